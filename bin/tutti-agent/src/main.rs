@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agent::bootstrap::{Bootstrap, BootstrapConfig, CaUri, Fingerprint, SslDir};
+use agent::bootstrap::{BootstrapConfig, CaUri, CertificateBootstrap, Sha256Fingerprint, SslDir};
 use agent::config::paths::DefaultPaths;
-use agent::config::settings::Arguments;
+use agent::config::settings::AgentArguments;
 use agent::config::{error, host_name};
-use agent::logging::{self, Level, LogConfig, Output};
+use agent::logging::{self, AgentLogLevel, LogConfig, LogOutput};
 use agent::service;
 use clap::{Args, Parser, Subcommand};
 use doctor::Paint;
@@ -36,7 +36,7 @@ use pki::KeyType;
 #[command(name = "tutti-agent", version, subcommand_negates_reqs = true)]
 struct CommandLine {
     #[command(flatten)]
-    arguments: Arguments,
+    arguments: AgentArguments,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -76,7 +76,7 @@ struct BootstrapArguments {
     /// SHA-256 fingerprint of the CA certificate; without it the first answer
     /// is trusted
     #[arg(long, value_name = "SHA256")]
-    ca_fingerprint: Option<Fingerprint>,
+    ca_fingerprint: Option<Sha256Fingerprint>,
     /// Longest pause between two looks for the signed certificate; 0 looks once
     #[arg(long, value_name = "SECS", default_value_t = 120)]
     waitforcert: u32,
@@ -120,9 +120,9 @@ fn main() -> ExitCode {
 }
 
 async fn diagnose(asked: DoctorArguments) -> ExitCode {
-    let arguments = Arguments {
+    let arguments = AgentArguments {
         config_file: asked.config_file,
-        ..Arguments::default()
+        ..AgentArguments::default()
     };
     let report = agent::doctor::diagnose(&arguments).await;
     let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -142,8 +142,8 @@ async fn diagnose(asked: DoctorArguments) -> ExitCode {
 
 async fn bootstrap(arguments: BootstrapArguments) -> ExitCode {
     let log = LogConfig {
-        level: Level::default(),
-        output: Output::Stdout,
+        level: AgentLogLevel::default(),
+        output: LogOutput::Stdout,
     };
     if let Err(error) = logging::init(&log) {
         eprintln!("tutti-agent: {}", chain(&error));
@@ -156,7 +156,11 @@ async fn bootstrap(arguments: BootstrapArguments) -> ExitCode {
             return ExitCode::from(error::EXIT_INVALID_CONFIG);
         }
     };
-    match Bootstrap::new(config).renewing(renew).run().await {
+    match CertificateBootstrap::new(config)
+        .with_renewal(renew)
+        .run()
+        .await
+    {
         Ok(files) => {
             println!("certificate: {}", files.cert.display());
             println!("private key: {}", files.key.display());

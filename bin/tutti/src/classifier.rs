@@ -68,7 +68,7 @@ pub(crate) fn read_classes(
         return Ok(None);
     };
     let (url, files) = named.place(config)?;
-    let source = ::classifier::Puppetserver::new(url, files);
+    let source = ::classifier::PuppetserverClasses::new(url, files);
     classifier.set_class_source(Arc::new(source));
     let refresh = ClassRefresh::start(classifier.clone(), CLASSES_INTERVAL);
     Ok(Some(refresh))
@@ -95,7 +95,7 @@ impl FactSource for Facts {
             source: error.into(),
         })?;
         Ok(known.map(|record| {
-            let mut node = NodeFacts::named(certname.clone());
+            let mut node = NodeFacts::without_facts(certname.clone());
             node.fact = Value::Object((*record.facts).clone());
             if !record.trusted.is_empty() {
                 node.trusted = Value::Object((*record.trusted).clone());

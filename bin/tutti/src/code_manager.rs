@@ -8,19 +8,19 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use code_deployments::gate::CompileGate;
-use code_deployments::puppetserver::Puppetserver;
-use code_deployments::service::{DeploymentListeners, DeploymentObserver, InUse, Worker};
+use code_deployments::puppetserver::PuppetserverAdmin;
+use code_deployments::service::{CodeUser, DeploymentListeners, DeploymentObserver, VersionsInUse};
 use code_deployments::{CodeManager, Deployer};
-use code_settings::{R10kFile, Settings};
-use code_sources::git::Git;
+use code_settings::{DeploymentSettings, R10kFile};
+use code_sources::git::GitProgram;
 use code_store::code_cache::CodeCache;
 use code_store::version::VersionSignature;
-use code_store::versioned_code::CodeId;
+use code_store::versioned_code::VersionCodeId;
 use code_store::write_probe::WriteProbe;
 use environments::EnvironmentName;
 use file_sync::{FileSync, FileSyncSettings};
 use forges::incoming_webhooks::WebhookSecret;
-use jobs::RunCode;
+use jobs::CatalogCode;
 use optional_feature::{Feature, FeatureStatus};
 use serde_json::Value;
 use store::Store;
@@ -75,7 +75,7 @@ async fn webhook_secret(path: PathBuf) -> Feature<WebhookSecret> {
         let text = read_text(KEY, &path)?;
         WebhookSecret::new(&text).map_err(|error| format!("{KEY}, {}: {error}", path.display()))
     };
-    Feature::read("code-webhook-service", inability, read).await
+    Feature::start_by_reading("code-webhook-service", inability, read).await
 }
 
 /// Starts the code deployments, also repeatedly.
@@ -115,8 +115,8 @@ impl CodeStarter {
             store: store.clone(),
             inventory: self.inventory.clone(),
             over: Mutex::new(Over {
-                plans: self.plans.over(),
-                puppet: self.jobs.puppet_over(),
+                plans: self.plans.watch_ended_plans(),
+                puppet: self.jobs.watch_puppet_ends(),
             }),
         });
         let followed = FileSyncSettings {
@@ -125,7 +125,7 @@ impl CodeStarter {
         };
         let file_sync = FileSync::start(followed, store.clone(), deployer.versions().clone()).await;
         let others = DeploymentListeners {
-            after,
+            code_caches: after,
             observers,
             file_sync: Some(file_sync.context("cannot take up what followers were told")?),
         };
@@ -148,20 +148,20 @@ async fn open(
     Vec<FeatureStatus>,
 )> {
     let code = &config.code;
-    let mut own = Settings::new(&code.directory, code.codedir.join("environments"));
+    let mut own = DeploymentSettings::new(&code.directory, code.codedir.join("environments"));
     own.staging.clone_from(&code.staging_directory);
     own.keep = code.keep();
     let file = code.r10k_config.as_ref();
     let file = file.map(|path| R10kFile::new(path, own.clone()));
     let (settings, git) = match &file {
-        Some(file) => file.settled().await.context("code.r10k_config")?,
-        None => (own, Git::default()),
+        Some(file) => file.read_settled().await.context("code.r10k_config")?,
+        None => (own, GitProgram::default()),
     };
     let (observers, features) = crate::observers::observers(config, &settings).await?;
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let deployer = match file {
-        Some(file) => deployer.reading(file),
+        Some(file) => deployer.with_settings_file(file),
         None => deployer,
     };
     Ok((deployer, observers, features))
@@ -170,9 +170,9 @@ async fn open(
 pub(crate) fn puppetserver(
     config: &Config,
     named: &crate::classifier::Puppetserver,
-) -> Result<Puppetserver> {
+) -> Result<PuppetserverAdmin> {
     let (url, files) = named.place(config)?;
-    let puppetserver = Puppetserver::new(url, files);
+    let puppetserver = PuppetserverAdmin::new(url, files);
     Ok(match named.code_ids {
         true => puppetserver.with_gate(CompileGate::new(&config.code.directory)),
         false => puppetserver,
@@ -196,7 +196,7 @@ struct Over {
 }
 
 #[async_trait]
-impl InUse for Running {
+impl VersionsInUse for Running {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
         let running = self.running().await?;
         let of_plans = running
@@ -209,11 +209,11 @@ impl InUse for Running {
         Ok(used.filter_map(version).collect())
     }
 
-    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String> {
+    async fn code_users(&self) -> Result<Vec<(CodeUser, EnvironmentName)>, String> {
         let running = self.running().await?;
         let plan = |(number, options): &(i64, Value)| {
             let environment = options["environment"].as_str()?.parse().ok()?;
-            (options["code"] == "lock").then_some((Worker::Plan(*number), environment))
+            (options["code"] == "lock").then_some((CodeUser::Plan(*number), environment))
         };
         let mut held: Vec<_> = running.iter().filter_map(plan).collect();
         let jobs = self.store.open_deploys().await;
@@ -221,12 +221,13 @@ impl InUse for Running {
         held.extend(jobs.filter_map(|row| {
             let options = serde_json::from_str(&row.options).unwrap_or_default();
             let environment = row.environment.parse().ok()?;
-            RunCode::is_locked(&options).then_some((Worker::Job(row.number.get()), environment))
+            CatalogCode::is_locked(&options)
+                .then_some((CodeUser::Job(row.number.get()), environment))
         }));
         Ok(held)
     }
 
-    async fn worker_over(&self) {
+    async fn wait_for_finished_user(&self) {
         let mut over = self.over.lock().await;
         let Over { plans, puppet } = &mut *over;
         let over = tokio::select! {
@@ -242,7 +243,7 @@ impl InUse for Running {
 
 /// Environment and version that a code id names; `None`: it is not one of Tutti's.
 fn version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
-    let CodeId {
+    let VersionCodeId {
         environment,
         signature,
     } = code_id.parse().ok()?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use api_types::rbac::LdapSettings;
 use external_directories::{
-    FixedDirectory, LdapSecrets, Oidc, OidcConfig, OidcSecrets, RemoteUserCheck,
+    FixedDirectory, LdapSecrets, OidcConfig, OidcProvider, OidcSecrets, RemoteUserCheck,
 };
 use optional_feature::{Feature, FeatureStatus};
 use pki::seal::SealKey;
@@ -146,7 +146,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
         oidc = Some(provider);
         features.push(status);
     }
-    let directories = external_directories::Directories::open(store, seal, fixed).await;
+    let directories = external_directories::LdapDirectories::open(store, seal, fixed).await;
     let directories = directories.context("cannot use the LDAP directories")?;
     Ok(OpenDirectories {
         external_directories: api::ExternalDirectories { directories, oidc },
@@ -176,7 +176,7 @@ async fn ldap(key: String, given: &Ldap) -> Result<(FixedDirectory, FeatureStatu
     );
     let (named, place) = (given.clone(), key.clone());
     let read = move || ldap_secrets(&place, &named);
-    let secrets = Feature::read("ldap-service", &inability, read).await;
+    let secrets = Feature::start_by_reading("ldap-service", &inability, read).await;
     let status = secrets.status();
     let directory = FixedDirectory::with_secrets(settings, secrets).context(key)?;
     Ok((directory, status))
@@ -193,7 +193,7 @@ fn ldap_secrets(key: &str, given: &Ldap) -> Result<LdapSecrets, String> {
     LdapSecrets::new(&mut settings).map_err(|error| unusable_ca(&ca_key, ca, &error.to_string()))
 }
 
-async fn provider(given: &OpenIdConnect) -> Result<(Oidc, FeatureStatus)> {
+async fn provider(given: &OpenIdConnect) -> Result<(OidcProvider, FeatureStatus)> {
     let mut config = OidcConfig::new(&given.issuer, &given.client_id);
     config.redirect_uri.clone_from(&given.redirect_uri);
     config.loopback = given.loopback;
@@ -211,9 +211,10 @@ async fn provider(given: &OpenIdConnect) -> Result<(Oidc, FeatureStatus)> {
     }
     let inability = "this server cannot log users in by the identity provider";
     let named = given.clone();
-    let secrets = Feature::read("oidc-service", inability, move || oidc_secrets(&named)).await;
+    let secrets =
+        Feature::start_by_reading("oidc-service", inability, move || oidc_secrets(&named)).await;
     let status = secrets.status();
-    Ok((Oidc::new(config, secrets)?, status))
+    Ok((OidcProvider::new(config, secrets)?, status))
 }
 
 fn oidc_secrets(given: &OpenIdConnect) -> Result<OidcSecrets, String> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use code_store::code_cache::CodeCache;
-use file_sync::{Follower, FollowerSettings, Stale};
+use file_sync::{Follower, FollowerSettings, StaleLeasePolicy};
 use pki::{ClientAuth, ServerCertnames, ServerTls};
 use reqwest::Url;
 use serde::Deserialize;
@@ -90,10 +90,10 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         directory: config.code.directory.clone(),
         environments: config.code.codedir.join("environments"),
         stale: match follow.stale {
-            WhenStale::Keep => Stale::Keep,
-            WhenStale::Withdraw => Stale::Withdraw,
+            WhenStale::Keep => StaleLeasePolicy::Keep,
+            WhenStale::Withdraw => StaleLeasePolicy::Withdraw,
         },
-        after,
+        code_caches: after,
     };
     let opened = tokio::task::spawn_blocking(move || Follower::open(settings)).await?;
     let follower = opened.context("cannot open the directories of code")?;
@@ -102,7 +102,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(address) = follow.status_listen {
         let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
         faces.spawn(Arc::clone(&tls).watch(stop.clone()));
-        let router = api::following(env!("CARGO_PKG_VERSION").to_owned(), follower.watch());
+        let router = api::following(env!("CARGO_PKG_VERSION").to_owned(), follower.subscribe());
         let at = server::serve(address, router, &tls, &faces, &stop)?;
         summary = format!("{summary}, status on {at}");
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::inventory::{
-    AskNode, Collector, CollectorConfig, ConfError, ConnectedNode, FleetNews, Inventory,
-    PuppetDbConfig,
+    CollectorConfig, ConfError, ConnectedNode, FactCollector, FactRequester, Inventory,
+    NodeConnectionChange, PuppetDbConfig,
 };
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use fabric::{Fabric, Presence, PresenceChange};
+use fabric::{Fabric, NodePresence, PresenceChange};
 use jobs::Jobs;
 use pcp::Certname;
 use serde::Deserialize;
@@ -155,11 +155,11 @@ pub(crate) fn collect(
     inventory: &Inventory,
     fabric: &Fabric,
     jobs: &Jobs,
-) -> Option<Collector> {
+) -> Option<FactCollector> {
     if !inventory.is_embedded() {
         return None;
     }
-    let asker: Option<Arc<dyn AskNode>> = match config.inventory.collect_facts {
+    let asker: Option<Arc<dyn FactRequester>> = match config.inventory.collect_facts {
         true => Some(Arc::new(Asker(jobs.clone()))),
         false => None,
     };
@@ -171,22 +171,27 @@ pub(crate) fn collect(
         let (fabric, jobs) = (fabric.clone(), jobs.clone());
         move |news| follow(fabric, jobs, news)
     };
-    Some(Collector::start(settings, inventory.clone(), asker, feed))
+    Some(FactCollector::start(
+        settings,
+        inventory.clone(),
+        asker,
+        feed,
+    ))
 }
 
 /// Passes presence on until the collector ends. Nodes that are expected back after a restart count
 /// as connected, as they do for new jobs; those that are still missing at the end of that time
 /// count as gone.
-async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
-    let mut changes = fabric.watch();
+async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<NodeConnectionChange>) {
+    let mut changes = fabric.watch_presence();
     let all = || {
         let returning = jobs.returning_nodes().into_iter().map(returning_node);
-        let connected = fabric.connected();
+        let connected = fabric.connected_nodes();
         let connected = connected
             .into_iter()
             .map(|(name, presence)| node(name, &presence));
         // For a node in both lists, the later entry counts: it has the agent's capabilities.
-        FleetNews::All(returning.chain(connected).collect())
+        NodeConnectionChange::All(returning.chain(connected).collect())
     };
     let mut returning = jobs.returning_nodes();
     if news.send(all()).await.is_err() {
@@ -202,7 +207,7 @@ async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
                 is_grace_over = true;
                 for certname in returning.drain(..) {
                     let is_away = fabric.presence(&certname).is_none();
-                    if is_away && news.send(FleetNews::Went(certname)).await.is_err() {
+                    if is_away && news.send(NodeConnectionChange::Disconnected(certname)).await.is_err() {
                         return;
                     }
                 }
@@ -212,9 +217,11 @@ async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
         };
         let told = match change {
             Ok(Some(PresenceChange::Connected(name, presence))) => {
-                FleetNews::Came(node(name, &presence))
+                NodeConnectionChange::Connected(node(name, &presence))
             }
-            Ok(Some(PresenceChange::Disconnected(name))) => FleetNews::Went(name),
+            Ok(Some(PresenceChange::Disconnected(name))) => {
+                NodeConnectionChange::Disconnected(name)
+            }
             Err(_missed) => all(),
             Ok(None) => return,
         };
@@ -227,15 +234,15 @@ async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
 fn returning_node(certname: Certname) -> ConnectedNode {
     ConnectedNode {
         certname,
-        tells_facts: false,
+        sends_facts: false,
     }
 }
 
-fn node(certname: Certname, presence: &Presence) -> ConnectedNode {
+fn node(certname: Certname, presence: &NodePresence) -> ConnectedNode {
     let announced = presence.capabilities.as_ref();
     ConnectedNode {
         certname,
-        tells_facts: announced.is_some_and(|capabilities| capabilities.facts),
+        sends_facts: announced.is_some_and(|capabilities| capabilities.facts),
     }
 }
 
@@ -243,8 +250,8 @@ fn node(certname: Certname, presence: &Presence) -> ConnectedNode {
 struct Asker(Jobs);
 
 #[async_trait]
-impl AskNode for Asker {
-    async fn ask(
+impl FactRequester for Asker {
+    async fn send_request(
         &self,
         certname: &Certname,
         module: &str,
@@ -252,12 +259,14 @@ impl AskNode for Asker {
         params: Value,
         timeout: Duration,
     ) -> Result<Value, String> {
-        let asked = self.0.ask(certname, module, action, &params, timeout);
+        let asked = self
+            .0
+            .send_blocking_request(certname, module, action, &params, timeout);
         asked.await.map_err(|error| error.to_string())
     }
 
     /// The broker has verified the certname; it keeps no other field of the certificate.
-    fn trusted(&self, certname: &Certname) -> Map<String, Value> {
+    fn trusted_facts(&self, certname: &Certname) -> Map<String, Value> {
         let name = certname.as_str();
         let (hostname, domain) = match name.split_once('.') {
             Some((hostname, domain)) => (hostname, Some(domain)),

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use code_deployments::post_hook::PostHook;
-use code_deployments::postrun::Postrun;
+use code_deployments::postrun::PostrunCommand;
 use code_deployments::service::DeploymentObserver;
-use code_settings::{HookAddress, Settings};
+use code_settings::{DeploymentSettings, HookAddress};
 use forges::commit_statuses::{CommitStatusSettings, CommitStatuses};
 use forges::incoming_webhooks::{ForgeKind, TYPES};
 use optional_feature::{Feature, FeatureStatus};
@@ -62,7 +62,7 @@ impl Hook {
 /// All observers in the configuration, and those of Code Manager's own settings.
 pub(crate) async fn observers(
     config: &Config,
-    settings: &Settings,
+    settings: &DeploymentSettings,
 ) -> Result<(Vec<Arc<dyn DeploymentObserver>>, Vec<FeatureStatus>)> {
     let mut observers: Vec<Arc<dyn DeploymentObserver>> = Vec::new();
     let own = config.code.post_environment_hooks.iter().map(Hook::address);
@@ -73,7 +73,7 @@ pub(crate) async fn observers(
         let hook = PostHook::new(&hook.url, tls).context("code.post_environment_hooks")?;
         observers.push(Arc::new(hook));
     }
-    if let Some(postrun) = Postrun::new(&settings.postrun) {
+    if let Some(postrun) = PostrunCommand::new(&settings.postrun) {
         observers.push(Arc::new(postrun));
     }
     let statuses = statuses(&config.code.commit_statuses).await?;
@@ -111,7 +111,7 @@ async fn status(place: String, named: &CommitStatus) -> Result<CommitStatusSetti
     let inability = "this server cannot show a forge how deployments end";
     Ok(CommitStatusSettings {
         host,
-        token: Feature::read("commit-status-service", inability, read).await,
+        token: Feature::start_by_reading("commit-status-service", inability, read).await,
         api,
         repository: named.repository.clone(),
         link,

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
-use broker::Policy;
-use pki::{NamePattern, Privilege, PrivilegedNames};
+use broker::AuthorizationPolicy;
+use pki::{CertnamePrivilege, NamePattern, PrivilegedNames};
 use reqwest::Url;
 
 use crate::config::Config;
@@ -21,30 +21,34 @@ const USUAL_NAMES: &[&str] = &["localhost", "127.0.0.1", "::1", "puppet"];
 pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
     let mut names = PrivilegedNames::default();
     let own = std::slice::from_ref(&config.certname);
-    grant(&mut names, Privilege::Server, "certname", own)?;
+    grant(&mut names, CertnamePrivilege::Server, "certname", own)?;
     for name in USUAL_NAMES {
         let pattern = NamePattern::Exact((*name).to_owned());
-        names.grant(Privilege::Server, "a usual name of servers", pattern);
+        names.grant(
+            CertnamePrivilege::Server,
+            "a usual name of servers",
+            pattern,
+        );
     }
     own_certificate(&mut names, config)?;
     for (privilege, key, list) in [
         (
-            Privilege::CaAdministrator,
+            CertnamePrivilege::CaAdministrator,
             "ca.administrators",
             &config.ca.administrators,
         ),
         (
-            Privilege::Program,
+            CertnamePrivilege::Program,
             "access.certificate_allowlist",
             &config.access.certificate_allowlist,
         ),
         (
-            Privilege::RemoteBroker,
+            CertnamePrivilege::RemoteBroker,
             "broker.remote_brokers",
             &config.broker.remote_brokers,
         ),
         (
-            Privilege::Peer,
+            CertnamePrivilege::Peer,
             "broker.controller_certnames",
             &config.broker.controller_certnames,
         ),
@@ -52,7 +56,12 @@ pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
         exact(&mut names, privilege, key, list)?;
     }
     let followers = &config.code.followers;
-    grant(&mut names, Privilege::Follower, "code.followers", followers)?;
+    grant(
+        &mut names,
+        CertnamePrivilege::Follower,
+        "code.followers",
+        followers,
+    )?;
     peers(&mut names, config);
     if let Some(path) = &config.broker.authorization {
         policy(path)?.grant_to(&mut names, "broker.authorization");
@@ -61,14 +70,15 @@ pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
 }
 
 /// Reads the rules of a broker.
-pub(crate) fn policy(path: &Path) -> Result<Policy> {
-    Policy::read_file(path).with_context(|| format!("the authorization rules {}", path.display()))
+pub(crate) fn policy(path: &Path) -> Result<AuthorizationPolicy> {
+    AuthorizationPolicy::read_file(path)
+        .with_context(|| format!("the authorization rules {}", path.display()))
 }
 
 /// Adds a list that may contain domains.
 fn grant(
     names: &mut PrivilegedNames,
-    privilege: Privilege,
+    privilege: CertnamePrivilege,
     key: &str,
     list: &[String],
 ) -> Result<()> {
@@ -86,7 +96,7 @@ fn grant(
 /// Adds a list of certnames.
 fn exact(
     names: &mut PrivilegedNames,
-    privilege: Privilege,
+    privilege: CertnamePrivilege,
     key: &str,
     list: &[String],
 ) -> Result<()> {
@@ -108,7 +118,7 @@ fn own_certificate(names: &mut PrivilegedNames, config: &Config) -> Result<()> {
     let origin = format!("in the server's certificate {}", files.cert.display());
     for name in files.own_names()? {
         let pattern = NamePattern::name_or_domain(&name).unwrap_or(NamePattern::Exact(name));
-        names.grant(Privilege::Server, &origin, pattern);
+        names.grant(CertnamePrivilege::Server, &origin, pattern);
     }
     Ok(())
 }
@@ -125,7 +135,11 @@ fn peers(names: &mut PrivilegedNames, config: &Config) {
     for (key, url) in keyed {
         let url = Url::parse(url).ok();
         if let Some(host) = url.as_ref().and_then(Url::host_str) {
-            names.grant(Privilege::Peer, key, NamePattern::Exact(host.to_owned()));
+            names.grant(
+                CertnamePrivilege::Peer,
+                key,
+                NamePattern::Exact(host.to_owned()),
+            );
         }
     }
 }
@@ -164,9 +178,9 @@ mod tests {
             ("pdb.example", "puppetdb.server_urls"),
             ("ps.example", "puppetserver.url"),
         ] {
-            assert_eq!(names.of(name).unwrap().origin, key, "{name}");
+            assert_eq!(names.find_privileged(name).unwrap().origin, key, "{name}");
         }
-        assert!(names.of("web1.example").is_none());
+        assert!(names.find_privileged("web1.example").is_none());
     }
 
     #[test]
@@ -186,7 +200,7 @@ mod tests {
         std::fs::create_dir_all(cert.parent().unwrap()).unwrap();
         std::fs::write(&cert, made.cert_pem).unwrap();
         let names = registry(&config).unwrap();
-        let alias = names.of("orchestrator.example").unwrap();
+        let alias = names.find_privileged("orchestrator.example").unwrap();
         assert!(alias.origin.contains("the server's certificate"), "{alias}");
     }
 

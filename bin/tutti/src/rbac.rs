@@ -55,7 +55,7 @@ impl Default for RbacSettings {
 pub(crate) fn settings(
     config: &Config,
     external_directories: &api::ExternalDirectories,
-) -> rbac::Settings {
+) -> rbac::AuthSettings {
     let RbacSettings {
         failed_logins_lock,
         failed_logins_lock_s,
@@ -65,16 +65,16 @@ pub(crate) fn settings(
         ..
     } = config.access;
     let most = Duration::from_secs(token_max_lifetime_s).min(rbac::defaults::MAX_LIFETIME);
-    rbac::Settings {
+    rbac::AuthSettings {
         failed_logins_lock: (failed_logins_lock > 0).then_some(failed_logins_lock),
         user_lock: Duration::from_secs(failed_logins_lock_s),
         token_inactivity: (token_inactivity_s > 0).then(|| Duration::from_secs(token_inactivity_s)),
         token_max_lifetime: (!most.is_zero()).then_some(most),
         unnamed_environment: match unnamed_environment {
-            UnnamedEnvironment::Own => rbac::UnnamedEnvironment::Own,
-            UnnamedEnvironment::Any => rbac::UnnamedEnvironment::Any,
+            UnnamedEnvironment::Own => rbac::UnnamedEnvironmentScope::EachNode,
+            UnnamedEnvironment::Any => rbac::UnnamedEnvironmentScope::Any,
         },
         directory: Some(Arc::new(external_directories.directories.clone())),
-        ..rbac::Settings::default()
+        ..rbac::AuthSettings::default()
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
-use environments::{Blobs, Code, EnvironmentDir};
+use environments::{BlobStore, CodeReader, EnvironmentDir};
 use fabric::Fabric;
 use jobs::{BootClock, Jobs, JobsConfig};
 use optional_feature::FeatureStatus;
@@ -86,8 +86,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let lost = tokio::select! {
         () = stop.cancelled() => None,
         error = engines.store.ended() => Some(gone("database", error)),
-        error = engines.jobs.lost() => Some(gone("job engine", error)),
-        error = engines.plans.lost() => Some(gone("plan engine", error)),
+        error = engines.jobs.wait_until_lost() => Some(gone("job engine", error)),
+        error = engines.plans.wait_until_lost() => Some(gone("plan engine", error)),
     };
     stop.cancel();
     services::stopping();
@@ -140,8 +140,8 @@ fn gone(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> an
 struct Engines {
     store: Store,
     fabric: Fabric,
-    code: Arc<dyn Code>,
-    blobs: Blobs,
+    code: Arc<dyn CodeReader>,
+    blobs: BlobStore,
     jobs: Jobs,
     plans: plans::Plans,
     inventory: inventory::Inventory,
@@ -151,7 +151,7 @@ struct Engines {
     audit: audit::Audit,
     scheduler: api::JobScheduler,
     classifier: classifier::Classifier,
-    connections: ssh::Connections,
+    connections: ssh::SshConnections,
     ssh: ssh::SshRunner,
     webhooks: webhooks::Webhooks,
     code_manager: Option<api::CodeService>,
@@ -165,13 +165,13 @@ impl Engines {
     async fn start(config: &Config, tracer: &Tracer) -> Result<Self> {
         let store = Store::open(&config.store_config()).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
-        let blobs = Blobs::open(config.data_dir.join("blobs"))?;
+        let blobs = BlobStore::open(config.data_dir.join("blobs"))?;
         let modules = config.data_dir.join("modules");
         crate::modules::write(&modules)?;
         let code = EnvironmentDir::new(&config.code.codedir)
             .with_modules(modules)
             .with_versions(config.code.directory.join("versions"));
-        let code: Arc<dyn Code> = Arc::new(code);
+        let code: Arc<dyn CodeReader> = Arc::new(code);
         let certname: Certname = config.certname.parse()?;
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
         let inventory = crate::inventory::open(config, store.clone()).await?;
@@ -189,7 +189,7 @@ impl Engines {
         let recheck = crate::directories::recheck(config, &access, &external_directories);
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;
-        let fleet = jobs::Fleet::new(inventory.clone(), classifier.clone());
+        let fleet = jobs::FleetResolver::new(inventory.clone(), classifier.clone());
         let connections = crate::ssh::connections(config, store.clone()).await?;
         let ssh = crate::ssh::start(config, &fabric, &connections, &blobs);
         let jobs = Jobs::start(
@@ -301,7 +301,7 @@ impl Engines {
     }
 }
 
-fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {
+fn jobs_config(config: &Config, fleet: jobs::FleetResolver) -> JobsConfig {
     let day = Duration::from_secs(24 * 60 * 60);
     JobsConfig {
         task_concurrency: config.jobs.task_concurrency,

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use ::ssh::{Connections, HostKeyCheck, HostKeys, SshConfig, SshRunner};
+use ::ssh::{HostKeyCheck, HostKeys, SshConfig, SshConnections, SshRunner};
 use anyhow::{Context as _, Result};
-use environments::Blobs;
+use environments::BlobStore;
 use fabric::Fabric;
 use pki::seal::SealKey;
 use serde::Deserialize;
@@ -54,9 +54,9 @@ impl Ssh {
 }
 
 /// Opens the stored connections.
-pub(crate) async fn connections(config: &Config, store: Store) -> Result<Connections> {
+pub(crate) async fn connections(config: &Config, store: Store) -> Result<SshConnections> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
-    Connections::open(store, seal)
+    SshConnections::open(store, seal)
         .await
         .context("cannot read how nodes without an agent are reached")
 }
@@ -66,8 +66,8 @@ pub(crate) async fn connections(config: &Config, store: Store) -> Result<Connect
 pub(crate) fn start(
     config: &Config,
     fabric: &Fabric,
-    connections: &Connections,
-    blobs: &Blobs,
+    connections: &SshConnections,
+    blobs: &BlobStore,
 ) -> SshRunner {
     let known_hosts = config.ssh.known_hosts.clone();
     let known_hosts = known_hosts.unwrap_or_else(|| config.data_dir.join("known_hosts"));

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use api_types::{CertificateStatus, RevocationInForce};
 use cli::certificates::{CertificatesClient, SigningRights};
 use pki::CertificateAuthority;
-use pki::ca::{GenerateOptions, Generated, SignOptions};
+use pki::ca::{GenerateOptions, GeneratedCertificate, SignOptions};
 use puppet_api::certificate_status;
 
 use super::AuthorityPlace;
@@ -139,7 +139,11 @@ impl Authority {
         }
     }
 
-    pub(super) fn generate(&self, certname: &str, what: &GenerateOptions) -> Result<Generated> {
+    pub(super) fn generate(
+        &self,
+        certname: &str,
+        what: &GenerateOptions,
+    ) -> Result<GeneratedCertificate> {
         match self {
             Self::Files(ca) => Ok(ca.generate(certname, what)?),
             Self::Server(server) => {
@@ -152,7 +156,7 @@ impl Authority {
                 };
                 let sign = server.client.sign(certname, rights, Some(made.request_pem));
                 let signed = server.runtime.block_on(sign)?;
-                Ok(Generated {
+                Ok(GeneratedCertificate {
                     key_pem: made.key_pem,
                     cert_pem: signed.certificate.context(
                         "the server's answer has no certificate; is it of this version?",

@@ -131,7 +131,7 @@ impl PuppetApi {
         let server = server.ok()?;
         match port == PUPPET_PORT && self.url.is_none() {
             true => Some(server),
-            false => Some(server.also_for_stock_agents()),
+            false => Some(server.with_stock_agents()),
         }
     }
 }

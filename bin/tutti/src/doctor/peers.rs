@@ -151,7 +151,7 @@ impl Peer {
         let answer = match http.get(url).send().await {
             Ok(answer) => answer,
             Err(error) => {
-                let error = ConnectionError::of(&error);
+                let error = ConnectionError::from_error(&error);
                 return PeerAnswer::Unreachable(error.to_string());
             }
         };

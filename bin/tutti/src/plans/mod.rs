@@ -6,17 +6,17 @@ mod rights;
 
 use std::sync::Arc;
 
-use ::plans::{OverJobs, Plans, PlansConfig};
+use ::plans::{JobPlanEffects, Plans, PlansConfig};
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
-use environments::{Blobs, Code};
+use environments::{BlobStore, CodeReader};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
 use fabric::Fabric;
 use inventory::Inventory;
-use jobs::{Fleet, Jobs};
+use jobs::{FleetResolver, Jobs};
 use pki::seal::SealKey;
-use plan_language::{PuppetPlans, World};
+use plan_language::{PlanServices, PuppetPlans};
 use rbac::Rbac;
 use store::Store;
 
@@ -29,8 +29,8 @@ pub(crate) struct Reach<'a> {
     pub(crate) store: &'a Store,
     pub(crate) jobs: &'a Jobs,
     pub(crate) access: &'a Rbac,
-    pub(crate) code: &'a Arc<dyn Code>,
-    pub(crate) blobs: &'a Blobs,
+    pub(crate) code: &'a Arc<dyn CodeReader>,
+    pub(crate) blobs: &'a BlobStore,
     pub(crate) inventory: &'a Inventory,
     pub(crate) classifier: &'a Classifier,
     pub(crate) fabric: &'a Fabric,
@@ -42,16 +42,16 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
     let effects = Guarded {
         jobs: reach.jobs.clone(),
         access: reach.access.clone(),
-        effects: OverJobs::new(reach.jobs.clone(), reach.store.clone()),
+        effects: JobPlanEffects::new(reach.jobs.clone(), reach.store.clone()),
     };
-    let programs = PuppetPlans::new(World {
+    let programs = PuppetPlans::new(PlanServices {
         code: Arc::clone(reach.code),
         blobs: reach.blobs.clone(),
         nodes: Arc::new(PlanNodes {
             access: reach.access.clone(),
             inventory: reach.inventory.clone(),
             classifier: reach.classifier.clone(),
-            fleet: Fleet::new(reach.inventory.clone(), reach.classifier.clone()),
+            fleet: FleetResolver::new(reach.inventory.clone(), reach.classifier.clone()),
             fabric: reach.fabric.clone(),
         }),
         parsed: ParseCache::new(),

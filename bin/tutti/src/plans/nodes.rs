@@ -8,11 +8,11 @@ use std::fmt;
 use async_trait::async_trait;
 use classifier::Classifier;
 use fabric::Fabric;
-use inventory::{Inventory, Query};
-use jobs::{Fleet, Resolve as _};
+use inventory::{Inventory, NodeQuery};
+use jobs::{FleetResolver, NodeResolver as _};
 use pcp::Certname;
-use plan_language::{Nodes, NodesError, PlanOwner};
-use rbac::{Permission, Rbac};
+use plan_language::{NodeQueries, NodesError, PlanOwner};
+use rbac::{Rbac, RequestedPermission};
 use serde_json::Value;
 
 use super::owner::identity;
@@ -22,16 +22,16 @@ pub(super) struct PlanNodes {
     pub(super) access: Rbac,
     pub(super) inventory: Inventory,
     pub(super) classifier: Classifier,
-    pub(super) fleet: Fleet,
+    pub(super) fleet: FleetResolver,
     pub(super) fabric: Fabric,
 }
 
 #[async_trait]
-impl Nodes for PlanNodes {
+impl NodeQueries for PlanNodes {
     async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
-        self.demand(owner, Permission::any("nodes", "view_data"))
+        self.demand(owner, RequestedPermission::any("nodes", "view_data"))
             .await?;
-        let query = Query::from_json(query.clone()).map_err(told)?;
+        let query = NodeQuery::from_json(query.clone()).map_err(told)?;
         self.inventory.query(&query).await.map_err(told)
     }
 
@@ -40,14 +40,14 @@ impl Nodes for PlanNodes {
         let named = groups.iter().find(|it| it.name == group);
         let id = named.map_or_else(|| group.to_owned(), |it| it.id.to_string());
         // An owner without the right must not learn if such a group exists.
-        self.demand(owner, Permission::on("node_groups", "view", &id))
+        self.demand(owner, RequestedPermission::on("node_groups", "view", &id))
             .await?;
-        self.fleet.node_group(&id).await.map_err(told)
+        self.fleet.nodes_of_group(&id).await.map_err(told)
     }
 
     async fn available(&self, certnames: &[String]) -> Vec<bool> {
         let is_there = |name: &Certname| {
-            self.fabric.presence(name).is_some() || self.fabric.stands_in_for(name)
+            self.fabric.presence(name).is_some() || self.fabric.is_agentless_node(name)
         };
         let names = certnames.iter().map(|name| name.parse());
         names
@@ -61,7 +61,7 @@ impl PlanNodes {
     async fn demand(
         &self,
         owner: &PlanOwner,
-        permission: Permission<'_>,
+        permission: RequestedPermission<'_>,
     ) -> Result<(), NodesError> {
         let identity = identity(&self.access, &owner.login, &owner.id).await;
         let allowed = self.access.authorize(&identity.map_err(told)?, permission);

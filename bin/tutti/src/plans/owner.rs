@@ -3,7 +3,7 @@
 //! Invariant: an owner who is revoked, deleted or removed from the directory has no rights, as for
 //! scheduled jobs.
 
-use rbac::{Identity, ManageError, Rbac};
+use rbac::{ManageError, Rbac, UserIdentity};
 use store::StoreError;
 
 /// Reason for which the user who owns a plan no longer has rights.
@@ -23,7 +23,11 @@ pub(super) enum OwnerError {
 }
 
 /// The owner's rights now.
-pub(super) async fn identity(access: &Rbac, login: &str, id: &str) -> Result<Identity, OwnerError> {
+pub(super) async fn identity(
+    access: &Rbac,
+    login: &str,
+    id: &str,
+) -> Result<UserIdentity, OwnerError> {
     let gone = |what| OwnerError::Gone {
         login: login.to_owned(),
         what,
@@ -36,8 +40,8 @@ pub(super) async fn identity(access: &Rbac, login: &str, id: &str) -> Result<Ide
     if user.row.is_revoked {
         return Err(gone("is revoked"));
     }
-    if user.row.is_remote && access.is_gone(id).await? {
+    if user.row.is_remote && access.is_remote_user_gone(id).await? {
         return Err(gone("is not in its directory any more"));
     }
-    access.identity_of(id).await.map_err(read)
+    access.load_identity(id).await.map_err(read)
 }

@@ -7,12 +7,17 @@
 
 use std::collections::BTreeSet;
 
-use ::plans::{Actor, Effects, NotKnown, NotStarted, Order, Outcome, OverJobs};
+use ::plans::{
+    JobOutcomeError, JobPlanEffects, JobStartError, PlanActor, PlanEffects, PlanStepJob,
+    StepOutcome,
+};
 use api_types::kinds;
 use async_trait::async_trait;
-use jobs::{Jobs, Scope, TaskRequest};
+use jobs::{Jobs, NodeScope, TaskRequest};
 use pcp::Certname;
-use rbac::{CodeReach, Identity, Permission, PermissionDenied, Rbac, TaskRight, TaskScope};
+use rbac::{
+    CodeReach, PermissionDenied, Rbac, RequestedPermission, TaskRight, TaskScope, UserIdentity,
+};
 use serde_json::{Value, json};
 use store::{JobNumber, PlanMark};
 
@@ -22,27 +27,27 @@ use super::owner::{self, OwnerError};
 pub(super) struct Guarded {
     pub(super) jobs: Jobs,
     pub(super) access: Rbac,
-    pub(super) effects: OverJobs,
+    pub(super) effects: JobPlanEffects,
 }
 
 #[async_trait]
-impl Effects for Guarded {
+impl PlanEffects for Guarded {
     async fn start(
         &self,
-        actor: &Actor,
-        order: Order,
+        actor: &PlanActor,
+        order: PlanStepJob,
         mark: PlanMark,
-    ) -> Result<JobNumber, NotStarted> {
+    ) -> Result<JobNumber, JobStartError> {
         let owner = self.owner(actor).await?;
         let (scope, of_task) = match &order {
-            Order::Task(request) => {
+            PlanStepJob::Task(request) => {
                 let bound = self.check_task(actor, &owner, request).await?;
                 (Some(&request.scope), bound)
             }
-            Order::Puppet(request) => {
+            PlanStepJob::Puppet(request) => {
                 let run = self
                     .access
-                    .authorize(&owner, Permission::any("puppet_agent", "run"));
+                    .authorize(&owner, RequestedPermission::any("puppet_agent", "run"));
                 run.map_err(|denied| denied_to(actor, &denied))?;
                 (request.scope.as_ref(), None)
             }
@@ -56,7 +61,7 @@ impl Effects for Guarded {
         self.effects.start(actor, order, mark).await
     }
 
-    async fn outcome(&self, job: JobNumber) -> Result<Outcome, NotKnown> {
+    async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError> {
         self.effects.outcome(job).await
     }
 
@@ -66,10 +71,10 @@ impl Effects for Guarded {
 }
 
 impl Guarded {
-    async fn owner(&self, actor: &Actor) -> Result<Identity, NotStarted> {
+    async fn owner(&self, actor: &PlanActor) -> Result<UserIdentity, JobStartError> {
         let identity = owner::identity(&self.access, &actor.owner, &actor.owner_id).await;
         identity.map_err(|error| match error {
-            OwnerError::Store(error) => NotStarted::Unavailable(error.to_string()),
+            OwnerError::Store(error) => JobStartError::Unavailable(error.to_string()),
             gone @ OwnerError::Gone { .. } => {
                 refused(&gone.to_string(), json!({"owner": actor.owner}))
             }
@@ -79,9 +84,9 @@ impl Guarded {
     /// The environment to which all nodes of the plan are restricted, if there is one.
     fn check_plan<'a>(
         &self,
-        actor: &'a Actor,
-        owner: &Identity,
-    ) -> Result<Option<&'a str>, NotStarted> {
+        actor: &'a PlanActor,
+        owner: &UserIdentity,
+    ) -> Result<Option<&'a str>, JobStartError> {
         let reach = self
             .access
             .authorize_plan(owner, &actor.plan, &actor.environment);
@@ -93,10 +98,10 @@ impl Guarded {
     /// The environment to which all nodes of the task are restricted, if there is one.
     async fn check_task<'a>(
         &self,
-        actor: &'a Actor,
-        owner: &Identity,
+        actor: &'a PlanActor,
+        owner: &UserIdentity,
         request: &'a TaskRequest,
-    ) -> Result<Option<&'a str>, NotStarted> {
+    ) -> Result<Option<&'a str>, JobStartError> {
         // The engine reads it in the same way.
         let environment = match request.environment.as_str() {
             "" => actor.environment.as_str(),
@@ -107,7 +112,7 @@ impl Guarded {
             .task_right(owner, &request.task, environment)
             .await;
         let TaskRight { scope, reach } =
-            right.map_err(|error| NotStarted::Unavailable(error.to_string()))?;
+            right.map_err(|error| JobStartError::Unavailable(error.to_string()))?;
         self.check_scope(actor, request, scope).await?;
         Ok((reach == CodeReach::OwnEnvironment).then_some(environment))
     }
@@ -115,15 +120,15 @@ impl Guarded {
     /// Refuses nodes that are not in the environment of the code.
     async fn check_environment(
         &self,
-        actor: &Actor,
-        scope: Option<&Scope>,
+        actor: &PlanActor,
+        scope: Option<&NodeScope>,
         environment: &str,
-    ) -> Result<(), NotStarted> {
-        let Some(Scope::Nodes(nodes)) = scope else {
+    ) -> Result<(), JobStartError> {
+        let Some(NodeScope::Nodes(nodes)) = scope else {
             // Plans name their nodes; the nodes of another scope are not known here.
             return Err(external_directories(actor, environment, &[]));
         };
-        let outside = self.jobs.outside_environment(nodes, environment).await;
+        let outside = self.jobs.find_outside_environment(nodes, environment).await;
         let outside = outside.map_err(|error| {
             let msg = format!("the environments of the nodes cannot be looked up: {error}");
             refused(&msg, json!({}))
@@ -136,10 +141,10 @@ impl Guarded {
 
     async fn check_scope(
         &self,
-        actor: &Actor,
+        actor: &PlanActor,
         request: &TaskRequest,
         scope: TaskScope,
-    ) -> Result<(), NotStarted> {
+    ) -> Result<(), JobStartError> {
         match scope {
             TaskScope::All => Ok(()),
             TaskScope::None => Err(forbidden(actor, &request.task, &[])),
@@ -148,8 +153,10 @@ impl Guarded {
                 node_groups,
                 pql_queries,
             } => {
-                let groups = node_groups.into_iter().map(Scope::NodeGroup);
-                let queries = pql_queries.into_iter().map(|pql| Scope::Query(pql.into()));
+                let groups = node_groups.into_iter().map(NodeScope::NodeGroup);
+                let queries = pql_queries
+                    .into_iter()
+                    .map(|pql| NodeScope::Query(pql.into()));
                 let mut allowed = nodes;
                 for part in groups.chain(queries) {
                     allowed.extend(self.members(&part).await);
@@ -160,18 +167,22 @@ impl Guarded {
     }
 
     /// The nodes of a part of a task target; one that cannot be resolved permits nothing.
-    async fn members(&self, part: &Scope) -> Vec<String> {
-        let nodes = self.jobs.targets(part, "").await.unwrap_or_default();
+    async fn members(&self, part: &NodeScope) -> Vec<String> {
+        let nodes = self
+            .jobs
+            .resolve_targets(part, "")
+            .await
+            .unwrap_or_default();
         nodes.iter().map(ToString::to_string).collect()
     }
 }
 
 fn within(
-    actor: &Actor,
+    actor: &PlanActor,
     request: &TaskRequest,
     allowed: &BTreeSet<String>,
-) -> Result<(), NotStarted> {
-    let Scope::Nodes(asked) = &request.scope else {
+) -> Result<(), JobStartError> {
+    let NodeScope::Nodes(asked) = &request.scope else {
         return Err(forbidden(actor, &request.task, &[]));
     };
     let asked = asked.iter().map(ToString::to_string);
@@ -182,7 +193,7 @@ fn within(
     }
 }
 
-fn denied_to(actor: &Actor, denied: &PermissionDenied) -> NotStarted {
+fn denied_to(actor: &PlanActor, denied: &PermissionDenied) -> JobStartError {
     let msg = format!("{denied}; a plan has the rights of its owner");
     refused(
         &msg,
@@ -190,7 +201,7 @@ fn denied_to(actor: &Actor, denied: &PermissionDenied) -> NotStarted {
     )
 }
 
-fn external_directories(actor: &Actor, environment: &str, nodes: &[Certname]) -> NotStarted {
+fn external_directories(actor: &PlanActor, environment: &str, nodes: &[Certname]) -> JobStartError {
     let nodes: Vec<&str> = nodes.iter().map(Certname::as_str).collect();
     let msg = format!(
         "{} may run the code of `{environment}` on nodes of that environment, and some of these are in another; \
@@ -200,7 +211,7 @@ fn external_directories(actor: &Actor, environment: &str, nodes: &[Certname]) ->
     refused(&msg, json!({"environment": environment, "nodes": nodes}))
 }
 
-fn forbidden(actor: &Actor, task: &str, nodes: &[String]) -> NotStarted {
+fn forbidden(actor: &PlanActor, task: &str, nodes: &[String]) -> JobStartError {
     let place = if nodes.is_empty() {
         "any node"
     } else {
@@ -213,6 +224,8 @@ fn forbidden(actor: &Actor, task: &str, nodes: &[String]) -> NotStarted {
     refused(&msg, json!({"task": task, "nodes": nodes}))
 }
 
-fn refused(msg: &str, details: Value) -> NotStarted {
-    NotStarted::Refused(json!({"kind": kinds::NOT_PERMITTED.name, "msg": msg, "details": details}))
+fn refused(msg: &str, details: Value) -> JobStartError {
+    JobStartError::Refused(
+        json!({"kind": kinds::NOT_PERMITTED.name, "msg": msg, "details": details}),
+    )
 }

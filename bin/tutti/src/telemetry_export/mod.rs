@@ -62,7 +62,7 @@ pub(crate) async fn start(config: &Telemetry) -> Traces {
     let inability = "this server cannot send traces";
     let export = move || exporter(&config).map_err(|error| format!("{error:#}"));
     Traces(Some(
-        Feature::read("traces-service", inability, export).await,
+        Feature::start_by_reading("traces-service", inability, export).await,
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Accepts connections within limits: [`ConnectionGate`] and [`Admission`].
+//! Accepts connections within limits: [`ConnectionGate`] and [`AdmissionPermit`].
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use crate::table::{AdmissionDecision, AdmissionTable, ConnectionStage};
 
 /// The gate of one listener; clones share it.
 #[derive(Debug, Clone)]
-pub struct ConnectionGate(Arc<Gate>);
+pub struct ConnectionGate(Arc<GateState>);
 
 #[derive(Debug)]
-struct Gate {
+struct GateState {
     limits: AdmissionLimits,
     table: Mutex<AdmissionTable<CancellationToken>>,
     left: Notify,
@@ -29,8 +29,8 @@ struct Gate {
 
 /// The right of one connection to exist; its limits are free again when this is dropped.
 #[derive(Debug)]
-pub struct Admission {
-    gate: Arc<Gate>,
+pub struct AdmissionPermit {
+    gate: Arc<GateState>,
     number: u64,
     network: PeerNetwork,
     displaced: CancellationToken,
@@ -39,7 +39,7 @@ pub struct Admission {
 /// Reason for which a connection ended before its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoFirstByte {
-    /// [`AdmissionLimits::first_byte`] has passed.
+    /// [`AdmissionLimits::wait_first_byte`] has passed.
     Timeout,
     /// A newer connection took the place.
     Displaced,
@@ -59,7 +59,7 @@ struct DropSummary {
 impl ConnectionGate {
     /// A gate for one listener.
     pub fn new(limits: AdmissionLimits) -> Self {
-        Self(Arc::new(Gate {
+        Self(Arc::new(GateState {
             table: Mutex::new(AdmissionTable::new(limits.clone())),
             limits,
             left: Notify::new(),
@@ -74,7 +74,7 @@ impl ConnectionGate {
     pub async fn accept(
         &self,
         listener: &TcpListener,
-    ) -> io::Result<(TcpStream, SocketAddr, Admission)> {
+    ) -> io::Result<(TcpStream, SocketAddr, AdmissionPermit)> {
         loop {
             self.wait_for_room().await;
             let (stream, address) = listener.accept().await?;
@@ -110,7 +110,7 @@ impl ConnectionGate {
         }
     }
 
-    fn enter(&self, address: SocketAddr) -> Option<Admission> {
+    fn enter(&self, address: SocketAddr) -> Option<AdmissionPermit> {
         let network = PeerNetwork::from(address.ip());
         let cancel = CancellationToken::new();
         let entry = self.0.lock().enter(network, cancel.clone(), Instant::now());
@@ -120,7 +120,7 @@ impl ConnectionGate {
                     displaced.cancel();
                     self.0.note_drop(network);
                 }
-                Some(Admission {
+                Some(AdmissionPermit {
                     gate: Arc::clone(&self.0),
                     number,
                     network,
@@ -134,7 +134,7 @@ impl ConnectionGate {
 
 // === impl Gate ===
 
-impl Gate {
+impl GateState {
     fn lock(&self) -> MutexGuard<'_, AdmissionTable<CancellationToken>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -153,9 +153,9 @@ impl Gate {
 
 // === impl Admission ===
 
-impl Admission {
+impl AdmissionPermit {
     /// Waits for the first byte (or the end of the stream) and marks the connection as speaking.
-    pub async fn first_byte(&self, stream: &TcpStream) -> Result<(), NoFirstByte> {
+    pub async fn wait_first_byte(&self, stream: &TcpStream) -> Result<(), NoFirstByte> {
         // Readiness alone may be reported without a byte.
         let mut byte = [0];
         let peeked = timeout(self.gate.limits.first_byte, stream.peek(&mut byte));
@@ -166,7 +166,7 @@ impl Admission {
                 Ok(Err(_)) => return Err(NoFirstByte::Broken),
                 Err(_) => return Err(NoFirstByte::Timeout),
             },
-            () = self.displaced() => return Err(NoFirstByte::Displaced),
+            () = self.wait_displaced() => return Err(NoFirstByte::Displaced),
         }
         self.advance(ConnectionStage::Handshaking);
         Ok(())
@@ -174,7 +174,7 @@ impl Admission {
 
     /// Returns when a newer connection took the place of this one. Never for one that is
     /// authenticated.
-    pub async fn displaced(&self) {
+    pub async fn wait_displaced(&self) {
         self.displaced.cancelled().await;
     }
 
@@ -186,14 +186,14 @@ impl Admission {
 
     /// A turn among the handshakes of the same network. Taken before a turn among all handshakes,
     /// it lets networks alternate: many handshakes of one do not delay those of another.
-    pub async fn handshake_turn(&self) -> OwnedSemaphorePermit {
+    pub async fn acquire_handshake_turn(&self) -> OwnedSemaphorePermit {
         let turns = self.gate.lock().handshake_turns(self.network);
         let turn = turns.acquire_owned().await;
         turn.expect("the turns of a network are never closed")
     }
 }
 
-impl Drop for Admission {
+impl Drop for AdmissionPermit {
     fn drop(&mut self) {
         self.gate.lock().leave(self.number);
         self.gate.left.notify_one();

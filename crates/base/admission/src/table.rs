@@ -30,7 +30,7 @@ pub enum ConnectionStage {
 #[derive(Debug)]
 pub(crate) struct AdmissionTable<T> {
     limits: AdmissionLimits,
-    connections: HashMap<u64, Connection<T>>,
+    connections: HashMap<u64, AdmittedConnection<T>>,
     networks: HashMap<PeerNetwork, NetworkConnections>,
     half_open: usize,
     /// Numbers grow, so a smaller one is older.
@@ -38,7 +38,7 @@ pub(crate) struct AdmissionTable<T> {
 }
 
 #[derive(Debug)]
-struct Connection<T> {
+struct AdmittedConnection<T> {
     network: PeerNetwork,
     stage: ConnectionStage,
     since: Instant,
@@ -91,7 +91,7 @@ impl<T> AdmissionTable<T> {
         self.next_number += 1;
         self.connections.insert(
             number,
-            Connection {
+            AdmittedConnection {
                 network,
                 stage: ConnectionStage::Silent,
                 since: now,
@@ -165,12 +165,14 @@ impl<T> AdmissionTable<T> {
         let own_half_open = own.map_or(0, NetworkConnections::half_open);
         if own_half_open >= self.limits.half_open_per_network {
             return own
-                .and_then(|own| self.own_victim(own, now))
+                .and_then(|own| self.find_own_victim(own, now))
                 .map(Some)
                 .ok_or(());
         }
         if self.half_open >= self.limits.half_open {
-            let greediest = self.greediest(NetworkConnections::half_open).ok_or(())?;
+            let greediest = self
+                .find_greediest(NetworkConnections::half_open)
+                .ok_or(())?;
             let handshaking = greediest.handshaking.first();
             let is_greedier = greediest.half_open() > own_half_open + 1;
             let victim = greediest.silent.first();
@@ -179,7 +181,7 @@ impl<T> AdmissionTable<T> {
         }
         if self.connections.len() >= self.limits.connections {
             let greediest = self
-                .greediest(NetworkConnections::unauthenticated)
+                .find_greediest(NetworkConnections::unauthenticated)
                 .ok_or(())?;
             let victim = greediest.silent.first();
             let victim = victim.or(greediest.anonymous.first());
@@ -190,7 +192,7 @@ impl<T> AdmissionTable<T> {
     }
 
     /// The oldest silent connection, or else the oldest handshake that takes too long.
-    fn own_victim(&self, own: &NetworkConnections, now: Instant) -> Option<u64> {
+    fn find_own_victim(&self, own: &NetworkConnections, now: Instant) -> Option<u64> {
         let slow = |number: &&u64| {
             let since = self.connections.get(number).map(|found| found.since);
             since.is_some_and(|since| {
@@ -203,7 +205,7 @@ impl<T> AdmissionTable<T> {
 
     /// The network with the most connections by `count`, and among equals the one whose oldest
     /// silent connection is the oldest. Looks at every network, only when the table is full.
-    fn greediest(
+    fn find_greediest(
         &self,
         count: impl Fn(&NetworkConnections) -> usize,
     ) -> Option<&NetworkConnections> {

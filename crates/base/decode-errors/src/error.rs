@@ -3,11 +3,11 @@
 use std::fmt;
 
 use crate::defaults::{MESSAGE_CHARS, QUOTED_CHARS};
-use crate::mismatch::Mismatch;
+use crate::mismatch::DecodeMismatch;
 
 /// Format of a document, which decides how its parts are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum DocumentFormat {
     /// JSON, with objects and keys.
     Json,
     /// TOML, with tables and keys.
@@ -17,9 +17,9 @@ pub enum Format {
 /// Reason and place of a document that cannot be read as the type that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    pub(crate) format: Format,
+    pub(crate) format: DocumentFormat,
     /// Boxed, so that results with this error stay small.
-    pub(crate) problem: Box<Problem>,
+    pub(crate) problem: Box<DecodeProblem>,
     /// Path of the value, as `scope.nodes[3]`; empty for the whole document or where it is not known.
     pub(crate) path: String,
     /// Line and column from 1, in characters of the document's line; `None` for a value without a text.
@@ -27,18 +27,18 @@ pub struct DecodeError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Problem {
+pub(crate) enum DecodeProblem {
     /// The text breaks the grammar of its format.
     Syntax(&'static str),
     /// The text is well-formed; its content is not of the type that is needed.
-    Mismatch(Mismatch),
+    Mismatch(DecodeMismatch),
     /// The text could not be read to its end.
     Unreadable,
 }
 
 // === impl Format ===
 
-impl Format {
+impl DocumentFormat {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON",
@@ -47,7 +47,7 @@ impl Format {
     }
 
     /// A collection of keys and values, with its article.
-    pub(crate) fn object(self) -> &'static str {
+    pub(crate) fn object_term(self) -> &'static str {
         match self {
             Self::Json => "an object",
             Self::Toml => "a table",
@@ -60,7 +60,7 @@ impl Format {
 impl DecodeError {
     /// Whether the text breaks the grammar, in contrast to content of a wrong type.
     pub fn is_syntax(&self) -> bool {
-        matches!(*self.problem, Problem::Syntax(_))
+        matches!(*self.problem, DecodeProblem::Syntax(_))
     }
 
     /// Path of the value, as `scope.nodes[3]`; empty for the whole document.
@@ -76,7 +76,7 @@ impl DecodeError {
     /// The key that the type does not have, if that is the problem.
     pub fn unknown_key(&self) -> Option<&str> {
         match &*self.problem {
-            Problem::Mismatch(Mismatch::UnknownKey { key, .. }) => Some(key),
+            DecodeProblem::Mismatch(DecodeMismatch::UnknownKey { key, .. }) => Some(key),
             _ => None,
         }
     }
@@ -84,7 +84,7 @@ impl DecodeError {
     /// The key that is missing, if that is the problem.
     pub fn missing_key(&self) -> Option<&str> {
         match &*self.problem {
-            Problem::Mismatch(Mismatch::MissingKey(key)) => Some(key),
+            DecodeProblem::Mismatch(DecodeMismatch::MissingKey(key)) => Some(key),
             _ => None,
         }
     }
@@ -92,17 +92,17 @@ impl DecodeError {
     /// The kind of value that is needed and the one that was found, if that is the problem.
     pub fn needed_and_found(&self) -> Option<(String, String)> {
         match &*self.problem {
-            Problem::Mismatch(mismatch) => mismatch.needed_and_found(self.format),
-            Problem::Syntax(_) | Problem::Unreadable => None,
+            DecodeProblem::Mismatch(mismatch) => mismatch.needed_and_found(self.format),
+            DecodeProblem::Syntax(_) | DecodeProblem::Unreadable => None,
         }
     }
 
     /// The problem without its place.
     pub fn problem(&self) -> String {
         match &*self.problem {
-            Problem::Syntax(what) => format!("not {}: {what}", self.format.name()),
-            Problem::Mismatch(mismatch) => mismatch.to_text(self.format),
-            Problem::Unreadable => "the text cannot be read to its end".to_owned(),
+            DecodeProblem::Syntax(what) => format!("not {}: {what}", self.format.name()),
+            DecodeProblem::Mismatch(mismatch) => mismatch.to_text(self.format),
+            DecodeProblem::Unreadable => "the text cannot be read to its end".to_owned(),
         }
     }
 
@@ -116,7 +116,7 @@ impl DecodeError {
             },
             None => &self.path,
         };
-        printable(path)
+        to_printable(path)
     }
 }
 
@@ -143,16 +143,16 @@ impl From<DecodeError> for std::io::Error {
 }
 
 /// A name or path of the document for logs and terminals: clipped, control characters replaced.
-pub(crate) fn printable(text: &str) -> String {
-    shown(text, QUOTED_CHARS)
+pub(crate) fn to_printable(text: &str) -> String {
+    escape_and_truncate(text, QUOTED_CHARS)
 }
 
 /// The same for a whole message.
-pub(crate) fn printable_message(text: &str) -> String {
-    shown(text, MESSAGE_CHARS)
+pub(crate) fn to_printable_message(text: &str) -> String {
+    escape_and_truncate(text, MESSAGE_CHARS)
 }
 
-fn shown(text: &str, chars: usize) -> String {
+fn escape_and_truncate(text: &str, chars: usize) -> String {
     let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().take(chars).map(visible).collect()
 }

@@ -9,8 +9,8 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::error::{DecodeError, Format, Problem};
-use crate::mismatch::Mismatch;
+use crate::error::{DecodeError, DecodeProblem, DocumentFormat};
+use crate::mismatch::DecodeMismatch;
 
 /// Reads a whole text.
 ///
@@ -27,7 +27,7 @@ pub fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, DecodeErr
 pub fn from_slice<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, DecodeError> {
     serde_json::from_slice(text).map_err(|error| match error.is_data() {
         // Paths cost time and are of use for errors only, so a wrong text is read twice.
-        true => located::<T>(text).unwrap_or_else(|| DecodeError::from(&error)),
+        true => find_error_path::<T>(text).unwrap_or_else(|| DecodeError::from(&error)),
         false => DecodeError::from(&error),
     })
 }
@@ -38,7 +38,7 @@ pub fn from_slice<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, Decode
 /// # Errors
 /// The text is not a JSON object in UTF-8, or its content is not of type `T`.
 pub fn object_from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeError> {
-    let Keyed(value) = from_slice(text)?;
+    let KeyedObject(value) = from_slice(text)?;
     Ok(value)
 }
 
@@ -46,7 +46,7 @@ pub fn object_from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeEr
 ///
 /// # Errors
 /// The value is no object, or not of type `T`.
-pub fn keyed<'de, D, T>(reader: D) -> Result<T, D::Error>
+pub fn deserialize_object<'de, D, T>(reader: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -54,11 +54,11 @@ where
     reader.deserialize_map(KeyedVisitor(PhantomData))
 }
 
-struct Keyed<T>(T);
+struct KeyedObject<T>(T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Keyed<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for KeyedObject<T> {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        keyed(reader).map(Self)
+        deserialize_object(reader).map(Self)
     }
 }
 
@@ -81,16 +81,16 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
 /// # Errors
 /// The value is not of type `T`.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, DecodeError> {
-    serde_path_to_error::deserialize(value).map_err(|error| located_error(&error))
+    serde_path_to_error::deserialize(value).map_err(|error| to_decode_error(&error))
 }
 
-fn located<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Option<DecodeError> {
+fn find_error_path<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Option<DecodeError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let read: Result<T, _> = serde_path_to_error::deserialize(&mut reader);
-    read.err().map(|error| located_error(&error))
+    read.err().map(|error| to_decode_error(&error))
 }
 
-fn located_error(error: &serde_path_to_error::Error<serde_json::Error>) -> DecodeError {
+fn to_decode_error(error: &serde_path_to_error::Error<serde_json::Error>) -> DecodeError {
     let path = error.path().to_string();
     DecodeError {
         path: if path == "." { String::new() } else { path },
@@ -106,14 +106,16 @@ impl From<&serde_json::Error> for DecodeError {
             .strip_suffix(&format!(" at line {line} column {column}"))
             .unwrap_or(&text);
         let problem = match error.classify() {
-            serde_json::error::Category::Data => Problem::Mismatch(Mismatch::read(text)),
-            serde_json::error::Category::Io => Problem::Unreadable,
+            serde_json::error::Category::Data => {
+                DecodeProblem::Mismatch(DecodeMismatch::parse(text))
+            }
+            serde_json::error::Category::Io => DecodeProblem::Unreadable,
             serde_json::error::Category::Syntax | serde_json::error::Category::Eof => {
-                Problem::Syntax(syntax(text))
+                DecodeProblem::Syntax(describe_syntax_error(text))
             }
         };
         Self {
-            format: Format::Json,
+            format: DocumentFormat::Json,
             problem: Box::new(problem),
             path: String::new(),
             // Column 0 stands for a value that begins the text.
@@ -129,7 +131,7 @@ impl From<serde_json::Error> for DecodeError {
 }
 
 /// All syntax errors of `serde_json::error::ErrorCode`, with the next step.
-fn syntax(text: &str) -> &'static str {
+fn describe_syntax_error(text: &str) -> &'static str {
     match text {
         "EOF while parsing a list" => "the text ends inside an array; close it with ]",
         "EOF while parsing an object" => "the text ends inside an object; close it with }",

@@ -12,7 +12,7 @@ mod vocabulary;
 pub mod json;
 pub mod toml;
 
-pub use error::{DecodeError, Format};
+pub use error::{DecodeError, DocumentFormat};
 
 /// Fragments of the messages of serde, serde_json and toml. No message for users has one of them.
 pub const LIBRARY_WORDING: &[&str] = &[

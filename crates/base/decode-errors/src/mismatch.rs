@@ -1,16 +1,16 @@
-//! Content of a wrong type, read from the message of serde's data model: [`Mismatch`].
+//! Content of a wrong type, read from the message of serde's data model: [`DecodeMismatch`].
 //!
 //! serde's errors are texts alone. The texts of `serde_core::de::Error` are the same for every format, so they are
 //! taken apart here; a text that is none of them comes from a type of this project and is shown as it is.
 
 use crate::LIBRARY_WORDING;
 use crate::defaults::LISTED_NAMES;
-use crate::error::{Format, printable, printable_message};
-use crate::vocabulary::{found, needed};
+use crate::error::{DocumentFormat, to_printable, to_printable_message};
+use crate::vocabulary::{describe_found, describe_needed};
 
 /// Difference between the content of a document and the type that is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mismatch {
+pub(crate) enum DecodeMismatch {
     /// A value of another type or out of range; both in serde's terms.
     Value { found: String, needed: String },
     /// An array or object with `length` values.
@@ -38,26 +38,26 @@ const SOCKET_ADDRESS: &str = "invalid socket address syntax";
 
 // === impl Mismatch ===
 
-impl Mismatch {
+impl DecodeMismatch {
     /// Takes the message of a `serde::de::Error` apart.
-    pub(crate) fn read(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let between = |start: &str, end: &str| {
             let inner = text.strip_prefix(start)?.strip_suffix(end)?;
-            Some(printable(inner))
+            Some(to_printable(inner))
         };
         if let Some(rest) = text
             .strip_prefix("invalid type: ")
             .or_else(|| text.strip_prefix("invalid value: "))
             && let Some((found, needed)) = split_expected(rest)
         {
-            let (found, needed) = (printable(found), needed.to_owned());
+            let (found, needed) = (to_printable(found), needed.to_owned());
             return Self::Value { found, needed };
         }
         if let Some((length, needed)) = text
             .strip_prefix("invalid length ")
             .and_then(|rest| rest.split_once(", expected "))
         {
-            let (length, needed) = (printable(length), needed.to_owned());
+            let (length, needed) = (to_printable(length), needed.to_owned());
             return Self::Length { length, needed };
         }
         if let Some(key) = between("missing field `", "`") {
@@ -66,10 +66,10 @@ impl Mismatch {
         if let Some(key) = between("duplicate field `", "`") {
             return Self::DuplicateKey(key);
         }
-        if let Some((key, known)) = unknown("unknown field `", "fields", text) {
+        if let Some((key, known)) = parse_unknown_name("unknown field `", "fields", text) {
             return Self::UnknownKey { key, known };
         }
-        if let Some((name, known)) = unknown("unknown variant `", "variants", text) {
+        if let Some((name, known)) = parse_unknown_name("unknown variant `", "variants", text) {
             return Self::UnknownName { name, known };
         }
         let no_form = text.starts_with("data did not match any variant of ")
@@ -85,44 +85,50 @@ impl Mismatch {
         let is_plain = !LIBRARY_WORDING.iter().any(|part| text.contains(part));
         match (no_form, is_plain) {
             (true, _) => Self::NoForm,
-            (false, true) => Self::Other(printable_message(text)),
+            (false, true) => Self::Other(to_printable_message(text)),
             (false, false) => Self::Other("is not of the form that is needed here".to_owned()),
         }
     }
 
     /// The kind of value that is needed and the one that was found, if this is the problem.
-    pub(crate) fn needed_and_found(&self, format: Format) -> Option<(String, String)> {
+    pub(crate) fn needed_and_found(&self, format: DocumentFormat) -> Option<(String, String)> {
         match self {
             Self::Value {
                 found: is,
                 needed: must,
-            } => Some((needed(must, format), found(is, format))),
+            } => Some((describe_needed(must, format), describe_found(is, format))),
             _ => None,
         }
     }
 
     /// The problem in terms of `format`.
-    pub(crate) fn to_text(&self, format: Format) -> String {
+    pub(crate) fn to_text(&self, format: DocumentFormat) -> String {
         match self {
             Self::Value {
                 found: is,
                 needed: must,
             } => format!(
                 "must be {}, not {}",
-                needed(must, format),
-                found(is, format)
+                describe_needed(must, format),
+                describe_found(is, format)
             ),
             Self::Length {
                 length,
                 needed: must,
-            } => format!("must be {}; it has {length} values", needed(must, format)),
+            } => format!(
+                "must be {}; it has {length} values",
+                describe_needed(must, format)
+            ),
             Self::MissingKey(key) => format!("the key \"{key}\" is missing; add it"),
             Self::DuplicateKey(key) => format!("the key \"{key}\" occurs twice; remove one"),
             Self::UnknownKey { key, known } if known.is_empty() => {
                 format!("unknown key \"{key}\"; there are no keys here, remove it")
             }
             Self::UnknownKey { key, known } => {
-                format!("unknown key \"{key}\"; the keys here are {}", list(known))
+                format!(
+                    "unknown key \"{key}\"; the keys here are {}",
+                    join_names(known)
+                )
             }
             Self::UnknownName { name, known } if known.is_empty() => {
                 format!("\"{name}\" is not possible here; no name is")
@@ -130,7 +136,7 @@ impl Mismatch {
             Self::UnknownName { name, known } => {
                 format!(
                     "\"{name}\" is not possible here; write one of {}",
-                    list(known)
+                    join_names(known)
                 )
             }
             Self::NoForm => {
@@ -162,17 +168,17 @@ fn split_expected(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The name and the known names of `unknown field `x`, expected one of `a`, `b``, or of `…, there are no fields`.
-fn unknown(start: &str, kinds: &str, text: &str) -> Option<(String, Vec<String>)> {
+fn parse_unknown_name(start: &str, kinds: &str, text: &str) -> Option<(String, Vec<String>)> {
     let rest = text.strip_prefix(start)?;
     if let Some(name) = rest.strip_suffix(&format!("`, there are no {kinds}")) {
-        return Some((printable(name), Vec::new()));
+        return Some((to_printable(name), Vec::new()));
     }
     let (name, known) = rest.rsplit_once("`, expected ")?;
-    let known = known.split('`').skip(1).step_by(2).map(printable);
-    Some((printable(name), known.collect()))
+    let known = known.split('`').skip(1).step_by(2).map(to_printable);
+    Some((to_printable(name), known.collect()))
 }
 
-fn list(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     let shown: Vec<String> = names
         .iter()
         .take(LISTED_NAMES)

@@ -4,34 +4,34 @@ use ::toml::Spanned;
 use ::toml::de::{DeTable, Deserializer};
 use serde::de::DeserializeOwned;
 
-use crate::error::{DecodeError, Format, Problem};
-use crate::mismatch::Mismatch;
+use crate::error::{DecodeError, DecodeProblem, DocumentFormat};
+use crate::mismatch::DecodeMismatch;
 
 /// Reads a whole text.
 ///
 /// # Errors
 /// The text is not TOML, or its content is not of type `T`.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
-    let error = |path: String, error: &::toml::de::Error, problem: Problem| DecodeError {
-        format: Format::Toml,
+    let error = |path: String, error: &::toml::de::Error, problem: DecodeProblem| DecodeError {
+        format: DocumentFormat::Toml,
         problem: Box::new(problem),
         path,
-        position: error.span().map(|span| position(text, span.start)),
+        position: error.span().map(|span| line_and_column(text, span.start)),
     };
     let document: Spanned<DeTable<'_>> = DeTable::parse(text).map_err(|wrong| {
-        let problem = Problem::Syntax(syntax(wrong.message()));
+        let problem = DecodeProblem::Syntax(describe_syntax_error(wrong.message()));
         error(String::new(), &wrong, problem)
     })?;
     serde_path_to_error::deserialize(Deserializer::from(document)).map_err(|wrong| {
         let path = wrong.path().to_string();
         let path = if path == "." { String::new() } else { path };
-        let problem = Problem::Mismatch(mismatch(wrong.inner().message()));
+        let problem = DecodeProblem::Mismatch(parse_mismatch(wrong.inner().message()));
         error(path, wrong.inner(), problem)
     })
 }
 
 /// Line and column of a byte, both from 1.
-fn position(text: &str, byte: usize) -> (usize, usize) {
+fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -39,7 +39,7 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
 }
 
 /// The library's own messages about content, which are not serde's.
-fn mismatch(message: &str) -> Mismatch {
+fn parse_mismatch(message: &str) -> DecodeMismatch {
     let plain = match message {
         "integer number overflowed" | "floating-point number overflowed" => {
             "the number is too large"
@@ -49,13 +49,13 @@ fn mismatch(message: &str) -> Mismatch {
         "expected empty table" => "must be an empty table",
         "wanted exactly 1 element, found 0 elements"
         | "wanted exactly 1 element, more than 1 element" => "must be a table with one key",
-        other => return Mismatch::read(other),
+        other => return DecodeMismatch::parse(other),
     };
-    Mismatch::Other(plain.to_owned())
+    DecodeMismatch::Other(plain.to_owned())
 }
 
 /// The syntax errors that hands make, with the next step; every other one by its place alone.
-fn syntax(message: &str) -> &'static str {
+fn describe_syntax_error(message: &str) -> &'static str {
     let begins = |start: &str| message.starts_with(start);
     match message {
         _ if begins("duplicate key") => "the key occurs twice; remove one",

@@ -1,9 +1,9 @@
-//! serde's terms for values in terms of a document's author: [`found`] and [`needed`].
+//! serde's terms for values in terms of a document's author: [`describe_found`] and [`describe_needed`].
 
-use crate::error::Format;
+use crate::error::DocumentFormat;
 
 /// A value that stands in the document. Strings are never repeated: they may be secrets.
-pub(crate) fn found(term: &str, format: Format) -> String {
+pub(crate) fn describe_found(term: &str, format: DocumentFormat) -> String {
     let kind = term.split_once(" `").map_or(term, |(kind, _)| kind);
     let quoted = || term.split('`').nth(1).unwrap_or_default();
     match kind {
@@ -14,18 +14,18 @@ pub(crate) fn found(term: &str, format: Format) -> String {
         "byte array" => "bytes".to_owned(),
         "null" | "unit value" => "null".to_owned(),
         "sequence" | "tuple variant" => "an array".to_owned(),
-        "map" | "newtype variant" | "struct variant" => format.object().to_owned(),
+        "map" | "newtype variant" | "struct variant" => format.object_term().to_owned(),
         "Option value" | "newtype struct" | "enum" => "a value".to_owned(),
         _ => term.to_owned(),
     }
 }
 
 /// A value that is needed.
-pub(crate) fn needed(term: &str, format: Format) -> String {
-    if let Some(range) = integer(term) {
+pub(crate) fn describe_needed(term: &str, format: DocumentFormat) -> String {
+    if let Some(range) = describe_integer(term) {
         return range.to_owned();
     }
-    if let Some(count) = counted(term) {
+    if let Some(count) = strip_count(term) {
         return match count {
             "0" => "an empty array".to_owned(),
             "1" => "an array of one value".to_owned(),
@@ -50,19 +50,19 @@ pub(crate) fn needed(term: &str, format: Format) -> String {
         "an empty array" | "fewer elements in array" | "fewer elements in sequence" => {
             "a shorter array".to_owned()
         }
-        "a map" | "struct" | "a JSON object" => format.object().to_owned(),
-        "map with a single key" => format!("{} with one key", format.object()),
-        "fewer elements in map" => format!("{} with fewer keys", format.object()),
-        "string or map" => format!("a string or {}", format.object()),
+        "a map" | "struct" | "a JSON object" => format.object_term().to_owned(),
+        "map with a single key" => format!("{} with one key", format.object_term()),
+        "fewer elements in map" => format!("{} with fewer keys", format.object_term()),
+        "string or map" => format!("a string or {}", format.object_term()),
         "any value" | "any valid JSON value" | "a JSON value" => {
             format!("a {} value", format.name())
         }
-        _ => rust_type(term, format).unwrap_or_else(|| term.replace('`', "\"")),
+        _ => describe_rust_type(term, format).unwrap_or_else(|| term.replace('`', "\"")),
     }
 }
 
 /// Types of Rust that stand before a name, as in "tuple variant Scope::Nodes".
-fn rust_type(term: &str, format: Format) -> Option<String> {
+fn describe_rust_type(term: &str, format: DocumentFormat) -> Option<String> {
     const OBJECTS: [&str; 4] = [
         "struct variant ",
         "internally tagged enum ",
@@ -72,7 +72,7 @@ fn rust_type(term: &str, format: Format) -> Option<String> {
     const ARRAYS: [&str; 3] = ["tuple struct ", "tuple variant ", "tuple "];
     let begins = |list: &[&str]| list.iter().any(|start| term.starts_with(start));
     if begins(&OBJECTS) {
-        return Some(format.object().to_owned());
+        return Some(format.object_term().to_owned());
     }
     if begins(&ARRAYS) {
         return Some("an array".to_owned());
@@ -83,7 +83,7 @@ fn rust_type(term: &str, format: Format) -> Option<String> {
     }
 }
 
-fn integer(term: &str) -> Option<&'static str> {
+fn describe_integer(term: &str) -> Option<&'static str> {
     let nonzero = term.strip_prefix("a nonzero ");
     Some(match (nonzero.unwrap_or(term), nonzero.is_some()) {
         ("u8", false) => "a whole number from 0 to 255",
@@ -104,7 +104,7 @@ fn integer(term: &str) -> Option<&'static str> {
 }
 
 /// The count in "an array of length 3", "a tuple of size 3", "struct Point with 3 elements".
-fn counted(term: &str) -> Option<&str> {
+fn strip_count(term: &str) -> Option<&str> {
     let count = term
         .strip_prefix("an array of length ")
         .or_else(|| term.strip_prefix("a tuple of size "))

@@ -10,9 +10,9 @@ use crate::ConnectionError;
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error) {
-        let is_of_connection = is_of_connection(cause);
+        let is_of_connection = is_connection_error(cause);
         let told = match is_of_connection {
-            true => ConnectionError::of(cause).to_string(),
+            true => ConnectionError::from_error(cause).to_string(),
             false => cause.to_string(),
         };
         // Errors that show their cause in their own words are common.
@@ -46,7 +46,7 @@ fn cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stati
 
 /// True for an error of a library that connects, within an I/O error too, which shows the words of
 /// the error that it wraps.
-fn is_of_connection(error: &(dyn Error + 'static)) -> bool {
+fn is_connection_error(error: &(dyn Error + 'static)) -> bool {
     let wrapped = error.downcast_ref().and_then(io::Error::get_ref);
     let is_one = |error: &(dyn Error + 'static)| {
         error.is::<reqwest::Error>() || error.is::<hyper::Error>() || error.is::<rustls::Error>()

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use crate::chain::causes;
-use crate::{input_output, tls};
+use crate::{io_errors, tls};
 
 /// A failed connection. `Display` is a clause without a subject's name, for example `no answer in time`
 /// or `the peer's certificate has expired`.
@@ -40,7 +40,7 @@ pub enum ConnectionErrorKind {
 
 impl ConnectionError {
     /// Finds the most specific cause of `error`. Addresses are left out.
-    pub fn of(error: &(dyn Error + 'static)) -> Self {
+    pub fn from_error(error: &(dyn Error + 'static)) -> Self {
         let found = causes(error).find_map(|cause| {
             let tls = cause.downcast_ref().map(tls::describe);
             let http = || cause.downcast_ref().and_then(describe_http);
@@ -49,7 +49,7 @@ impl ConnectionError {
         });
         let io = || {
             let cause = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-            cause.last().map(input_output::describe)
+            cause.last().map(io_errors::describe)
         };
         found.or_else(io).unwrap_or_else(|| {
             let innermost = causes(error).last().unwrap_or(error);
@@ -67,7 +67,7 @@ impl ConnectionError {
     }
 
     /// True if one side does not accept the certificate of the other one: trying again changes nothing.
-    pub fn is_of_certificates(&self) -> bool {
+    pub fn concerns_certificates(&self) -> bool {
         matches!(
             self.kind,
             ConnectionErrorKind::PeerCertificate | ConnectionErrorKind::OwnCertificate

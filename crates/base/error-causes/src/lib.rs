@@ -11,7 +11,7 @@
 mod certificate;
 mod chain;
 mod error;
-mod input_output;
+mod io_errors;
 mod tls;
 
 pub use chain::chain;

@@ -1,15 +1,15 @@
-//! A position in the text: [`Cursor`] looks ahead, steps on and knows its line.
+//! A position in the text: [`TextCursor`] looks ahead, steps on and knows its line.
 
 use crate::Error;
 
 /// Line and column, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct TextPosition {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-impl Position {
+impl TextPosition {
     pub(crate) fn error(self, what: impl Into<String>) -> Error {
         Error {
             line: self.line,
@@ -20,21 +20,21 @@ impl Position {
 }
 
 #[derive(Debug)]
-pub(crate) struct Cursor<'a> {
+pub(crate) struct TextCursor<'a> {
     rest: &'a str,
-    position: Position,
+    position: TextPosition,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> TextCursor<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self {
             rest,
-            position: Position { line: 1, column: 1 },
+            position: TextPosition { line: 1, column: 1 },
         }
     }
 
-    pub(crate) fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> TextPosition {
         self.position
     }
 
@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
         let c = self.peek()?;
         self.rest = &self.rest[c.len_utf8()..];
         if c == '\n' {
-            self.position = Position {
+            self.position = TextPosition {
                 line: self.position.line + 1,
                 column: 1,
             };

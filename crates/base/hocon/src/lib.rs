@@ -42,7 +42,7 @@ pub struct Error {
 
 /// A configuration file cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError {
+pub enum HoconFileError {
     #[error("cannot read {path}")]
     Read {
         path: PathBuf,
@@ -71,8 +71,8 @@ pub fn parse(text: &str) -> Result<Value, Error> {
 }
 
 /// Reads and parses a file; errors name its path.
-pub fn read_file(path: &Path) -> Result<Value, FileError> {
-    let failed = |source| FileError::Read {
+pub fn read_file(path: &Path) -> Result<Value, HoconFileError> {
+    let failed = |source| HoconFileError::Read {
         path: path.to_owned(),
         source,
     };
@@ -83,16 +83,16 @@ pub fn read_file(path: &Path) -> Result<Value, FileError> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() > limit {
-        return Err(FileError::TooLarge {
+        return Err(HoconFileError::TooLarge {
             path: path.to_owned(),
             limit,
         });
     }
-    let text = std::str::from_utf8(&bytes).map_err(|error| FileError::NotUtf8 {
+    let text = std::str::from_utf8(&bytes).map_err(|error| HoconFileError::NotUtf8 {
         path: path.to_owned(),
         at: error.valid_up_to(),
     })?;
-    parse(text).map_err(|error| FileError::Syntax {
+    parse(text).map_err(|error| HoconFileError::Syntax {
         path: path.to_owned(),
         error,
     })

@@ -1,51 +1,52 @@
-//! A document before its substitutions are resolved: [`Node`], and what happens
+//! A document before its substitutions are resolved: [`HoconNode`], and what happens
 //! when a key is set twice.
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::cursor::Position;
+use crate::cursor::TextPosition;
 
-pub(crate) type Path = Vec<String>;
+pub(crate) type KeyPath = Vec<String>;
 
 #[derive(Debug, Clone)]
-pub(crate) enum Node {
+pub(crate) enum HoconNode {
     /// A string, number, boolean or null.
     Scalar(Value),
-    Object(IndexMap<String, Node>),
-    Array(Vec<Node>),
+    Object(IndexMap<String, HoconNode>),
+    Array(Vec<HoconNode>),
     Substitution {
-        path: Path,
+        path: KeyPath,
         optional: bool,
-        at: Position,
+        at: TextPosition,
     },
     /// Pieces of one value that stand side by side.
     Concatenation {
-        pieces: Vec<Piece>,
-        at: Position,
+        pieces: Vec<ConcatenationPiece>,
+        at: TextPosition,
     },
     /// Values of one key in the order in which they were set, where the last
     /// one alone does not decide.
-    Layers(Vec<Node>),
+    Layers(Vec<HoconNode>),
 }
 
 /// A piece of a concatenation.
 #[derive(Debug, Clone)]
-pub(crate) enum Piece {
+pub(crate) enum ConcatenationPiece {
     /// Text as written: numbers keep their form, blanks between words count.
     Text(String),
-    Value(Node),
+    Value(HoconNode),
 }
 
-impl Node {
+impl HoconNode {
     /// Sets `path` below this object to `value`.
-    pub(crate) fn set(&mut self, path: &[String], value: Node) {
-        let (Node::Object(fields), Some((key, below))) = (&mut *self, path.split_first()) else {
+    pub(crate) fn set(&mut self, path: &[String], value: HoconNode) {
+        let (HoconNode::Object(fields), Some((key, below))) = (&mut *self, path.split_first())
+        else {
             // An empty path does not occur, and only objects have keys.
             return;
         };
         let value = below.iter().rev().fold(value, |inner, key| {
-            Node::Object(IndexMap::from([(key.clone(), inner)]))
+            HoconNode::Object(IndexMap::from([(key.clone(), inner)]))
         });
         match fields.get_mut(key) {
             Some(earlier) => earlier.override_by(value),
@@ -56,9 +57,9 @@ impl Node {
     }
 
     /// Sets this value once more.
-    pub(crate) fn override_by(&mut self, later: Node) {
+    pub(crate) fn override_by(&mut self, later: HoconNode) {
         match (&mut *self, later) {
-            (Node::Object(fields), Node::Object(later)) => {
+            (HoconNode::Object(fields), HoconNode::Object(later)) => {
                 for (key, value) in later {
                     match fields.get_mut(&key) {
                         Some(earlier) => earlier.override_by(value),
@@ -68,14 +69,16 @@ impl Node {
                     }
                 }
             }
-            (_, later @ (Node::Scalar(_) | Node::Array(_))) => *self = later,
+            (_, later @ (HoconNode::Scalar(_) | HoconNode::Array(_))) => *self = later,
             // An object replaces a plain value, but may be merged with what a
             // substitution gives.
-            (Node::Scalar(_) | Node::Array(_), later @ Node::Object(_)) => *self = later,
-            (Node::Layers(layers), later) => layers.push(later),
+            (HoconNode::Scalar(_) | HoconNode::Array(_), later @ HoconNode::Object(_)) => {
+                *self = later
+            }
+            (HoconNode::Layers(layers), later) => layers.push(later),
             (_, later) => {
-                let earlier = std::mem::replace(self, Node::Scalar(Value::Null));
-                *self = Node::Layers(vec![earlier, later]);
+                let earlier = std::mem::replace(self, HoconNode::Scalar(Value::Null));
+                *self = HoconNode::Layers(vec![earlier, later]);
             }
         }
     }

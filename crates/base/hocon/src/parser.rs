@@ -1,24 +1,24 @@
-//! Text to [`Node`]: recursive descent, one function for each part of the grammar.
+//! Text to [`HoconNode`]: recursive descent, one function for each part of the grammar.
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::Error;
-use crate::cursor::{Cursor, Position, is_blank};
+use crate::cursor::{TextCursor, TextPosition, is_blank};
 use crate::defaults::MAX_DEPTH;
-use crate::node::{Node, Path, Piece};
+use crate::node::{ConcatenationPiece, HoconNode, KeyPath};
 use crate::quoted;
 
 /// Characters that end an unquoted string; HOCON reserves them.
 const RESERVED: &str = "$\"{}[]:=,+#`^?!@*&\\";
 
-pub(crate) fn parse(text: &str) -> Result<Node, Error> {
-    let mut parser = Parser {
-        cursor: Cursor::new(text),
+pub(crate) fn parse(text: &str) -> Result<HoconNode, Error> {
+    let mut parser = HoconParser {
+        cursor: TextCursor::new(text),
         depth: 0,
-        here: Vec::new(),
+        current_path: Vec::new(),
     };
-    let root = parser.root()?;
+    let root = parser.parse_root()?;
     parser.cursor.skip_lines();
     match parser.cursor.peek() {
         None => Ok(root),
@@ -28,42 +28,42 @@ pub(crate) fn parse(text: &str) -> Result<Node, Error> {
     }
 }
 
-struct Parser<'a> {
-    cursor: Cursor<'a>,
+struct HoconParser<'a> {
+    cursor: TextCursor<'a>,
     depth: usize,
     /// Keys from the root to the object that is being read; `+=` needs them.
-    here: Path,
+    current_path: KeyPath,
 }
 
 /// Operator between a key and its value.
-enum Assignment {
+enum AssignmentOperator {
     Set,
     Append,
 }
 
 // === impl Parser: objects ===
 
-impl Parser<'_> {
-    fn root(&mut self) -> Result<Node, Error> {
+impl HoconParser<'_> {
+    fn parse_root(&mut self) -> Result<HoconNode, Error> {
         self.cursor.skip_lines();
         match self.cursor.peek() {
-            Some('{') => self.object(),
-            Some('[') => self.array(),
-            _ => self.fields(None),
+            Some('{') => self.parse_object(),
+            Some('[') => self.parse_array(),
+            _ => self.parse_fields(None),
         }
     }
 
-    fn object(&mut self) -> Result<Node, Error> {
-        let start = self.enter()?;
+    fn parse_object(&mut self) -> Result<HoconNode, Error> {
+        let start = self.enter_nesting()?;
         self.cursor.bump();
-        let object = self.fields(Some(start))?;
+        let object = self.parse_fields(Some(start))?;
         self.depth -= 1;
         Ok(object)
     }
 
     /// Fields up to `}`, or up to the end of the text when no brace was opened.
-    fn fields(&mut self, opened: Option<Position>) -> Result<Node, Error> {
-        let mut object = Node::Object(IndexMap::new());
+    fn parse_fields(&mut self, opened: Option<TextPosition>) -> Result<HoconNode, Error> {
+        let mut object = HoconNode::Object(IndexMap::new());
         self.cursor.skip_lines();
         loop {
             match (self.cursor.peek(), opened) {
@@ -73,51 +73,51 @@ impl Parser<'_> {
                 }
                 (None, None) => return Ok(object),
                 (None, Some(start)) => return Err(start.error("this { is never closed")),
-                _ => self.field(&mut object)?,
+                _ => self.parse_field(&mut object)?,
             }
-            self.separator("}")?;
+            self.parse_separator("}")?;
         }
     }
 
-    fn field(&mut self, object: &mut Node) -> Result<(), Error> {
+    fn parse_field(&mut self, object: &mut HoconNode) -> Result<(), Error> {
         self.refuse_include()?;
         let at = self.cursor.position();
-        let path = self.key_path(":=+{")?;
-        if self.here.len() + path.len() > MAX_DEPTH {
+        let path = self.parse_key_path(":=+{")?;
+        if self.current_path.len() + path.len() > MAX_DEPTH {
             return Err(at.error(format!("keys are nested deeper than {MAX_DEPTH}")));
         }
-        let assignment = self.assignment()?;
-        let outer = self.here.len();
-        self.here.extend(path.iter().cloned());
-        let value = self.value()?;
+        let assignment = self.parse_assignment()?;
+        let outer = self.current_path.len();
+        self.current_path.extend(path.iter().cloned());
+        let value = self.parse_value()?;
         match assignment {
-            Assignment::Set => object.set(&path, value),
-            Assignment::Append => {
-                let earlier = Node::Substitution {
-                    path: self.here.clone(),
+            AssignmentOperator::Set => object.set(&path, value),
+            AssignmentOperator::Append => {
+                let earlier = HoconNode::Substitution {
+                    path: self.current_path.clone(),
                     optional: true,
                     at,
                 };
                 let pieces = vec![
-                    Piece::Value(earlier),
-                    Piece::Value(Node::Array(vec![value])),
+                    ConcatenationPiece::Value(earlier),
+                    ConcatenationPiece::Value(HoconNode::Array(vec![value])),
                 ];
-                object.set(&path, Node::Concatenation { pieces, at });
+                object.set(&path, HoconNode::Concatenation { pieces, at });
             }
         }
-        self.here.truncate(outer);
+        self.current_path.truncate(outer);
         Ok(())
     }
 
-    fn assignment(&mut self) -> Result<Assignment, Error> {
+    fn parse_assignment(&mut self) -> Result<AssignmentOperator, Error> {
         self.cursor.skip_lines();
         if self.cursor.eat("+=") {
             self.cursor.skip_lines();
-            return Ok(Assignment::Append);
+            return Ok(AssignmentOperator::Append);
         }
         if self.cursor.peek() == Some('{') || self.cursor.eat(":") || self.cursor.eat("=") {
             self.cursor.skip_lines();
-            return Ok(Assignment::Set);
+            return Ok(AssignmentOperator::Set);
         }
         Err(self
             .cursor
@@ -125,7 +125,7 @@ impl Parser<'_> {
     }
 
     /// Line ends or one comma; none are needed before `close` or the end.
-    fn separator(&mut self, close: &str) -> Result<(), Error> {
+    fn parse_separator(&mut self, close: &str) -> Result<(), Error> {
         let line_end = self.cursor.skip_lines();
         if self.cursor.eat(",") {
             self.cursor.skip_lines();
@@ -154,7 +154,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<Position, Error> {
+    fn enter_nesting(&mut self) -> Result<TextPosition, Error> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.cursor.error(format!("nested deeper than {MAX_DEPTH}")));
@@ -165,16 +165,16 @@ impl Parser<'_> {
 
 // === impl Parser: keys ===
 
-impl Parser<'_> {
+impl HoconParser<'_> {
     /// A dotted path up to one of the characters of `ends`.
-    fn key_path(&mut self, ends: &str) -> Result<Path, Error> {
+    fn parse_key_path(&mut self, ends: &str) -> Result<KeyPath, Error> {
         let start = self.cursor.position();
         let mut path = Vec::new();
         let mut part = KeyPart::default();
         loop {
             match self.cursor.peek() {
                 Some('"') => {
-                    let text = quoted::string(&mut self.cursor)?;
+                    let text = quoted::read_string(&mut self.cursor)?;
                     part.push_quoted(&text);
                 }
                 Some('.') => {
@@ -206,7 +206,7 @@ impl Parser<'_> {
 struct KeyPart {
     text: String,
     /// Length up to which the text is kept when it is trimmed.
-    kept: usize,
+    significant_bytes: usize,
     quoted: bool,
 }
 
@@ -218,18 +218,18 @@ impl KeyPart {
             }
         } else {
             self.text.push(c);
-            self.kept = self.text.len();
+            self.significant_bytes = self.text.len();
         }
     }
 
     fn push_quoted(&mut self, text: &str) {
         self.text.push_str(text);
-        self.kept = self.text.len();
+        self.significant_bytes = self.text.len();
         self.quoted = true;
     }
 
-    fn finish(mut self, at: Position) -> Result<String, Error> {
-        self.text.truncate(self.kept);
+    fn finish(mut self, at: TextPosition) -> Result<String, Error> {
+        self.text.truncate(self.significant_bytes);
         if self.text.is_empty() && !self.quoted {
             return Err(at.error("a key or a part of it is empty"));
         }
@@ -239,11 +239,11 @@ impl KeyPart {
 
 // === impl Parser: values ===
 
-impl Parser<'_> {
+impl HoconParser<'_> {
     /// Pieces up to the end of the line, a comma or a closing bracket.
-    fn value(&mut self) -> Result<Node, Error> {
+    fn parse_value(&mut self) -> Result<HoconNode, Error> {
         let at = self.cursor.position();
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<ConcatenationPiece> = Vec::new();
         // Blanks count only between pieces.
         let mut blanks = String::new();
         loop {
@@ -252,41 +252,43 @@ impl Parser<'_> {
             if !pieces.is_empty() {
                 blanks.push_str(&before[..before.len() - self.cursor.rest().len()]);
             }
-            let Some(piece) = self.piece()? else { break };
+            let Some(piece) = self.parse_piece()? else {
+                break;
+            };
             if !blanks.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut blanks)));
+                pieces.push(ConcatenationPiece::Text(std::mem::take(&mut blanks)));
             }
             pieces.push(piece);
         }
         match pieces.len() {
             0 => Err(at.error("expected a value")),
-            1 => single(pieces.remove(0), at),
-            _ => Ok(Node::Concatenation { pieces, at }),
+            1 => piece_to_node(pieces.remove(0), at),
+            _ => Ok(HoconNode::Concatenation { pieces, at }),
         }
     }
 
-    fn piece(&mut self) -> Result<Option<Piece>, Error> {
+    fn parse_piece(&mut self) -> Result<Option<ConcatenationPiece>, Error> {
         let piece = match self.cursor.peek() {
             None | Some('\n' | ',' | '}' | ']') => return Ok(None),
             _ if self.cursor.at_comment() => return Ok(None),
-            Some('{') => Piece::Value(self.object()?),
-            Some('[') => Piece::Value(self.array()?),
+            Some('{') => ConcatenationPiece::Value(self.parse_object()?),
+            Some('[') => ConcatenationPiece::Value(self.parse_array()?),
             Some('"') => {
-                let text = quoted::string(&mut self.cursor)?;
-                Piece::Value(Node::Scalar(Value::String(text)))
+                let text = quoted::read_string(&mut self.cursor)?;
+                ConcatenationPiece::Value(HoconNode::Scalar(Value::String(text)))
             }
-            Some('$') => Piece::Value(self.substitution()?),
-            Some(_) => Piece::Text(self.unquoted()?),
+            Some('$') => ConcatenationPiece::Value(self.parse_substitution()?),
+            Some(_) => ConcatenationPiece::Text(self.parse_unquoted()?),
         };
         Ok(Some(piece))
     }
 
-    fn array(&mut self) -> Result<Node, Error> {
-        let start = self.enter()?;
+    fn parse_array(&mut self) -> Result<HoconNode, Error> {
+        let start = self.enter_nesting()?;
         self.cursor.bump();
         // Within an array there is no path, so `+=` of an inner object does not
         // look back; the name cannot be written, so it cannot be found.
-        let outer = std::mem::replace(&mut self.here, vec![String::from("\0array")]);
+        let outer = std::mem::replace(&mut self.current_path, vec![String::from("\0array")]);
         let mut items = Vec::new();
         self.cursor.skip_lines();
         loop {
@@ -296,29 +298,29 @@ impl Parser<'_> {
                     break;
                 }
                 None => return Err(start.error("this [ is never closed")),
-                Some(_) => items.push(self.value()?),
+                Some(_) => items.push(self.parse_value()?),
             }
-            self.separator("]")?;
+            self.parse_separator("]")?;
         }
-        self.here = outer;
+        self.current_path = outer;
         self.depth -= 1;
-        Ok(Node::Array(items))
+        Ok(HoconNode::Array(items))
     }
 
-    fn substitution(&mut self) -> Result<Node, Error> {
+    fn parse_substitution(&mut self) -> Result<HoconNode, Error> {
         let at = self.cursor.position();
         if !self.cursor.eat("${") {
             return Err(at.error("'$' must stand within quotes, or start a ${substitution}"));
         }
         let optional = self.cursor.eat("?");
-        let path = self.key_path("}")?;
+        let path = self.parse_key_path("}")?;
         if !self.cursor.eat("}") {
             return Err(at.error("this ${ is never closed"));
         }
-        Ok(Node::Substitution { path, optional, at })
+        Ok(HoconNode::Substitution { path, optional, at })
     }
 
-    fn unquoted(&mut self) -> Result<String, Error> {
+    fn parse_unquoted(&mut self) -> Result<String, Error> {
         // The plus sign of 1e+3 is reserved elsewhere.
         let mut length = number_length(self.cursor.rest());
         for c in self.cursor.rest()[length..].chars() {
@@ -340,10 +342,10 @@ impl Parser<'_> {
 }
 
 /// A value of one piece keeps its type.
-fn single(piece: Piece, at: Position) -> Result<Node, Error> {
+fn piece_to_node(piece: ConcatenationPiece, at: TextPosition) -> Result<HoconNode, Error> {
     let text = match piece {
-        Piece::Value(node) => return Ok(node),
-        Piece::Text(text) => text,
+        ConcatenationPiece::Value(node) => return Ok(node),
+        ConcatenationPiece::Text(text) => text,
     };
     let value = match text.as_str() {
         "true" => Value::Bool(true),
@@ -353,7 +355,7 @@ fn single(piece: Piece, at: Position) -> Result<Node, Error> {
             .map_err(|_| at.error(format!("the number {number} is too large")))?,
         _ => Value::String(text),
     };
-    Ok(Node::Scalar(value))
+    Ok(HoconNode::Scalar(value))
 }
 
 /// Returns the length of the JSON number at the start of `text`, in bytes; 0 if there is none.

@@ -1,13 +1,14 @@
 //! Quoted strings: `"…"` as in JSON, and `"""…"""` taken as it is.
 
 use crate::Error;
-use crate::cursor::Cursor;
+use crate::cursor::TextCursor;
 
 /// Reads the string that starts at the cursor, which is at a quote.
-pub(crate) fn string(cursor: &mut Cursor<'_>) -> Result<String, Error> {
+pub(crate) fn read_string(cursor: &mut TextCursor<'_>) -> Result<String, Error> {
     let start = cursor.position();
     if cursor.eat("\"\"\"") {
-        return triple(cursor).ok_or_else(|| start.error("this \"\"\" string is never closed"));
+        return read_triple_quoted(cursor)
+            .ok_or_else(|| start.error("this \"\"\" string is never closed"));
     }
     cursor.bump();
     let mut text = String::new();
@@ -15,7 +16,7 @@ pub(crate) fn string(cursor: &mut Cursor<'_>) -> Result<String, Error> {
         let at = cursor.position();
         match cursor.bump() {
             Some('"') => return Ok(text),
-            Some('\\') => text.push(escape(cursor)?),
+            Some('\\') => text.push(read_escape(cursor)?),
             Some(c) if c < ' ' => {
                 return Err(at.error("a control character or line end within a quoted string"));
             }
@@ -26,7 +27,7 @@ pub(crate) fn string(cursor: &mut Cursor<'_>) -> Result<String, Error> {
 }
 
 /// Quotes beyond the closing three belong to the string.
-fn triple(cursor: &mut Cursor<'_>) -> Option<String> {
+fn read_triple_quoted(cursor: &mut TextCursor<'_>) -> Option<String> {
     let end = cursor.rest().find("\"\"\"")?;
     let mut text = cursor.take(end).to_owned();
     cursor.eat("\"\"\"");
@@ -36,7 +37,7 @@ fn triple(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(text)
 }
 
-fn escape(cursor: &mut Cursor<'_>) -> Result<char, Error> {
+fn read_escape(cursor: &mut TextCursor<'_>) -> Result<char, Error> {
     let at = cursor.position();
     match cursor.bump() {
         Some(c @ ('"' | '\\' | '/')) => Ok(c),
@@ -45,29 +46,29 @@ fn escape(cursor: &mut Cursor<'_>) -> Result<char, Error> {
         Some('n') => Ok('\n'),
         Some('r') => Ok('\r'),
         Some('t') => Ok('\t'),
-        Some('u') => unicode(cursor),
+        Some('u') => read_unicode(cursor),
         _ => Err(at.error("an unknown escape; \\\\ stands for a backslash")),
     }
 }
 
-fn unicode(cursor: &mut Cursor<'_>) -> Result<char, Error> {
+fn read_unicode(cursor: &mut TextCursor<'_>) -> Result<char, Error> {
     let at = cursor.position();
     let lone = || at.error("half of a surrogate pair");
-    let first = unit(cursor)?;
+    let first = read_utf16_unit(cursor)?;
     if !(0xd800..0xe000).contains(&first) {
         return char::from_u32(first).ok_or_else(lone);
     }
     if !cursor.eat("\\u") {
         return Err(lone());
     }
-    let second = unit(cursor)?;
+    let second = read_utf16_unit(cursor)?;
     if !(0xd800..0xdc00).contains(&first) || !(0xdc00..0xe000).contains(&second) {
         return Err(lone());
     }
     char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)).ok_or_else(lone)
 }
 
-fn unit(cursor: &mut Cursor<'_>) -> Result<u32, Error> {
+fn read_utf16_unit(cursor: &mut TextCursor<'_>) -> Result<u32, Error> {
     let mut value = 0;
     for _ in 0..4 {
         let at = cursor.position();

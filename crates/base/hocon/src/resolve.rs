@@ -1,4 +1,4 @@
-//! [`Node`] to value: substitutions, concatenations and layered values.
+//! [`HoconNode`] to value: substitutions, concatenations and layered values.
 //!
 //! A substitution means the value that its path has in the finished document;
 //! within the value of that same path it means what was set before.
@@ -6,60 +6,64 @@
 use serde_json::{Map, Value};
 
 use crate::Error;
-use crate::cursor::Position;
+use crate::cursor::TextPosition;
 use crate::defaults::{MAX_DEPTH, MAX_RESOLVE_STEPS, MAX_RESOLVED_BYTES};
-use crate::node::{Node, Path, Piece};
+use crate::node::{ConcatenationPiece, HoconNode, KeyPath};
 
-pub(crate) fn resolve(root: &Node) -> Result<Value, Error> {
-    let mut resolver = Resolver {
+pub(crate) fn resolve(root: &HoconNode) -> Result<Value, Error> {
+    let mut resolver = SubstitutionResolver {
         root,
         active: Vec::new(),
         steps: 0,
         bytes: 0,
     };
-    let value = resolver.node(root, &mut Vec::new())?;
+    let value = resolver.resolve_node(root, &mut Vec::new())?;
     Ok(value.unwrap_or(Value::Object(Map::new())))
 }
 
-struct Resolver<'a> {
-    root: &'a Node,
+struct SubstitutionResolver<'a> {
+    root: &'a HoconNode,
     /// Values that are being resolved, innermost last.
-    active: Vec<Active<'a>>,
+    active: Vec<ActiveValue<'a>>,
     steps: usize,
     bytes: usize,
 }
 
 /// A value with substitutions, while it is being resolved.
 #[derive(Clone)]
-struct Active<'a> {
-    path: Path,
+struct ActiveValue<'a> {
+    path: KeyPath,
     /// Earlier values of the same path.
-    earlier: &'a [Node],
+    earlier: &'a [HoconNode],
 }
 
 const UNBOUNDED: &str = "the substitutions of this document multiply without bound";
-const START: Position = Position { line: 1, column: 1 };
+const START: TextPosition = TextPosition { line: 1, column: 1 };
 
 // === impl Resolver ===
 
-impl<'a> Resolver<'a> {
+impl<'a> SubstitutionResolver<'a> {
     /// `None`: an optional substitution that leads nowhere.
-    fn node(&mut self, node: &'a Node, path: &mut Path) -> Result<Option<Value>, Error> {
+    fn resolve_node(
+        &mut self,
+        node: &'a HoconNode,
+        path: &mut KeyPath,
+    ) -> Result<Option<Value>, Error> {
         self.steps += 1;
         let too_much = self.steps > MAX_RESOLVE_STEPS || self.bytes > MAX_RESOLVED_BYTES;
         if too_much || self.active.len() > MAX_DEPTH {
             return Err(START.error(UNBOUNDED));
         }
         match node {
-            Node::Scalar(value) => {
+            HoconNode::Scalar(value) => {
                 self.bytes += value.as_str().map_or(0, str::len);
                 Ok(Some(value.clone()))
             }
-            Node::Object(fields) => {
+            HoconNode::Object(fields) => {
                 let mut object = Map::new();
                 for (key, field) in fields {
                     path.push(key.clone());
-                    let value = self.node(field, path)?;
+                    let value = self.resolve_node(field, path)?;
                     path.pop();
                     if let Some(value) = value {
                         object.insert(key.clone(), value);
@@ -67,30 +71,36 @@ impl<'a> Resolver<'a> {
                 }
                 Ok(Some(Value::Object(object)))
             }
-            Node::Array(items) => {
+            HoconNode::Array(items) => {
                 // Items have no path of their own.
                 path.push("\0item".to_owned());
                 let mut array = Vec::new();
                 for item in items {
-                    array.extend(self.node(item, path)?);
+                    array.extend(self.resolve_node(item, path)?);
                 }
                 path.pop();
                 Ok(Some(Value::Array(array)))
             }
-            Node::Layers(layers) => self.layers(layers, path),
-            Node::Substitution { .. } | Node::Concatenation { .. } => self.guarded(node, &[], path),
+            HoconNode::Layers(layers) => self.resolve_layers(layers, path),
+            HoconNode::Substitution { .. } | HoconNode::Concatenation { .. } => {
+                self.resolve_guarded(node, &[], path)
+            }
         }
     }
 
     /// Every layer over those below it: objects merge, other values replace.
-    fn layers(&mut self, layers: &'a [Node], path: &mut Path) -> Result<Option<Value>, Error> {
+    fn resolve_layers(
+        &mut self,
+        layers: &'a [HoconNode],
+        path: &mut KeyPath,
+    ) -> Result<Option<Value>, Error> {
         let mut result = None;
         for (index, layer) in layers.iter().enumerate() {
             let value = match layer {
-                Node::Substitution { .. } | Node::Concatenation { .. } => {
-                    self.guarded(layer, &layers[..index], path)?
+                HoconNode::Substitution { .. } | HoconNode::Concatenation { .. } => {
+                    self.resolve_guarded(layer, &layers[..index], path)?
                 }
-                _ => self.node(layer, path)?,
+                _ => self.resolve_node(layer, path)?,
             };
             result = match (result, value) {
                 (Some(Value::Object(below)), Some(Value::Object(above))) => {
@@ -103,32 +113,36 @@ impl<'a> Resolver<'a> {
         Ok(result)
     }
 
-    fn guarded(
+    fn resolve_guarded(
         &mut self,
-        node: &'a Node,
-        earlier: &'a [Node],
-        path: &mut Path,
+        node: &'a HoconNode,
+        earlier: &'a [HoconNode],
+        path: &mut KeyPath,
     ) -> Result<Option<Value>, Error> {
-        self.active.push(Active {
+        self.active.push(ActiveValue {
             path: path.clone(),
             earlier,
         });
         let value = match node {
-            Node::Substitution { path, optional, at } => self.substitution(path, *optional, *at),
-            Node::Concatenation { pieces, at } => self.concatenation(pieces, *at, path),
-            other => self.node(other, path),
+            HoconNode::Substitution { path, optional, at } => {
+                self.resolve_substitution(path, *optional, *at)
+            }
+            HoconNode::Concatenation { pieces, at } => {
+                self.resolve_concatenation(pieces, *at, path)
+            }
+            other => self.resolve_node(other, path),
         };
         self.active.pop();
         value
     }
 
-    fn substitution(
+    fn resolve_substitution(
         &mut self,
-        wanted: &Path,
+        wanted: &KeyPath,
         optional: bool,
-        at: Position,
+        at: TextPosition,
     ) -> Result<Option<Value>, Error> {
-        let found = self.lookup(wanted, at)?;
+        let found = self.look_up(wanted, at)?;
         if found.is_none() && !optional {
             let name = wanted.join(".");
             return Err(at.error(format!(
@@ -138,7 +152,7 @@ impl<'a> Resolver<'a> {
         Ok(found)
     }
 
-    fn lookup(&mut self, wanted: &Path, at: Position) -> Result<Option<Value>, Error> {
+    fn look_up(&mut self, wanted: &KeyPath, at: TextPosition) -> Result<Option<Value>, Error> {
         let own = self
             .active
             .iter()
@@ -151,9 +165,9 @@ impl<'a> Resolver<'a> {
         if own + 1 != self.active.len() && self.active[own].earlier.is_empty() {
             return Err(at.error(format!("${{{}}} refers to itself", wanted.join("."))));
         }
-        let Active { path, earlier } = self.active[own].clone();
+        let ActiveValue { path, earlier } = self.active[own].clone();
         let hidden = self.active.split_off(own);
-        let value = self.layers(earlier, &mut path.clone());
+        let value = self.resolve_layers(earlier, &mut path.clone());
         self.active.extend(hidden);
         Ok(value?.and_then(|value| descend(value, &wanted[path.len()..])))
     }
@@ -161,13 +175,13 @@ impl<'a> Resolver<'a> {
     /// Follows `wanted` from its `depth`th key on.
     fn walk(
         &mut self,
-        node: &'a Node,
-        wanted: &Path,
+        node: &'a HoconNode,
+        wanted: &KeyPath,
         depth: usize,
-        at: Position,
+        at: TextPosition,
     ) -> Result<Option<Value>, Error> {
         match (node, wanted.get(depth)) {
-            (Node::Object(fields), Some(key)) => match fields.get(key) {
+            (HoconNode::Object(fields), Some(key)) => match fields.get(key) {
                 Some(field) => self.walk(field, wanted, depth + 1, at),
                 None => Ok(None),
             },
@@ -181,7 +195,7 @@ impl<'a> Resolver<'a> {
                 {
                     return Err(at.error(format!("${{{}}} contains itself", wanted.join("."))));
                 }
-                let value = self.node(node, &mut path)?;
+                let value = self.resolve_node(node, &mut path)?;
                 Ok(value.and_then(|value| descend(value, &wanted[depth..])))
             }
         }
@@ -190,66 +204,83 @@ impl<'a> Resolver<'a> {
 
 // === concatenation ===
 
-impl<'a> Resolver<'a> {
-    fn concatenation(
+impl<'a> SubstitutionResolver<'a> {
+    fn resolve_concatenation(
         &mut self,
-        pieces: &'a [Piece],
-        at: Position,
-        path: &mut Path,
+        pieces: &'a [ConcatenationPiece],
+        at: TextPosition,
+        path: &mut KeyPath,
     ) -> Result<Option<Value>, Error> {
         let mut parts = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Text(text) => parts.push(Part::Text(text.clone())),
+                ConcatenationPiece::Text(text) => parts.push(ResolvedPart::Text(text.clone())),
                 // Not guarded again: it is the concatenation that has earlier values.
-                Piece::Value(Node::Substitution { path, optional, at }) => {
-                    parts.extend(self.substitution(path, *optional, *at)?.map(Part::Value));
+                ConcatenationPiece::Value(HoconNode::Substitution { path, optional, at }) => {
+                    parts.extend(
+                        self.resolve_substitution(path, *optional, *at)?
+                            .map(ResolvedPart::Value),
+                    );
                 }
-                Piece::Value(node) => parts.extend(self.node(node, path)?.map(Part::Value)),
+                ConcatenationPiece::Value(node) => {
+                    parts.extend(self.resolve_node(node, path)?.map(ResolvedPart::Value))
+                }
             }
         }
-        let structured =
-            |part: &Part| matches!(part, Part::Value(Value::Object(_) | Value::Array(_)));
+        let structured = |part: &ResolvedPart| {
+            matches!(
+                part,
+                ResolvedPart::Value(Value::Object(_) | Value::Array(_))
+            )
+        };
         if !parts.iter().any(structured) {
-            return self.text(parts, at);
+            return self.join_texts(parts, at);
         }
         // Blanks between objects or arrays mean nothing.
         parts.retain(|part| !part.is_blank());
         let mut values = parts.into_iter();
         let mut result = match values.next() {
-            Some(Part::Value(first)) => first,
-            _ => return Err(mixed(at)),
+            Some(ResolvedPart::Value(first)) => first,
+            _ => return Err(mixed_types_error(at)),
         };
         for part in values {
             result = match (result, part) {
-                (Value::Object(below), Part::Value(Value::Object(above))) => {
+                (Value::Object(below), ResolvedPart::Value(Value::Object(above))) => {
                     Value::Object(merge(below, above))
                 }
-                (Value::Array(mut items), Part::Value(Value::Array(more))) => {
+                (Value::Array(mut items), ResolvedPart::Value(Value::Array(more))) => {
                     items.extend(more);
                     Value::Array(items)
                 }
-                _ => return Err(mixed(at)),
+                _ => return Err(mixed_types_error(at)),
             };
         }
         Ok(Some(result))
     }
 
-    fn text(&mut self, mut parts: Vec<Part>, at: Position) -> Result<Option<Value>, Error> {
+    fn join_texts(
+        &mut self,
+        mut parts: Vec<ResolvedPart>,
+        at: TextPosition,
+    ) -> Result<Option<Value>, Error> {
         // Optional substitutions may leave a single value, which keeps its type.
         let said = parts.iter().filter(|part| !part.is_blank()).count();
-        if said == 0 && parts.iter().all(|part| matches!(part, Part::Text(_))) {
+        if said == 0
+            && parts
+                .iter()
+                .all(|part| matches!(part, ResolvedPart::Text(_)))
+        {
             return Ok(None);
         }
-        if let ([Part::Value(_)], 1) = (parts.as_slice(), said) {
-            return Ok(parts.pop().and_then(Part::into_value));
+        if let ([ResolvedPart::Value(_)], 1) = (parts.as_slice(), said) {
+            return Ok(parts.pop().and_then(ResolvedPart::into_value));
         }
         let mut text = String::new();
         for part in parts {
             match part {
-                Part::Text(piece) => text.push_str(&piece),
-                Part::Value(Value::String(piece)) => text.push_str(&piece),
-                Part::Value(other) => text.push_str(&other.to_string()),
+                ResolvedPart::Text(piece) => text.push_str(&piece),
+                ResolvedPart::Value(Value::String(piece)) => text.push_str(&piece),
+                ResolvedPart::Value(other) => text.push_str(&other.to_string()),
             }
             if self.bytes + text.len() > MAX_RESOLVED_BYTES {
                 return Err(at.error(UNBOUNDED));
@@ -260,25 +291,25 @@ impl<'a> Resolver<'a> {
     }
 }
 
-enum Part {
+enum ResolvedPart {
     Text(String),
     Value(Value),
 }
 
-impl Part {
+impl ResolvedPart {
     fn is_blank(&self) -> bool {
-        matches!(self, Part::Text(text) if text.chars().all(crate::cursor::is_blank))
+        matches!(self, ResolvedPart::Text(text) if text.chars().all(crate::cursor::is_blank))
     }
 
     fn into_value(self) -> Option<Value> {
         match self {
-            Part::Value(value) => Some(value),
-            Part::Text(_) => None,
+            ResolvedPart::Value(value) => Some(value),
+            ResolvedPart::Text(_) => None,
         }
     }
 }
 
-fn mixed(at: Position) -> Error {
+fn mixed_types_error(at: TextPosition) -> Error {
     at.error("objects, arrays and text cannot be joined with each other")
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use admission::{Admission, ConnectionGate};
+use admission::{AdmissionPermit, ConnectionGate};
 use axum::Router;
 use pki::ServerTls;
 use tokio::net::{TcpListener, TcpStream};
@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::connection::Connection;
+use crate::connection::HttpsConnection;
 use crate::defaults;
-use crate::handshakes::Failures;
+use crate::handshake_failures::HandshakeFailures;
 
 /// Serves `router` on `listener` until `stop`. Then no connection is accepted
 /// any more, running requests are finished within the drain deadline, and what
@@ -24,7 +24,7 @@ use crate::handshakes::Failures;
 /// [`ServerTls::watch`], this cuts the connections of revoked clients.
 ///
 /// Upgraded connections (WebSockets) belong to the handlers that upgraded them,
-/// which keep a [`Hold`](crate::Hold): this waits for those as well.
+/// which keep a [`ConnectionHandle`](crate::ConnectionHandle): this waits for those as well.
 pub fn serve(
     listener: TcpListener,
     tls: Arc<ServerTls>,
@@ -32,13 +32,13 @@ pub fn serve(
     config: Config,
     stop: CancellationToken,
 ) -> impl Future<Output = ()> + Send {
-    Server {
+    HttpsServer {
         tls,
         router,
         gate: ConnectionGate::new(config.admission.clone()),
         config,
         failures: Arc::default(),
-        handshakes: Arc::new(Semaphore::new(defaults::handshakes_at_once())),
+        handshakes: Arc::new(Semaphore::new(defaults::max_concurrent_handshakes())),
         tasks: TaskTracker::new(),
         cut: CancellationToken::new(),
         stop,
@@ -46,12 +46,12 @@ pub fn serve(
     .run(listener)
 }
 
-struct Server {
+struct HttpsServer {
     tls: Arc<ServerTls>,
     router: Router,
     config: Config,
     gate: ConnectionGate,
-    failures: Arc<Failures>,
+    failures: Arc<HandshakeFailures>,
     /// Turns to compute a handshake.
     handshakes: Arc<Semaphore>,
     tasks: TaskTracker,
@@ -63,7 +63,7 @@ struct Server {
 
 // === impl Server ===
 
-impl Server {
+impl HttpsServer {
     async fn run(self, listener: TcpListener) {
         // Even when the returned future is dropped, no connection outlives it.
         let _cut_on_drop = self.cut.clone().drop_guard();
@@ -80,9 +80,9 @@ impl Server {
         self.drain().await;
     }
 
-    fn start(&self, stream: TcpStream, address: SocketAddr, admission: Admission) {
+    fn start(&self, stream: TcpStream, address: SocketAddr, admission: AdmissionPermit) {
         let admission = Arc::new(admission);
-        let connection = Connection {
+        let connection = HttpsConnection {
             tls: self.tls.clone(),
             router: self.router.clone(),
             config: self.config.clone(),
@@ -100,7 +100,7 @@ impl Server {
             let served = Box::pin(connection.serve(stream));
             tokio::select! {
                 () = cut.cancelled() => {}
-                () = admission.displaced() => {}
+                () = admission.wait_displaced() => {}
                 () = served => {}
             }
         });

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use admission::{Admission, ConnectionStage};
+use admission::{AdmissionPermit, ConnectionStage};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
@@ -21,25 +21,25 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::config::Config;
+use crate::connection_handle::ConnectionHandle;
 use crate::defaults::{HANDSHAKE_BYTES, MAX_HEAD_BYTES};
+use crate::handshake_failures::HandshakeFailures;
 use crate::handshake_limit::HandshakeLimit;
-use crate::handshake_turn::{TakingTurns, handshake_turns};
-use crate::handshakes::Failures;
-use crate::hold::Hold;
+use crate::handshake_turn::{TurnLimited, handshake_turns};
 use crate::peer::PeerCertificate;
 use crate::policy_stream::PolicyStream;
-use crate::stall::WriteStall;
+use crate::write_stall::WriteStall;
 
-type Stream = TlsStream<PolicyStream<PolicyStream<TcpStream, WriteStall>, HandshakeLimit>>;
+type ServerTlsStream = TlsStream<PolicyStream<PolicyStream<TcpStream, WriteStall>, HandshakeLimit>>;
 
-pub(crate) struct Connection {
+pub(crate) struct HttpsConnection {
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) router: Router,
     pub(crate) config: Config,
     pub(crate) address: SocketAddr,
-    pub(crate) admission: Arc<Admission>,
+    pub(crate) admission: Arc<AdmissionPermit>,
     pub(crate) handshakes: Arc<Semaphore>,
-    pub(crate) failures: Arc<Failures>,
+    pub(crate) failures: Arc<HandshakeFailures>,
     pub(crate) stop: CancellationToken,
     pub(crate) cut: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -47,11 +47,11 @@ pub(crate) struct Connection {
 
 // === impl Connection ===
 
-impl Connection {
+impl HttpsConnection {
     pub(crate) async fn serve(self, stream: TcpStream) {
         let spoke = tokio::select! {
             () = self.stop.cancelled() => return,
-            spoke = self.admission.first_byte(&stream) => spoke,
+            spoke = self.admission.wait_first_byte(&stream) => spoke,
         };
         if let Err(error) = spoke {
             tracing::debug!(client = %self.address, ?error, "a connection said nothing");
@@ -62,12 +62,12 @@ impl Connection {
             return;
         };
         stream.get_mut().0.policy_mut().lift();
-        let peer = PeerCertificate::of(stream.get_ref().1);
+        let peer = PeerCertificate::from_connection(stream.get_ref().1);
         // Boxed: every connection would have the size of its requests from its first moment.
-        Box::pin(self.requests(stream, peer)).await;
+        Box::pin(self.serve_requests(stream, peer)).await;
     }
 
-    async fn handshake(&self, stream: TcpStream) -> Option<Stream> {
+    async fn handshake(&self, stream: TcpStream) -> Option<ServerTlsStream> {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(client = %self.address, %error, "client went away");
             return None;
@@ -77,32 +77,32 @@ impl Connection {
         let stream = PolicyStream::new(stream, HandshakeLimit::new(HANDSHAKE_BYTES));
         let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
         let turns = handshake_turns(Arc::clone(&self.admission), Arc::clone(&self.handshakes));
-        let accepting = TakingTurns::new(accepting, turns);
+        let accepting = TurnLimited::new(accepting, turns);
         tokio::select! {
             () = self.stop.cancelled() => None,
             done = tokio::time::timeout(self.config.handshake_timeout, accepting) => match done {
                 Ok(Ok(stream)) => Some(stream),
                 Ok(Err(error)) => {
-                    self.failures.note(self.address, &error);
+                    self.failures.record(self.address, &error);
                     None
                 }
                 Err(_) => {
-                    self.failures.note(self.address, &"it took too long");
+                    self.failures.record(self.address, &"it took too long");
                     None
                 }
             },
         }
     }
 
-    async fn requests(self, stream: Stream, peer: PeerCertificate) {
+    async fn serve_requests(self, stream: ServerTlsStream, peer: PeerCertificate) {
         let (tls, cut) = (self.tls.clone(), self.cut.clone());
         let admission = Arc::clone(&self.admission);
-        let hold = Hold::new(tls, peer.clone(), cut, self.tasks.token(), admission);
+        let hold = ConnectionHandle::new(tls, peer.clone(), cut, self.tasks.token(), admission);
         if hold.is_revoked() {
             return;
         }
         if peer.0.is_some() {
-            hold.authenticated();
+            hold.mark_authenticated();
         }
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -111,7 +111,7 @@ impl Connection {
             .serve_connection(TokioIo::new(stream), self.service(peer, hold.clone()))
             .with_upgrades();
         let mut connection = pin!(connection);
-        let mut revoked = pin!(hold.revoked());
+        let mut revoked = pin!(hold.wait_revoked());
         let mut stopping = false;
         loop {
             tokio::select! {
@@ -137,7 +137,7 @@ impl Connection {
     fn service(
         &self,
         peer: PeerCertificate,
-        hold: Hold,
+        hold: ConnectionHandle,
     ) -> impl hyper::service::Service<
         hyper::Request<Incoming>,
         Response = axum::response::Response,

@@ -8,7 +8,7 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Handshakes of a listener that compute at the same time. A network computes one at a time, so with
 /// two at least, one network never has all of them.
-pub fn handshakes_at_once() -> usize {
+pub fn max_concurrent_handshakes() -> usize {
     std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
 }
 

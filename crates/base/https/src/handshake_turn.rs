@@ -1,4 +1,4 @@
-//! Computes handshakes by turns of networks: [`TakingTurns`].
+//! Computes handshakes by turns of networks: [`TurnLimited`].
 //!
 //! The rule: a handshake is polled only under a turn of its network and a turn of its listener, and
 //! holds neither while it waits for the client. Many handshakes of one network therefore delay one of
@@ -9,28 +9,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use admission::Admission;
+use admission::AdmissionPermit;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A turn of the network and one of the listener.
-type Turn = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+type HandshakePermits = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 /// A future that is polled only while it has a turn.
-pub(crate) struct TakingTurns<F, T> {
+pub(crate) struct TurnLimited<F, T> {
     computing: F,
     take_turn: T,
-    turn: Option<Pin<Box<dyn Future<Output = Turn> + Send>>>,
+    turn: Option<Pin<Box<dyn Future<Output = HandshakePermits> + Send>>>,
 }
 
 /// Turns for the handshakes of the connection with this `admission`.
 pub(crate) fn handshake_turns(
-    admission: Arc<Admission>,
+    admission: Arc<AdmissionPermit>,
     listener: Arc<Semaphore>,
-) -> impl Fn() -> Pin<Box<dyn Future<Output = Turn> + Send>> {
+) -> impl Fn() -> Pin<Box<dyn Future<Output = HandshakePermits> + Send>> {
     move || {
         let (admission, listener) = (Arc::clone(&admission), Arc::clone(&listener));
         Box::pin(async move {
-            let of_network = admission.handshake_turn().await;
+            let of_network = admission.acquire_handshake_turn().await;
             let of_listener = listener.acquire_owned().await;
             let of_listener = of_listener.expect("the turns of a listener are never closed");
             (of_network, of_listener)
@@ -40,7 +40,7 @@ pub(crate) fn handshake_turns(
 
 // === impl TakingTurns ===
 
-impl<F, T> TakingTurns<F, T> {
+impl<F, T> TurnLimited<F, T> {
     pub(crate) fn new(computing: F, take_turn: T) -> Self {
         Self {
             computing,
@@ -50,10 +50,10 @@ impl<F, T> TakingTurns<F, T> {
     }
 }
 
-impl<F, T> Future for TakingTurns<F, T>
+impl<F, T> Future for TurnLimited<F, T>
 where
     F: Future + Unpin,
-    T: Fn() -> Pin<Box<dyn Future<Output = Turn> + Send>> + Unpin,
+    T: Fn() -> Pin<Box<dyn Future<Output = HandshakePermits> + Send>> + Unpin,
 {
     type Output = F::Output;
 
@@ -102,7 +102,7 @@ mod tests {
         gate: &ConnectionGate,
         listener: &TcpListener,
         from: [u8; 4],
-    ) -> (TcpStream, Arc<Admission>) {
+    ) -> (TcpStream, Arc<AdmissionPermit>) {
         let client = TcpSocket::new_v4().unwrap();
         client.bind(SocketAddr::from((from, 0))).unwrap();
         let address = listener.local_addr().unwrap();
@@ -132,7 +132,7 @@ mod tests {
                 log: Arc::clone(&log),
             };
             let turns = handshake_turns(admission, Arc::clone(&of_listener));
-            let mut taking_turns = Box::pin(TakingTurns::new(steps, turns));
+            let mut taking_turns = Box::pin(TurnLimited::new(steps, turns));
             // All are in the queue before the first has its turn.
             let mut cx = Context::from_waker(Waker::noop());
             assert!(taking_turns.as_mut().poll(&mut cx).is_pending());

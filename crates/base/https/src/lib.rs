@@ -9,7 +9,7 @@
 //! - Every connection runs on a task that [`serve`] waits for or aborts before
 //!   it returns.
 //! - Connections are admitted by an [`admission::ConnectionGate`]: a verified certificate, or
-//!   [`Hold::authenticated`], takes a connection out of the limits for unknown peers.
+//!   [`ConnectionHandle::mark_authenticated`], takes a connection out of the limits for unknown peers.
 //! - Handshakes are computed by turns of networks, so a flood from one address delays the handshakes of
 //!   others by a single step.
 //! - The bytes of a handshake, the time for a request head and the time for
@@ -17,22 +17,22 @@
 //!   and time of bodies are the router's business, since only it knows what each
 //!   route may take (`axum::extract::DefaultBodyLimit`).
 //! - When a certificate is revoked, the connections of its holder are cut; a
-//!   handler that took one over hears of it from its [`Hold`].
+//!   handler that took one over hears of it from its [`ConnectionHandle`].
 
 mod accept;
 mod config;
 mod connection;
+mod connection_handle;
 pub mod defaults;
+mod handshake_failures;
 mod handshake_limit;
 mod handshake_turn;
-mod handshakes;
-mod hold;
 mod peer;
 mod policy_stream;
-mod stall;
+mod write_stall;
 
 pub use accept::serve;
 pub use admission::{AdmissionLimits, PeerNetwork, listen};
 pub use config::Config;
-pub use hold::{Hold, Lost};
-pub use peer::{Peer, PeerCertificate};
+pub use connection_handle::{ConnectionEndReason, ConnectionHandle};
+pub use peer::{PeerCertificate, VerifiedPeer};

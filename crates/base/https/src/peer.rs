@@ -6,11 +6,11 @@ use rustls::pki_types::CertificateDer;
 
 /// The verified client certificate of the connection, if the client showed one.
 #[derive(Debug, Clone, Default)]
-pub struct PeerCertificate(pub Option<Arc<Peer>>);
+pub struct PeerCertificate(pub Option<Arc<VerifiedPeer>>);
 
 /// A client that proved to hold a certificate of our CA.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peer {
+pub struct VerifiedPeer {
     /// The leaf certificate in DER.
     pub der: CertificateDer<'static>,
     /// Common name of the certificate.
@@ -25,12 +25,12 @@ impl PeerCertificate {
 
     /// Reads the peer of a finished handshake. A certificate without exactly one
     /// common name does not identify a client, so its holder counts as unknown.
-    pub(crate) fn of(connection: &rustls::ServerConnection) -> Self {
+    pub(crate) fn from_connection(connection: &rustls::ServerConnection) -> Self {
         let leaf = connection
             .peer_certificates()
             .and_then(|chain| chain.first());
         let peer = leaf.and_then(|der| match pki::certname_of(der) {
-            Ok(certname) => Some(Arc::new(Peer {
+            Ok(certname) => Some(Arc::new(VerifiedPeer {
                 der: der.clone().into_owned(),
                 certname,
             })),

@@ -16,17 +16,17 @@ use crate::defaults::START_RETRY;
 
 /// A part of the server that has started, or starts later. Cheap to clone; attempts end with the last clone.
 pub struct Feature<T> {
-    inner: Arc<Inner<T>>,
+    inner: Arc<FeatureInner<T>>,
 }
 
-struct Inner<T> {
-    attempts: Arc<Attempts<T>>,
+struct FeatureInner<T> {
+    attempts: Arc<StartAttempts<T>>,
     stop: CancellationToken,
     retrying: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 /// Outcome of the attempts so far.
-struct Attempts<T> {
+struct StartAttempts<T> {
     started: OnceLock<T>,
     status: FeatureStatus,
 }
@@ -59,17 +59,17 @@ pub struct FeatureFault {
 
 impl<T> Feature<T> {
     /// A feature that needs no file.
-    pub fn started(value: T) -> Self {
+    pub fn with_value(value: T) -> Self {
         // It has no fault, so that neither name is shown.
-        Self::new(Attempts {
+        Self::new(StartAttempts {
             started: OnceLock::from(value),
             status: FeatureStatus::new("", String::new()),
         })
     }
 
-    fn new(attempts: Attempts<T>) -> Self {
+    fn new(attempts: StartAttempts<T>) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(FeatureInner {
                 attempts: Arc::new(attempts),
                 stop: CancellationToken::new(),
                 retrying: Mutex::default(),
@@ -114,12 +114,12 @@ impl<T: Send + Sync + 'static> Feature<T> {
         S: Fn() -> F + Send + 'static,
         F: Future<Output = Result<T, String>> + Send + 'static,
     {
-        let feature = Self::new(Attempts {
+        let feature = Self::new(StartAttempts {
             started: OnceLock::new(),
             status: FeatureStatus::new(service, inability.to_owned()),
         });
         let attempts = &feature.inner.attempts;
-        if !attempts.note(start().await) {
+        if !attempts.record_outcome(start().await) {
             let retrying = retry(Arc::clone(attempts), start, feature.inner.stop.clone());
             let retrying = AbortOnDropHandle::new(tokio::spawn(retrying));
             *lock(&feature.inner.retrying) = Some(retrying);
@@ -128,7 +128,7 @@ impl<T: Send + Sync + 'static> Feature<T> {
     }
 
     /// Like [`start`](Self::start), for a `start` function that only reads small files.
-    pub async fn read(
+    pub async fn start_by_reading(
         service: &'static str,
         inability: &str,
         read: impl Fn() -> Result<T, String> + Send + 'static,
@@ -156,9 +156,9 @@ impl<T> fmt::Debug for Feature<T> {
 
 // === impl Attempts ===
 
-impl<T> Attempts<T> {
+impl<T> StartAttempts<T> {
     /// Records the result of an attempt, and logs a failure that differs from the last one. `true`: the feature has started.
-    fn note(&self, outcome: Result<T, String>) -> bool {
+    fn record_outcome(&self, outcome: Result<T, String>) -> bool {
         let status = &self.status.inner;
         match outcome {
             Ok(started) => {
@@ -180,7 +180,7 @@ impl<T> Attempts<T> {
     }
 }
 
-async fn retry<T, S, F>(attempts: Arc<Attempts<T>>, start: S, stop: CancellationToken)
+async fn retry<T, S, F>(attempts: Arc<StartAttempts<T>>, start: S, stop: CancellationToken)
 where
     S: Fn() -> F,
     F: Future<Output = Result<T, String>>,
@@ -190,7 +190,7 @@ where
             () = tokio::time::sleep(START_RETRY) => {}
             () = stop.cancelled() => return,
         }
-        if attempts.note(start().await) {
+        if attempts.record_outcome(start().await) {
             let service = attempts.status.service();
             tracing::info!(service, "a part of the server that was missing has started");
             return;
@@ -233,7 +233,7 @@ impl FeatureStatus {
 
 impl FeatureFault {
     /// Message for users who may not see paths: the inability, without the file that causes it.
-    pub fn without_place(&self) -> String {
+    pub fn to_public_message(&self) -> String {
         format!("{}; the server's log says why", self.inability)
     }
 }
@@ -254,11 +254,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_feature_starts_when_its_file_can_be_read() {
         let file = Arc::default();
-        let feature = Feature::read("x-service", "no x", broken_until(&file)).await;
+        let feature = Feature::start_by_reading("x-service", "no x", broken_until(&file)).await;
         let fault = feature.get().unwrap_err();
         let told = "no x: cannot read x.pem; it tries again every 10 s, and everything else works";
         assert_eq!(fault.to_string(), told);
-        assert_eq!(fault.without_place(), "no x; the server's log says why");
+        assert_eq!(fault.to_public_message(), "no x; the server's log says why");
         assert_eq!(feature.status().fault(), Some(fault));
         *lock(&file) = Some(7);
         tokio::time::sleep(2 * START_RETRY).await;
@@ -270,7 +270,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn attempts_end_with_the_last_clone_and_with_a_shutdown() {
         let file = Arc::default();
-        let feature = Feature::read("x-service", "no x", broken_until(&file)).await;
+        let feature = Feature::start_by_reading("x-service", "no x", broken_until(&file)).await;
         let other = feature.clone();
         feature.shutdown().await;
         *lock(&file) = Some(7);
@@ -278,10 +278,11 @@ mod tests {
         assert!(other.get().is_err());
         assert_eq!(Arc::strong_count(&file), 1, "the task has ended");
 
-        let dropped = Feature::read("y-service", "no y", broken_until(&Arc::default())).await;
+        let dropped =
+            Feature::start_by_reading("y-service", "no y", broken_until(&Arc::default())).await;
         let status = dropped.status();
         drop(dropped);
         assert!(status.fault().is_some());
-        assert_eq!(Feature::started(1).get(), Ok(&1));
+        assert_eq!(Feature::with_value(1).get(), Ok(&1));
     }
 }

@@ -1,7 +1,7 @@
-//! Certificate requests (PKCS#10): [`generate`] for a node that needs a certificate, [`Request`]
+//! Certificate requests (PKCS#10): [`generate`] for a node that needs a certificate, [`CertificateRequest`]
 //! for the authority that parses one.
 //!
-//! Invariant: a [`Request`] exists only for a request whose own signature is valid and whose
+//! Invariant: a [`CertificateRequest`] exists only for a request whose own signature is valid and whose
 //! subject has exactly one common name.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, SubjectPublicKeyInfo};
@@ -13,7 +13,7 @@ use x509_parser::prelude::FromDer;
 use crate::ca::{AltName, CaError, GenerateOptions, leaf};
 use crate::defaults::MAX_CSR_BYTES;
 use crate::identity::{self, IdentityError};
-use crate::key::{self, KeyError, KeyType};
+use crate::key::{self, KeyType, PrivateKeyError};
 
 /// Object ids of Puppet's own extensions; requests may contain extensions of this arc only.
 const PUPPET_ARC: &str = "1.3.6.1.4.1.34380.1.";
@@ -35,10 +35,10 @@ impl std::fmt::Debug for KeyAndRequest {
 }
 
 /// Creates a key and the request that a node sends to its CA.
-pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, KeyError> {
+pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, PrivateKeyError> {
     let key = key::generate(key_type)?;
     Ok(KeyAndRequest {
-        request_pem: request_for(certname, &key)?,
+        request_pem: create_request(certname, &key)?,
         key_pem: key.serialize_pem(),
     })
 }
@@ -60,11 +60,11 @@ pub fn generate_with(certname: &str, options: &GenerateOptions) -> Result<KeyAnd
 }
 
 /// Creates a request for an existing key.
-pub fn request_for(certname: &str, key: &rcgen::KeyPair) -> Result<String, KeyError> {
+pub fn create_request(certname: &str, key: &rcgen::KeyPair) -> Result<String, PrivateKeyError> {
     let request = named(certname)
         .serialize_request(key)
-        .map_err(KeyError::Generate)?;
-    request.pem().map_err(KeyError::Generate)
+        .map_err(PrivateKeyError::Generate)?;
+    request.pem().map_err(PrivateKeyError::Generate)
 }
 
 fn named(certname: &str) -> CertificateParams {
@@ -97,7 +97,7 @@ impl RequestedExtension {
 
 /// A parsed request with a valid signature.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct CertificateRequest {
     certname: String,
     pem: String,
     der: Vec<u8>,
@@ -132,7 +132,7 @@ pub enum CsrError {
     UnsupportedAltName,
 }
 
-impl Request {
+impl CertificateRequest {
     /// Parses a request in PEM and verifies that its sender holds the key.
     pub fn from_pem(bytes: &[u8]) -> Result<Self, CsrError> {
         if bytes.len() > MAX_CSR_BYTES {
@@ -218,9 +218,11 @@ fn refuse_weak_key(
     }
 }
 
-type Requested = (Vec<String>, Vec<RequestedExtension>);
+type RequestedExtensions = (Vec<String>, Vec<RequestedExtension>);
 
-fn requested_extensions(request: &X509CertificationRequest<'_>) -> Result<Requested, CsrError> {
+fn requested_extensions(
+    request: &X509CertificationRequest<'_>,
+) -> Result<RequestedExtensions, CsrError> {
     let mut alt_names = Vec::new();
     let mut extensions = Vec::new();
     for attribute in request.certification_request_info.iter_attributes() {

@@ -21,14 +21,14 @@ pub const TEMPORARY_PREFIX: &str = ".tmp-";
 /// The error of a durable write; the target is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}")]
-pub struct WriteError {
+pub struct DurableWriteError {
     pub path: PathBuf,
     #[source]
     pub source: io::Error,
 }
 
 /// Replaces `path` by `bytes` with the permission bits `mode`.
-pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), WriteError> {
+pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), DurableWriteError> {
     let written = || -> io::Result<()> {
         let temporary = temporary_beside(path, bytes, mode)?;
         temporary.persist(path).map_err(|error| error.error)?;
@@ -39,7 +39,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), WriteErr
 
 /// Creates `path` with `bytes` unless it exists; returns true if it was created. Of several
 /// processes exactly one creates it, and all of them see the complete file.
-pub fn create_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, WriteError> {
+pub fn create_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, DurableWriteError> {
     let created = || -> io::Result<bool> {
         let temporary = temporary_beside(path, bytes, mode)?;
         match temporary.persist_noclobber(path) {
@@ -52,7 +52,7 @@ pub fn create_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, WriteErr
 }
 
 /// Appends `line` to `path`, creating it with `mode`; durable on return.
-pub fn append(path: &Path, line: &[u8], mode: u32) -> Result<(), WriteError> {
+pub fn append(path: &Path, line: &[u8], mode: u32) -> Result<(), DurableWriteError> {
     let appended = || -> io::Result<()> {
         let existed = path.exists();
         let mut file = OpenOptions::new()
@@ -75,7 +75,7 @@ pub fn append(path: &Path, line: &[u8], mode: u32) -> Result<(), WriteError> {
 }
 
 /// Removes `path` and returns true if it existed; a missing file is not an error.
-pub fn remove(path: &Path) -> Result<bool, WriteError> {
+pub fn remove(path: &Path) -> Result<bool, DurableWriteError> {
     match fs::remove_file(path) {
         Ok(()) => sync_directory_of(path)
             .map(|()| true)
@@ -86,7 +86,7 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
 }
 
 /// Creates a directory and its parents; new directories get `mode`.
-pub fn create_dir(path: &Path, mode: u32) -> Result<(), WriteError> {
+pub fn create_dir(path: &Path, mode: u32) -> Result<(), DurableWriteError> {
     let created = || -> io::Result<()> {
         let mut missing: Vec<_> = path
             .ancestors()
@@ -146,8 +146,8 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-fn write_error(path: &Path, source: io::Error) -> WriteError {
-    WriteError {
+fn write_error(path: &Path, source: io::Error) -> DurableWriteError {
+    DurableWriteError {
         path: path.to_owned(),
         source,
     }

@@ -21,7 +21,7 @@ pub enum KeyType {
 
 /// The error of generating or using a key.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum PrivateKeyError {
     #[error("cannot make a key: {0}")]
     Generate(#[source] rcgen::Error),
     #[error(transparent)]
@@ -31,19 +31,19 @@ pub enum KeyError {
 }
 
 /// Generates a key pair.
-pub fn generate(key_type: KeyType) -> Result<KeyPair, KeyError> {
+pub fn generate(key_type: KeyType) -> Result<KeyPair, PrivateKeyError> {
     let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
     match key_type {
         KeyType::EcP256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
         KeyType::Rsa4096 => rsa(RsaKeySize::_4096),
         KeyType::Rsa2048 => rsa(RsaKeySize::_2048),
     }
-    .map_err(KeyError::Generate)
+    .map_err(PrivateKeyError::Generate)
 }
 
 /// Reads a private key in PKCS#8, PKCS#1 (as puppetserver writes) or SEC1 form.
-pub fn read(path: &Path) -> Result<KeyPair, KeyError> {
-    from_der(&pem_file::private_key(path)?).ok_or_else(|| KeyError::Unsupported {
+pub fn read(path: &Path) -> Result<KeyPair, PrivateKeyError> {
+    from_der(&pem_file::private_key(path)?).ok_or_else(|| PrivateKeyError::Unsupported {
         path: path.to_owned(),
     })
 }

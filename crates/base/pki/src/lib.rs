@@ -33,8 +33,8 @@ pub use ca::{CaError, CertificateAuthority};
 pub use identity::certname_of;
 pub use key::KeyType;
 pub use pem_file::PemFileError;
-pub use privileged::{NamePattern, Privilege, PrivilegedName, PrivilegedNames};
+pub use privileged::{CertnamePrivilege, NamePattern, PrivilegedName, PrivilegedNames};
 pub use tls::{
-    ClientAuth, ClientTls, LoadError, OwnCertificateError, Revocations, RootsError,
+    ClientAuth, ClientTls, LoadError, OwnCertificateError, RevokedCertificates, RootsError,
     ServerCertnames, ServerTls, TlsFiles, UnexpectedCertname, verify_own,
 };

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-use crate::durable::{self, WriteError};
+use crate::durable::{self, DurableWriteError};
 
 const PREFIX: &[u8] = b"TS1";
 const KEY_FILE_PREFIX: &str = "tutti-seal-key-1:";
@@ -34,7 +34,7 @@ impl std::fmt::Debug for SealKey {
 #[derive(Debug, thiserror::Error)]
 pub enum SealKeyError {
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] DurableWriteError),
     #[error("cannot read the seal key {path}")]
     Read {
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum SealKeyError {
 
 /// The error of decrypting sealed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
+pub enum UnsealError {
     #[error("the bytes are not sealed in a format of this version")]
     Format,
     #[error("the sealed secret was altered, or it was sealed with another key")]
@@ -108,18 +108,18 @@ impl SealKey {
     }
 
     /// Decrypts bytes that [`SealKey::seal`] returned.
-    pub fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
-        let rest = sealed.strip_prefix(PREFIX).ok_or(OpenError::Format)?;
+    pub fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, UnsealError> {
+        let rest = sealed.strip_prefix(PREFIX).ok_or(UnsealError::Format)?;
         if rest.len() < NONCE_LEN + TAG_BYTES {
-            return Err(OpenError::Format);
+            return Err(UnsealError::Format);
         }
         let (nonce, ciphertext) = rest.split_at(NONCE_LEN);
-        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| OpenError::Format)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| UnsealError::Format)?;
         let mut buffer = ciphertext.to_vec();
         let secret = self
             .key
             .open_in_place(nonce, Aad::from(PREFIX), &mut buffer)
-            .map_err(|_| OpenError::WrongKeyOrAltered)?;
+            .map_err(|_| UnsealError::WrongKeyOrAltered)?;
         Ok(secret.to_vec())
     }
 }
@@ -154,13 +154,13 @@ mod tests {
             let mut altered = sealed.clone();
             altered[at] ^= 1;
             let expected = if at < PREFIX.len() {
-                OpenError::Format
+                UnsealError::Format
             } else {
-                OpenError::WrongKeyOrAltered
+                UnsealError::WrongKeyOrAltered
             };
             assert_eq!(key.open(&altered), Err(expected), "byte {at}");
         }
-        assert_eq!(key.open(&sealed[..20]), Err(OpenError::Format));
+        assert_eq!(key.open(&sealed[..20]), Err(UnsealError::Format));
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         let sealed = key(dir.path(), "a").seal(b"secret");
         assert_eq!(
             key(dir.path(), "b").open(&sealed),
-            Err(OpenError::WrongKeyOrAltered)
+            Err(UnsealError::WrongKeyOrAltered)
         );
     }
 

@@ -158,7 +158,7 @@ pub enum HistoryFileError {
     },
     /// The file cannot be written.
     #[error(transparent)]
-    Write(#[from] pki::durable::WriteError),
+    Write(#[from] pki::durable::DurableWriteError),
 }
 
 // === impl StoreError ===

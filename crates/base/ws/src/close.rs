@@ -68,6 +68,6 @@ pub(crate) fn is_sendable(code: u16) -> bool {
 }
 
 /// As much of a reason as fits, cut between characters.
-pub(crate) fn clip(reason: &str) -> &str {
+pub(crate) fn truncate_reason(reason: &str) -> &str {
     &reason[..reason.floor_char_boundary(MAX_CLOSE_REASON_BYTES)]
 }

@@ -1,6 +1,6 @@
 //! Decoding of messages from bytes.
 //!
-//! [`Decoder`] takes complete frames off the front of a buffer that the caller owns and fills.
+//! [`MessageDecoder`] takes complete frames off the front of a buffer that the caller owns and fills.
 //! Invariant: between messages it holds nothing, and leaves nothing in the buffer; the memory of a
 //! large message is handed over with the message.
 
@@ -9,12 +9,12 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use crate::close::{self, CloseFrame};
 use crate::defaults::DETACH_BYTES;
 use crate::error::{DataKind, ProtocolError};
-use crate::frame::{Header, Opcode};
+use crate::frame::{FrameHeader, FrameOpcode};
 use crate::mask;
 
 /// The side of a connection. A server accepts only masked frames, a client only unmasked ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ConnectionSide {
     /// The side that connected.
     Client,
     /// The side that accepted.
@@ -23,14 +23,14 @@ pub enum Role {
 
 /// Limits of the messages that a peer may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReceiveLimits {
     /// Largest message in bytes, all its fragments together.
     pub max_message_bytes: usize,
 }
 
 /// A message or control frame that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ReceivedEvent {
     /// A whole text message.
     Text(String),
     /// A whole binary message.
@@ -45,7 +45,7 @@ pub enum Event {
 
 /// An incomplete message, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Incoming {
+pub struct IncompleteMessage {
     /// Bytes received so far, in the decoder and in the caller's buffer.
     pub held_bytes: usize,
     /// Largest possible size: as announced, or the limit if the message comes in fragments.
@@ -54,17 +54,17 @@ pub struct Incoming {
 
 /// Decodes one direction of one connection.
 #[derive(Debug)]
-pub struct Decoder {
-    role: Role,
+pub struct MessageDecoder {
+    role: ConnectionSide,
     closed: bool,
-    limits: Limits,
+    limits: ReceiveLimits,
     /// Boxed: most connections never see a fragment.
-    message: Option<Box<Fragments>>,
+    message: Option<Box<FragmentedMessage>>,
 }
 
 /// A message in fragments.
 #[derive(Debug)]
-struct Fragments {
+struct FragmentedMessage {
     kind: DataKind,
     payload: Vec<u8>,
     /// Length of the part of a text that is known to be UTF-8; a character may be split by a
@@ -74,9 +74,9 @@ struct Fragments {
 
 // === impl Decoder ===
 
-impl Decoder {
+impl MessageDecoder {
     /// A decoder for what `role` receives.
-    pub fn new(role: Role, limits: Limits) -> Self {
+    pub fn new(role: ConnectionSide, limits: ReceiveLimits) -> Self {
         Self {
             role,
             closed: false,
@@ -87,9 +87,9 @@ impl Decoder {
 
     /// Takes the next event off the front of `buf`. `None`: more bytes are needed; the received
     /// ones stay in `buf`. After an error the decoder must not be used again.
-    pub fn decode(&mut self, buf: &mut BytesMut) -> Result<Option<Event>, ProtocolError> {
+    pub fn decode(&mut self, buf: &mut BytesMut) -> Result<Option<ReceivedEvent>, ProtocolError> {
         while !self.closed {
-            let Some(header) = Header::parse(buf, self.role)? else {
+            let Some(header) = FrameHeader::parse(buf, self.role)? else {
                 break;
             };
             self.check(&header)?;
@@ -111,9 +111,9 @@ impl Decoder {
 
     /// The number of bytes that the frame at the front of `buf` still lacks, for a caller that
     /// reserves them at once; 1 if the header is not complete. Bounded by the limits, as
-    /// [`Decoder::decode`] has checked the header.
+    /// [`MessageDecoder::decode`] has checked the header.
     pub fn missing_bytes(&self, buf: &BytesMut) -> usize {
-        match Header::parse(buf, self.role) {
+        match FrameHeader::parse(buf, self.role) {
             Ok(Some(header)) => {
                 let payload_bytes = header
                     .payload_bytes
@@ -126,29 +126,29 @@ impl Decoder {
         }
     }
 
-    /// The message that is being received. Only meaningful when [`Decoder::decode`] needs more
+    /// The message that is being received. Only meaningful when [`MessageDecoder::decode`] needs more
     /// bytes.
-    pub fn incoming(&self, buf: &BytesMut) -> Incoming {
+    pub fn incomplete_message(&self, buf: &BytesMut) -> IncompleteMessage {
         let fragments_bytes = self.message.as_ref().map_or(0, |m| m.payload.len());
-        let at_most_bytes = match (&self.message, Header::parse(buf, self.role)) {
+        let at_most_bytes = match (&self.message, FrameHeader::parse(buf, self.role)) {
             (None, Ok(None)) => buf.len(),
             (None, Ok(Some(header))) if header.last => buf.len() + self.missing_bytes(buf),
             _ => self.limits.max_message_bytes,
         };
-        Incoming {
+        IncompleteMessage {
             held_bytes: fragments_bytes + buf.len(),
             at_most_bytes,
         }
     }
 
     /// Checks a header against the previous frames, and the announced size against the limit.
-    fn check(&self, header: &Header) -> Result<(), ProtocolError> {
+    fn check(&self, header: &FrameHeader) -> Result<(), ProtocolError> {
         let (kind, so_far) = match (header.opcode, &self.message) {
             (opcode, _) if opcode.is_control() => return Ok(()),
-            (Opcode::Continuation, Some(message)) => (message.kind, message.payload.len()),
-            (Opcode::Continuation, None) => return Err(ProtocolError::NothingToContinue),
+            (FrameOpcode::Continuation, Some(message)) => (message.kind, message.payload.len()),
+            (FrameOpcode::Continuation, None) => return Err(ProtocolError::NothingToContinue),
             (_, Some(_)) => return Err(ProtocolError::Interleaved),
-            (Opcode::Text, None) => (DataKind::Text, 0),
+            (FrameOpcode::Text, None) => (DataKind::Text, 0),
             (_, None) => (DataKind::Binary, 0),
         };
         let max_bytes = self.limits.max_message_bytes;
@@ -167,37 +167,37 @@ impl Decoder {
     /// Takes a complete frame. `None`: the message continues.
     fn take(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload_bytes: usize,
         buf: &mut BytesMut,
-    ) -> Result<Option<Event>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         buf.advance(header.header_bytes);
         if let Some(key) = header.key {
             mask::apply(&mut buf[..payload_bytes], key);
         }
         let event = match (header.opcode, header.last) {
-            (Opcode::Ping, _) => Event::Ping(cut(buf, payload_bytes).into()),
-            (Opcode::Pong, _) => Event::Pong(cut(buf, payload_bytes).into()),
-            (Opcode::Close, _) => {
+            (FrameOpcode::Ping, _) => ReceivedEvent::Ping(cut(buf, payload_bytes).into()),
+            (FrameOpcode::Pong, _) => ReceivedEvent::Pong(cut(buf, payload_bytes).into()),
+            (FrameOpcode::Close, _) => {
                 let frame = close::parse(&cut(buf, payload_bytes).into())?;
                 self.closed = true;
                 self.message = None;
-                Event::Close(frame)
+                ReceivedEvent::Close(frame)
             }
-            (Opcode::Text, true) => {
+            (FrameOpcode::Text, true) => {
                 let text = String::from_utf8(cut(buf, payload_bytes));
-                Event::Text(text.map_err(|_| ProtocolError::NotUtf8)?)
+                ReceivedEvent::Text(text.map_err(|_| ProtocolError::NotUtf8)?)
             }
-            (Opcode::Binary, true) => Event::Binary(cut(buf, payload_bytes).into()),
+            (FrameOpcode::Binary, true) => ReceivedEvent::Binary(cut(buf, payload_bytes).into()),
             (opcode, last) => {
-                let kind = if opcode == Opcode::Binary {
+                let kind = if opcode == FrameOpcode::Binary {
                     DataKind::Binary
                 } else {
                     DataKind::Text
                 };
                 let message = self
                     .message
-                    .get_or_insert_with(|| Box::new(Fragments::new(kind)));
+                    .get_or_insert_with(|| Box::new(FragmentedMessage::new(kind)));
                 message.push(&buf[..payload_bytes])?;
                 buf.advance(payload_bytes);
                 let complete = if last { self.message.take() } else { None };
@@ -210,7 +210,7 @@ impl Decoder {
 
 // === impl Fragments ===
 
-impl Fragments {
+impl FragmentedMessage {
     fn new(kind: DataKind) -> Self {
         Self {
             kind,
@@ -232,12 +232,13 @@ impl Fragments {
         Ok(())
     }
 
-    fn finish(self) -> Result<Event, ProtocolError> {
+    fn finish(self) -> Result<ReceivedEvent, ProtocolError> {
         match self.kind {
-            DataKind::Binary => Ok(Event::Binary(self.payload.into())),
+            DataKind::Binary => Ok(ReceivedEvent::Binary(self.payload.into())),
             DataKind::Text => {
                 let text = String::from_utf8(self.payload);
-                text.map(Event::Text).map_err(|_| ProtocolError::NotUtf8)
+                text.map(ReceivedEvent::Text)
+                    .map_err(|_| ProtocolError::NotUtf8)
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use bytes::{BufMut, BytesMut};
 
-use crate::close::{clip, is_sendable};
+use crate::close::{is_sendable, truncate_reason};
 use crate::defaults::MAX_CONTROL_BYTES;
-use crate::{ProtocolError, Role, mask};
+use crate::{ConnectionSide, ProtocolError, mask};
 
 const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
@@ -15,7 +15,7 @@ const LENGTH_64: u8 = 127;
 
 /// A frame to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum OutgoingFrame<'a> {
     /// A whole text message.
     Text(&'a str),
     /// A whole binary message.
@@ -32,28 +32,32 @@ pub enum Frame<'a> {
 
 /// Appends the frame to `out`, masked if there is a key: clients must mask, with a new random key
 /// for each frame; servers must not.
-pub fn encode(frame: Frame<'_>, mask: Option<[u8; 4]>, out: &mut BytesMut) {
+pub fn encode(frame: OutgoingFrame<'_>, mask: Option<[u8; 4]>, out: &mut BytesMut) {
     let control = |payload: &'_ [u8]| payload.len().min(MAX_CONTROL_BYTES);
     match frame {
-        Frame::Text(text) => put(Opcode::Text, &[text.as_bytes()], mask, out),
-        Frame::Binary(bytes) => put(Opcode::Binary, &[bytes], mask, out),
-        Frame::Ping(bytes) => put(Opcode::Ping, &[&bytes[..control(bytes)]], mask, out),
-        Frame::Pong(bytes) => put(Opcode::Pong, &[&bytes[..control(bytes)]], mask, out),
-        Frame::Close(code, reason) if is_sendable(code) => {
-            put(
-                Opcode::Close,
-                &[&code.to_be_bytes(), clip(reason).as_bytes()],
+        OutgoingFrame::Text(text) => put_frame(FrameOpcode::Text, &[text.as_bytes()], mask, out),
+        OutgoingFrame::Binary(bytes) => put_frame(FrameOpcode::Binary, &[bytes], mask, out),
+        OutgoingFrame::Ping(bytes) => {
+            put_frame(FrameOpcode::Ping, &[&bytes[..control(bytes)]], mask, out)
+        }
+        OutgoingFrame::Pong(bytes) => {
+            put_frame(FrameOpcode::Pong, &[&bytes[..control(bytes)]], mask, out)
+        }
+        OutgoingFrame::Close(code, reason) if is_sendable(code) => {
+            put_frame(
+                FrameOpcode::Close,
+                &[&code.to_be_bytes(), truncate_reason(reason).as_bytes()],
                 mask,
                 out,
             );
         }
-        Frame::Close(..) => put(Opcode::Close, &[], mask, out),
+        OutgoingFrame::Close(..) => put_frame(FrameOpcode::Close, &[], mask, out),
     }
 }
 
-fn put(opcode: Opcode, parts: &[&[u8]], key: Option<[u8; 4]>, out: &mut BytesMut) {
+fn put_frame(opcode: FrameOpcode, parts: &[&[u8]], key: Option<[u8; 4]>, out: &mut BytesMut) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
-    out.reserve(Header::MAX_BYTES + length);
+    out.reserve(FrameHeader::MAX_BYTES + length);
     out.put_u8(FIN | opcode as u8);
     let masked = if key.is_some() { MASKED } else { 0 };
     match length {
@@ -77,7 +81,7 @@ fn put(opcode: Opcode, parts: &[&[u8]], key: Option<[u8; 4]>, out: &mut BytesMut
 
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opcode {
+pub(crate) enum FrameOpcode {
     Continuation = 0x0,
     Text = 0x1,
     Binary = 0x2,
@@ -86,7 +90,7 @@ pub(crate) enum Opcode {
     Pong = 0xa,
 }
 
-impl Opcode {
+impl FrameOpcode {
     fn of(byte: u8) -> Result<Self, ProtocolError> {
         Ok(match byte & 0x0f {
             0x0 => Self::Continuation,
@@ -106,9 +110,9 @@ impl Opcode {
 
 /// The header of a received frame, checked by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct FrameHeader {
     pub(crate) last: bool,
-    pub(crate) opcode: Opcode,
+    pub(crate) opcode: FrameOpcode,
     pub(crate) key: Option<[u8; 4]>,
     /// Length of the header.
     pub(crate) header_bytes: usize,
@@ -116,22 +120,22 @@ pub(crate) struct Header {
     pub(crate) payload_bytes: u64,
 }
 
-impl Header {
+impl FrameHeader {
     /// Longest header: two bytes, a long length and a key.
     pub(crate) const MAX_BYTES: usize = 2 + 8 + 4;
 
     /// Reads a header that `role` received. `None`: the header is incomplete.
-    pub(crate) fn parse(bytes: &[u8], role: Role) -> Result<Option<Self>, ProtocolError> {
+    pub(crate) fn parse(bytes: &[u8], role: ConnectionSide) -> Result<Option<Self>, ProtocolError> {
         let Some((&[first, second], rest)) = bytes.split_first_chunk() else {
             return Ok(None);
         };
         if first & RESERVED != 0 {
             return Err(ProtocolError::ReservedBits);
         }
-        let (last, opcode) = (first & FIN != 0, Opcode::of(first)?);
+        let (last, opcode) = (first & FIN != 0, FrameOpcode::of(first)?);
         match (role, second & MASKED != 0) {
-            (Role::Server, false) => return Err(ProtocolError::Unmasked),
-            (Role::Client, true) => return Err(ProtocolError::Masked),
+            (ConnectionSide::Server, false) => return Err(ProtocolError::Unmasked),
+            (ConnectionSide::Client, true) => return Err(ProtocolError::Masked),
             _ => {}
         }
         let short = second & !MASKED;
@@ -147,8 +151,8 @@ impl Header {
             return Ok(None);
         };
         let (key, rest) = match role {
-            Role::Client => (None, rest),
-            Role::Server => match rest.split_first_chunk() {
+            ConnectionSide::Client => (None, rest),
+            ConnectionSide::Server => match rest.split_first_chunk() {
                 Some((key, rest)) => (Some(*key), rest),
                 None => return Ok(None),
             },

@@ -1,6 +1,6 @@
 //! RFC 6455 without I/O: decoding of bytes into events, and encoding of frames into bytes.
 //!
-//! [`Decoder`] cuts messages out of a buffer that the caller owns, [`encode`] appends frames to
+//! [`MessageDecoder`] cuts messages out of a buffer that the caller owns, [`encode`] appends frames to
 //! another one, [`handshake`] does the HTTP upgrade of both sides. Invariant: an idle connection
 //! costs a few dozen bytes here, and a length announced by a peer is checked before its bytes are
 //! awaited.
@@ -17,6 +17,8 @@ pub mod handshake;
 mod mask;
 
 pub use close::{CloseFrame, code};
-pub use decoder::{Decoder, Event, Incoming, Limits, Role};
+pub use decoder::{
+    ConnectionSide, IncompleteMessage, MessageDecoder, ReceiveLimits, ReceivedEvent,
+};
 pub use error::{DataKind, ProtocolError};
-pub use frame::{Frame, encode};
+pub use frame::{OutgoingFrame, encode};

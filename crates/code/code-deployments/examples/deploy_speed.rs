@@ -16,8 +16,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use code_deployments::Deployer;
-use code_settings::R10k;
-use code_store::gc::{CollectOptions, RetentionSettings};
+use code_settings::R10kSettings;
+use code_store::gc::{GcOptions, RetentionSettings};
 use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use serde_json::{Value, json};
@@ -189,12 +189,12 @@ fn disk_bytes(root: &Path, places: &[PathBuf]) -> u64 {
 /// Microseconds of one switch, with its name on the disk: the median, and the 99th of 100.
 fn switch(root: &Path, switches: usize) -> Value {
     let config = root.join("tutti.yaml");
-    let read = R10k::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
+    let read = R10kSettings::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
     let settings = read.settings(config.with_extension("d"));
     let deployer = Deployer::open(settings, read.git.clone()).unwrap();
     let versions = deployer.versions();
     let production: EnvironmentName = "production".parse().unwrap();
-    let all = versions.all().unwrap().into_iter();
+    let all = versions.all_versions().unwrap().into_iter();
     let of: Vec<VersionSignature> = all
         .filter(|(name, _)| *name == production)
         .map(|(_, signature)| signature)
@@ -216,24 +216,24 @@ fn switch(root: &Path, switches: usize) -> Value {
 /// whoever waits does so until a collection that is under way has given way.
 fn room(root: &Path, cuts: u64) -> Value {
     let config = root.join("tutti.yaml");
-    let read = R10k::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
+    let read = R10kSettings::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
     let settings = read.settings(config.with_extension("d"));
     let deployer = Deployer::open(settings, read.git.clone()).unwrap();
     let versions = deployer.versions();
-    let kept = |keeps: usize| CollectOptions {
+    let kept = |keeps: usize| GcOptions {
         keep: RetentionSettings {
             versions: Some(keeps),
             age: Duration::ZERO,
         },
-        ..CollectOptions::default()
+        ..GcOptions::default()
     };
-    let timed = |kept: &CollectOptions| {
+    let timed = |kept: &GcOptions| {
         let began = Instant::now();
         let collected = deployer.collect(kept, true).unwrap();
         (began.elapsed().as_secs_f64(), collected)
     };
     let (nothing_s, nothing) = timed(&kept(usize::MAX));
-    for (environment, signature) in versions.all().unwrap() {
+    for (environment, signature) in versions.all_versions().unwrap() {
         let path = versions.path(&environment, &signature);
         let then = SystemTime::now() - Duration::from_secs(60 * 60);
         std::fs::File::open(path)

@@ -4,15 +4,15 @@
 //! Invariant: until the switch, which is one rename, the live version is as it was; a failure before the switch
 //! leaves only content that the next deployment reuses.
 
-mod changed;
-mod control;
-mod gone;
+mod control_only;
+mod declared_modules;
+mod gc;
 mod modules;
-mod named;
-mod replaced;
-mod restore;
-mod room;
-mod verified;
+mod reloaded_settings;
+mod removal;
+mod repair;
+mod replaced_functions;
+mod verification;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -22,54 +22,55 @@ use environments::EnvironmentName;
 use puppetfile::Puppetfile;
 use tokio::sync::OnceCell;
 
-use crate::error::{DeployError, OpenError, SourcesError};
+use crate::error::{DeployerOpenError, DeploymentError, SourcesError};
 use crate::staging;
 use crate::types::generate;
-use code_settings::{R10kFile, Settings};
-use code_sources::archive::Archives;
-use code_sources::git::{Git, GitMirrors};
+use code_settings::{DeploymentSettings, R10kFile};
+use code_sources::archive::ArchiveStore;
+use code_sources::git::{GitMirrors, GitProgram};
 use code_sources::manifest_syntax::verify_environment;
-use code_sources::resolve::{FixedControl, ResolveRound, Wish};
-use code_sources::source::{Environments, FoundEnvironment, SourceKind, defined};
-use code_sources::source_trees::{CONTROL, Tree, TreeFetcher, Wanted};
-use code_sources::svn::Svn;
-use code_store::content::{Content, ContentError, Manifest, TreePath, failed};
-use code_store::hold::{DirectoryLock, DirectoryLockHolder};
-use code_store::lock::{LOCK_FILE, ModuleOrigin, VersionLock, staged_lock};
-use code_store::r10k_deploy::{self, R10K_FILE};
+use code_sources::resolve::{ResolveRequest, ResolveRound, ResolvedControl};
+use code_sources::source::{FoundEnvironment, FoundEnvironments, SourceKind, definition_lists};
+use code_sources::source_trees::{CONTROL, FetchedTree, TreeFetcher, VersionContent};
+use code_sources::svn::SvnProgram;
+use code_store::content::{ContentError, ContentStore, TreeManifest, TreePath, content_error};
+use code_store::directory_lock::{DirectoryLock, DirectoryLockHolder};
+use code_store::r10k_deploy_file::{self, R10K_FILE};
 use code_store::tree_notes::repositories_directory;
 use code_store::version::{
-    GENERATED_FILE, Layout, LayoutPart, VersionSignature, VersionSwitch, Versions, write_list,
+    GENERATED_FILE, LayoutPart, VersionLayout, VersionSignature, VersionStore, VersionSwitch,
+    write_generated_types_list,
 };
+use code_store::version_lock::{LOCK_FILE, ModuleOrigin, VersionLock, staged_lock};
 use code_store::write_probe::{ProbeScope, WriteProbe};
 
-pub use restore::RestoredVersion;
-pub(crate) use verified::note as healed_note;
+pub use repair::RestoredVersion;
+pub(crate) use verification::note as healed_note;
 
 /// Builds versions of environments and switches to them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Deployer {
-    shared: Arc<Shared>,
+    shared: Arc<DeployerShared>,
     /// The file of the settings, if it is read again before each deployment.
     file: Option<Arc<R10kFile>>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    settings: Settings,
+struct DeployerShared {
+    settings: DeploymentSettings,
     mirrors: GitMirrors,
-    archives: Archives,
-    svn: Svn,
+    archives: ArchiveStore,
+    svn: SvnProgram,
     trees: TreeFetcher,
-    versions: Versions,
+    versions: VersionStore,
     /// Puppetfiles that were read, by their origin and name: a commit's file never changes.
-    puppetfiles: Mutex<HashMap<(String, String), Read>>,
+    puppetfiles: Mutex<HashMap<(String, String), SharedPuppetfile>>,
     /// Versions whose files were compared with their hashes, or were built, by this process.
     verified: Arc<Mutex<HashSet<(EnvironmentName, VersionSignature)>>>,
 }
 
 /// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
-type Read = Arc<OnceCell<Option<Arc<Puppetfile>>>>;
+type SharedPuppetfile = Arc<OnceCell<Option<Arc<Puppetfile>>>>;
 
 /// A version that is built and can be made live.
 #[derive(Clone, Debug)]
@@ -81,11 +82,11 @@ pub struct BuiltVersion {
     /// Commits, archives and revisions of the version.
     pub lock: VersionLock,
     /// True if the version existed before.
-    pub was_there: bool,
+    pub existed_before: bool,
     /// Paths of damaged files that were replaced, if the version existed before.
     pub healed: Vec<String>,
     /// Directories of the control repository that are not in the version.
-    pub given_way: Vec<String>,
+    pub omitted_directories: Vec<String>,
     /// Notes for users on parts that are not in the version: Puppetfile entries that a list overrides, and parts of
     /// modules' archives, noted when the archives are unpacked.
     pub notes: Vec<String>,
@@ -96,26 +97,26 @@ pub struct BuiltVersion {
 impl Deployer {
     /// Opens the directories, and removes remains of an interrupted deployment. Waits until no other process
     /// deploys there.
-    pub fn open(settings: Settings, git: Git) -> Result<Self, OpenError> {
-        Self::open_telling(settings, git, |holder| {
+    pub fn open(settings: DeploymentSettings, git: GitProgram) -> Result<Self, DeployerOpenError> {
+        Self::open_reporting_holder(settings, git, |holder| {
             tracing::info!(pid = holder.pid, "another process deploys; waiting for it");
         })
     }
 
     /// The same; `waiting` is called once, if another process deploys there.
-    pub fn open_telling(
-        settings: Settings,
-        git: Git,
+    pub fn open_reporting_holder(
+        settings: DeploymentSettings,
+        git: GitProgram,
         waiting: impl FnOnce(&DirectoryLockHolder),
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, DeployerOpenError> {
         let directory = &settings.directory;
-        let hold = DirectoryLock::take(directory, waiting)?;
-        let content = Content::open(directory.join("content"))?;
+        let hold = DirectoryLock::acquire(directory, waiting)?;
+        let content = ContentStore::open(directory.join("content"))?;
         let versions = directory.join("versions");
-        let versions = Versions::open(content, &versions, &settings.environments)?;
-        let svn = Svn::new(hold.clone());
+        let versions = VersionStore::open(content, &versions, &settings.environments)?;
+        let svn = SvnProgram::new(hold.clone());
         let mirrors = GitMirrors::new(repositories_directory(directory), git, hold);
-        let archives = Archives::new(
+        let archives = ArchiveStore::new(
             directory,
             &settings.forge,
             settings.proxy.as_deref(),
@@ -123,7 +124,7 @@ impl Deployer {
         );
         let trees = TreeFetcher::new(&mirrors, &archives, &svn, versions.content(), directory);
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(DeployerShared {
                 settings,
                 mirrors,
                 archives,
@@ -148,25 +149,25 @@ impl Deployer {
         &self,
         environment: &EnvironmentName,
         scope: ProbeScope,
-    ) -> Result<(), DeployError> {
+    ) -> Result<(), DeploymentError> {
         let (probe, environment) = (self.probe(), environment.clone());
-        blocking(move || {
-            let obstacles = probe.obstacles_of(&environment, scope);
+        run_blocking(move || {
+            let obstacles = probe.environment_obstacles(&environment, scope);
             match obstacles.is_empty() {
                 true => Ok(()),
-                false => Err(DeployError::Unwritable(obstacles)),
+                false => Err(DeploymentError::Unwritable(obstacles)),
             }
         })
         .await
     }
 
     /// Number of environments to deploy concurrently.
-    pub fn at_once(&self) -> usize {
+    pub fn concurrency(&self) -> usize {
         self.shared.settings.at_once
     }
 
     /// Starts a resolve round over all sources.
-    pub fn round(&self) -> ResolveRound {
+    pub fn start_round(&self) -> ResolveRound {
         let shared = &self.shared;
         ResolveRound::new(
             shared.mirrors.clone(),
@@ -177,24 +178,30 @@ impl Deployer {
 
     /// The environments that the sources have. Fails if one source cannot be listed: otherwise its environments
     /// would look deleted.
-    pub async fn environments(&self, round: &ResolveRound) -> Result<Environments, SourcesError> {
-        let mut environments = Environments::default();
+    pub async fn list_environments(
+        &self,
+        round: &ResolveRound,
+    ) -> Result<FoundEnvironments, SourcesError> {
+        let mut environments = FoundEnvironments::default();
         for source in &self.shared.settings.sources {
             let failed = |error| SourcesError {
                 source_name: source.name.clone(),
                 error: Arc::new(error),
             };
             if source.kind == SourceKind::Git {
-                let refs = round.refs(&source.remote).await.map_err(failed)?;
-                let dropped = round.dropped(source, &refs).await.map_err(failed)?;
+                let refs = round.query_refs(&source.remote).await.map_err(failed)?;
+                let dropped = round
+                    .filtered_branches(source, &refs)
+                    .await
+                    .map_err(failed)?;
                 let added = environments.add(source, &refs, &dropped);
                 added.map_err(|error| failed(error.into()))?;
-            } else if let Some(remote) = source.svn() {
+            } else if let Some(remote) = source.svn_address() {
                 let branches = Box::pin(round.svn_branches(&remote)).await;
                 let added = environments.add_svn(source, branches.map_err(failed)?);
                 added.map_err(|error| failed(error.into()))?;
             } else {
-                let listed = Box::pin(defined::read(source)).await;
+                let listed = Box::pin(definition_lists::read(source)).await;
                 let listed = listed.map_err(|error| failed(error.into()))?;
                 environments.add_defined(source, listed);
             }
@@ -204,14 +211,18 @@ impl Deployer {
 
     /// The environments of a branch, in the sources with this prefix, or in all. Environments of lists have no
     /// branch.
-    pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
+    pub fn environments_of_branch(
+        &self,
+        branch: &str,
+        prefix: Option<&str>,
+    ) -> Vec<EnvironmentName> {
         let sources = self.shared.settings.sources.iter();
         let sources = sources.filter(|source| source.kind == SourceKind::Git);
         let fitting = sources.filter(|source| {
             prefix.is_none_or(|prefix| source.prefix.as_deref().unwrap_or_default() == prefix)
         });
         let mut names: Vec<_> = fitting
-            .filter_map(|source| source.environment(branch))
+            .filter_map(|source| source.environment_name(branch))
             .collect();
         names.sort();
         names.dedup();
@@ -223,58 +234,60 @@ impl Deployer {
         &self,
         found: &FoundEnvironment,
         round: &ResolveRound,
-    ) -> Result<BuiltVersion, DeployError> {
-        let fixed = Box::pin(round.fixed(found)).await?;
-        let (file, notes) = Box::pin(self.file(found, &fixed)).await?;
-        let live = self.shared.versions.live(&found.environment);
-        let live = live.and_then(|live| self.shared.versions.lock(&found.environment, &live));
-        let wish = Wish {
+    ) -> Result<BuiltVersion, DeploymentError> {
+        let fixed = Box::pin(round.resolve_control(found)).await?;
+        let (file, notes) = Box::pin(self.environment_puppetfile(found, &fixed)).await?;
+        let live = self.shared.versions.live_version(&found.environment);
+        let live = live.and_then(|live| self.shared.versions.read_lock(&found.environment, &live));
+        let wish = ResolveRequest {
             found,
-            fixed: &fixed,
+            control: &fixed,
             file: &file,
-            settings: &self.shared.settings.resolving(),
+            settings: &self.shared.settings.to_resolve_settings(),
             live: live.as_ref(),
         };
-        let lock = round.lock(wish).await?;
-        Box::pin(self.build_of(&fixed, lock, &file, notes)).await
+        let lock = round.resolve_lock(wish).await?;
+        Box::pin(self.build_lock(&fixed, lock, &file, notes)).await
     }
 
     /// Builds the version of a lock, unless it exists.
-    async fn build_of(
+    async fn build_lock(
         &self,
-        fixed: &FixedControl,
+        fixed: &ResolvedControl,
         lock: VersionLock,
         file: &Puppetfile,
         notes: Vec<String>,
-    ) -> Result<BuiltVersion, DeployError> {
-        let environment: EnvironmentName =
-            lock.environment.parse().map_err(|_| DeployError::Broken)?;
+    ) -> Result<BuiltVersion, DeploymentError> {
+        let environment: EnvironmentName = lock
+            .environment
+            .parse()
+            .map_err(|_| DeploymentError::Internal)?;
         let signature = lock.signature();
         let mut built = BuiltVersion {
             environment: environment.clone(),
             signature,
             lock,
-            was_there: true,
+            existed_before: true,
             healed: Vec::new(),
-            given_way: Vec::new(),
+            omitted_directories: Vec::new(),
             notes,
         };
         if self.shared.versions.has(&environment, &built.signature) {
             Box::pin(self.verify_once(fixed, &mut built, file)).await?;
             return Ok(built);
         }
-        built.was_there = false;
-        let (layout, notes) = self.layout(fixed, &built.lock, file).await?;
+        built.existed_before = false;
+        let (layout, notes) = self.fetch_layout(fixed, &built.lock, file).await?;
         built.notes.extend(notes);
-        built.given_way = layout.given_way().to_vec();
+        built.omitted_directories = layout.omitted_directories().to_vec();
         let (versions, made) = (self.shared.versions.clone(), built.clone());
         let more = self.generate_types(&environment, &built.lock);
-        blocking(move || {
+        run_blocking(move || {
             versions.build_with(&environment, &made.signature, &layout, more)?;
             Ok(())
         })
         .await?;
-        self.note_verified(&built.environment, &built.signature);
+        self.record_verified(&built.environment, &built.signature);
         Ok(built)
     }
 
@@ -283,14 +296,14 @@ impl Deployer {
         &self,
         environment: &EnvironmentName,
         lock: &VersionLock,
-    ) -> impl FnOnce(&Path) -> Result<(), DeployError> + Send + 'static {
+    ) -> impl FnOnce(&Path) -> Result<(), DeploymentError> + Send + 'static {
         let types = self.shared.settings.generate_types.clone();
         let types = types.filter(|_| lock.generated_types);
         let (environment, runtime) = (environment.clone(), tokio::runtime::Handle::current());
         move |root| match &types {
             Some(types) => {
                 runtime.block_on(generate(types, &environment, root))?;
-                Ok(write_list(root)?)
+                Ok(write_generated_types_list(root)?)
             }
             None => Ok(()),
         }
@@ -301,10 +314,10 @@ impl Deployer {
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
-    ) -> Result<VersionSwitch, DeployError> {
+    ) -> Result<VersionSwitch, DeploymentError> {
         let versions = self.shared.versions.clone();
         let (environment, signature) = (environment.clone(), signature.clone());
-        blocking(move || Ok(versions.switch(&environment, &signature)?)).await
+        run_blocking(move || Ok(versions.switch(&environment, &signature)?)).await
     }
 
     /// Copies a version of one environment to another environment.
@@ -313,10 +326,10 @@ impl Deployer {
         from: &EnvironmentName,
         signature: &VersionSignature,
         to: &EnvironmentName,
-    ) -> Result<(), DeployError> {
+    ) -> Result<(), DeploymentError> {
         let versions = self.shared.versions.clone();
         let (from, signature, to) = (from.clone(), signature.clone(), to.clone());
-        blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
+        run_blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
     }
 
     /// Builds a version from the files that another tool wrote into the staging directory; with the commit that r10k
@@ -324,34 +337,34 @@ impl Deployer {
     pub async fn publish(
         &self,
         environment: &EnvironmentName,
-    ) -> Result<(VersionSignature, Option<String>), DeployError> {
+    ) -> Result<(VersionSignature, Option<String>), DeploymentError> {
         let staging = self.shared.settings.staging.as_ref();
-        let staging = staging.ok_or(DeployError::NoStaging)?;
+        let staging = staging.ok_or(DeploymentError::NoStaging)?;
         let root = staging.join("environments").join(environment.as_str());
         let (versions, environment) = (self.shared.versions.clone(), environment.clone());
-        blocking(move || {
+        run_blocking(move || {
             let content = versions.content();
             let manifest = staging::read(content, &root)?;
             if let Some(unparsed) = verify_environment(content, &manifest)? {
-                return Err(DeployError::Unparsed(unparsed));
+                return Err(DeploymentError::Unparsed(unparsed));
             }
             let lock = staged_lock(environment.as_str(), &manifest);
             let signature = lock.signature();
             let layout = published_layout(&manifest, &lock)?;
             versions.build(&environment, &signature, &layout)?;
-            let commit = r10k_deploy::commit(content, &manifest);
+            let commit = r10k_deploy_file::recorded_commit(content, &manifest);
             Ok((signature, commit))
         })
         .await
     }
 
     /// The environments of the staging directory.
-    pub(crate) fn staged(&self) -> Result<BTreeSet<EnvironmentName>, ContentError> {
+    pub(crate) fn staged_environments(&self) -> Result<BTreeSet<EnvironmentName>, ContentError> {
         let Some(staging) = &self.shared.settings.staging else {
             return Ok(BTreeSet::new());
         };
         let directory = staging.join("environments");
-        let read = failed("read", &directory);
+        let read = content_error("read", &directory);
         let entries = std::fs::read_dir(&directory).map_err(read)?;
         let names = entries.flatten().filter(|it| it.path().is_dir());
         let names = names.filter_map(|it| it.file_name().to_str()?.parse().ok());
@@ -364,29 +377,29 @@ impl Deployer {
     }
 
     /// The versions in the code store.
-    pub fn versions(&self) -> &Versions {
+    pub fn versions(&self) -> &VersionStore {
         &self.shared.versions
     }
 
-    async fn layout(
+    async fn fetch_layout(
         &self,
-        fixed: &FixedControl,
+        fixed: &ResolvedControl,
         lock: &VersionLock,
         file: &Puppetfile,
-    ) -> Result<(Layout, Vec<String>), DeployError> {
+    ) -> Result<(VersionLayout, Vec<String>), DeploymentError> {
         let began = jiff::Timestamp::now();
-        let wanted = Wanted {
-            fixed,
+        let wanted = VersionContent {
+            control: fixed,
             lock,
             file,
             forge: &self.shared.settings.forge,
         };
-        let trees = self.shared.trees.all(wanted).await?;
-        let none = Manifest::default();
+        let trees = self.shared.trees.fetch_all(wanted).await?;
+        let none = TreeManifest::default();
         let control = match (fixed, trees.get(CONTROL)) {
-            (FixedControl::Plain, _) => &none,
-            (_, Some(tree)) => tree.manifest().ok_or(DeployError::Broken)?,
-            (_, None) => return Err(DeployError::Broken),
+            (ResolvedControl::NoFiles, _) => &none,
+            (_, Some(tree)) => tree.manifest().ok_or(DeploymentError::Internal)?,
+            (_, None) => return Err(DeploymentError::Internal),
         };
         let mut parts = Vec::with_capacity(lock.modules.len());
         for module in &lock.modules {
@@ -394,7 +407,7 @@ impl Deployer {
                 (ModuleOrigin::Local, _) => {
                     let is_there = |path: &TreePath| path.is_below(module.directory.as_bytes());
                     if !control.entries().any(|(path, _)| is_there(path)) {
-                        return Err(DeployError::NoLocal {
+                        return Err(DeploymentError::NoLocal {
                             module: module.name.clone(),
                             directory: module.directory.clone(),
                         });
@@ -402,38 +415,41 @@ impl Deployer {
                 }
                 (_, Some(tree)) => parts.push(LayoutPart {
                     directory: module.directory.clone(),
-                    manifest: tree.manifest().ok_or(DeployError::Broken)?,
+                    manifest: tree.manifest().ok_or(DeploymentError::Internal)?,
                     exclude_spec: module.exclude_spec,
                 }),
-                (_, None) => return Err(DeployError::Broken),
+                (_, None) => return Err(DeploymentError::Internal),
             }
         }
-        let mut layout = Layout::new(control, &parts)?;
-        let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
-        let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+        let mut layout = VersionLayout::new(control, &parts)?;
+        let text = serde_json::to_vec_pretty(lock).map_err(|_| DeploymentError::Internal)?;
+        let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeploymentError::Internal)?;
         layout.write(path, text);
-        let path = TreePath::new(R10K_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
-        layout.write(path, r10k_deploy::note(lock, began));
-        layout.leave_out(GENERATED_FILE.as_bytes());
-        let mut notes: Vec<String> = trees.values().flat_map(Tree::notes).collect();
+        let path = TreePath::new(R10K_FILE.as_bytes()).map_err(|_| DeploymentError::Internal)?;
+        layout.write(path, r10k_deploy_file::deploy_file(lock, began));
+        layout.exclude(GENERATED_FILE.as_bytes());
+        let mut notes: Vec<String> = trees.values().flat_map(FetchedTree::notes).collect();
         notes.sort();
         Ok((layout, notes))
     }
 }
 
 /// The layout of a version of a published environment.
-fn published_layout(manifest: &Manifest, lock: &VersionLock) -> Result<Layout, DeployError> {
-    let mut layout = Layout::new(manifest, &[])?;
-    let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
-    let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+fn published_layout(
+    manifest: &TreeManifest,
+    lock: &VersionLock,
+) -> Result<VersionLayout, DeploymentError> {
+    let mut layout = VersionLayout::new(manifest, &[])?;
+    let text = serde_json::to_vec_pretty(lock).map_err(|_| DeploymentError::Internal)?;
+    let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeploymentError::Internal)?;
     layout.write(path, text);
     Ok(layout)
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, DeployError> + Send + 'static,
-) -> Result<T, DeployError> {
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, DeploymentError> + Send + 'static,
+) -> Result<T, DeploymentError> {
     tokio::task::spawn_blocking(work)
         .await
-        .unwrap_or(Err(DeployError::Broken))
+        .unwrap_or(Err(DeploymentError::Internal))
 }

@@ -1,4 +1,4 @@
-//! Errors of deployments: [`DeployError`], [`SourcesError`], [`OpenError`].
+//! Errors of deployments: [`DeploymentError`], [`SourcesError`], [`DeployerOpenError`].
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use environments::EnvironmentName;
 use crate::staging::StagingError;
 use crate::types::TypesError;
 use code_sources::git::{GitError, TreeError};
-use code_sources::manifest_syntax::Unparsed;
-use code_sources::resolve::{ModuleError, ResolveError};
-use code_sources::source_trees::TreesError;
+use code_sources::manifest_syntax::ManifestSyntaxErrors;
+use code_sources::resolve::{EnvironmentResolveError, ModuleError};
+use code_sources::source_trees::VersionFetchError;
 use code_store::content::ContentError;
-use code_store::lock::LOCK_FILE;
 use code_store::version::{LayoutError, VersionError, VersionSignature};
+use code_store::version_lock::LOCK_FILE;
 use code_store::write_probe::WriteObstacle;
 
 /// The directories cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct OpenError(#[from] ContentError);
+pub struct DeployerOpenError(#[from] ContentError);
 
 /// The branches of a control repository cannot be listed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -32,10 +32,10 @@ pub struct SourcesError {
 
 /// An environment was not deployed. The version that was live before still is.
 #[derive(Debug, thiserror::Error)]
-pub enum DeployError {
+pub enum DeploymentError {
     /// The environment could not be resolved.
     #[error(transparent)]
-    Resolve(#[from] ResolveError),
+    Resolve(#[from] EnvironmentResolveError),
     /// Reading a repository failed.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -44,7 +44,7 @@ pub enum DeployError {
     Tree(#[from] TreeError),
     /// Modules or the control repository cannot be fetched.
     #[error(transparent)]
-    Trees(#[from] TreesError),
+    Trees(#[from] VersionFetchError),
     /// A module declared as local is missing from the control repository.
     #[error(
         "module {module}: it is said to be local, but the control repository has no {directory}"
@@ -88,7 +88,7 @@ pub enum DeployError {
     NoStaging,
     /// The version has manifests that do not parse.
     #[error("manifests that do not parse: {0}")]
-    Unparsed(Unparsed),
+    Unparsed(ManifestSyntaxErrors),
     /// Puppet cannot generate the types of the version.
     #[error(transparent)]
     Types(#[from] TypesError),
@@ -130,17 +130,17 @@ pub enum DeployError {
         /// The first of its damaged files.
         paths: String,
         /// Reason for which the files cannot be replaced.
-        source: Box<DeployError>,
+        source: Box<DeploymentError>,
     },
     /// Some directories cannot be written to.
-    #[error("{}", listed(.0))]
+    #[error("{}", list_obstacles(.0))]
     Unwritable(Vec<WriteObstacle>),
     /// An internal error: a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
+    Internal,
 }
 
-fn listed(obstacles: &[WriteObstacle]) -> String {
+fn list_obstacles(obstacles: &[WriteObstacle]) -> String {
     let told: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
     told.join("\n")
 }

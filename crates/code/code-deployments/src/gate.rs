@@ -1,4 +1,4 @@
-//! Holds a puppetserver's compiles back while another version becomes live. Main types: [`CompileGate`], [`Closed`].
+//! Holds a puppetserver's compiles back while another version becomes live. Main types: [`CompileGate`], [`ClosedGate`].
 //!
 //! A puppetserver starts each compile by running a process that prints the code id, and waits for that process.
 //! While the gate is closed, these processes connect to a socket, and they continue when the socket is closed.
@@ -20,12 +20,12 @@ use crate::defaults::GATE_WAIT;
 #[derive(Clone, Debug)]
 pub struct CompileGate {
     directory: PathBuf,
-    turn: Arc<Mutex<()>>,
+    close_lock: Arc<Mutex<()>>,
 }
 
 /// The gate while it is closed; it opens when this is dropped.
 #[derive(Debug)]
-pub struct Closed {
+pub struct ClosedGate {
     path: PathBuf,
     listener: UnixListener,
     waiting: Vec<UnixStream>,
@@ -33,7 +33,7 @@ pub struct Closed {
 }
 
 /// Name of the socket in the directory of deployments.
-const NAME: &str = "gate";
+const SOCKET_NAME: &str = "gate";
 /// Mode of the socket: a puppetserver runs as a user of its own.
 const MODE: u32 = 0o666;
 
@@ -42,14 +42,14 @@ impl CompileGate {
     pub fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
-            turn: Arc::default(),
+            close_lock: Arc::default(),
         }
     }
 
-    /// Closes the gate; waits first until any other [`Closed`] is dropped.
-    pub async fn close(&self) -> io::Result<Closed> {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        let path = self.directory.join(NAME);
+    /// Closes the gate; waits first until any other [`ClosedGate`] is dropped.
+    pub async fn close(&self) -> io::Result<ClosedGate> {
+        let turn = Arc::clone(&self.close_lock).lock_owned().await;
+        let path = self.directory.join(SOCKET_NAME);
         // The socket gets its final name only after its mode is set.
         let new = self.directory.join(".gate-new");
         match fs::remove_file(&new) {
@@ -60,7 +60,7 @@ impl CompileGate {
         listener.set_nonblocking(true)?;
         fs::set_permissions(&new, fs::Permissions::from_mode(MODE))?;
         fs::rename(&new, &path)?;
-        Ok(Closed {
+        Ok(ClosedGate {
             path,
             listener,
             waiting: Vec::new(),
@@ -69,9 +69,9 @@ impl CompileGate {
     }
 }
 
-impl Closed {
+impl ClosedGate {
     /// Number of processes that wait at the gate.
-    pub fn waiting(&mut self) -> io::Result<usize> {
+    pub fn count_waiting(&mut self) -> io::Result<usize> {
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) => {
@@ -92,7 +92,7 @@ impl Closed {
     }
 }
 
-impl Drop for Closed {
+impl Drop for ClosedGate {
     fn drop(&mut self) {
         // If the file remains, connections to it are refused, and the processes continue.
         drop(fs::remove_file(&self.path));
@@ -100,8 +100,8 @@ impl Drop for Closed {
 }
 
 /// Returns when the gate of a directory of deployments is open.
-pub fn pass(directory: &Path) -> io::Result<()> {
-    let mut stream = match UnixStream::connect(directory.join(NAME)) {
+pub fn wait_until_open(directory: &Path) -> io::Result<()> {
+    let mut stream = match UnixStream::connect(directory.join(SOCKET_NAME)) {
         Ok(stream) => stream,
         Err(error)
             if matches!(
@@ -133,9 +133,9 @@ pub fn pass(directory: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    async fn count(closed: &mut Closed, expected: usize) {
+    async fn count(closed: &mut ClosedGate, expected: usize) {
         // There is no notification of connections to a listener that is not polled.
-        while closed.waiting().unwrap() != expected {
+        while closed.count_waiting().unwrap() != expected {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     }
@@ -144,13 +144,13 @@ mod tests {
     async fn who_comes_while_it_is_closed_waits_and_is_counted() {
         let directory = tempfile::tempdir().unwrap();
         let gate = CompileGate::new(directory.path());
-        pass(directory.path()).unwrap();
+        wait_until_open(directory.path()).unwrap();
         let mut closed = gate.close().await.unwrap();
-        assert_eq!(closed.waiting().unwrap(), 0);
+        assert_eq!(closed.count_waiting().unwrap(), 0);
         let passing: Vec<_> = (0..3)
             .map(|_| {
                 let directory = directory.path().to_owned();
-                tokio::task::spawn_blocking(move || pass(&directory))
+                tokio::task::spawn_blocking(move || wait_until_open(&directory))
             })
             .collect();
         count(&mut closed, 3).await;
@@ -159,19 +159,19 @@ mod tests {
         for passing in passing {
             passing.await.unwrap().unwrap();
         }
-        pass(directory.path()).unwrap();
+        wait_until_open(directory.path()).unwrap();
     }
 
     #[tokio::test]
     async fn who_gives_up_is_not_counted_any_more() {
         let directory = tempfile::tempdir().unwrap();
         let mut closed = CompileGate::new(directory.path()).close().await.unwrap();
-        let path = directory.path().join(NAME);
+        let path = directory.path().join(SOCKET_NAME);
         let (stays, goes) = (
             UnixStream::connect(&path).unwrap(),
             UnixStream::connect(&path).unwrap(),
         );
-        assert_eq!(closed.waiting().unwrap(), 2);
+        assert_eq!(closed.count_waiting().unwrap(), 2);
         drop(goes);
         count(&mut closed, 1).await;
         drop(stays);
@@ -190,15 +190,15 @@ mod tests {
         assert!(!second.is_finished());
         drop(first);
         let mut second = second.await.unwrap();
-        let _waits = UnixStream::connect(directory.path().join(NAME)).unwrap();
-        assert_eq!(second.waiting().unwrap(), 1);
+        let _waits = UnixStream::connect(directory.path().join(SOCKET_NAME)).unwrap();
+        assert_eq!(second.count_waiting().unwrap(), 1);
     }
 
     #[test]
     fn a_gate_that_a_killed_server_left_holds_nobody() {
         let directory = tempfile::tempdir().unwrap();
-        drop(UnixListener::bind(directory.path().join(NAME)).unwrap());
-        assert!(directory.path().join(NAME).exists());
-        pass(directory.path()).unwrap();
+        drop(UnixListener::bind(directory.path().join(SOCKET_NAME)).unwrap());
+        assert!(directory.path().join(SOCKET_NAME).exists());
+        wait_until_open(directory.path()).unwrap();
     }
 }

@@ -21,6 +21,6 @@ mod staging;
 mod types;
 
 pub use deployer::{BuiltVersion, Deployer};
-pub use error::{DeployError, OpenError, SourcesError};
+pub use error::{DeployerOpenError, DeploymentError, SourcesError};
 pub use service::CodeManager;
 pub use types::TypesError;

@@ -47,7 +47,7 @@ impl PostHook {
 
 #[async_trait]
 impl DeploymentObserver for PostHook {
-    async fn over(&self, over: &FinishedDeployment) -> Vec<String> {
+    async fn deployment_finished(&self, over: &FinishedDeployment) -> Vec<String> {
         if over.is_dry {
             return Vec::new();
         }

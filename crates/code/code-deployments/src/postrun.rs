@@ -10,11 +10,11 @@ use tokio::process::Command;
 
 use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
 use crate::service::{DeploymentObserver, FinishedDeployment};
-use code_sources::program::{self, RunError, one_line};
+use code_sources::program::{self, ProgramError, to_one_line};
 
 /// The command that a server runs after each deployment that made another version live.
 #[derive(Clone, Debug)]
-pub struct Postrun {
+pub struct PostrunCommand {
     command: Vec<String>,
 }
 
@@ -46,18 +46,22 @@ pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result
     running.args(words).stdin(Stdio::null());
     let ran = program::run(running, POSTRUN_TIMEOUT, POSTRUN_BYTES).await;
     let ran = ran.map_err(|error| match error {
-        RunError::Start(source) => failed(format!("it cannot be run: {source}")),
+        ProgramError::Start(source) => failed(format!("it cannot be run: {source}")),
         error => failed(error.to_string()),
     })?;
     match ran.status.success() {
         true => Ok(()),
-        false => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+        false => Err(failed(format!(
+            "{}: {}",
+            ran.status,
+            to_one_line(&ran.stderr)
+        ))),
     }
 }
 
 // === impl Postrun ===
 
-impl Postrun {
+impl PostrunCommand {
     /// Returns `None` if the command is empty.
     pub fn new(command: &[String]) -> Option<Self> {
         let command = command.to_vec();
@@ -66,12 +70,12 @@ impl Postrun {
 }
 
 #[async_trait]
-impl DeploymentObserver for Postrun {
-    async fn over(&self, over: &FinishedDeployment) -> Vec<String> {
+impl DeploymentObserver for PostrunCommand {
+    async fn deployment_finished(&self, over: &FinishedDeployment) -> Vec<String> {
         let deployment = over.deploy.deployment.as_ref();
         let is_other = deployment.is_some_and(|it| it.version != it.version_before);
         let environment = over.deploy.environment.parse();
-        let (Ok(environment), true) = (environment, is_other && !over.is_dry && over.is_done())
+        let (Ok(environment), true) = (environment, is_other && !over.is_dry && over.is_live())
         else {
             return Vec::new();
         };

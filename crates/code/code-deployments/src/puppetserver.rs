@@ -1,4 +1,4 @@
-//! Flushes the environment cache of a puppetserver that compiles with the same code: [`Puppetserver`].
+//! Flushes the environment cache of a puppetserver that compiles with the same code: [`PuppetserverAdmin`].
 //!
 //! `DELETE /puppet-admin-api/v1/environment-cache`, with a client certificate; the server's `auth.conf`
 //! needs a rule. If its code ids are Tutti's, no compile runs while another version becomes live: the catalog would
@@ -19,19 +19,19 @@ use serde_json::Value;
 use crate::defaults::{
     COMPILES_LOOK, COMPILES_WAIT, FLUSH_ATTEMPTS, FLUSH_BACKOFF, FLUSH_TIMEOUT, STATUS_BYTES,
 };
-use crate::gate::{Closed, CompileGate};
+use crate::gate::{ClosedGate, CompileGate};
 use code_store::code_cache::{CodeCache, CompilePause, PausedCompiles};
 
 /// A client of one puppetserver's administration and status API.
 #[derive(Debug)]
-pub struct Puppetserver {
+pub struct PuppetserverAdmin {
     url: Url,
     tls: TlsFiles,
     gate: Option<CompileGate>,
 }
 
 /// Reason that a request to a puppetserver failed.
-pub(crate) type Failed = Box<dyn Error + Send + Sync>;
+pub(crate) type RequestFailure = Box<dyn Error + Send + Sync>;
 
 /// The kinds of requests that ask for a code id while they hold a JRuby instance.
 const COMPILES: [&str; 4] = [
@@ -43,7 +43,7 @@ const COMPILES: [&str; 4] = [
 
 // === impl Puppetserver ===
 
-impl Puppetserver {
+impl PuppetserverAdmin {
     /// A puppetserver at `url`, for example `https://puppet.example:8140`; `tls` has the client certificate.
     pub fn new(url: Url, tls: TlsFiles) -> Self {
         Self {
@@ -60,12 +60,12 @@ impl Puppetserver {
         self
     }
 
-    async fn client(&self) -> Result<Client, Failed> {
+    async fn client(&self) -> Result<Client, RequestFailure> {
         let builder = with_certificate(self.tls.clone()).await?;
         Ok(builder.no_proxy().timeout(FLUSH_TIMEOUT).build()?)
     }
 
-    fn place(&self, path: &str, key: &str, value: &str) -> Url {
+    fn request_url(&self, path: &str, key: &str, value: &str) -> Url {
         let mut url = self.url.clone();
         url.set_path(path);
         url.query_pairs_mut().append_pair(key, value);
@@ -73,10 +73,10 @@ impl Puppetserver {
     }
 
     /// Sends the request to flush, and retries if there is no response or the puppetserver is too busy.
-    async fn flush(&self, environment: &EnvironmentName) -> Result<StatusCode, Failed> {
+    async fn flush(&self, environment: &EnvironmentName) -> Result<StatusCode, RequestFailure> {
         let http = self.client().await?;
         let path = "/puppet-admin-api/v1/environment-cache";
-        let url = self.place(path, "environment", environment.as_str());
+        let url = self.request_url(path, "environment", environment.as_str());
         let mut attempt = 1;
         loop {
             let answer = http.delete(url.clone()).send().await;
@@ -93,14 +93,14 @@ impl Puppetserver {
     }
 
     /// Waits until every compile in progress waits at the gate.
-    async fn quiet(&self, closed: &mut Closed) -> Result<(), Failed> {
+    async fn wait_until_quiet(&self, closed: &mut ClosedGate) -> Result<(), RequestFailure> {
         let http = self.client().await?;
-        let url = self.place("/status/v1/services/jruby-metrics", "level", "debug");
+        let url = self.request_url("/status/v1/services/jruby-metrics", "level", "debug");
         let began = Instant::now();
         loop {
             // Count the waiting processes first: each is certainly among the compiles that are counted next.
-            let waiting = closed.waiting()?;
-            let pool = match pool(&http, &url).await {
+            let waiting = closed.count_waiting()?;
+            let pool = match read_pool(&http, &url).await {
                 // The puppetserver is not running, so it compiles nothing.
                 Err(error) if error.is_connect() => return Ok(()),
                 told => told.map_err(reqwest::Error::without_url)?,
@@ -132,7 +132,7 @@ impl Puppetserver {
 }
 
 /// A client with a client certificate that follows no redirects.
-pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Failed> {
+pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, RequestFailure> {
     // The files are read each time, since certificates are renewed.
     let tls = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await??;
     Ok(http_client::builder_with_system_proxy(tls))
@@ -140,7 +140,7 @@ pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Fai
 
 /// State of a puppetserver's JRuby instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pool {
+struct JrubyPool {
     /// Number of instances held by requests that ask for code ids.
     compiling: usize,
     /// True if all instances exist. An instance that is being created has read the environments already, and
@@ -149,7 +149,7 @@ struct Pool {
 }
 
 /// `None` if the response does not contain the state.
-async fn pool(http: &Client, url: &Url) -> Result<Option<Pool>, reqwest::Error> {
+async fn read_pool(http: &Client, url: &Url) -> Result<Option<JrubyPool>, reqwest::Error> {
     let answer = http.get(url.clone()).send().await?;
     let mut answer = answer.error_for_status()?;
     let mut body = Vec::new();
@@ -161,10 +161,10 @@ async fn pool(http: &Client, url: &Url) -> Result<Option<Pool>, reqwest::Error> 
     }
     Ok(serde_json::from_slice(&body)
         .ok()
-        .and_then(|status| read(&status)))
+        .and_then(|status| parse_pool(&status)))
 }
 
-fn read(status: &Value) -> Option<Pool> {
+fn parse_pool(status: &Value) -> Option<JrubyPool> {
     let metrics = &status["status"]["experimental"]["metrics"];
     let count = |name: &str| metrics[name].as_u64();
     let borrowed = metrics["borrowed-instances"].as_array()?;
@@ -174,17 +174,17 @@ fn read(status: &Value) -> Option<Pool> {
         uri.is_some_and(|uri| COMPILES.iter().any(|begin| uri.starts_with(begin)))
     };
     let there = count("num-free-jrubies")? + borrowed.len() as u64;
-    Some(Pool {
+    Some(JrubyPool {
         compiling: borrowed.iter().filter(compiles).count(),
         is_whole: there >= count("num-jrubies")?,
     })
 }
 
-impl CompilePause for Closed {}
+impl CompilePause for ClosedGate {}
 
 #[async_trait]
-impl CodeCache for Puppetserver {
-    async fn switching(&self) -> PausedCompiles {
+impl CodeCache for PuppetserverAdmin {
+    async fn pause_before_switch(&self) -> PausedCompiles {
         let Some(gate) = &self.gate else {
             return PausedCompiles::default();
         };
@@ -197,7 +197,7 @@ impl CodeCache for Puppetserver {
         };
         match gate.close().await {
             Ok(mut closed) => {
-                let quiet = self.quiet(&mut closed).await;
+                let quiet = self.wait_until_quiet(&mut closed).await;
                 PausedCompiles {
                     pause: Some(Box::new(closed)),
                     note: quiet.err().map(|why| note(&*why)),
@@ -210,7 +210,7 @@ impl CodeCache for Puppetserver {
         }
     }
 
-    async fn switched(&self, environment: &EnvironmentName) -> Result<(), String> {
+    async fn flush_after_switch(&self, environment: &EnvironmentName) -> Result<(), String> {
         let why = match self
             .flush(environment)
             .await
@@ -242,10 +242,10 @@ mod tests {
         let status = |borrowed: Value, free: u64| {
             let metrics =
                 json!({"borrowed-instances": borrowed, "num-free-jrubies": free, "num-jrubies": 6});
-            read(&json!({"status": {"experimental": {"metrics": metrics}}}))
+            parse_pool(&json!({"status": {"experimental": {"metrics": metrics}}}))
         };
         let pool = |compiling, is_whole| {
-            Some(Pool {
+            Some(JrubyPool {
                 compiling,
                 is_whole,
             })
@@ -262,6 +262,6 @@ mod tests {
         assert_eq!(status(json!(some), 0), pool(3, false));
         let init = json!([{"time": 1, "reason": "init"}]);
         assert_eq!(status(init, 5), pool(0, true));
-        assert_eq!(read(&json!({"status": {}})), None);
+        assert_eq!(parse_pool(&json!({"status": {}})), None);
     }
 }

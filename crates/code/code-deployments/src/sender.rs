@@ -24,7 +24,7 @@ pub struct NotificationSender {
 
 /// Reason that a notification was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum NotificationError {
     /// No HTTP client could be built.
     #[error("no HTTP client can be made: {0}")]
     Client(String),
@@ -56,35 +56,41 @@ impl NotificationSender {
     }
 
     /// Sends the request once, without retries.
-    pub async fn once(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<(), SendError> {
-        let client = self.client().await.map_err(SendError::Client)?;
+    pub async fn send_once(
+        &self,
+        request: impl Fn(&Client) -> RequestBuilder,
+    ) -> Result<(), NotificationError> {
+        let client = self.client().await.map_err(NotificationError::Client)?;
         // The URL may contain a secret.
-        let failed = |error: reqwest::Error| self.failed(&error.without_url());
+        let failed = |error: reqwest::Error| self.to_error(&error.without_url());
         let answer = request(&client).send().await.map_err(failed)?;
         match answer.status() {
             status if status.is_success() => Ok(()),
-            status => Err(SendError::Status(status)),
+            status => Err(NotificationError::Status(status)),
         }
     }
 
     /// Sends the request, and retries after errors that may be temporary.
-    pub async fn send(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<(), SendError> {
+    pub async fn send(
+        &self,
+        request: impl Fn(&Client) -> RequestBuilder,
+    ) -> Result<(), NotificationError> {
         let mut backoff = TELL_BACKOFF;
         for _ in 1..TELL_ATTEMPTS {
-            match self.once(&request).await {
-                Err(error) if error.is_passing() => pause(&mut backoff).await,
+            match self.send_once(&request).await {
+                Err(error) if error.is_temporary() => wait_backoff(&mut backoff).await,
                 told => return told,
             }
         }
-        self.once(&request).await
+        self.send_once(&request).await
     }
 
-    fn failed(&self, error: &reqwest::Error) -> SendError {
-        let why = ConnectionError::of(error);
+    fn to_error(&self, error: &reqwest::Error) -> NotificationError {
+        let why = ConnectionError::from_error(error);
         if why.kind() != ConnectionErrorKind::PeerCertificate {
-            return SendError::Unreachable(why.to_string());
+            return NotificationError::Unreachable(why.to_string());
         }
-        SendError::Certificate {
+        NotificationError::Certificate {
             authority: match self.tls {
                 Some(_) => "this server's own authority",
                 None => "an authority that this machine trusts",
@@ -102,7 +108,7 @@ impl NotificationSender {
             return client.map_err(|error| chain(&error));
         }
         let made = self.client.get_or_try_init(|| async {
-            let builder = http::builder()?;
+            let builder = http::client_builder()?;
             let client = builder.timeout(TELL_TIMEOUT).build();
             client.map_err(|error| chain(&error))
         });
@@ -110,15 +116,15 @@ impl NotificationSender {
     }
 }
 
-async fn pause(backoff: &mut Duration) {
+async fn wait_backoff(backoff: &mut Duration) {
     tokio::time::sleep(*backoff).await;
     *backoff *= 2;
 }
 
 // === impl SendError ===
 
-impl SendError {
-    fn is_passing(&self) -> bool {
+impl NotificationError {
+    fn is_temporary(&self) -> bool {
         match self {
             Self::Client(_) | Self::Certificate { .. } => false,
             Self::Status(status) => {

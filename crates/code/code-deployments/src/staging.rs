@@ -1,4 +1,4 @@
-//! Reads environments that another tool wrote into a staging directory: [`read`].
+//! Reads environments that another tool wrote into a staging directory: [`parse_pool`].
 //!
 //! Invariants: the files read are those of one moment, or reading fails; only files, directories and links
 //! that stay in the tree are accepted. Git's own directories are left out.
@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::defaults::{STAGING_ATTEMPTS, STAGING_PAUSE};
 use code_store::content::{
-    Content, ContentError, Intake, IntakeError, Manifest, TreePath, TreePathError, failed,
+    ContentError, ContentStore, IntakeError, TreeIntake, TreeManifest, TreePath, TreePathError,
+    content_error,
 };
 use code_store::defaults::FILE_BYTES;
 
@@ -48,29 +49,29 @@ pub enum StagingError {
 
 /// Metadata of a file that change with the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
+struct StagedFileStamp {
     inode: (u64, u64),
     mode: u32,
     size: u64,
     changed: (i64, i64),
 }
 
-type Stamps = BTreeMap<PathBuf, Stamp>;
+type StagedFileStamps = BTreeMap<PathBuf, StagedFileStamp>;
 
 /// Reads an environment into the content store. Blocks, and retries a few times while files change.
-pub(crate) fn read(content: &Content, root: &Path) -> Result<Manifest, StagingError> {
+pub(crate) fn read(content: &ContentStore, root: &Path) -> Result<TreeManifest, StagingError> {
     for attempt in 1.. {
         let began = SystemTime::now();
-        let before = stamps(root)?;
-        let taken = match newest(&before, began) {
+        let before = read_stamps(root)?;
+        let taken = match newest_unsettled(&before, began) {
             Some(path) => Err(StagingError::Changing(path)),
-            None => take(content, root, &before),
+            None => store_unchanged(content, root, &before),
         };
         let error = match taken {
             Ok(manifest) => return Ok(manifest),
             Err(error) => error,
         };
-        if attempt == STAGING_ATTEMPTS || !error.may_pass() {
+        if attempt == STAGING_ATTEMPTS || !error.is_temporary() {
             return Err(error);
         }
         std::thread::sleep(STAGING_PAUSE);
@@ -78,13 +79,17 @@ pub(crate) fn read(content: &Content, root: &Path) -> Result<Manifest, StagingEr
     Err(StagingError::Changing(root.to_owned()))
 }
 
-fn take(content: &Content, root: &Path, before: &Stamps) -> Result<Manifest, StagingError> {
-    let mut intake = content.intake()?;
+fn store_unchanged(
+    content: &ContentStore,
+    root: &Path,
+    before: &StagedFileStamps,
+) -> Result<TreeManifest, StagingError> {
+    let mut intake = content.begin_intake()?;
     for (path, stamp) in before {
         let relative = path.strip_prefix(root).unwrap_or(path);
         add(&mut intake, path, relative, stamp)?;
     }
-    let after = stamps(root)?;
+    let after = read_stamps(root)?;
     if let Some(path) = difference(before, &after) {
         return Err(StagingError::Changing(path));
     }
@@ -92,10 +97,10 @@ fn take(content: &Content, root: &Path, before: &Stamps) -> Result<Manifest, Sta
 }
 
 fn add(
-    intake: &mut Intake,
+    intake: &mut TreeIntake,
     path: &Path,
     relative: &Path,
-    stamp: &Stamp,
+    stamp: &StagedFileStamp,
 ) -> Result<(), StagingError> {
     let kind = rustix::fs::FileType::from_raw_mode(stamp.mode);
     if kind.is_dir() {
@@ -103,8 +108,8 @@ fn add(
     }
     let name = TreePath::new(relative.as_os_str().as_bytes())?;
     if kind.is_symlink() {
-        let target = fs::read_link(path).map_err(failed("read", path))?;
-        return Ok(intake.link(name, target.as_os_str().as_bytes())?);
+        let target = fs::read_link(path).map_err(content_error("read", path))?;
+        return Ok(intake.add_link(name, target.as_os_str().as_bytes())?);
     }
     if !kind.is_file() {
         return Err(StagingError::Special(path.to_owned()));
@@ -116,47 +121,47 @@ fn add(
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = flags | rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, rustix::fs::Mode::empty());
-    let opened = opened.map_err(|error| failed("read", path)(error.into()))?;
+    let opened = opened.map_err(|error| content_error("read", path)(error.into()))?;
     let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or_default());
     let read = File::from(opened)
         .take(stamp.size + 1)
         .read_to_end(&mut bytes);
-    read.map_err(failed("read", path))?;
-    Ok(intake.file(name, &bytes, stamp.mode & 0o111 != 0)?)
+    read.map_err(content_error("read", path))?;
+    Ok(intake.add_file(name, &bytes, stamp.mode & 0o111 != 0)?)
 }
 
 /// Stamps of everything below a directory, except git's own directories.
-fn stamps(root: &Path) -> Result<Stamps, StagingError> {
+fn read_stamps(root: &Path) -> Result<StagedFileStamps, StagingError> {
     let metadata = fs::metadata(root).map_err(|_| StagingError::Missing(root.to_owned()))?;
     if !metadata.is_dir() {
         return Err(StagingError::Missing(root.to_owned()));
     }
     // The root may be a link, whose target may change meanwhile.
-    let root_stamp = Stamp::of(&metadata);
-    let mut stamps = Stamps::from([(root.to_owned(), root_stamp)]);
+    let root_stamp = StagedFileStamp::from_metadata(&metadata);
+    let mut stamps = StagedFileStamps::from([(root.to_owned(), root_stamp)]);
     let mut left = vec![root.to_owned()];
     while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(&directory).map_err(failed("read", &directory))? {
-            let entry = entry.map_err(failed("read", &directory))?;
+        for entry in fs::read_dir(&directory).map_err(content_error("read", &directory))? {
+            let entry = entry.map_err(content_error("read", &directory))?;
             if entry.file_name().eq_ignore_ascii_case(".git") {
                 continue;
             }
             let path = entry.path();
-            let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+            let metadata = fs::symlink_metadata(&path).map_err(content_error("read", &path))?;
             if metadata.is_dir() {
                 left.push(path.clone());
             }
-            stamps.insert(path, Stamp::of(&metadata));
+            stamps.insert(path, StagedFileStamp::from_metadata(&metadata));
         }
     }
     Ok(stamps)
 }
 
 /// A path that changed within the last [`STAGING_PAUSE`], if there is one.
-fn newest(stamps: &Stamps, now: SystemTime) -> Option<PathBuf> {
+fn newest_unsettled(stamps: &StagedFileStamps, now: SystemTime) -> Option<PathBuf> {
     let border = now.checked_sub(STAGING_PAUSE)?;
     let border = border.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let is_new = |stamp: &Stamp| {
+    let is_new = |stamp: &StagedFileStamp| {
         let (seconds, nanoseconds) = stamp.changed;
         let seconds = u64::try_from(seconds).unwrap_or_default();
         let nanoseconds = u32::try_from(nanoseconds).unwrap_or_default();
@@ -166,7 +171,7 @@ fn newest(stamps: &Stamps, now: SystemTime) -> Option<PathBuf> {
     found.map(|(path, _)| path.clone())
 }
 
-fn difference(before: &Stamps, after: &Stamps) -> Option<PathBuf> {
+fn difference(before: &StagedFileStamps, after: &StagedFileStamps) -> Option<PathBuf> {
     let changed = before
         .iter()
         .find(|(path, stamp)| after.get(*path) != Some(stamp));
@@ -176,8 +181,8 @@ fn difference(before: &Stamps, after: &Stamps) -> Option<PathBuf> {
 
 // === impl Stamp ===
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+impl StagedFileStamp {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             inode: (metadata.dev(), metadata.ino()),
             mode: metadata.mode(),
@@ -191,7 +196,7 @@ impl Stamp {
 
 impl StagingError {
     /// True if another attempt may succeed.
-    fn may_pass(&self) -> bool {
+    fn is_temporary(&self) -> bool {
         // An I/O error may mean that a file was removed meanwhile by the tool that writes.
         matches!(self, Self::Changing(_) | Self::Content(_))
     }
@@ -202,12 +207,12 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use code_store::lock::staged_lock;
-    use code_store::r10k_deploy::R10K_FILE;
+    use code_store::r10k_deploy_file::R10K_FILE;
+    use code_store::version_lock::staged_lock;
 
-    fn staged(files: &[&str]) -> (tempfile::TempDir, Content) {
+    fn staged(files: &[&str]) -> (tempfile::TempDir, ContentStore) {
         let root = tempfile::tempdir().unwrap();
-        let content = Content::open(root.path().join("content")).unwrap();
+        let content = ContentStore::open(root.path().join("content")).unwrap();
         for file in files {
             let path = root.path().join("staged").join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -270,7 +275,7 @@ mod tests {
     fn the_same_code_is_the_same_version_whenever_r10k_was_done() {
         let (root, content) = staged(&["a", R10K_FILE]);
         let staged = root.path().join("staged");
-        let commit = |content: &Content| {
+        let commit = |content: &ContentStore| {
             let manifest = read(content, &staged).unwrap();
             staged_lock("production", &manifest).control.commit
         };

@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
 use code_settings::GenerateTypes;
-use code_sources::program::{self, RunError, one_line};
+use code_sources::program::{self, ProgramError, to_one_line};
 
 /// Reason that the types could not be generated.
 #[derive(Debug, thiserror::Error)]
@@ -65,11 +65,15 @@ pub(crate) async fn generate(
     };
     let ran = program::run(command, TYPES_TIMEOUT, TYPES_BYTES).await;
     let ran = ran.map_err(|error| match error {
-        RunError::Start(source) => failed(format!("it cannot be run: {source}")),
+        ProgramError::Start(source) => failed(format!("it cannot be run: {source}")),
         error => failed(error.to_string()),
     })?;
     match ran.status.success() {
         true => Ok(()),
-        false => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+        false => Err(failed(format!(
+            "{}: {}",
+            ran.status,
+            to_one_line(&ran.stderr)
+        ))),
     }
 }

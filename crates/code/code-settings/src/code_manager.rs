@@ -1,4 +1,4 @@
-//! Code Manager's settings, as in Puppet Enterprise's Hiera data: [`read`].
+//! Code Manager's settings, as in Puppet Enterprise's Hiera data: [`parse`].
 //!
 //! The keys are `puppet_enterprise::master::code_manager::*`, and `r10k_remote` and
 //! `r10k_private_key` of `puppet_enterprise::profile::master`. Invariant, as for r10k: an
@@ -8,11 +8,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use psych::{Node, Value};
+use psych::{YamlTreeNode, YamlValue};
 
-use super::r10k::{R10k, R10kError, flag, pairs, pool_size, text_of, wrong};
-use super::sources::{invalid_branches, prefix};
-use code_sources::source::{InvalidBranches, Source};
+use super::r10k::{R10kError, R10kSettings, pairs, parse_pool_size, to_bool, to_text, value_error};
+use super::sources::{parse_invalid_branches, parse_prefix};
+use code_sources::source::{EnvironmentSource, InvalidBranches};
 
 /// Prefix of Code Manager's keys.
 const PREFIX: &str = "puppet_enterprise::master::code_manager::";
@@ -22,7 +22,7 @@ const PROFILE: &str = "puppet_enterprise::profile::master::";
 const ENVIRONMENTS: &str = "/etc/puppetlabs/code/environments";
 
 /// Keys that affect Code Manager's operation, but not the deployed code.
-const NO_MATTER: &[&str] = &[
+const IRRELEVANT_KEYS: &[&str] = &[
     "authenticate_webhook",
     "cachedir",
     "datadir",
@@ -59,18 +59,18 @@ pub struct HookAddress {
 }
 
 /// True if a file has settings of Code Manager.
-pub(super) fn is_of(root: &Node) -> bool {
+pub(super) fn has_code_manager_settings(root: &YamlTreeNode) -> bool {
     let keys = root
         .as_mapping()
         .into_iter()
         .flat_map(|mapping| mapping.iter());
-    let texts = keys.filter_map(|(key, _)| text_of(key).ok());
+    let texts = keys.filter_map(|(key, _)| to_text(key).ok());
     let mut texts = texts;
     texts.any(|key| key.starts_with(PREFIX) || key == format!("{PROFILE}r10k_remote"))
 }
 
-pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
-    let mut read = R10k::empty();
+pub(super) fn parse(root: &YamlTreeNode) -> Result<R10kSettings, R10kError> {
+    let mut read = R10kSettings::empty();
     let mut remote = None;
     let mut sources = Vec::new();
     // Code Manager's default, which differs from r10k's.
@@ -82,29 +82,34 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
             .unwrap_or_default();
         let is_profile = own.is_none();
         match key {
-            "r10k_remote" if is_profile => remote = Some(text_of(value)?),
+            "r10k_remote" if is_profile => remote = Some(to_text(value)?),
             "r10k_private_key" if is_profile => {
-                read.git.access.private_key = Some(text_of(value)?.into());
+                read.git.access.private_key = Some(to_text(value)?.into());
             }
             _ if is_profile => {}
-            "remote" => remote = Some(text_of(value)?),
-            "sources" => sources = named(value)?,
-            "invalid_branches" => invalid = invalid_branches(value)?,
-            "git_settings" => read.git(value)?,
-            "forge_settings" => read.forge(value)?,
-            "proxy" => read.settings.proxy = Some(text_of(value)?),
-            "deploy_pool_size" => read.settings.at_once = pool_size(value)?,
-            "post_environment_hooks" => read.settings.hooks = hooks(value)?,
-            key if NO_MATTER.contains(&key) => read.ignored.push(key.to_owned()),
-            key => return Err(wrong(value.line, format!("{key} is not supported yet"))),
+            "remote" => remote = Some(to_text(value)?),
+            "sources" => sources = parse_sources(value)?,
+            "invalid_branches" => invalid = parse_invalid_branches(value)?,
+            "git_settings" => read.read_git(value)?,
+            "forge_settings" => read.read_forge(value)?,
+            "proxy" => read.settings.proxy = Some(to_text(value)?),
+            "deploy_pool_size" => read.settings.at_once = parse_pool_size(value)?,
+            "post_environment_hooks" => read.settings.hooks = parse_hooks(value)?,
+            key if IRRELEVANT_KEYS.contains(&key) => read.ignored.push(key.to_owned()),
+            key => {
+                return Err(value_error(
+                    value.line,
+                    format!("{key} is not supported yet"),
+                ));
+            }
         }
     }
     if let (Some(remote), true) = (remote, sources.is_empty()) {
-        sources.push(Source::new("puppet", remote));
+        sources.push(EnvironmentSource::new("puppet", remote));
     }
     if sources.is_empty() {
         read.refuse_unsupported()?;
-        return Err(wrong(
+        return Err(value_error(
             root.line,
             format!("there is neither {PREFIX}sources nor {PREFIX}remote"),
         ));
@@ -117,21 +122,21 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
     Ok(read)
 }
 
-fn named(node: &Node) -> Result<Vec<Source>, R10kError> {
+fn parse_sources(node: &YamlTreeNode) -> Result<Vec<EnvironmentSource>, R10kError> {
     let each = pairs(node)?.into_iter().map(|(name, value)| {
-        let mut source = Source::new(name.clone(), "");
+        let mut source = EnvironmentSource::new(name.clone(), "");
         for (key, value) in pairs(value)? {
             match key.as_str() {
-                "remote" => source.remote = text_of(value)?,
-                "prefix" => source.prefix = prefix(&name, value)?,
+                "remote" => source.remote = to_text(value)?,
+                "prefix" => source.prefix = parse_prefix(&name, value)?,
                 key => {
                     let what = format!("the source {name}: {key} is not supported yet");
-                    return Err(wrong(value.line, what));
+                    return Err(value_error(value.line, what));
                 }
             }
         }
         match source.remote.is_empty() {
-            true => Err(wrong(
+            true => Err(value_error(
                 value.line,
                 format!("the source {name} has no remote"),
             )),
@@ -142,21 +147,26 @@ fn named(node: &Node) -> Result<Vec<Source>, R10kError> {
 }
 
 /// Parses a list of hooks, or a single one.
-fn hooks(node: &Node) -> Result<Vec<HookAddress>, R10kError> {
+fn parse_hooks(node: &YamlTreeNode) -> Result<Vec<HookAddress>, R10kError> {
     let items = match &node.value {
-        Value::Sequence(items) => items.as_slice(),
+        YamlValue::Sequence(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
     let each = items.iter().map(|item| {
         let (mut url, mut use_client_ssl) = (None, false);
         for (key, value) in pairs(item)? {
             match key.as_str() {
-                "url" => url = Some(text_of(value)?),
-                "use-client-ssl" | "use_client_ssl" => use_client_ssl = flag(value)?,
-                key => return Err(wrong(value.line, format!("a hook has no setting {key}"))),
+                "url" => url = Some(to_text(value)?),
+                "use-client-ssl" | "use_client_ssl" => use_client_ssl = to_bool(value)?,
+                key => {
+                    return Err(value_error(
+                        value.line,
+                        format!("a hook has no setting {key}"),
+                    ));
+                }
             }
         }
-        let url = url.ok_or_else(|| wrong(item.line, "the hook has no url"))?;
+        let url = url.ok_or_else(|| value_error(item.line, "the hook has no url"))?;
         Ok(HookAddress {
             url,
             use_client_ssl,
@@ -200,7 +210,7 @@ ntp::servers: [a, b]
 
     #[test]
     fn settings_are_read_as_they_are() {
-        let read = R10k::parse(FILE).unwrap();
+        let read = R10kSettings::parse(FILE).unwrap();
         let settings = read.settings("/kept");
         assert_eq!(settings.sources.len(), 2);
         assert_eq!(settings.sources[0].prefix, None);
@@ -228,7 +238,7 @@ ntp::servers: [a, b]
     fn one_remote_is_enough() {
         let text = "puppet_enterprise::profile::master::r10k_remote: git@git.example.com:c\n\
                     puppet_enterprise::profile::master::r10k_private_key: /etc/id\n";
-        let read = R10k::parse(text).unwrap();
+        let read = R10kSettings::parse(text).unwrap();
         assert_eq!(
             read.settings("/kept").sources[0].remote,
             "git@git.example.com:c"
@@ -258,7 +268,7 @@ ntp::servers: [a, b]
             ),
             ("post_environment_hooks: [{use-client-ssl: true}]", "no url"),
         ] {
-            let error = R10k::parse(&format!("{PREFIX}{text}\n")).unwrap_err();
+            let error = R10kSettings::parse(&format!("{PREFIX}{text}\n")).unwrap_err();
             assert!(error.to_string().contains(said), "{text}: {error}");
         }
     }

@@ -9,16 +9,16 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{R10k, R10kError, Settings};
+use super::{DeploymentSettings, R10kError, R10kSettings};
 use crate::defaults::{R10K_ATTEMPTS, R10K_BYTES, R10K_SETTLES};
-use code_sources::git::Git;
+use code_sources::git::GitProgram;
 use code_store::content::ContentHash;
 
 /// The path of r10k's settings, and the settings that only this server has.
 #[derive(Clone, Debug)]
 pub struct R10kFile {
     path: PathBuf,
-    own: Settings,
+    base_settings: DeploymentSettings,
 }
 
 /// The text of the file at one moment.
@@ -74,34 +74,34 @@ pub enum R10kFileError {
 
 impl R10kFile {
     /// `own` has the directories, and all other settings that r10k's file does not contain.
-    pub fn new(path: impl Into<PathBuf>, own: Settings) -> Self {
+    pub fn new(path: impl Into<PathBuf>, own: DeploymentSettings) -> Self {
         Self {
             path: path.into(),
-            own,
+            base_settings: own,
         }
     }
 
     /// The settings of the file, after a short wait if it is being written. Ignored keys are
     /// logged.
-    pub async fn settled(&self) -> Result<(Settings, Git), R10kFileError> {
+    pub async fn read_settled(&self) -> Result<(DeploymentSettings, GitProgram), R10kFileError> {
         for _ in 1..R10K_ATTEMPTS {
-            match self.text() {
+            match self.read_text() {
                 Err(R10kFileError::Changing(_)) => tokio::time::sleep(R10K_SETTLES).await,
                 text => return self.parse(&text?),
             }
         }
-        self.parse(&self.text()?)
+        self.parse(&self.read_text()?)
     }
 
     /// The current text of the file; [`R10kFileError::Changing`] if it was written very recently.
-    pub fn text(&self) -> Result<R10kText, R10kFileError> {
+    pub fn read_text(&self) -> Result<R10kText, R10kFileError> {
         let path = &self.path;
         let failed = |source| R10kFileError::Read {
             path: path.clone(),
             source,
         };
         let mut file = File::open(path).map_err(failed)?;
-        let before = stamp(&file).map_err(failed)?;
+        let before = read_stamp(&file).map_err(failed)?;
         let mut text = String::new();
         let most = R10K_BYTES + 1;
         let read = (&mut file).take(most).read_to_string(&mut text);
@@ -109,7 +109,7 @@ impl R10kFile {
             return Err(R10kFileError::TooLarge(path.clone()));
         }
         // Another file may have the path by now, which is then the one to use.
-        let after = File::open(path).and_then(|file| stamp(&file));
+        let after = File::open(path).and_then(|file| read_stamp(&file));
         let (now, after) = (SystemTime::now(), after.map_err(failed)?);
         let is_fresh = |written: SystemTime| {
             let age = now.duration_since(written).ok();
@@ -124,25 +124,28 @@ impl R10kFile {
         })
     }
 
-    pub fn parse(&self, text: &R10kText) -> Result<(Settings, Git), R10kFileError> {
+    pub fn parse(
+        &self,
+        text: &R10kText,
+    ) -> Result<(DeploymentSettings, GitProgram), R10kFileError> {
         let path = self.path.clone();
-        let r10k = match R10k::parse(&text.text) {
+        let r10k = match R10kSettings::parse(&text.text) {
             Ok(r10k) => r10k,
             Err(error) => return Err(R10kFileError::Invalid { path, error }),
         };
         for key in &r10k.ignored {
             tracing::warn!(path = %path.display(), key, "this key is not used");
         }
-        let own = &self.own;
+        let own = &self.base_settings;
         let read = r10k.settings(&own.directory);
-        if !is_same(&read.environments, &own.environments) {
+        if !is_same_directory(&read.environments, &own.environments) {
             return Err(R10kFileError::Basedir {
                 path,
                 named: read.environments,
                 own: own.environments.clone(),
             });
         }
-        let settings = Settings {
+        let settings = DeploymentSettings {
             environments: own.environments.clone(),
             staging: own.staging.clone(),
             keep: own.keep,
@@ -154,15 +157,15 @@ impl R10kFile {
 
 /// The metadata by which a change of the file is detected.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+struct SettingsFileStamp {
     inode: (u64, u64),
     size_bytes: u64,
     written: SystemTime,
 }
 
-fn stamp(file: &File) -> io::Result<Stamp> {
+fn read_stamp(file: &File) -> io::Result<SettingsFileStamp> {
     let metadata = file.metadata()?;
-    Ok(Stamp {
+    Ok(SettingsFileStamp {
         inode: (metadata.dev(), metadata.ino()),
         size_bytes: metadata.len(),
         written: metadata.modified()?,
@@ -170,7 +173,7 @@ fn stamp(file: &File) -> io::Result<Stamp> {
 }
 
 /// True if two paths lead to the same directory, which need not exist yet.
-fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same_directory(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     match (real(one), real(other)) {
         (Ok(one), Ok(other)) => one == other,
@@ -187,12 +190,13 @@ mod tests {
     const TEXT: &str = "sources:\n  a: {remote: u, basedir: BASE}\n";
 
     fn file(directory: &Path) -> R10kFile {
-        let own = Settings::new(directory.join("deploys"), directory.join("environments"));
+        let own =
+            DeploymentSettings::new(directory.join("deploys"), directory.join("environments"));
         R10kFile::new(directory.join("r10k.yaml"), own)
     }
 
-    fn read(file: &R10kFile) -> Result<(Settings, Git), R10kFileError> {
-        file.parse(&file.text()?)
+    fn read(file: &R10kFile) -> Result<(DeploymentSettings, GitProgram), R10kFileError> {
+        file.parse(&file.read_text()?)
     }
 
     /// Writes a file with an older modification time.
@@ -207,9 +211,12 @@ mod tests {
     #[test]
     fn a_relative_path_is_the_same_as_its_absolute_one() {
         let here = std::env::current_dir().unwrap();
-        assert!(is_same(Path::new("."), &here));
-        assert!(is_same(Path::new("nowhere/yet"), &here.join("nowhere/yet")));
-        assert!(!is_same(Path::new("src"), &here));
+        assert!(is_same_directory(Path::new("."), &here));
+        assert!(is_same_directory(
+            Path::new("nowhere/yet"),
+            &here.join("nowhere/yet")
+        ));
+        assert!(!is_same_directory(Path::new("src"), &here));
     }
 
     #[test]

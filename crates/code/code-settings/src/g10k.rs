@@ -1,17 +1,17 @@
-//! Keys of g10k that r10k does not have: [`top_level`], [`of_source`].
+//! Keys of g10k that r10k does not have: [`interpret_top_level`], [`interpret_source_key`].
 //!
 //! Invariant: a key that affects only g10k's operation is ignored, one with an equivalent setting
 //! of r10k is converted, and one that changes the result is refused unless it is off.
 
 use std::path::PathBuf;
 
-use psych::{Node, Value};
+use psych::{YamlTreeNode, YamlValue};
 
 use super::R10kError;
-use super::r10k::{UnsupportedSetting, flag, text_of};
+use super::r10k::{UnsupportedSetting, to_bool, to_text};
 
 /// Keys that affect g10k's operation, but not the deployed code.
-const HOW: &[&str] = &[
+const OPERATION_KEYS: &[&str] = &[
     "maxworker",
     "maxextractworker",
     "timeout",
@@ -29,7 +29,7 @@ const HOW: &[&str] = &[
 
 /// The same kind of keys, of a source: an unreachable source or a missing branch is an error here
 /// in any case.
-const HOW_OF_SOURCE: &[&str] = &[
+const SOURCE_OPERATION_KEYS: &[&str] = &[
     "warn_if_branch_is_missing",
     "error_if_branch_is_missing",
     "exit_if_unreachable",
@@ -86,34 +86,38 @@ pub(super) enum G10kKey {
 }
 
 /// Interprets a key of the whole file; some of these are in `deploy`, too.
-pub(super) fn top_level(key: &str, value: &Node) -> Result<G10kKey, R10kError> {
+pub(super) fn interpret_top_level(key: &str, value: &YamlTreeNode) -> Result<G10kKey, R10kError> {
     Ok(match key {
-        key if HOW.contains(&key) => G10kKey::Ignored,
-        "forge_base_url" => G10kKey::ForgeBaseUrl(text_of(value)?),
-        "generate_types" => G10kKey::GenerateTypes(flag(value)?),
-        "puppet_path" => G10kKey::PuppetPath(text_of(value)?.into()),
-        key => refused(key, key, value),
+        key if OPERATION_KEYS.contains(&key) => G10kKey::Ignored,
+        "forge_base_url" => G10kKey::ForgeBaseUrl(to_text(value)?),
+        "generate_types" => G10kKey::GenerateTypes(to_bool(value)?),
+        "puppet_path" => G10kKey::PuppetPath(to_text(value)?.into()),
+        key => refuse_key(key, key, value),
     })
 }
 
 /// Interprets a key of a source.
-pub(super) fn of_source(source: &str, key: &str, value: &Node) -> Result<G10kKey, R10kError> {
+pub(super) fn interpret_source_key(
+    source: &str,
+    key: &str,
+    value: &YamlTreeNode,
+) -> Result<G10kKey, R10kError> {
     Ok(match key {
-        key if HOW_OF_SOURCE.contains(&key) => G10kKey::Ignored,
-        "private_key" => G10kKey::PrivateKey(text_of(value)?.into()),
-        key => refused(key, &format!("sources.{source}.{key}"), value),
+        key if SOURCE_OPERATION_KEYS.contains(&key) => G10kKey::Ignored,
+        "private_key" => G10kKey::PrivateKey(to_text(value)?.into()),
+        key => refuse_key(key, &format!("sources.{source}.{key}"), value),
     })
 }
 
 /// Refuses a key, unless its value switches it off and it therefore has no effect.
-fn refused(key: &str, place: &str, value: &Node) -> G10kKey {
+fn refuse_key(key: &str, place: &str, value: &YamlTreeNode) -> G10kKey {
     let Some((_, instead)) = REFUSED.iter().find(|(name, _)| *name == key) else {
         return G10kKey::Unknown;
     };
     let is_off = match &value.value {
-        Value::Bool(flag) => !flag,
-        Value::Null => true,
-        Value::Sequence(items) => items.is_empty(),
+        YamlValue::Bool(flag) => !flag,
+        YamlValue::Null => true,
+        YamlValue::Sequence(items) => items.is_empty(),
         _ => false,
     };
     match is_off {
@@ -127,7 +131,7 @@ fn refused(key: &str, place: &str, value: &Node) -> G10kKey {
 
 #[cfg(test)]
 mod tests {
-    use crate::R10k;
+    use crate::R10kSettings;
 
     const FILE: &str = "---
 :cachedir: '/tmp/g10k'
@@ -153,7 +157,7 @@ sources:
 
     #[test]
     fn a_file_of_g10k_is_read_like_one_of_r10k() {
-        let read = R10k::parse(FILE).unwrap();
+        let read = R10kSettings::parse(FILE).unwrap();
         let settings = read.settings("/kept");
         assert_eq!(settings.forge.baseurl, "https://forge.example.com");
         let types = settings.generate_types.unwrap();
@@ -179,7 +183,7 @@ sources:
                 "force_forge_versions: true\n    filter_regx: x",
             )
             + "sauces: 1\n";
-        let error = R10k::parse(&text).unwrap_err().to_string();
+        let error = R10kSettings::parse(&text).unwrap_err().to_string();
         for part in [
             "line 6: use_cache_fallback is not supported",
             "line 7: purge_skiplist is not supported",

@@ -6,40 +6,44 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use psych::{Node, Value};
+use psych::{YamlTreeNode, YamlValue};
 
-use super::r10k::{R10k, R10kError, UnsupportedSetting, pairs, text_of, texts, wrong};
+use super::r10k::{
+    R10kError, R10kSettings, UnsupportedSetting, pairs, to_text, to_texts, value_error,
+};
 use crate::defaults::GITHUB_TTL_MAX;
 use code_sources::git::{GitAccess, is_server};
 
 // === impl R10k ===
 
-impl R10k {
-    pub(super) fn git(&mut self, node: &Node) -> Result<(), R10kError> {
-        self.git_keys(node)?;
+impl R10kSettings {
+    pub(super) fn read_git(&mut self, node: &YamlTreeNode) -> Result<(), R10kError> {
+        self.read_git_keys(node)?;
         let own = self.git.repositories.values();
-        let own = own.map(|own| own.or(&self.git.access));
+        let own = own.map(|own| own.or_else_general(&self.git.access));
         let mut all = own.chain([self.git.access.clone()]);
         if all.any(|it| it.github_app_id.is_some() != it.github_app_key.is_some()) {
             let what = "a GitHub App has both github_app_id and github_app_key";
-            return Err(wrong(node.line, what));
+            return Err(value_error(node.line, what));
         }
         Ok(())
     }
 
-    fn git_keys(&mut self, node: &Node) -> Result<(), R10kError> {
+    fn read_git_keys(&mut self, node: &YamlTreeNode) -> Result<(), R10kError> {
         for (key, value) in pairs(node)? {
             match key.as_str() {
                 "provider" => {}
-                "default_ref" => self.settings.default_ref = Some(text_of(value)?),
+                "default_ref" => self.settings.default_ref = Some(to_text(value)?),
                 "repositories" => {
-                    let (of, ignored) = repositories(value)?;
+                    let (of, ignored) = parse_repositories(value)?;
                     self.git.repositories = Arc::new(of);
                     self.ignored.extend(ignored);
                 }
-                "credential_hosts" | "credential-hosts" => self.credential_hosts = hosts(value)?,
+                "credential_hosts" | "credential-hosts" => {
+                    self.credential_hosts = parse_hosts(value)?
+                }
                 "username" => self.ignored.push("git.username".to_owned()),
-                key if access(&mut self.git.access, key, value)? => {}
+                key if set_access(&mut self.git.access, key, value)? => {}
                 _ => {
                     let what = format!(
                         "git.{key} is not supported yet; git's own settings and credentials are used"
@@ -55,34 +59,34 @@ impl R10k {
 
 /// Parses the servers, in addition to those of the control repositories, that a general token is
 /// sent to.
-fn hosts(node: &Node) -> Result<Vec<String>, R10kError> {
-    let named = texts(node)?;
+fn parse_hosts(node: &YamlTreeNode) -> Result<Vec<String>, R10kError> {
+    let named = to_texts(node)?;
     match named.iter().find(|name| !is_server(name)) {
         None => Ok(named),
         Some(wrong_one) => {
             let what =
                 format!("git.credential_hosts: {wrong_one:?} is neither a host nor host:port");
-            Err(wrong(node.line, what))
+            Err(value_error(node.line, what))
         }
     }
 }
 
 /// Parses a setting for reaching a repository; `false` for other keys. Code Manager uses dashes.
-fn access(access: &mut GitAccess, key: &str, value: &Node) -> Result<bool, R10kError> {
+fn set_access(access: &mut GitAccess, key: &str, value: &YamlTreeNode) -> Result<bool, R10kError> {
     match key {
-        "private_key" | "private-key" => access.private_key = Some(text_of(value)?.into()),
-        "proxy" => access.proxy = Some(text_of(value)?),
-        "oauth_token" | "oauth-token" => access.oauth_token = Some(text_of(value)?.into()),
+        "private_key" | "private-key" => access.private_key = Some(to_text(value)?.into()),
+        "proxy" => access.proxy = Some(to_text(value)?),
+        "oauth_token" | "oauth-token" => access.oauth_token = Some(to_text(value)?.into()),
         "github_app_id" | "github-app-id" => {
             let what = "the ID of a GitHub App is a number";
-            access.github_app_id = Some(number(value, what)?.to_string());
+            access.github_app_id = Some(parse_number(value, what)?.to_string());
         }
-        "github_app_key" | "github-app-key" => access.github_app_key = Some(text_of(value)?.into()),
+        "github_app_key" | "github-app-key" => access.github_app_key = Some(to_text(value)?.into()),
         "github_app_ttl" | "github-app-ttl" => {
             let what = "github_app_ttl is a number of seconds from 1 to 600: GitHub takes no more";
-            let ttl = Duration::from_secs(number(value, what)?);
+            let ttl = Duration::from_secs(parse_number(value, what)?);
             if ttl.is_zero() || ttl > GITHUB_TTL_MAX {
-                return Err(wrong(value.line, what));
+                return Err(value_error(value.line, what));
             }
             access.github_app_ttl = Some(ttl);
         }
@@ -92,36 +96,40 @@ fn access(access: &mut GitAccess, key: &str, value: &Node) -> Result<bool, R10kE
 }
 
 /// Parses a number, which may also be given as a text.
-fn number(node: &Node, what: &str) -> Result<u64, R10kError> {
+fn parse_number(node: &YamlTreeNode, what: &str) -> Result<u64, R10kError> {
     let number = match &node.value {
-        Value::Integer(number) => u64::try_from(*number).ok(),
-        Value::String(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+        YamlValue::Integer(number) => u64::try_from(*number).ok(),
+        YamlValue::String(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
         _ => None,
     };
-    number.ok_or_else(|| wrong(node.line, what))
+    number.ok_or_else(|| value_error(node.line, what))
 }
 
 /// Settings of single repositories, and the ignored keys.
-fn repositories(node: &Node) -> Result<(HashMap<String, GitAccess>, Vec<String>), R10kError> {
+fn parse_repositories(
+    node: &YamlTreeNode,
+) -> Result<(HashMap<String, GitAccess>, Vec<String>), R10kError> {
     let items = node.as_sequence();
-    let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
+    let items =
+        items.ok_or_else(|| value_error(node.line, "a list of repositories is expected here"))?;
     let mut of = HashMap::with_capacity(items.len());
     let mut ignored = Vec::new();
     for item in items {
         let (mut remote, mut own) = (None, GitAccess::default());
         for (key, value) in pairs(item)? {
             match key.as_str() {
-                "remote" => remote = Some(text_of(value)?),
-                key if access(&mut own, key, value)? => {}
+                "remote" => remote = Some(to_text(value)?),
+                key if set_access(&mut own, key, value)? => {}
                 // r10k accepts this key and ignores it, too.
                 "ignore_branch_prefixes" => ignored.push(format!("git.repositories.{key}")),
                 key => {
                     let what = format!("git.repositories: {key} is not supported yet");
-                    return Err(wrong(value.line, what));
+                    return Err(value_error(value.line, what));
                 }
             }
         }
-        let remote = remote.ok_or_else(|| wrong(item.line, "the repository has no remote"))?;
+        let remote =
+            remote.ok_or_else(|| value_error(item.line, "the repository has no remote"))?;
         of.insert(remote, own);
     }
     Ok((of, ignored))
@@ -135,7 +143,7 @@ mod tests {
 
     #[test]
     fn servers_that_a_general_token_is_for() {
-        let read = R10k::parse(
+        let read = R10kSettings::parse(
             "git:
   oauth_token: /etc/token
   credential_hosts: [modules.example.com, 'other.example.com:8443']
@@ -150,17 +158,17 @@ sources:
             ("https://other.example.com:8443/x", true),
             ("https://evil.example/x", false),
         ] {
-            assert_eq!(read.git.names(remote), is_named, "{remote}");
+            assert_eq!(read.git.has_credentials_for(remote), is_named, "{remote}");
         }
         let wrong =
             "git: {credential_hosts: ['https://x']}\nsources: {a: {remote: u, basedir: /x}}";
-        let error = R10k::parse(wrong).unwrap_err().to_string();
+        let error = R10kSettings::parse(wrong).unwrap_err().to_string();
         assert!(error.contains("neither a host nor host:port"), "{error}");
     }
 
     #[test]
     fn apps_of_github() {
-        let read = R10k::parse(
+        let read = R10kSettings::parse(
             "git:
   github_app_id: '0123'
   github_app_key: /etc/app.pem
@@ -180,7 +188,8 @@ sources:
             of(&read.git.access),
             (Some("123".to_owned()), key.clone(), None)
         );
-        let own = read.git.repositories["https://git.example.com/x"].or(&read.git.access);
+        let own =
+            read.git.repositories["https://git.example.com/x"].or_else_general(&read.git.access);
         let ttl = Some(Duration::from_secs(300));
         assert_eq!(of(&own), (Some("7".to_owned()), key, ttl));
     }

@@ -1,7 +1,7 @@
-//! Settings of code deployment: [`Settings`], read from an `r10k.yaml`, g10k's configuration or
+//! Settings of code deployment: [`DeploymentSettings`], read from an `r10k.yaml`, g10k's configuration or
 //! Code Manager's Hiera data.
 //!
-//! Main types: [`R10k`], one such file after parsing; [`R10kFile`], a file that may change while
+//! Main types: [`R10kSettings`], one such file after parsing; [`R10kFile`], a file that may change while
 //! the server runs.
 //!
 //! Invariant: a setting has one value, whichever of these formats it comes from.
@@ -21,19 +21,19 @@ use std::sync::Arc;
 pub use code_manager::HookAddress;
 pub use file::{R10kFile, R10kFileError, R10kText};
 pub use generate_types::GenerateTypes;
-pub use r10k::{R10k, R10kError, UnsupportedSetting};
+pub use r10k::{R10kError, R10kSettings, UnsupportedSetting};
 
 use crate::defaults::DEPLOYS_AT_ONCE;
 use code_sources::archive::ForgeSettings;
 use code_sources::resolve::ResolveSettings;
-use code_sources::source::Source;
+use code_sources::source::EnvironmentSource;
 use code_store::gc::RetentionSettings;
 
 /// All settings of deployments.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct DeploymentSettings {
     /// The control repositories, and lists of environments.
-    pub sources: Vec<Arc<Source>>,
+    pub sources: Vec<Arc<EnvironmentSource>>,
     /// Directory of the copies of repositories, of content and of versions.
     pub directory: PathBuf,
     /// Puppet's directory `environments`, in which versions go live.
@@ -65,9 +65,9 @@ pub struct Settings {
     pub keep: RetentionSettings,
 }
 
-impl Settings {
+impl DeploymentSettings {
     /// The settings that determine what a Puppetfile resolves to.
-    pub fn resolving(&self) -> ResolveSettings {
+    pub fn to_resolve_settings(&self) -> ResolveSettings {
         ResolveSettings {
             default_ref: self.default_ref.clone(),
             exclude_spec: self.exclude_spec,

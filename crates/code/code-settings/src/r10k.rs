@@ -1,27 +1,27 @@
-//! Parser of `r10k.yaml`, or of Code Manager's settings: [`R10k`].
+//! Parser of `r10k.yaml`, or of Code Manager's settings: [`R10kSettings`].
 //!
 //! Keys may be texts or symbols, since r10k accepts both. Invariant: an unsupported key that would
-//! change the result of a deployment is refused; one that would not is listed in [`R10k::ignored`].
+//! change the result of a deployment is refused; one that would not is listed in [`R10kSettings::ignored`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use psych::{Mapping, Node, Options, Value};
+use psych::{YamlLoadOptions, YamlMapping, YamlTreeNode, YamlValue};
 
 use super::g10k::{self, G10kKey};
-use super::sources::{Read, source};
-use super::{GenerateTypes, Settings};
+use super::sources::{ParsedR10kSource, parse_source};
+use super::{DeploymentSettings, GenerateTypes};
 use crate::code_manager;
 use crate::defaults::DEPLOYS_AT_ONCE;
-use code_sources::git::{CredentialServers, Git};
+use code_sources::git::{CredentialServers, GitProgram};
 
 /// The settings in an `r10k.yaml`.
 #[derive(Clone, Debug)]
-pub struct R10k {
+pub struct R10kSettings {
     /// All settings except the directory of Tutti's own data.
-    pub(super) settings: Settings,
+    pub(super) settings: DeploymentSettings,
     /// Settings for running git.
-    pub git: Git,
+    pub git: GitProgram,
     /// Keys that have no effect here.
     pub ignored: Vec<String>,
     /// Keys that are refused, which are all reported at once.
@@ -49,7 +49,7 @@ pub enum R10kError {
         what: String,
     },
     /// Keys that are unknown, or that change the result and are not supported here.
-    #[error("{}", joined(.0))]
+    #[error("{}", join_settings(.0))]
     Unsupported(Vec<UnsupportedSetting>),
 }
 
@@ -62,48 +62,50 @@ pub struct UnsupportedSetting {
     pub what: String,
 }
 
-fn joined(settings: &[UnsupportedSetting]) -> String {
+fn join_settings(settings: &[UnsupportedSetting]) -> String {
     let each = settings
         .iter()
         .map(|it| format!("line {}: {}", it.line, it.what));
     each.collect::<Vec<_>>().join("; ")
 }
 
-const OPTIONS: Options = Options {
+const OPTIONS: YamlLoadOptions = YamlLoadOptions {
     aliases: true,
     symbols: true,
     times: false,
 };
 
 /// Keys that affect r10k's operation, but not the deployed code.
-const NO_MATTER: &[&str] = &["cachedir", "logging"];
+const IRRELEVANT_KEYS: &[&str] = &["cachedir", "logging"];
 
 // === impl R10k ===
 
-impl R10k {
+impl R10kSettings {
     /// Parses the text of a file.
     pub fn parse(text: &str) -> Result<Self, R10kError> {
         let document = psych::load(text, OPTIONS).map_err(R10kError::Yaml)?;
-        let root = document.root.ok_or_else(|| wrong(1, "the file is empty"))?;
-        let mut r10k = match code_manager::is_of(&root) {
-            true => code_manager::read(&root)?,
+        let root = document
+            .root
+            .ok_or_else(|| value_error(1, "the file is empty"))?;
+        let mut r10k = match code_manager::has_code_manager_settings(&root) {
+            true => code_manager::parse(&root)?,
             false => Self::read(&root)?,
         };
         r10k.refuse_unsupported()?;
-        r10k.settle_g10k();
+        r10k.apply_g10k();
         // One proxy for all, unless another one is set.
         let proxy = &r10k.settings.proxy;
         r10k.git.access.proxy = r10k.git.access.proxy.or_else(|| proxy.clone());
         let remotes = r10k.settings.sources.iter().map(|source| &*source.remote);
         let named = r10k.credential_hosts.iter().map(String::as_str);
-        r10k.git.servers = CredentialServers::of(remotes, named);
+        r10k.git.servers = CredentialServers::from_remotes(remotes, named);
         Ok(r10k)
     }
 
     pub(super) fn empty() -> Self {
         Self {
-            settings: Settings::new("", ""),
-            git: Git::default(),
+            settings: DeploymentSettings::new("", ""),
+            git: GitProgram::default(),
             ignored: Vec::new(),
             unsupported: Vec::new(),
             credential_hosts: Vec::new(),
@@ -112,46 +114,46 @@ impl R10k {
         }
     }
 
-    fn read(root: &Node) -> Result<Self, R10kError> {
+    fn read(root: &YamlTreeNode) -> Result<Self, R10kError> {
         let mut r10k = Self::empty();
         for (key, value) in pairs(root)? {
             match key.as_str() {
-                "sources" => r10k.sources(value)?,
-                "git" => r10k.git(value)?,
-                "deploy" => r10k.deploy(value)?,
-                "proxy" => r10k.settings.proxy = Some(text_of(value)?),
-                "forge" => r10k.forge(value)?,
-                "pool_size" => r10k.settings.at_once = pool_size(value)?,
-                key if NO_MATTER.contains(&key) => {}
+                "sources" => r10k.read_sources(value)?,
+                "git" => r10k.read_git(value)?,
+                "deploy" => r10k.read_deploy(value)?,
+                "proxy" => r10k.settings.proxy = Some(to_text(value)?),
+                "forge" => r10k.read_forge(value)?,
+                "pool_size" => r10k.settings.at_once = parse_pool_size(value)?,
+                key if IRRELEVANT_KEYS.contains(&key) => {}
                 "purgedirs" => r10k.ignored.push(key),
-                "postrun" => r10k.settings.postrun = postrun(value)?,
-                _ => r10k.of_g10k(&key, value, "")?,
+                "postrun" => r10k.settings.postrun = parse_postrun(value)?,
+                _ => r10k.read_g10k_key(&key, value, "")?,
             }
         }
         r10k.refuse_unsupported()?;
         if r10k.settings.sources.is_empty() {
-            return Err(wrong(root.line, "there are no sources"));
+            return Err(value_error(root.line, "there are no sources"));
         }
         Ok(r10k)
     }
 
     /// The settings, with Tutti's own data in this directory.
-    pub fn settings(&self, directory: impl Into<PathBuf>) -> Settings {
-        Settings {
+    pub fn settings(&self, directory: impl Into<PathBuf>) -> DeploymentSettings {
+        DeploymentSettings {
             directory: directory.into(),
             ..self.settings.clone()
         }
     }
 
-    fn sources(&mut self, node: &Node) -> Result<(), R10kError> {
+    fn read_sources(&mut self, node: &YamlTreeNode) -> Result<(), R10kError> {
         for (name, value) in pairs(node)? {
-            let Read {
+            let ParsedR10kSource {
                 source,
                 basedir,
                 ignored,
                 unsupported,
                 private_key,
-            } = source(&name, value)?;
+            } = parse_source(&name, value)?;
             self.ignored.extend(ignored);
             self.unsupported.extend(unsupported);
             if let Some(key) = private_key {
@@ -160,7 +162,7 @@ impl R10k {
             let settings = &mut self.settings;
             if !settings.sources.is_empty() && basedir != settings.environments {
                 let what = "all sources must have the same basedir: Puppet's environments";
-                return Err(wrong(value.line, what));
+                return Err(value_error(value.line, what));
             }
             settings.environments = basedir;
             settings.sources.push(Arc::new(source));
@@ -168,25 +170,30 @@ impl R10k {
         Ok(())
     }
 
-    pub(super) fn forge(&mut self, node: &Node) -> Result<(), R10kError> {
+    pub(super) fn read_forge(&mut self, node: &YamlTreeNode) -> Result<(), R10kError> {
         let forge = &mut self.settings.forge;
         for (key, value) in pairs(node)? {
             match key.as_str() {
-                "baseurl" => forge.baseurl = text_of(value)?,
-                "proxy" => forge.proxy = Some(text_of(value)?),
-                "authorization_token" => forge.authorization_token = Some(text_of(value)?.into()),
-                "allow_puppetfile_override" => forge.allow_puppetfile_override = flag(value)?,
+                "baseurl" => forge.baseurl = to_text(value)?,
+                "proxy" => forge.proxy = Some(to_text(value)?),
+                "authorization_token" => forge.authorization_token = Some(to_text(value)?.into()),
+                "allow_puppetfile_override" => forge.allow_puppetfile_override = to_bool(value)?,
                 _ => self
                     .unsupported
-                    .push(unknown(&format!("forge.{key}"), value)),
+                    .push(unknown_setting(&format!("forge.{key}"), value)),
             }
         }
         Ok(())
     }
 
     /// Interprets a key that r10k does not have at this position.
-    fn of_g10k(&mut self, key: &str, value: &Node, prefix: &str) -> Result<(), R10kError> {
-        match g10k::top_level(key, value)? {
+    fn read_g10k_key(
+        &mut self,
+        key: &str,
+        value: &YamlTreeNode,
+        prefix: &str,
+    ) -> Result<(), R10kError> {
+        match g10k::interpret_top_level(key, value)? {
             G10kKey::Ignored => self.ignored.push(format!("{prefix}{key}")),
             G10kKey::ForgeBaseUrl(url) => self.settings.forge.baseurl = url,
             G10kKey::GenerateTypes(false) => {}
@@ -197,14 +204,14 @@ impl R10k {
             G10kKey::Refused(refused) => self.unsupported.push(refused),
             G10kKey::PrivateKey(_) | G10kKey::Unknown => {
                 self.unsupported
-                    .push(unknown(&format!("{prefix}{key}"), value));
+                    .push(unknown_setting(&format!("{prefix}{key}"), value));
             }
         }
         Ok(())
     }
 
     /// Moves values of a g10k file to their position in the settings: keys may be in any order.
-    fn settle_g10k(&mut self) {
+    fn apply_g10k(&mut self) {
         if let (Some(path), Some(types)) = (&self.puppet_path, &mut self.settings.generate_types) {
             path.clone_into(&mut types.puppet);
         }
@@ -225,27 +232,27 @@ impl R10k {
         }
     }
 
-    fn deploy(&mut self, node: &Node) -> Result<(), R10kError> {
+    fn read_deploy(&mut self, node: &YamlTreeNode) -> Result<(), R10kError> {
         let mut types = GenerateTypes::default();
         for (key, value) in pairs(node)? {
             match key.as_str() {
-                "generate_types" if flag(value)? => {
+                "generate_types" if to_bool(value)? => {
                     self.settings.generate_types = Some(types.clone());
                 }
                 "generate_types" => {}
-                "puppet_path" => types.puppet = text_of(value)?.into(),
-                "puppet_conf" => types.conf = text_of(value)?.into(),
-                "exclude_spec" => self.settings.exclude_spec = flag(value)?,
+                "puppet_path" => types.puppet = to_text(value)?.into(),
+                "puppet_conf" => types.conf = to_text(value)?.into(),
+                "exclude_spec" => self.settings.exclude_spec = to_bool(value)?,
                 // A version contains nothing that could be purged; only environments without a
                 // branch can, which a deployment of all environments removes.
-                "purge_levels" if purges(value)? => {}
+                "purge_levels" if purges_deployments(value)? => {}
                 "purge_levels" => self.ignored.push("deploy.purge_levels".to_owned()),
                 // These keep r10k away from files that another program deploys, and here that
                 // program is Tutti.
                 "purge_allowlist" | "purge_whitelist" | "write_lock" => {
                     self.ignored.push(format!("deploy.{key}"))
                 }
-                _ => self.of_g10k(&key, value, "deploy.")?,
+                _ => self.read_g10k_key(&key, value, "deploy.")?,
             }
         }
         // The keys may be in any order.
@@ -256,14 +263,14 @@ impl R10k {
     }
 }
 
-fn unknown(key: &str, value: &Node) -> UnsupportedSetting {
+fn unknown_setting(key: &str, value: &YamlTreeNode) -> UnsupportedSetting {
     UnsupportedSetting {
         line: value.line,
         what: format!("r10k has no setting {key}"),
     }
 }
 
-pub(super) fn wrong(line: u32, what: impl Into<String>) -> R10kError {
+pub(super) fn value_error(line: u32, what: impl Into<String>) -> R10kError {
     R10kError::Value {
         line,
         what: what.into(),
@@ -271,69 +278,73 @@ pub(super) fn wrong(line: u32, what: impl Into<String>) -> R10kError {
 }
 
 /// The keys of a mapping as texts, with their values.
-pub(super) fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
-    let mapping: &Mapping = node
+pub(super) fn pairs(node: &YamlTreeNode) -> Result<Vec<(String, &YamlTreeNode)>, R10kError> {
+    let mapping: &YamlMapping = node
         .as_mapping()
-        .ok_or_else(|| wrong(node.line, "keys and values are expected here"))?;
+        .ok_or_else(|| value_error(node.line, "keys and values are expected here"))?;
     mapping
         .iter()
-        .map(|(key, value)| Ok((text_of(key)?, value)))
+        .map(|(key, value)| Ok((to_text(key)?, value)))
         .collect()
 }
 
-pub(super) fn text_of(node: &Node) -> Result<String, R10kError> {
+pub(super) fn to_text(node: &YamlTreeNode) -> Result<String, R10kError> {
     match &node.value {
         // r10k treats `:cachedir` and `cachedir` as the same key.
-        Value::String(text) | Value::Symbol(text) => Ok(text.trim_start_matches(':').to_owned()),
-        _ => Err(wrong(node.line, "a text is expected here")),
+        YamlValue::String(text) | YamlValue::Symbol(text) => {
+            Ok(text.trim_start_matches(':').to_owned())
+        }
+        _ => Err(value_error(node.line, "a text is expected here")),
     }
 }
 
-pub(super) fn texts(node: &Node) -> Result<Vec<String>, R10kError> {
+pub(super) fn to_texts(node: &YamlTreeNode) -> Result<Vec<String>, R10kError> {
     let items = node.as_sequence();
-    let items = items.ok_or_else(|| wrong(node.line, "a list of texts is expected here"))?;
-    items.iter().map(text_of).collect()
+    let items = items.ok_or_else(|| value_error(node.line, "a list of texts is expected here"))?;
+    items.iter().map(to_text).collect()
 }
 
-pub(super) fn flag(node: &Node) -> Result<bool, R10kError> {
+pub(super) fn to_bool(node: &YamlTreeNode) -> Result<bool, R10kError> {
     match node.value {
-        Value::Bool(flag) => Ok(flag),
-        _ => Err(wrong(node.line, "true or false is expected here")),
+        YamlValue::Bool(flag) => Ok(flag),
+        _ => Err(value_error(node.line, "true or false is expected here")),
     }
 }
 
 /// True if environments whose branches were deleted are to be removed; a single level may be given
 /// as a text.
-fn purges(node: &Node) -> Result<bool, R10kError> {
+fn purges_deployments(node: &YamlTreeNode) -> Result<bool, R10kError> {
     let levels = match node.as_sequence() {
-        Some(_) => texts(node)?,
-        None => vec![text_of(node)?],
+        Some(_) => to_texts(node)?,
+        None => vec![to_text(node)?],
     };
     Ok(levels.iter().any(|level| level == "deployment"))
 }
 
 /// Parses a program and its arguments.
-fn postrun(node: &Node) -> Result<Vec<String>, R10kError> {
+fn parse_postrun(node: &YamlTreeNode) -> Result<Vec<String>, R10kError> {
     let what = "postrun is a list of texts: a program and its arguments";
-    let words = node.as_sequence().ok_or_else(|| wrong(node.line, what))?;
-    let word = |node: &Node| match &node.value {
-        Value::String(text) if !text.contains('\0') => Ok(text.to_string()),
-        _ => Err(wrong(node.line, what)),
+    let words = node
+        .as_sequence()
+        .ok_or_else(|| value_error(node.line, what))?;
+    let word = |node: &YamlTreeNode| match &node.value {
+        YamlValue::String(text) if !text.contains('\0') => Ok(text.to_string()),
+        _ => Err(value_error(node.line, what)),
     };
     let words: Vec<String> = words.iter().map(word).collect::<Result<_, _>>()?;
     match words.first() {
         Some(program) if !program.is_empty() => Ok(words),
-        _ => Err(wrong(node.line, what)),
+        _ => Err(value_error(node.line, what)),
     }
 }
 
 /// Parses the pool size: threads in r10k, environments here.
-pub(super) fn pool_size(node: &Node) -> Result<usize, R10kError> {
+pub(super) fn parse_pool_size(node: &YamlTreeNode) -> Result<usize, R10kError> {
     let size = match node.value {
-        Value::Integer(size) if size >= 1 => usize::try_from(size).ok(),
+        YamlValue::Integer(size) if size >= 1 => usize::try_from(size).ok(),
         _ => None,
     };
-    let size = size.ok_or_else(|| wrong(node.line, "pool_size is a number from 1 on"))?;
+    let size = size.ok_or_else(|| value_error(node.line, "pool_size is a number from 1 on"))?;
     Ok(size.min(DEPLOYS_AT_ONCE))
 }
 
@@ -344,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_usual_file() {
-        let read = R10k::parse(
+        let read = R10kSettings::parse(
             "---
 :cachedir: '/var/cache/r10k'
 sources:
@@ -457,7 +468,7 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
                 "puppetfile_name",
             ),
         ] {
-            let error = R10k::parse(text).unwrap_err().to_string();
+            let error = R10kSettings::parse(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
         }
     }
@@ -466,9 +477,9 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
     fn a_source_in_subversion() {
         let text = "sources:\n  a: {type: svn, remote: 'svn://x/y', basedir: /x, username: me, \
                     password: secret, invalid_branches: error}";
-        let read = R10k::parse(text).unwrap();
+        let read = R10kSettings::parse(text).unwrap();
         let settings = read.settings("/kept");
-        let address = settings.sources[0].svn().unwrap();
+        let address = settings.sources[0].svn_address().unwrap();
         assert_eq!(address.url, "svn://x/y");
         assert_eq!(address.login.unwrap().username, "me");
         assert!(!format!("{settings:?}").contains("secret"));
@@ -477,13 +488,13 @@ postrun: ['/bin/true', ':x', '$modifiedenvs']
             "sources:\n  a: {type: svn, basedir: /x}",
             "sources:\n  a: {type: svn, remote: 'svn://x', basedir: /x, password: p}",
         ] {
-            assert!(R10k::parse(wrong).is_err(), "{wrong}");
+            assert!(R10kSettings::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn lists_of_environments() {
-        let read = R10k::parse(
+        let read = R10kSettings::parse(
             "sources:
   one: {type: yaml, basedir: /x, config: /etc/one.yaml, prefix: true}
   two: {:type: yamldir, basedir: /x, invalid_branches: error}

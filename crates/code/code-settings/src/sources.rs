@@ -1,25 +1,25 @@
-//! The `sources` of an `r10k.yaml`: [`source`].
+//! The `sources` of an `r10k.yaml`: [`parse_source`].
 //!
 //! Invariant: a key without a meaning for the source's type is reported as ignored, since r10k
 //! ignores it too; an unknown key is refused.
 
 use std::path::PathBuf;
 
-use psych::{Node, Value};
+use psych::{YamlTreeNode, YamlValue};
 
 use super::R10kError;
 use super::g10k::{self, G10kKey};
-use super::r10k::{UnsupportedSetting, pairs, text_of, texts, wrong};
-use code_sources::source::{BranchStrip, InvalidBranches, Source, SourceKind};
-use code_sources::svn::Login;
+use super::r10k::{UnsupportedSetting, pairs, to_text, to_texts, value_error};
+use code_sources::source::{BranchStrip, EnvironmentSource, InvalidBranches, SourceKind};
+use code_sources::svn::SvnLogin;
 
 /// Default paths of lists in r10k.
 const YAML: &str = "/etc/puppetlabs/r10k/environments.yaml";
 const YAML_DIR: &str = "/etc/puppetlabs/r10k/environments.d";
 
 /// A parsed source.
-pub(super) struct Read {
-    pub(super) source: Source,
+pub(super) struct ParsedR10kSource {
+    pub(super) source: EnvironmentSource,
     pub(super) basedir: PathBuf,
     /// Keys that have no effect.
     pub(super) ignored: Vec<String>,
@@ -48,15 +48,15 @@ const OF_SVN: &[&str] = &[
 const OF_LISTS: &[&str] = &["config", "command"];
 
 /// Parses a source.
-pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
+pub(super) fn parse_source(name: &str, node: &YamlTreeNode) -> Result<ParsedR10kSource, R10kError> {
     let given = pairs(node)?;
     let of = |key: &str| {
         let found = given.iter().find(|(known, _)| known == key);
         found.map(|(_, node)| *node)
     };
-    let text = |key: &str| of(key).map(text_of).transpose();
-    let missing = |key| wrong(node.line, format!("the source {name} has no {key}"));
-    let mut source = Source::new(name, "");
+    let text = |key: &str| of(key).map(to_text).transpose();
+    let missing = |key| value_error(node.line, format!("the source {name} has no {key}"));
+    let mut source = EnvironmentSource::new(name, "");
     let (kind, known): (SourceKind, &[&str]) = match text("type")?.as_deref() {
         None | Some("git") => (SourceKind::Git, OF_GIT),
         Some("yaml") => {
@@ -70,9 +70,9 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
             (SourceKind::YamlDir { config }, &["config"])
         }
         Some("svn") => {
-            let login = Login::of(text("username")?, text("password")?);
-            let login =
-                login.map_err(|what| wrong(node.line, format!("the source {name}: {what}")))?;
+            let login = SvnLogin::from_settings(text("username")?, text("password")?);
+            let login = login
+                .map_err(|what| value_error(node.line, format!("the source {name}: {what}")))?;
             (SourceKind::Svn { login }, OF_SVN)
         }
         Some("exec") => {
@@ -84,7 +84,7 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
             let what = format!(
                 "the source {name}: type is not supported; there are git, svn, yaml, yamldir and exec"
             );
-            return Err(wrong(line, what));
+            return Err(value_error(line, what));
         }
     };
     source.kind = kind;
@@ -93,11 +93,11 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
         let mut others = [OF_GIT, OF_SVN, OF_LISTS].into_iter();
         let is_of_another = others.any(|keys| keys.contains(&key.as_str()));
         if known.contains(&key.as_str()) || COMMON.contains(&key.as_str()) {
-            set(&mut source, key, value)?;
+            set_key(&mut source, key, value)?;
         } else if is_of_another {
             ignored.push(format!("sources.{name}.{key}"));
         } else {
-            match g10k::of_source(name, key, value)? {
+            match g10k::interpret_source_key(name, key, value)? {
                 G10kKey::Ignored => ignored.push(format!("sources.{name}.{key}")),
                 G10kKey::PrivateKey(path) => private_key = Some(path),
                 G10kKey::Refused(refused) => unsupported.push(refused),
@@ -116,7 +116,7 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
     if lacks_remote {
         return Err(missing("remote"));
     }
-    Ok(Read {
+    Ok(ParsedR10kSource {
         source,
         basedir: text("basedir")?.ok_or_else(|| missing("basedir"))?.into(),
         ignored,
@@ -125,15 +125,19 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
     })
 }
 
-fn set(source: &mut Source, key: &str, value: &Node) -> Result<(), R10kError> {
+fn set_key(
+    source: &mut EnvironmentSource,
+    key: &str,
+    value: &YamlTreeNode,
+) -> Result<(), R10kError> {
     match key {
-        "remote" => source.remote = text_of(value)?,
-        "prefix" => source.prefix = prefix(&source.name, value)?,
-        "strip_component" => source.strip_component = Some(strip(value)?),
-        "ignore_branch_prefixes" => source.ignore_branch_prefixes = texts(value)?,
-        "puppetfile_name" => source.puppetfile = file_name(value)?,
-        "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
-        "filter_command" => source.filter_command = Some(text_of(value)?),
+        "remote" => source.remote = to_text(value)?,
+        "prefix" => source.prefix = parse_prefix(&source.name, value)?,
+        "strip_component" => source.strip_component = Some(parse_strip(value)?),
+        "ignore_branch_prefixes" => source.ignore_branch_prefixes = to_texts(value)?,
+        "puppetfile_name" => source.puppetfile = parse_file_name(value)?,
+        "invalid_branches" => source.invalid_branches = parse_invalid_branches(value)?,
+        "filter_command" => source.filter_command = Some(to_text(value)?),
         // These keys were parsed before.
         _ => {}
     }
@@ -141,33 +145,33 @@ fn set(source: &mut Source, key: &str, value: &Node) -> Result<(), R10kError> {
 }
 
 /// Parses the prefix of a source; `true` is the source's own name.
-pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
+pub(super) fn parse_prefix(name: &str, node: &YamlTreeNode) -> Result<Option<String>, R10kError> {
     match node.value {
-        Value::Bool(true) => Ok(Some(name.to_owned())),
-        Value::Bool(false) | Value::Null => Ok(None),
-        _ => text_of(node).map(Some),
+        YamlValue::Bool(true) => Ok(Some(name.to_owned())),
+        YamlValue::Bool(false) | YamlValue::Null => Ok(None),
+        _ => to_text(node).map(Some),
     }
 }
 
-fn strip(node: &Node) -> Result<BranchStrip, R10kError> {
-    let strip = BranchStrip::parse(&text_of(node)?);
-    strip.map_err(|error| wrong(node.line, format!("strip_component: {error}")))
+fn parse_strip(node: &YamlTreeNode) -> Result<BranchStrip, R10kError> {
+    let strip = BranchStrip::parse(&to_text(node)?);
+    strip.map_err(|error| value_error(node.line, format!("strip_component: {error}")))
 }
 
-fn file_name(node: &Node) -> Result<String, R10kError> {
-    let name = text_of(node)?;
+fn parse_file_name(node: &YamlTreeNode) -> Result<String, R10kError> {
+    let name = to_text(node)?;
     match name.parse::<puppetfile::InnerPath>() {
         Ok(path) => Ok(path.to_string()),
-        Err(error) => Err(wrong(node.line, format!("puppetfile_name: {error}"))),
+        Err(error) => Err(value_error(node.line, format!("puppetfile_name: {error}"))),
     }
 }
 
-pub(super) fn invalid_branches(node: &Node) -> Result<InvalidBranches, R10kError> {
-    match text_of(node)?.as_str() {
+pub(super) fn parse_invalid_branches(node: &YamlTreeNode) -> Result<InvalidBranches, R10kError> {
+    match to_text(node)?.as_str() {
         "correct_and_warn" => Ok(InvalidBranches::CorrectAndWarn),
         "correct" => Ok(InvalidBranches::Correct),
         "error" => Ok(InvalidBranches::Error),
-        _ => Err(wrong(
+        _ => Err(value_error(
             node.line,
             "invalid_branches is correct_and_warn, correct or error",
         )),

@@ -1,4 +1,4 @@
-//! HTTP requests to a Forge and for archives: [`Http`].
+//! HTTP requests to a Forge and for archives: [`HttpClient`].
 //!
 //! Invariants: an answer is limited in size and time; a transient failure (429, 5xx, a broken
 //! connection) is retried a few times; a token is sent only to the host that it is for.
@@ -17,19 +17,19 @@ use crate::defaults::{
     HTTP_ATTEMPTS, HTTP_BACKOFF, HTTP_CONNECT_TIMEOUT, HTTP_FETCHES, HTTP_READ_TIMEOUT,
     HTTP_RETRY_AFTER, HTTP_TIMEOUT,
 };
-use crate::remote_address::without_credentials;
+use crate::remote_address::strip_credentials;
 
 /// An HTTP client, created on first use: its trusted roots take a while to load.
 #[derive(Debug)]
-pub(crate) struct Http {
+pub(crate) struct HttpClient {
     client: OnceCell<Client>,
     proxy: Option<String>,
-    places: Semaphore,
+    request_permits: Semaphore,
 }
 
 /// A request and its credentials.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
+pub struct HttpRequest<'a> {
     pub url: &'a Url,
     pub token: Option<&'a SecretString>,
     pub most_bytes: u64,
@@ -80,36 +80,36 @@ pub enum HttpError {
 /// Most bytes of an error answer that are read.
 const SAID_BYTES: usize = 4_096;
 /// Most characters of it that are shown.
-const SAID_CHARS: usize = 200;
+const MESSAGE_CHARS: usize = 200;
 
 // === impl Http ===
 
-impl Http {
+impl HttpClient {
     /// A client through `proxy`, such as `http://proxy:3128`; empty: none; `None`: as in the
     /// environment.
     pub(crate) fn new(proxy: Option<String>) -> Self {
         Self {
             client: OnceCell::new(),
             proxy,
-            places: Semaphore::new(HTTP_FETCHES),
+            request_permits: Semaphore::new(HTTP_FETCHES),
         }
     }
 
     /// Sends a request and receives its whole answer.
     pub(crate) async fn get(
         &self,
-        wish: Wish<'_>,
-        sink: &mut (impl Sink + Send),
+        wish: HttpRequest<'_>,
+        sink: &mut (impl ResponseSink + Send),
     ) -> Result<(), HttpError> {
         // The semaphore is never closed.
-        let _place = self.places.acquire().await.ok();
+        let _place = self.request_permits.acquire().await.ok();
         let mut backoff = HTTP_BACKOFF;
         let mut attempt = 1;
         loop {
-            let (error, wait) = match self.once(&wish, sink).await {
+            let (error, wait) = match self.send_once(&wish, sink).await {
                 Ok(()) => return Ok(()),
-                Err((error, Again::Never)) => return Err(error),
-                Err((error, Again::Later(wait))) => (error, wait),
+                Err((error, RetryDecision::Stop)) => return Err(error),
+                Err((error, RetryDecision::RetryAfter(wait))) => (error, wait),
             };
             if attempt == HTTP_ATTEMPTS {
                 return Err(error);
@@ -129,13 +129,13 @@ impl Http {
         made.await.map_err(HttpError::Client)
     }
 
-    async fn once(
+    async fn send_once(
         &self,
-        wish: &Wish<'_>,
-        sink: &mut (impl Sink + Send),
-    ) -> Result<(), (HttpError, Again)> {
-        let never = |error| (error, Again::Never);
-        let url = without_credentials(wish.url.as_str());
+        wish: &HttpRequest<'_>,
+        sink: &mut (impl ResponseSink + Send),
+    ) -> Result<(), (HttpError, RetryDecision)> {
+        let never = |error| (error, RetryDecision::Stop);
+        let url = strip_credentials(wish.url.as_str());
         let mut request = self.client().await.map_err(never)?.get(wish.url.clone());
         if let Some(token) = wish.token {
             let value = HeaderValue::from_str(token.expose_secret());
@@ -147,15 +147,18 @@ impl Http {
         let broken = |error: reqwest::Error| {
             let why = error_causes::chain(&error.without_url());
             let url = url.clone();
-            (HttpError::Unreachable { url, why }, Again::Later(None))
+            (
+                HttpError::Unreachable { url, why },
+                RetryDecision::RetryAfter(None),
+            )
         };
         let mut answer = request.send().await.map_err(broken)?;
         if !answer.status().is_success() {
-            return Err(refused(url, answer).await);
+            return Err(read_refusal(url, answer).await);
         }
         let written = |source| {
             let url = url.clone();
-            (HttpError::Write { url, source }, Again::Never)
+            (HttpError::Write { url, source }, RetryDecision::Stop)
         };
         sink.restart().map_err(written)?;
         let mut left = wish.most_bytes;
@@ -173,20 +176,20 @@ impl Http {
 }
 
 /// The decision on a retry, and its delay.
-enum Again {
-    Never,
-    Later(Option<Duration>),
+enum RetryDecision {
+    Stop,
+    RetryAfter(Option<Duration>),
 }
 
 /// The receiver of an answer, which may start again from the beginning.
-pub(crate) trait Sink {
+pub(crate) trait ResponseSink {
     /// Discards the bytes received before.
     fn restart(&mut self) -> io::Result<()>;
     /// Appends the next bytes.
     fn add(&mut self, bytes: &[u8]) -> io::Result<()>;
 }
 
-impl Sink for Vec<u8> {
+impl ResponseSink for Vec<u8> {
     fn restart(&mut self) -> io::Result<()> {
         self.clear();
         Ok(())
@@ -198,14 +201,14 @@ impl Sink for Vec<u8> {
     }
 }
 
-async fn refused(url: String, mut answer: Response) -> (HttpError, Again) {
+async fn read_refusal(url: String, mut answer: Response) -> (HttpError, RetryDecision) {
     let status = answer.status();
     let is_passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
     let after = answer.headers().get(RETRY_AFTER);
     let after = after.and_then(|after| after.to_str().ok()?.parse().ok());
     let again = match is_passing {
-        true => Again::Later(after.map(Duration::from_secs)),
-        false => Again::Never,
+        true => RetryDecision::RetryAfter(after.map(Duration::from_secs)),
+        false => RetryDecision::Stop,
     };
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = answer.chunk().await {
@@ -214,19 +217,19 @@ async fn refused(url: String, mut answer: Response) -> (HttpError, Again) {
             break;
         }
     }
-    let said = said(&body);
+    let said = describe_body(&body);
     (HttpError::Status { url, status, said }, again)
 }
 
 /// `message` and `errors` of an answer of a Forge or of GitHub, in one line.
-pub(crate) fn said(body: &[u8]) -> String {
+pub(crate) fn describe_body(body: &[u8]) -> String {
     let Ok(body) = serde_json::from_slice::<serde_json::Value>(body) else {
         return String::new();
     };
     let errors = body["errors"].as_array().into_iter().flatten();
     let texts = std::iter::once(&body["message"]).chain(errors);
     let texts: Vec<&str> = texts.filter_map(|text| text.as_str()).collect();
-    let text: String = texts.join("; ").chars().take(SAID_CHARS).collect();
+    let text: String = texts.join("; ").chars().take(MESSAGE_CHARS).collect();
     match text.is_empty() {
         true => text,
         false => format!(": {text}"),
@@ -234,22 +237,22 @@ pub(crate) fn said(body: &[u8]) -> String {
 }
 
 /// A builder of a client that trusts the CAs of the machine and follows no redirect.
-pub fn builder() -> Result<ClientBuilder, String> {
+pub fn client_builder() -> Result<ClientBuilder, String> {
     let tls = ClientTls::machine_roots().map_err(|error| error.to_string())?;
     Ok(http_client::builder_with_system_proxy(tls).connect_timeout(HTTP_CONNECT_TIMEOUT))
 }
 
 fn client(proxy: Option<&str>) -> Result<Client, String> {
-    let builder = builder()?
+    let builder = client_builder()?
         .redirect(Policy::default())
         .read_timeout(HTTP_READ_TIMEOUT)
         .timeout(HTTP_TIMEOUT);
-    let client = through(builder, proxy)?.build();
+    let client = proxied(builder, proxy)?.build();
     client.map_err(|error| error_causes::chain(&error))
 }
 
 /// Sets the proxy of a client; empty: none; `None`: as in the environment.
-pub(crate) fn through(
+pub(crate) fn proxied(
     builder: ClientBuilder,
     proxy: Option<&str>,
 ) -> Result<ClientBuilder, String> {
@@ -260,6 +263,6 @@ pub(crate) fn through(
         return Ok(builder.no_proxy());
     }
     let proxy =
-        Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", without_credentials(proxy)))?;
+        Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", strip_credentials(proxy)))?;
     Ok(builder.proxy(proxy.no_proxy(NoProxy::from_env())))
 }

@@ -1,7 +1,7 @@
 //! Sources of code: control repositories in git and Subversion, modules in archives and on a Forge, lists of
 //! environments; and what a Puppetfile resolves to.
 //!
-//! Main types: [`source::Source`], a control repository or a list of environments;
+//! Main types: [`source::EnvironmentSource`], a control repository or a list of environments;
 //! [`resolve::ResolveRound`], one query of all sources, which resolves Puppetfiles to
 //! [locks](code_store::lock::VersionLock); [`source_trees::TreeFetcher`], which fetches the trees
 //! of a lock into the code store.

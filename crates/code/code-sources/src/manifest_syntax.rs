@@ -5,14 +5,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use syntax::{Options, Source};
+use syntax::{SourceText, SyntaxOptions};
 
-use code_store::content::{Content, ContentError, Entry, Manifest, TreePath};
+use code_store::content::{ContentError, ContentStore, TreeEntry, TreeManifest, TreePath};
 
 /// Manifests with syntax errors; the first error of each with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unparsed {
-    found: Vec<String>,
+pub struct ManifestSyntaxErrors {
+    errors: Vec<String>,
 }
 
 /// Directories of manifests, of a module and of an environment.
@@ -23,32 +23,32 @@ const TOLD: usize = 10;
 
 /// Parses every manifest of a module, or of a control repository.
 pub(crate) fn verify(
-    content: &Content,
-    manifest: &Manifest,
-) -> Result<Option<Unparsed>, ContentError> {
-    mistakes(content, manifest, is_manifest)
+    content: &ContentStore,
+    manifest: &TreeManifest,
+) -> Result<Option<ManifestSyntaxErrors>, ContentError> {
+    find_syntax_errors(content, manifest, is_manifest)
 }
 
 /// Parses every manifest of an environment and of its modules, which are two directories below.
 pub fn verify_environment(
-    content: &Content,
-    manifest: &Manifest,
-) -> Result<Option<Unparsed>, ContentError> {
-    mistakes(content, manifest, |path| {
+    content: &ContentStore,
+    manifest: &TreeManifest,
+) -> Result<Option<ManifestSyntaxErrors>, ContentError> {
+    find_syntax_errors(content, manifest, |path| {
         let parts = path.as_bytes().splitn(3, |b| *b == b'/');
         let within = parts.last().and_then(|rest| TreePath::new(rest).ok());
         is_manifest(path) || within.is_some_and(|within| is_manifest(&within))
     })
 }
 
-fn mistakes(
-    content: &Content,
-    manifest: &Manifest,
+fn find_syntax_errors(
+    content: &ContentStore,
+    manifest: &TreeManifest,
     is_wanted: impl Fn(&TreePath) -> bool,
-) -> Result<Option<Unparsed>, ContentError> {
+) -> Result<Option<ManifestSyntaxErrors>, ContentError> {
     let mut found = Vec::new();
     for (path, entry) in manifest.entries() {
-        let Entry::File {
+        let TreeEntry::File {
             sha256, executable, ..
         } = entry
         else {
@@ -58,11 +58,11 @@ fn mistakes(
             continue;
         }
         let bytes = content.read(*sha256, *executable)?;
-        if let Some(mistake) = mistake(path, &bytes) {
+        if let Some(mistake) = find_syntax_error(path, &bytes) {
             found.push(mistake);
         }
     }
-    Ok((!found.is_empty()).then_some(Unparsed { found }))
+    Ok((!found.is_empty()).then_some(ManifestSyntaxErrors { errors: found }))
 }
 
 fn is_manifest(path: &TreePath) -> bool {
@@ -79,12 +79,12 @@ fn is_plan(path: &TreePath) -> bool {
     path.is_below(b"plans") || parts.nth(2) == Some(b"plans")
 }
 
-fn mistake(path: &TreePath, bytes: &[u8]) -> Option<String> {
-    let (source, wrong) = Source::decode(Some(&path.to_string()), bytes);
+fn find_syntax_error(path: &TreePath, bytes: &[u8]) -> Option<String> {
+    let (source, wrong) = SourceText::decode(Some(&path.to_string()), bytes);
     let source = Arc::new(source);
-    let options = Options {
+    let options = SyntaxOptions {
         tasks: is_plan(path),
-        ..Options::default()
+        ..SyntaxOptions::default()
     };
     let parsed = syntax::parse(&source, options);
     let mut mistakes = wrong.iter().chain(&parsed.diagnostics);
@@ -96,13 +96,13 @@ fn mistake(path: &TreePath, bytes: &[u8]) -> Option<String> {
     ))
 }
 
-impl fmt::Display for Unparsed {
+impl fmt::Display for ManifestSyntaxErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, one) in self.found.iter().take(TOLD).enumerate() {
+        for (index, one) in self.errors.iter().take(TOLD).enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             write!(f, "{separator}{one}")?;
         }
-        match self.found.len().saturating_sub(TOLD) {
+        match self.errors.len().saturating_sub(TOLD) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }

@@ -25,7 +25,7 @@ pub struct ProgramOutput {
 
 /// The error for a program that did not finish.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+pub enum ProgramError {
     /// The program could not be started, or its pipes broke.
     #[error("it cannot be run")]
     Start(#[source] io::Error),
@@ -38,7 +38,7 @@ pub enum RunError {
 }
 
 /// A process group, which is killed as a whole unless its first process was waited for.
-struct Group {
+struct ChildProcessGroup {
     child: Child,
     leader: Option<Pid>,
 }
@@ -49,15 +49,15 @@ pub async fn run(
     mut command: Command,
     limit: Duration,
     most: usize,
-) -> Result<ProgramOutput, RunError> {
+) -> Result<ProgramOutput, ProgramError> {
     command
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    let mut group = Group::new(command.spawn().map_err(RunError::Start)?);
+    let mut group = ChildProcessGroup::new(command.spawn().map_err(ProgramError::Start)?);
     let ended = tokio::time::timeout(limit, group.read(most)).await;
-    let ended = ended.unwrap_or(Err(RunError::TimedOut(limit)));
+    let ended = ended.unwrap_or(Err(ProgramError::TimedOut(limit)));
     if ended.is_err() {
         group.end().await;
     }
@@ -66,16 +66,16 @@ pub async fn run(
 
 // === impl Group ===
 
-impl Group {
+impl ChildProcessGroup {
     fn new(child: Child) -> Self {
         let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         Self { child, leader }
     }
 
-    async fn read(&mut self, most: usize) -> Result<ProgramOutput, RunError> {
+    async fn read(&mut self, most: usize) -> Result<ProgramOutput, ProgramError> {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
-        let (stdout, stderr) = tokio::try_join!(all(stdout, most), begin(stderr))?;
-        let status = self.child.wait().await.map_err(RunError::Start)?;
+        let (stdout, stderr) = tokio::try_join!(read_all(stdout, most), read_beginning(stderr))?;
+        let status = self.child.wait().await.map_err(ProgramError::Start)?;
         // The process id may be reused from now on.
         self.leader = None;
         Ok(ProgramOutput {
@@ -100,13 +100,16 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ChildProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-async fn all(pipe: Option<impl AsyncRead + Unpin>, most: usize) -> Result<Vec<u8>, RunError> {
+async fn read_all(
+    pipe: Option<impl AsyncRead + Unpin>,
+    most: usize,
+) -> Result<Vec<u8>, ProgramError> {
     let Some(pipe) = pipe else {
         return Ok(Vec::new());
     };
@@ -114,15 +117,15 @@ async fn all(pipe: Option<impl AsyncRead + Unpin>, most: usize) -> Result<Vec<u8
     let mut pipe = pipe.take(most as u64 + 1);
     pipe.read_to_end(&mut bytes)
         .await
-        .map_err(RunError::Start)?;
+        .map_err(ProgramError::Start)?;
     match bytes.len() > most {
-        true => Err(RunError::TooMuch(most)),
+        true => Err(ProgramError::TooMuch(most)),
         false => Ok(bytes),
     }
 }
 
 /// Keeps the beginning and reads the rest, since a full pipe would block the program.
-async fn begin(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, RunError> {
+async fn read_beginning(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, ProgramError> {
     let Some(mut pipe) = pipe else {
         return Ok(Vec::new());
     };
@@ -131,14 +134,14 @@ async fn begin(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, RunError
     first
         .read_to_end(&mut bytes)
         .await
-        .map_err(RunError::Start)?;
+        .map_err(ProgramError::Start)?;
     let rest = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
-    rest.map_err(RunError::Start)?;
+    rest.map_err(ProgramError::Start)?;
     Ok(bytes)
 }
 
 /// A program's message, in one line of at most [`GIT_MESSAGE_BYTES`].
-pub fn one_line(message: &[u8]) -> String {
+pub fn to_one_line(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
     let lines: Vec<&str> = text
         .lines()
@@ -182,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn a_program_without_end_is_ended() {
         let error = run(shell("yes"), LONG, 1_000).await.unwrap_err();
-        assert!(matches!(error, RunError::TooMuch(1_000)), "{error}");
+        assert!(matches!(error, ProgramError::TooMuch(1_000)), "{error}");
     }
 
     #[tokio::test]
@@ -193,7 +196,7 @@ mod tests {
         command.stdin(Stdio::from(writer));
         let error = run(command, Duration::from_millis(300), 100).await;
         let error = error.unwrap_err();
-        assert!(matches!(error, RunError::TimedOut(_)), "{error}");
+        assert!(matches!(error, ProgramError::TimedOut(_)), "{error}");
         let closed = tokio::task::spawn_blocking(move || reader.read(&mut [0]));
         let closed = tokio::time::timeout(LONG, closed).await.unwrap();
         assert_eq!(closed.unwrap().unwrap(), 0);

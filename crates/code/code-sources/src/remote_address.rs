@@ -1,8 +1,8 @@
 //! Addresses of repositories and archives in the form for messages and locks:
-//! [`without_credentials`].
+//! [`strip_credentials`].
 
 /// Removes the credentials from an address.
-pub fn without_credentials(remote: &str) -> String {
+pub fn strip_credentials(remote: &str) -> String {
     let Some((scheme, rest)) = remote.split_once("://") else {
         return remote.to_owned();
     };
@@ -32,7 +32,7 @@ mod tests {
             ("git@example.com:x.git", "git@example.com:x.git"),
             ("/srv/x.git", "/srv/x.git"),
         ] {
-            assert_eq!(without_credentials(remote), safe);
+            assert_eq!(strip_credentials(remote), safe);
         }
     }
 }

@@ -5,42 +5,42 @@
 //! nothing but the sources.
 
 mod error;
-mod fixed;
+mod resolved_control;
 mod subversion;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future;
-use puppetfile::{ForgeVersion, GitRef, Mod, Puppetfile, Source};
+use puppetfile::{ForgeVersion, GitRef, ModuleDeclaration, ModuleSource, Puppetfile};
 use tokio::sync::OnceCell;
 
-pub use error::{ModuleError, ResolveError};
-pub use fixed::FixedControl;
+pub use error::{EnvironmentResolveError, ModuleError};
+pub use resolved_control::ResolvedControl;
 
-use crate::archive::{Archives, Forge, ForgeSettings, Slug};
-use crate::git::{Commit, GitError, GitMirror, GitMirrors, Refs, Wanted};
-use crate::source::{self, Base, FoundEnvironment, filter};
-use crate::svn::{Address, Svn};
-use code_store::lock::{LockedModule, ModuleOrigin, VersionLock};
+use crate::archive::{ArchiveStore, ForgeServer, ForgeSettings, ReleaseSlug};
+use crate::git::{CommitHash, GitError, GitMirror, GitMirrors, GitReference, GitRefs};
+use crate::source::{self, EnvironmentBase, FoundEnvironment, filter};
+use crate::svn::{SvnAddress, SvnProgram};
+use code_store::version_lock::{LockedModule, ModuleOrigin, VersionLock};
 
 /// The branches and tags of a repository, queried once.
-type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
+type RefsQuery = Arc<OnceCell<Result<Arc<GitRefs>, Arc<GitError>>>>;
 
 /// One query of all sources.
 #[derive(Debug)]
 pub struct ResolveRound {
     mirrors: GitMirrors,
-    archives: Archives,
-    svn: Svn,
-    asked: Mutex<HashMap<String, Asked>>,
+    archives: ArchiveStore,
+    svn: SvnProgram,
+    ref_queries: Mutex<HashMap<String, RefsQuery>>,
     /// Results from Forges, and checksums of archives, by query.
-    answers: Mutex<HashMap<Question, Answer>>,
+    answers: Mutex<HashMap<ResolveQuery, QueryResult>>,
 }
 
 /// A query that is sent once in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Question {
+enum ResolveQuery {
     /// The newest release of a module.
     Latest { forge: String, module: String },
     /// The checksum of a release.
@@ -56,7 +56,7 @@ enum Question {
 }
 
 /// The result of a query.
-type Answer = Arc<OnceCell<Result<String, Arc<ModuleError>>>>;
+type QueryResult = Arc<OnceCell<Result<String, Arc<ModuleError>>>>;
 
 /// Settings that decide what a Puppetfile resolves to.
 #[derive(Clone, Debug)]
@@ -73,9 +73,9 @@ pub struct ResolveSettings {
 
 /// An environment to resolve, with its settings.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct ResolveRequest<'a> {
     pub found: &'a FoundEnvironment,
-    pub fixed: &'a FixedControl,
+    pub control: &'a ResolvedControl,
     /// The Puppetfile, including the modules of a list.
     pub file: &'a Puppetfile,
     pub settings: &'a ResolveSettings,
@@ -87,33 +87,36 @@ pub struct Wish<'a> {
 
 impl ResolveRound {
     /// A round that uses these copies.
-    pub fn new(mirrors: GitMirrors, archives: Archives, svn: Svn) -> Self {
+    pub fn new(mirrors: GitMirrors, archives: ArchiveStore, svn: SvnProgram) -> Self {
         Self {
             mirrors,
             archives,
             svn,
-            asked: Mutex::default(),
+            ref_queries: Mutex::default(),
             answers: Mutex::default(),
         }
     }
 
     /// The current branches and tags of a repository.
-    pub async fn refs(&self, remote: &str) -> Result<Arc<Refs>, ModuleError> {
+    pub async fn query_refs(&self, remote: &str) -> Result<Arc<GitRefs>, ModuleError> {
         let mirror = self.mirrors.mirror(remote)?;
         let asked = {
-            let mut all = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self
+                .ref_queries
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(remote.to_owned()).or_default())
         };
         let answer =
             asked.get_or_init(|| async { self.mirrors.refresh(&mirror).await.map_err(Arc::new) });
-        answer.await.clone().map_err(ModuleError::Asked)
+        answer.await.clone().map_err(ModuleError::RefsQuery)
     }
 
     /// The branches of a source that its filter excludes.
-    pub async fn dropped(
+    pub async fn filtered_branches(
         &self,
-        source: &source::Source,
-        refs: &Refs,
+        source: &source::EnvironmentSource,
+        refs: &GitRefs,
     ) -> Result<BTreeSet<String>, ModuleError> {
         let mut dropped = BTreeSet::new();
         let Some(command) = &source.filter_command else {
@@ -121,7 +124,7 @@ impl ResolveRound {
         };
         let mirror = self.mirrors.mirror(&source.remote)?;
         for (branch, _) in refs.branches().filter(|(it, _)| !source.is_ignored(it)) {
-            let keeps = filter::keeps(command, &source.name, branch, mirror.directory());
+            let keeps = filter::is_branch_kept(command, &source.name, branch, mirror.directory());
             if !keeps.await? {
                 tracing::info!(branch, source = source.name, "the filter_command drops it");
                 dropped.insert(branch.to_owned());
@@ -131,51 +134,60 @@ impl ResolveRound {
     }
 
     /// The current version of an environment's own files.
-    pub async fn fixed(&self, found: &FoundEnvironment) -> Result<FixedControl, ResolveError> {
+    pub async fn resolve_control(
+        &self,
+        found: &FoundEnvironment,
+    ) -> Result<ResolvedControl, EnvironmentResolveError> {
         match &found.base {
-            Base::Commit(commit) => Ok(FixedControl::Git {
+            EnvironmentBase::Commit(commit) => Ok(ResolvedControl::Git {
                 remote: found.source.remote.clone(),
                 commit: commit.clone(),
             }),
-            Base::Git { remote, wanted } => {
-                let commit = self.commit(remote, wanted, None).await;
-                Ok(FixedControl::Git {
+            EnvironmentBase::Git { remote, wanted } => {
+                let commit = self.resolve_commit(remote, wanted, None).await;
+                Ok(ResolvedControl::Git {
                     remote: remote.clone(),
-                    commit: commit.map_err(|error| ResolveError::Control(Arc::new(error)))?,
+                    commit: commit
+                        .map_err(|error| EnvironmentResolveError::Control(Arc::new(error)))?,
                 })
             }
-            Base::Svn { address, wanted } => {
-                let revision = self.revision(address, wanted.as_deref()).await;
-                Ok(FixedControl::Svn {
+            EnvironmentBase::Svn { address, wanted } => {
+                let revision = self.query_revision(address, wanted.as_deref()).await;
+                Ok(ResolvedControl::Svn {
                     address: address.clone(),
-                    revision: revision.map_err(|error| ResolveError::Control(Arc::new(error)))?,
+                    revision: revision
+                        .map_err(|error| EnvironmentResolveError::Control(Arc::new(error)))?,
                 })
             }
-            Base::Tarball { location, sha256 } => {
-                let sha256 = self.checksum(location, sha256.as_deref()).await;
-                Ok(FixedControl::Tarball {
+            EnvironmentBase::Tarball { location, sha256 } => {
+                let sha256 = self.query_checksum(location, sha256.as_deref()).await;
+                Ok(ResolvedControl::Tarball {
                     location: location.clone(),
-                    sha256: sha256.map_err(|error| ResolveError::Control(Arc::new(error)))?,
+                    sha256: sha256
+                        .map_err(|error| EnvironmentResolveError::Control(Arc::new(error)))?,
                 })
             }
-            Base::Plain => Ok(FixedControl::Plain),
+            EnvironmentBase::NoFiles => Ok(ResolvedControl::NoFiles),
         }
     }
 
     /// Resolves an environment to a lock.
-    pub async fn lock(&self, wish: Wish<'_>) -> Result<VersionLock, ResolveError> {
-        let Wish {
+    pub async fn resolve_lock(
+        &self,
+        wish: ResolveRequest<'_>,
+    ) -> Result<VersionLock, EnvironmentResolveError> {
+        let ResolveRequest {
             found,
             file,
             settings,
             ..
         } = wish;
         let modules = file.mods.iter().map(|module| async move {
-            let origin = self.origin(module, wish).await;
+            let origin = self.resolve_origin(module, wish).await;
             let name = module.name.to_string();
             match origin {
                 Ok(origin) => Ok(LockedModule {
-                    directory: file.directory(module),
+                    directory: file.module_directory(module),
                     exclude_spec: module.exclude_spec.unwrap_or(settings.exclude_spec),
                     origin,
                     name,
@@ -192,109 +204,117 @@ impl ResolveRound {
             }
         }
         if !failed.is_empty() {
-            return Err(ResolveError::Modules(failed));
+            return Err(EnvironmentResolveError::Modules(failed));
         }
         locked.sort_by(|one, other| one.directory.cmp(&other.directory));
         Ok(VersionLock {
             environment: found.environment.to_string(),
-            control: wish.fixed.control(found),
+            control: wish.control.to_locked_control(found),
             modules: locked,
             generated_types: settings.generate_types,
         })
     }
 
-    async fn origin(&self, module: &Mod, wish: Wish<'_>) -> Result<ModuleOrigin, ModuleError> {
+    async fn resolve_origin(
+        &self,
+        module: &ModuleDeclaration,
+        wish: ResolveRequest<'_>,
+    ) -> Result<ModuleOrigin, ModuleError> {
         match &module.source {
-            Source::Git {
+            ModuleSource::Git {
                 remote,
                 reference,
                 default_branch,
             } => {
-                let wanted = wanted(module, reference, wish)?;
+                let wanted = required_reference(module, reference, wish)?;
                 let commit = self
-                    .commit(remote, &wanted, default_branch.as_deref())
+                    .resolve_commit(remote, &wanted, default_branch.as_deref())
                     .await?;
                 Ok(ModuleOrigin::Git {
-                    remote: crate::remote_address::without_credentials(remote),
+                    remote: crate::remote_address::strip_credentials(remote),
                     wanted: wanted.to_string(),
                     commit: commit.to_string(),
                 })
             }
-            Source::Local => Ok(ModuleOrigin::Local),
-            Source::Forge(version) => self.release(module, version, wish).await,
-            Source::Svn { .. } => {
-                let (address, revision) = Address::of(&module.source)?;
+            ModuleSource::Local => Ok(ModuleOrigin::Local),
+            ModuleSource::Forge(version) => self.resolve_release(module, version, wish).await,
+            ModuleSource::Svn { .. } => {
+                let (address, revision) = SvnAddress::from_module_source(&module.source)?;
                 Ok(ModuleOrigin::Svn {
-                    remote: address.shown(),
-                    revision: self.revision(&address, revision).await?,
+                    remote: address.to_public_url(),
+                    revision: self.query_revision(&address, revision).await?,
                 })
             }
-            Source::Tarball { location, sha256 } => Ok(ModuleOrigin::Tarball {
-                source: crate::remote_address::without_credentials(location),
-                sha256: self.checksum(location, sha256.as_deref()).await?,
+            ModuleSource::Tarball { location, sha256 } => Ok(ModuleOrigin::Tarball {
+                source: crate::remote_address::strip_credentials(location),
+                sha256: self.query_checksum(location, sha256.as_deref()).await?,
             }),
         }
     }
 
     /// The checksum of an archive: the given one, or the one of its first download.
-    async fn checksum(&self, location: &str, named: Option<&str>) -> Result<String, ModuleError> {
+    async fn query_checksum(
+        &self,
+        location: &str,
+        named: Option<&str>,
+    ) -> Result<String, ModuleError> {
         if let Some(sha256) = named {
             return Ok(sha256.to_owned());
         }
-        let question = Question::Archive {
+        let question = ResolveQuery::Archive {
             location: location.to_owned(),
         };
-        let ask = async { Ok(self.archives.archive(location).await?) };
-        Box::pin(self.once(question, ask)).await
+        let ask = async { Ok(self.archives.archive_checksum(location).await?) };
+        Box::pin(self.query_once(question, ask)).await
     }
 
-    async fn release(
+    async fn resolve_release(
         &self,
-        module: &Mod,
+        module: &ModuleDeclaration,
         version: &ForgeVersion,
-        wish: Wish<'_>,
+        wish: ResolveRequest<'_>,
     ) -> Result<ModuleOrigin, ModuleError> {
         let named = wish.file.forge.as_deref();
-        let forge = self.archives.forge(&wish.settings.forge, named)?;
-        let name = slug(&module.name);
+        let forge = self.archives.forge_server(&wish.settings.forge, named)?;
+        let name = module_slug(&module.name);
         let version = match version {
             ForgeVersion::Exact(version) => version.clone(),
-            ForgeVersion::Latest => self.latest(&forge, &name).await?,
-            ForgeVersion::Unpinned => match deployed(module, wish) {
+            ForgeVersion::Latest => self.query_latest(&forge, &name).await?,
+            ForgeVersion::Unpinned => match live_release(module, wish) {
                 Some(version) => version,
-                None => self.latest(&forge, &name).await?,
+                None => self.query_latest(&forge, &name).await?,
             },
         };
-        let slug = Slug {
+        let slug = ReleaseSlug {
             module: name,
             version,
         };
-        let question = Question::Release {
-            forge: forge.shown(),
+        let question = ResolveQuery::Release {
+            forge: forge.to_public_url(),
             slug: slug.to_string(),
         };
-        let ask = async { Ok(self.archives.release(&forge, &slug).await?) };
-        let sha256 = Box::pin(self.once(question, ask));
+        let ask = async { Ok(self.archives.release_checksum(&forge, &slug).await?) };
+        let sha256 = Box::pin(self.query_once(question, ask));
         Ok(ModuleOrigin::Forge {
             sha256: sha256.await?,
-            forge: forge.shown(),
+            forge: forge.to_public_url(),
             version: slug.version,
         })
     }
 
-    async fn latest(&self, forge: &Forge, module: &str) -> Result<String, ModuleError> {
-        let question = Question::Latest {
-            forge: forge.shown(),
+    async fn query_latest(&self, forge: &ForgeServer, module: &str) -> Result<String, ModuleError> {
+        let question = ResolveQuery::Latest {
+            forge: forge.to_public_url(),
             module: module.to_owned(),
         };
-        let ask = async { Ok(self.archives.latest(forge, module).await?) };
-        Box::pin(self.once(question, ask)).await
+        let ask = async { Ok(self.archives.query_latest(forge, module).await?) };
+        Box::pin(self.query_once(question, ask)).await
     }
 
     /// Sends a query, unless it was sent in this round.
-    async fn once(
+    async fn query_once(
         &self,
-        question: Question,
+        question: ResolveQuery,
         ask: impl Future<Output = Result<String, ModuleError>>,
     ) -> Result<String, ModuleError> {
         let asked = {
@@ -303,74 +323,87 @@ impl ResolveRound {
             Arc::clone(answers.entry(question).or_default())
         };
         let answer = asked.get_or_init(|| async { ask.await.map_err(Arc::new) });
-        answer.await.clone().map_err(ModuleError::Again)
+        answer.await.clone().map_err(ModuleError::RepeatedQuery)
     }
 
-    async fn commit(
+    async fn resolve_commit(
         &self,
         remote: &str,
-        wanted: &Wanted,
+        wanted: &GitReference,
         default: Option<&str>,
-    ) -> Result<Commit, ModuleError> {
+    ) -> Result<CommitHash, ModuleError> {
         let mirror = self.mirrors.mirror(remote)?;
-        if let Some(commit) = self.here(&mirror, wanted).await? {
+        if let Some(commit) = self.resolve_fixed_reference(&mirror, wanted).await? {
             return Ok(commit);
         }
-        let refs = self.refs(remote).await?;
-        if let Some(commit) = self.mirrors.find(&mirror, &refs, wanted).await? {
+        let refs = self.query_refs(remote).await?;
+        if let Some(commit) = self
+            .mirrors
+            .resolve_reference(&mirror, &refs, wanted)
+            .await?
+        {
             return Ok(commit);
         }
-        if let Some(commit) = self.unlisted(&mirror, wanted).await {
+        if let Some(commit) = self.fetch_unlisted_commit(&mirror, wanted).await {
             return Ok(commit);
         }
         let found = default.and_then(|default| refs.branch(default));
         found.cloned().ok_or_else(|| ModuleError::NoSuch {
-            remote: mirror.shown(),
+            remote: mirror.to_public_url(),
             wanted: wanted.clone(),
             default: default.map(str::to_owned),
         })
     }
 
     /// Resolves a reference that never changes without a query.
-    async fn here(
+    async fn resolve_fixed_reference(
         &self,
         mirror: &GitMirror,
-        wanted: &Wanted,
-    ) -> Result<Option<Commit>, ModuleError> {
+        wanted: &GitReference,
+    ) -> Result<Option<CommitHash>, ModuleError> {
         let is_fixed = match wanted {
-            Wanted::Tag(_) => true,
-            Wanted::Commit(name) | Wanted::Any(name) => name.parse::<Commit>().is_ok(),
-            Wanted::Branch(_) => false,
+            GitReference::Tag(_) => true,
+            GitReference::Commit(name) | GitReference::Any(name) => {
+                name.parse::<CommitHash>().is_ok()
+            }
+            GitReference::Branch(_) => false,
         };
         if !is_fixed {
             return Ok(None);
         }
-        let Some(refs) = self.mirrors.known(mirror).await? else {
+        let Some(refs) = self.mirrors.read_refs(mirror).await? else {
             return Ok(None);
         };
-        Ok(self.mirrors.find(mirror, &refs, wanted).await?)
+        Ok(self
+            .mirrors
+            .resolve_reference(mirror, &refs, wanted)
+            .await?)
     }
 
     /// A commit that is on no branch, such as one of a pull request.
-    async fn unlisted(&self, mirror: &GitMirror, wanted: &Wanted) -> Option<Commit> {
-        let (Wanted::Commit(name) | Wanted::Any(name)) = wanted else {
+    async fn fetch_unlisted_commit(
+        &self,
+        mirror: &GitMirror,
+        wanted: &GitReference,
+    ) -> Option<CommitHash> {
+        let (GitReference::Commit(name) | GitReference::Any(name)) = wanted else {
             return None;
         };
-        let commit: Commit = name.parse().ok()?;
+        let commit: CommitHash = name.parse().ok()?;
         let fetched = self.mirrors.fetch_commit(mirror, &commit).await;
         fetched.is_ok().then_some(commit)
     }
 }
 
 /// The name of a module as `owner-name`.
-pub(crate) fn slug(name: &puppetfile::ModName) -> String {
+pub(crate) fn module_slug(name: &puppetfile::ModName) -> String {
     let owner = name.owner.as_deref().unwrap_or_default();
     format!("{owner}-{}", name.name)
 }
 
 /// The release of a module in the live version.
-fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
-    let directory = wish.file.directory(module);
+fn live_release(module: &ModuleDeclaration, wish: ResolveRequest<'_>) -> Option<String> {
+    let directory = wish.file.module_directory(module);
     let mut modules = wish.live?.modules.iter();
     let live = modules.find(|live| live.directory == directory)?;
     match &live.origin {
@@ -382,36 +415,42 @@ fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
 }
 
 /// The reference of a repository that a module requires.
-fn wanted(module: &Mod, reference: &GitRef, wish: Wish<'_>) -> Result<Wanted, ModuleError> {
+fn required_reference(
+    module: &ModuleDeclaration,
+    reference: &GitRef,
+    wish: ResolveRequest<'_>,
+) -> Result<GitReference, ModuleError> {
     let unnamed = || ModuleError::Unnamed {
-        place: place(module, wish.found),
+        place: declaration_position(module, wish.found),
     };
-    let default = |module: &Mod| match &module.source {
-        Source::Git { default_branch, .. } => default_branch.clone().map(Wanted::Branch),
+    let default = |module: &ModuleDeclaration| match &module.source {
+        ModuleSource::Git { default_branch, .. } => {
+            default_branch.clone().map(GitReference::Branch)
+        }
         _ => None,
     };
     match reference {
-        GitRef::Any(name) => Ok(Wanted::Any(name.clone())),
-        GitRef::Branch(name) => Ok(Wanted::Branch(name.clone())),
-        GitRef::Tag(name) => Ok(Wanted::Tag(name.clone())),
-        GitRef::Commit(name) => Ok(Wanted::Commit(name.clone())),
+        GitRef::Any(name) => Ok(GitReference::Any(name.clone())),
+        GitRef::Branch(name) => Ok(GitReference::Branch(name.clone())),
+        GitRef::Tag(name) => Ok(GitReference::Tag(name.clone())),
+        GitRef::Commit(name) => Ok(GitReference::Commit(name.clone())),
         GitRef::ControlBranch => {
             let branch = wish.found.control_branch();
             branch.or_else(|| default(module)).ok_or_else(unnamed)
         }
         GitRef::Unnamed => {
             let default = wish.settings.default_ref.clone();
-            default.map(Wanted::Any).ok_or_else(unnamed)
+            default.map(GitReference::Any).ok_or_else(unnamed)
         }
     }
 }
 
 /// The place where a module is declared, for messages.
-fn place(module: &Mod, found: &FoundEnvironment) -> String {
+fn declaration_position(module: &ModuleDeclaration, found: &FoundEnvironment) -> String {
     let line = module.at.line;
     let definition = found.definition.as_ref();
     match definition.filter(|definition| definition.modules.contains(module)) {
-        Some(definition) => format!("line {line} of {}", definition.place),
+        Some(definition) => format!("line {line} of {}", definition.location),
         None => format!("line {line} of the Puppetfile"),
     }
 }

@@ -8,49 +8,51 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use puppetfile::{Mod, Puppetfile, Source};
+use puppetfile::{ModuleDeclaration, ModuleSource, Puppetfile};
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
-use crate::archive::{ArchiveError, Archives, ForgeSettings, Slug, Taken};
+use crate::archive::{ArchiveError, ArchiveStore, ArchiveTree, ForgeSettings, ReleaseSlug};
 use crate::defaults::TREES;
-use crate::git::{Commit, GitError, GitMirror, GitMirrors, TreeError, take_in};
-use crate::manifest_syntax::{Unparsed, verify};
-use crate::resolve::{FixedControl, slug};
-use crate::svn::{Address, Svn, SvnError};
-use code_store::content::{Content, ContentError, ContentHash, Entry, Manifest, TreeId};
-use code_store::lock::{LockedModule, ModuleOrigin, VersionLock};
+use crate::git::{CommitHash, GitError, GitMirror, GitMirrors, TreeError, store_commit};
+use crate::manifest_syntax::{ManifestSyntaxErrors, verify};
+use crate::resolve::{ResolvedControl, module_slug};
+use crate::svn::{SvnAddress, SvnError, SvnProgram};
+use code_store::content::{
+    ContentError, ContentHash, ContentStore, TreeEntry, TreeId, TreeManifest,
+};
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{commits_directory, revisions_directory};
+use code_store::version_lock::{LockedModule, ModuleOrigin, VersionLock};
 
 /// Fetches trees into the code store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct TreeFetcher {
     mirrors: GitMirrors,
-    archives: Archives,
-    svn: Svn,
-    content: Content,
+    archives: ArchiveStore,
+    svn: SvnProgram,
+    content: ContentStore,
     /// Directory of the notes about exports from Subversion.
     svn_notes: PathBuf,
-    shared: Shared,
+    shared: SharedTrees,
 }
 
 /// Trees that are being fetched or used, by their origin: environments share most of theirs.
-type Shared = Arc<Mutex<HashMap<String, Weak<OnceCell<Taken>>>>>;
+type SharedTrees = Arc<Mutex<HashMap<String, Weak<OnceCell<ArchiveTree>>>>>;
 
 /// A tree of a version.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct FetchedTree {
     /// Name of its module, for messages.
     name: String,
     /// The tree, shared with other users as long as this value lives.
-    taken: Arc<OnceCell<Taken>>,
+    archive_tree: Arc<OnceCell<ArchiveTree>>,
 }
 
 /// The content of a version.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    pub fixed: &'a FixedControl,
+pub struct VersionContent<'a> {
+    pub control: &'a ResolvedControl,
     pub lock: &'a VersionLock,
     pub file: &'a Puppetfile,
     pub forge: &'a ForgeSettings,
@@ -64,7 +66,7 @@ pub const CONTROL_NAME: &str = "the control repository";
 
 /// The error of fetching a tree.
 #[derive(Debug, thiserror::Error)]
-pub enum TakeError {
+pub enum TreeFetchError {
     /// A commit's tree cannot be stored.
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -79,27 +81,27 @@ pub enum TakeError {
     Content(#[from] ContentError),
     /// Puppet's parser would refuse a manifest.
     #[error("manifests that do not parse: {0}")]
-    Unparsed(Unparsed),
+    Unparsed(ManifestSyntaxErrors),
     /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
+    Internal,
 }
 
 /// The error of fetching the trees of a version.
 #[derive(Debug, thiserror::Error)]
-pub enum TreesError {
+pub enum VersionFetchError {
     /// A copy of a repository cannot be used.
     #[error(transparent)]
     Git(#[from] GitError),
     /// These modules, or the control repository, cannot be fetched; by name.
-    #[error("{}", shown(.0))]
-    Taking(Vec<(String, TakeError)>),
+    #[error("{}", list_failures(.0))]
+    Taking(Vec<(String, TreeFetchError)>),
     /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
+    Internal,
 }
 
-fn shown(failed: &[(String, TakeError)]) -> String {
+fn list_failures(failed: &[(String, TreeFetchError)]) -> String {
     let lines: Vec<String> = failed
         .iter()
         .map(|(name, error)| format!("{name}: {error}"))
@@ -108,21 +110,21 @@ fn shown(failed: &[(String, TakeError)]) -> String {
 }
 
 /// Trees that are being fetched, with their directories and names.
-type Taking = JoinSet<(String, String, Result<Tree, TakeError>)>;
+type FetchingTrees = JoinSet<(String, String, Result<FetchedTree, TreeFetchError>)>;
 
 // === impl Tree ===
 
-impl Tree {
+impl FetchedTree {
     /// The content of the tree; `None` if it was never stored, which cannot happen.
-    pub fn manifest(&self) -> Option<&Manifest> {
-        self.taken.get().map(|taken| &taken.manifest)
+    pub fn manifest(&self) -> Option<&TreeManifest> {
+        self.archive_tree.get().map(|taken| &taken.manifest)
     }
 
     /// Notes for people on entries that the tree omits.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let name = &self.name;
         let note = move |path| format!("{name}: {path} of its archive is left out");
-        let taken = self.taken.get().into_iter();
+        let taken = self.archive_tree.get().into_iter();
         taken.flat_map(|taken| taken.skipped.iter()).map(note)
     }
 }
@@ -132,9 +134,9 @@ impl Tree {
 impl TreeFetcher {
     pub fn new(
         mirrors: &GitMirrors,
-        archives: &Archives,
-        svn: &Svn,
-        content: &Content,
+        archives: &ArchiveStore,
+        svn: &SvnProgram,
+        content: &ContentStore,
         store: &Path,
     ) -> Self {
         Self {
@@ -143,12 +145,12 @@ impl TreeFetcher {
             svn: svn.clone(),
             content: content.clone(),
             svn_notes: revisions_directory(store),
-            shared: Shared::default(),
+            shared: SharedTrees::default(),
         }
     }
 
     /// A fetcher with other copies and archives that shares its trees with this one.
-    pub fn with(&self, mirrors: &GitMirrors, archives: &Archives) -> Self {
+    pub fn with_mirrors(&self, mirrors: &GitMirrors, archives: &ArchiveStore) -> Self {
         Self {
             mirrors: mirrors.clone(),
             archives: archives.clone(),
@@ -157,15 +159,18 @@ impl TreeFetcher {
     }
 
     /// Fetches all trees of a version and returns them by their directories.
-    pub async fn all(&self, wanted: Wanted<'_>) -> Result<BTreeMap<String, Tree>, TreesError> {
-        let mut taking = Taking::new();
-        match wanted.fixed {
-            FixedControl::Git { remote, commit } => {
+    pub async fn fetch_all(
+        &self,
+        wanted: VersionContent<'_>,
+    ) -> Result<BTreeMap<String, FetchedTree>, VersionFetchError> {
+        let mut taking = FetchingTrees::new();
+        match wanted.control {
+            ResolvedControl::Git { remote, commit } => {
                 let control = self.mirrors.mirror(remote)?;
                 self.take_commit(&mut taking, CONTROL, CONTROL_NAME, control, commit);
             }
-            FixedControl::Svn { address, revision } => {
-                self.take_revision(
+            ResolvedControl::Svn { address, revision } => {
+                self.fetch_revision(
                     &mut taking,
                     CONTROL,
                     CONTROL_NAME,
@@ -173,22 +178,25 @@ impl TreeFetcher {
                     *revision,
                 );
             }
-            FixedControl::Tarball { location, sha256 } => {
+            ResolvedControl::Tarball { location, sha256 } => {
                 self.take_archive(&mut taking, CONTROL, CONTROL_NAME, location, sha256);
             }
-            FixedControl::Plain => {}
+            ResolvedControl::NoFiles => {}
         }
         let file = wanted.file;
         let mods = file.mods.iter();
-        let mods: HashMap<String, &Mod> = mods.map(|it| (file.directory(it), it)).collect();
+        let mods: HashMap<String, &ModuleDeclaration> =
+            mods.map(|it| (file.module_directory(it), it)).collect();
         for module in &wanted.lock.modules {
-            let named = mods.get(&module.directory).ok_or(TreesError::Broken)?;
-            self.take(&mut taking, module, named, wanted)?;
+            let named = mods
+                .get(&module.directory)
+                .ok_or(VersionFetchError::Internal)?;
+            self.fetch_module(&mut taking, module, named, wanted)?;
         }
         let mut trees = BTreeMap::new();
         let mut failed = Vec::new();
         while let Some(taken) = taking.join_next().await {
-            match taken.map_err(|_| TreesError::Broken)? {
+            match taken.map_err(|_| VersionFetchError::Internal)? {
                 (directory, _, Ok(tree)) => drop(trees.insert(directory, tree)),
                 (_, name, Err(error)) => failed.push((name, error)),
             }
@@ -196,21 +204,21 @@ impl TreeFetcher {
         failed.sort_by(|(one, _), (other, _)| one.cmp(other));
         match failed.is_empty() {
             true => Ok(trees),
-            false => Err(TreesError::Taking(failed)),
+            false => Err(VersionFetchError::Taking(failed)),
         }
     }
 
-    fn take(
+    fn fetch_module(
         &self,
-        taking: &mut Taking,
+        taking: &mut FetchingTrees,
         module: &LockedModule,
-        named: &Mod,
-        wanted: Wanted<'_>,
-    ) -> Result<(), TreesError> {
+        named: &ModuleDeclaration,
+        wanted: VersionContent<'_>,
+    ) -> Result<(), VersionFetchError> {
         let (directory, name) = (&module.directory, &module.name);
         match (&module.origin, &named.source) {
-            (ModuleOrigin::Git { commit, .. }, Source::Git { remote, .. }) => {
-                let commit = commit.parse().map_err(|()| TreesError::Broken)?;
+            (ModuleOrigin::Git { commit, .. }, ModuleSource::Git { remote, .. }) => {
+                let commit = commit.parse().map_err(|()| VersionFetchError::Internal)?;
                 let mirror = self.mirrors.mirror(remote)?;
                 self.take_commit(taking, directory, name, mirror, &commit);
             }
@@ -218,37 +226,38 @@ impl TreeFetcher {
                 ModuleOrigin::Forge {
                     version, sha256, ..
                 },
-                Source::Forge(_),
+                ModuleSource::Forge(_),
             ) => {
                 let forge = self
                     .archives
-                    .forge(wanted.forge, wanted.file.forge.as_deref());
-                let slug = Slug {
-                    module: slug(&named.name),
+                    .forge_server(wanted.forge, wanted.file.forge.as_deref());
+                let slug = ReleaseSlug {
+                    module: module_slug(&named.name),
                     version: version.clone(),
                 };
                 let (archives, sha256) = (self.archives.clone(), sha256.clone());
                 let of = format!("release {sha256}");
-                self.share(taking, directory, name, of, async move {
+                self.fetch_shared(taking, directory, name, of, async move {
                     Ok(archives.release_tree(&forge?, &slug, &sha256).await?)
                 });
             }
-            (ModuleOrigin::Tarball { sha256, .. }, Source::Tarball { location, .. }) => {
+            (ModuleOrigin::Tarball { sha256, .. }, ModuleSource::Tarball { location, .. }) => {
                 self.take_archive(taking, directory, name, location, sha256);
             }
-            (ModuleOrigin::Svn { revision, .. }, source @ Source::Svn { .. }) => {
-                let (address, _) = Address::of(source).map_err(|_| TreesError::Broken)?;
-                self.take_revision(taking, directory, name, address, *revision);
+            (ModuleOrigin::Svn { revision, .. }, source @ ModuleSource::Svn { .. }) => {
+                let (address, _) = SvnAddress::from_module_source(source)
+                    .map_err(|_| VersionFetchError::Internal)?;
+                self.fetch_revision(taking, directory, name, address, *revision);
             }
             (ModuleOrigin::Local, _) => {}
-            _ => return Err(TreesError::Broken),
+            _ => return Err(VersionFetchError::Internal),
         }
         Ok(())
     }
 
     fn take_archive(
         &self,
-        taking: &mut Taking,
+        taking: &mut FetchingTrees,
         directory: &str,
         name: &str,
         location: &str,
@@ -257,42 +266,46 @@ impl TreeFetcher {
         let (archives, sha256) = (self.archives.clone(), sha256.to_owned());
         let location = location.to_owned();
         let of = format!("archive {sha256}");
-        self.share(taking, directory, name, of, async move {
+        self.fetch_shared(taking, directory, name, of, async move {
             Ok(archives.archive_tree(&location, &sha256).await?)
         });
     }
 
     /// The tree of an archive, which is downloaded if it is not stored.
-    pub async fn archive_here(&self, location: &str, sha256: &str) -> Result<Manifest, TakeError> {
+    pub async fn fetch_archive(
+        &self,
+        location: &str,
+        sha256: &str,
+    ) -> Result<TreeManifest, TreeFetchError> {
         Ok(self.archives.archive_tree(location, sha256).await?.manifest)
     }
 
     fn take_commit(
         &self,
-        taking: &mut Taking,
+        taking: &mut FetchingTrees,
         directory: &str,
         name: &str,
         mirror: Arc<GitMirror>,
-        commit: &Commit,
+        commit: &CommitHash,
     ) {
         let (trees, commit) = (self.clone(), commit.clone());
-        let of = note(&mirror, &commit).display().to_string();
-        self.share(taking, directory, name, of, async move {
-            Ok(Taken {
-                manifest: trees.tree_here(&mirror, &commit).await?,
+        let of = tree_note_path(&mirror, &commit).display().to_string();
+        self.fetch_shared(taking, directory, name, of, async move {
+            Ok(ArchiveTree {
+                manifest: trees.find_or_take_tree(&mirror, &commit).await?,
                 skipped: Vec::new(),
             })
         });
     }
 
     /// One file of a stored tree; `None` if it does not exist.
-    pub fn file_of(
+    pub fn read_file(
         &self,
-        manifest: &Manifest,
+        manifest: &TreeManifest,
         path: &str,
     ) -> Result<Option<Vec<u8>>, ContentError> {
         match manifest.get(path.as_bytes()) {
-            Some(Entry::File {
+            Some(TreeEntry::File {
                 sha256, executable, ..
             }) => self.content.read(*sha256, *executable).map(Some),
             _ => Ok(None),
@@ -300,21 +313,21 @@ impl TreeFetcher {
     }
 
     /// Fetches a tree, unless another task fetches it or still uses it.
-    fn share(
+    fn fetch_shared(
         &self,
-        taking: &mut Taking,
+        taking: &mut FetchingTrees,
         directory: &str,
         name: &str,
         of: String,
-        take: impl Future<Output = Result<Taken, TakeError>> + Send + 'static,
+        take: impl Future<Output = Result<ArchiveTree, TreeFetchError>> + Send + 'static,
     ) {
         let (directory, name) = (directory.to_owned(), name.to_owned());
-        let taken = self.shared_of(of);
+        let taken = self.shared_cell(of);
         taking.spawn(async move {
             let tree = match taken.get_or_try_init(|| take).await {
-                Ok(_) => Ok(Tree {
+                Ok(_) => Ok(FetchedTree {
                     name: name.clone(),
-                    taken,
+                    archive_tree: taken,
                 }),
                 Err(error) => Err(error),
             };
@@ -322,7 +335,7 @@ impl TreeFetcher {
         });
     }
 
-    fn shared_of(&self, of: String) -> Arc<OnceCell<Taken>> {
+    fn shared_cell(&self, of: String) -> Arc<OnceCell<ArchiveTree>> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(taken) = shared.get(&of).and_then(Weak::upgrade) {
             return taken;
@@ -336,52 +349,66 @@ impl TreeFetcher {
     }
 
     /// The tree of a commit. A copy of the repository that cannot be read is replaced, once.
-    async fn tree_here(
+    async fn find_or_take_tree(
         &self,
         mirror: &Arc<GitMirror>,
-        commit: &Commit,
-    ) -> Result<Manifest, TakeError> {
+        commit: &CommitHash,
+    ) -> Result<TreeManifest, TreeFetchError> {
         let tree = || {
             let (trees, mirror, commit) = (self.clone(), Arc::clone(mirror), commit.clone());
             tokio::task::spawn_blocking(move || trees.tree(&mirror, &commit))
         };
-        match tree().await.map_err(|_| TakeError::Broken)? {
-            Err(TakeError::Tree(error)) if error.is_of_the_copy() => {
+        match tree().await.map_err(|_| TreeFetchError::Internal)? {
+            Err(TreeFetchError::Tree(error)) if error.is_mirror_error() => {
                 let renewed = self.mirrors.renew(mirror, commit).await;
                 renewed.map_err(TreeError::from)?;
-                tree().await.map_err(|_| TakeError::Broken)?
+                tree().await.map_err(|_| TreeFetchError::Internal)?
             }
             tree => tree,
         }
     }
 
     /// The tree of a commit, which is stored and checked if it is not yet. Blocks.
-    fn tree(&self, mirror: &GitMirror, commit: &Commit) -> Result<Manifest, TakeError> {
+    fn tree(
+        &self,
+        mirror: &GitMirror,
+        commit: &CommitHash,
+    ) -> Result<TreeManifest, TreeFetchError> {
         let content = &self.content;
-        let note = note(mirror, commit);
-        if let Some(manifest) = self.noted(mirror, commit)?
-            && content.is_whole(&manifest)
+        let note = tree_note_path(mirror, commit);
+        if let Some(manifest) = self.read_tree_note(mirror, commit)?
+            && content.has_all_contents(&manifest)
         {
             return Ok(manifest);
         }
-        let (id, manifest) = take_in(self.mirrors.git(), mirror, commit, content)?;
+        let (id, manifest) = store_commit(self.mirrors.git(), mirror, commit, content)?;
         if let Some(unparsed) = verify(content, &manifest)? {
-            return Err(TakeError::Unparsed(unparsed));
+            return Err(TreeFetchError::Unparsed(unparsed));
         }
         write_note(content, &note, &id.to_string());
         Ok(manifest)
     }
 
     /// The tree of a commit that was stored before. Its files may have been removed.
-    fn noted(&self, mirror: &GitMirror, commit: &Commit) -> Result<Option<Manifest>, ContentError> {
-        let known = read_note(&note(mirror, commit)).and_then(|text| text.parse::<TreeId>().ok());
-        known.map_or(Ok(None), |id| self.content.tree(id))
+    fn read_tree_note(
+        &self,
+        mirror: &GitMirror,
+        commit: &CommitHash,
+    ) -> Result<Option<TreeManifest>, ContentError> {
+        let known =
+            read_note(&tree_note_path(mirror, commit)).and_then(|text| text.parse::<TreeId>().ok());
+        known.map_or(Ok(None), |id| self.content.read_tree(id))
     }
 
     /// One file of a commit, without running git; `None` if git must be run. May block.
-    pub fn file(&self, mirror: &GitMirror, commit: &Commit, path: &str) -> Option<Vec<u8>> {
-        let manifest = self.noted(mirror, commit).ok()??;
-        let Entry::File {
+    pub fn fetch_file(
+        &self,
+        mirror: &GitMirror,
+        commit: &CommitHash,
+        path: &str,
+    ) -> Option<Vec<u8>> {
+        let manifest = self.read_tree_note(mirror, commit).ok()??;
+        let TreeEntry::File {
             sha256, executable, ..
         } = manifest.get(path.as_bytes())?
         else {
@@ -393,6 +420,6 @@ impl TreeFetcher {
 }
 
 /// Path of the note with the tree of a commit.
-fn note(mirror: &GitMirror, commit: &Commit) -> PathBuf {
+fn tree_note_path(mirror: &GitMirror, commit: &CommitHash) -> PathBuf {
     commits_directory(mirror.directory()).join(commit.as_str())
 }

@@ -21,11 +21,11 @@ pub struct PausedCompiles {
 #[async_trait]
 pub trait CodeCache: fmt::Debug + Send + Sync {
     /// Called before other versions of environments become live, or environments are removed. A pause lasts until
-    /// [`switched`](Self::switched) was called for all programs, or nothing was switched.
-    async fn switching(&self) -> PausedCompiles {
+    /// [`flush_after_switch`](Self::flush_after_switch) was called for all programs, or nothing was switched.
+    async fn pause_before_switch(&self) -> PausedCompiles {
         PausedCompiles::default()
     }
 
     /// Called when another version of an environment is live, or none. An error is noted, and changes nothing.
-    async fn switched(&self, environment: &EnvironmentName) -> Result<(), String>;
+    async fn flush_after_switch(&self, environment: &EnvironmentName) -> Result<(), String>;
 }

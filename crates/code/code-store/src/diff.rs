@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use api_types::{CodeChange, CodeChanges, CodeModuleChange};
 use serde::{Deserialize, Serialize};
 
-use crate::content::{ContentError, failed};
+use crate::content::{ContentError, content_error};
 use crate::defaults::DIFF_FILES;
-use crate::lock::{LOCK_FILE, VersionLock};
-use crate::r10k_deploy::R10K_FILE;
+use crate::r10k_deploy_file::R10K_FILE;
+use crate::version_lock::{LOCK_FILE, VersionLock};
 
 /// Differences between two versions, by module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,13 +77,16 @@ pub enum FileChangeKind {
 
 impl ModuleChanges {
     /// The changes from one version, if there was one, to another.
-    pub fn between(before: Option<&VersionLock>, after: &VersionLock) -> Self {
+    pub fn between_locks(before: Option<&VersionLock>, after: &VersionLock) -> Self {
         let commit = before.map(|lock| &lock.control.commit);
         let control = (commit != Some(&after.control.commit)).then(|| CommitChange {
             from: commit.cloned(),
             to: Some(after.control.commit.clone()),
         });
-        let (old, new) = (before.map(versions).unwrap_or_default(), versions(after));
+        let (old, new) = (
+            before.map(module_versions).unwrap_or_default(),
+            module_versions(after),
+        );
         let mut names: Vec<&str> = old.keys().chain(new.keys()).copied().collect();
         names.sort_unstable();
         names.dedup();
@@ -104,7 +107,7 @@ impl ModuleChanges {
     }
 }
 
-fn versions(lock: &VersionLock) -> BTreeMap<&str, Cow<'_, str>> {
+fn module_versions(lock: &VersionLock) -> BTreeMap<&str, Cow<'_, str>> {
     lock.modules
         .iter()
         .map(|module| (module.directory.as_str(), module.origin.version()))
@@ -133,8 +136,8 @@ impl From<ModuleChanges> for CodeChanges {
 impl FileChanges {
     /// The changes from the tree in one directory to the tree in another. No file has to be read, since versions
     /// share their files: the same content is the same file.
-    pub fn between(before: &Path, after: &Path) -> Result<Self, ContentError> {
-        let (old, new) = (files(before)?, files(after)?);
+    pub fn between_directories(before: &Path, after: &Path) -> Result<Self, ContentError> {
+        let (old, new) = (file_identities(before)?, file_identities(after)?);
         let mut changes = Self::default();
         let removed = old.keys().filter(|path| !new.contains_key(*path));
         let removed = removed.map(|path| (path, FileChangeKind::Removed));
@@ -158,25 +161,28 @@ impl FileChanges {
 
 /// The identity of a file or link, for comparison.
 #[derive(PartialEq, Eq)]
-enum Is {
+enum TreeFileIdentity {
     File(u64),
     Link(PathBuf),
 }
 
-fn files(root: &Path) -> Result<BTreeMap<PathBuf, Is>, ContentError> {
+fn file_identities(root: &Path) -> Result<BTreeMap<PathBuf, TreeFileIdentity>, ContentError> {
     let mut found = BTreeMap::new();
     let mut left = vec![root.to_owned()];
     while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(&directory).map_err(failed("read", &directory))? {
-            let path = entry.map_err(failed("read", &directory))?.path();
-            let metadata: Metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+        for entry in fs::read_dir(&directory).map_err(content_error("read", &directory))? {
+            let path = entry.map_err(content_error("read", &directory))?.path();
+            let metadata: Metadata =
+                fs::symlink_metadata(&path).map_err(content_error("read", &path))?;
             if metadata.is_dir() {
                 left.push(path);
                 continue;
             }
             let is = match metadata.is_symlink() {
-                true => Is::Link(fs::read_link(&path).map_err(failed("read", &path))?),
-                false => Is::File(metadata.ino()),
+                true => TreeFileIdentity::Link(
+                    fs::read_link(&path).map_err(content_error("read", &path))?,
+                ),
+                false => TreeFileIdentity::File(metadata.ino()),
             };
             let relative = path.strip_prefix(root).unwrap_or(&path);
             if ![LOCK_FILE, R10K_FILE].map(Path::new).contains(&relative) {

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::content::Content;
+use crate::content::ContentStore;
 
 /// The text of a note; `None` if it is missing or damaged.
 pub fn read_note(path: &Path) -> Option<String> {
@@ -18,16 +18,16 @@ pub fn read_note(path: &Path) -> Option<String> {
 
 /// Writes a note atomically. The remains after a kill are in the directory of unfinished contents, and are removed
 /// with them.
-pub fn write_note(content: &Content, path: &Path, text: &str) {
-    if let Err(error) = write(content, path, text) {
+pub fn write_note(content: &ContentStore, path: &Path, text: &str) {
+    if let Err(error) = write_atomically(content, path, text) {
         tracing::warn!(path = %path.display(), %error, "cannot write a note");
     }
 }
 
-fn write(content: &Content, path: &Path, text: &str) -> std::io::Result<()> {
+fn write_atomically(content: &ContentStore, path: &Path, text: &str) -> std::io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     std::fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(content.incoming())?;
+    let mut file = tempfile::NamedTempFile::new_in(content.incoming_directory())?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())

@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use crate::content::{ContentError, ContentHash, failed};
+use crate::content::{ContentError, ContentHash, content_error};
 
 /// The two ways in which an archive is read, each with notes of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +56,11 @@ pub fn commits_directories(store: &Path) -> Result<Vec<PathBuf>, ContentError> {
         Ok(entries) => entries,
         // Nothing was fetched yet.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("read", &repositories)(error)),
+        Err(error) => return Err(content_error("read", &repositories)(error)),
     };
     let mut directories = Vec::new();
     for entry in entries {
-        let path = entry.map_err(failed("read", &repositories))?.path();
+        let path = entry.map_err(content_error("read", &repositories))?.path();
         if path.extension().is_some_and(|it| it == "trees") {
             directories.push(path);
         }

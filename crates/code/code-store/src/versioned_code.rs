@@ -1,4 +1,4 @@
-//! Code ids and files by code id, for a puppetserver. Main type: [`CodeId`].
+//! Code ids and files by code id, for a puppetserver. Main type: [`VersionCodeId`].
 //!
 //! Invariant: the content returned for an id is that of its version, or none.
 
@@ -10,11 +10,11 @@ use std::str::FromStr;
 
 use environments::EnvironmentName;
 
-use crate::version::{VersionSignature, Versions};
+use crate::version::{VersionSignature, VersionStore};
 
 /// `urn:puppet:code-id:1:<signature>;<environment>`, in the form of Puppet Enterprise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeId {
+pub struct VersionCodeId {
     /// Environment of the version.
     pub environment: EnvironmentName,
     /// Signature of the version.
@@ -23,8 +23,8 @@ pub struct CodeId {
 
 /// The text is not a code id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a code id is like {BEGIN}<40 hexadecimal digits>;<environment>")]
-pub struct CodeIdError;
+#[error("a code id is like {CODE_ID_PREFIX}<40 hexadecimal digits>;<environment>")]
+pub struct VersionCodeIdError;
 
 /// Reason that a puppetserver gets no code id or content.
 #[derive(Debug, thiserror::Error)]
@@ -46,27 +46,27 @@ pub enum VersionedCodeError {
         /// Environment that was requested.
         environment: EnvironmentName,
         /// The code id, which names another environment.
-        id: CodeId,
+        id: VersionCodeId,
     },
     /// The version was removed.
     #[error(
         "the version {id} is not on this server any more; agents with a catalog of it need a new one"
     )]
-    Gone {
+    NotOnDisk {
         /// Code id of the version.
-        id: CodeId,
+        id: VersionCodeId,
     },
     /// Nodes may not read this path.
     #[error(
         "{0:?} is no file of a module that nodes may have: <modules>/<module>/files, tasks, scripts or \
          lib, and no . or .. below"
     )]
-    Refused(String),
+    NotForNodes(String),
     /// The path leads out of the version, or is not a file.
     #[error("{path} of the version {id} is no file, or a link out of it")]
     NoFile {
         /// Code id of the version.
-        id: CodeId,
+        id: VersionCodeId,
         /// Path in the environment.
         path: String,
     },
@@ -74,7 +74,7 @@ pub enum VersionedCodeError {
     #[error("cannot read {path} of the version {id}")]
     Read {
         /// Code id of the version.
-        id: CodeId,
+        id: VersionCodeId,
         /// Path in the environment.
         path: String,
         /// The underlying I/O error.
@@ -82,37 +82,39 @@ pub enum VersionedCodeError {
     },
 }
 
-const BEGIN: &str = "urn:puppet:code-id:1:";
+const CODE_ID_PREFIX: &str = "urn:puppet:code-id:1:";
 
 /// The directories of a module whose files nodes may read.
 const DIRECTORIES: [&str; 4] = ["files", "tasks", "scripts", "lib"];
 
-impl FromStr for CodeId {
-    type Err = CodeIdError;
+impl FromStr for VersionCodeId {
+    type Err = VersionCodeIdError;
 
-    fn from_str(text: &str) -> Result<Self, CodeIdError> {
-        let rest = text.strip_prefix(BEGIN).ok_or(CodeIdError)?;
-        let (signature, environment) = rest.split_once(';').ok_or(CodeIdError)?;
+    fn from_str(text: &str) -> Result<Self, VersionCodeIdError> {
+        let rest = text
+            .strip_prefix(CODE_ID_PREFIX)
+            .ok_or(VersionCodeIdError)?;
+        let (signature, environment) = rest.split_once(';').ok_or(VersionCodeIdError)?;
         Ok(Self {
-            environment: environment.parse().map_err(|_| CodeIdError)?,
-            signature: signature.parse().map_err(|_| CodeIdError)?,
+            environment: environment.parse().map_err(|_| VersionCodeIdError)?,
+            signature: signature.parse().map_err(|_| VersionCodeIdError)?,
         })
     }
 }
 
-impl fmt::Display for CodeId {
+impl fmt::Display for VersionCodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{BEGIN}{};{}", self.signature, self.environment)
+        write!(f, "{CODE_ID_PREFIX}{};{}", self.signature, self.environment)
     }
 }
 
 /// The code id of the live version.
-pub fn id(
-    versions: &Versions,
+pub fn live_code_id(
+    versions: &VersionStore,
     environment: &EnvironmentName,
-) -> Result<CodeId, VersionedCodeError> {
-    match versions.live(environment) {
-        Some(signature) => Ok(CodeId {
+) -> Result<VersionCodeId, VersionedCodeError> {
+    match versions.live_version(environment) {
+        Some(signature) => Ok(VersionCodeId {
             environment: environment.clone(),
             signature,
         }),
@@ -124,10 +126,10 @@ pub fn id(
 }
 
 /// A file of a version, by its path in the environment.
-pub fn content(
-    versions: &Versions,
+pub fn open_version_file(
+    versions: &VersionStore,
     environment: &EnvironmentName,
-    id: &CodeId,
+    id: &VersionCodeId,
     path: &str,
 ) -> Result<File, VersionedCodeError> {
     if id.environment != *environment {
@@ -136,14 +138,14 @@ pub fn content(
             id: id.clone(),
         });
     }
-    if !is_for_nodes(path) {
-        return Err(VersionedCodeError::Refused(path.to_owned()));
+    if !is_readable_by_nodes(path) {
+        return Err(VersionedCodeError::NotForNodes(path.to_owned()));
     }
     let root = versions.path(&id.environment, &id.signature);
     if !root.is_dir() {
-        return Err(VersionedCodeError::Gone { id: id.clone() });
+        return Err(VersionedCodeError::NotOnDisk { id: id.clone() });
     }
-    match open(&root, path) {
+    match open_inside(&root, path) {
         Ok(Some(file)) => Ok(file),
         Ok(None) => Err(VersionedCodeError::NoFile {
             id: id.clone(),
@@ -158,7 +160,7 @@ pub fn content(
 }
 
 /// Versions never change, so a path that was checked stays valid.
-fn open(root: &Path, path: &str) -> io::Result<Option<File>> {
+fn open_inside(root: &Path, path: &str) -> io::Result<Option<File>> {
     let real = root.join(path).canonicalize()?;
     if !real.starts_with(root.canonicalize()?) || !real.is_file() {
         return Ok(None);
@@ -166,7 +168,7 @@ fn open(root: &Path, path: &str) -> io::Result<Option<File>> {
     File::open(real).map(Some)
 }
 
-fn is_for_nodes(path: &str) -> bool {
+fn is_readable_by_nodes(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let is_name = |part: &&str| !matches!(*part, "" | "." | "..") && !part.contains('\0');
     match parts.as_slice() {
@@ -185,7 +187,7 @@ mod tests {
     const NEW: &str = "2222222222222222222222222222222222222222";
 
     /// Two versions of `production`, the second of them live, and a plain directory.
-    fn versions(root: &Path) -> Versions {
+    fn versions(root: &Path) -> VersionStore {
         for signature in [OLD, NEW] {
             let version = root.join(format!("code/versions/production_{signature}"));
             let files = version.join("modules/web/files");
@@ -205,12 +207,12 @@ mod tests {
         let live = root.canonicalize().unwrap();
         let live = live.join(format!("code/versions/production_{NEW}"));
         std::os::unix::fs::symlink(live, environments.join("production")).unwrap();
-        Versions::look(&root.join("code"), &environments)
+        VersionStore::open_read_only(&root.join("code"), &environments)
     }
 
-    fn asked(versions: &Versions, environment: &str, id: &str, path: &str) -> String {
-        let id: CodeId = id.parse().unwrap();
-        match content(versions, &environment.parse().unwrap(), &id, path) {
+    fn asked(versions: &VersionStore, environment: &str, id: &str, path: &str) -> String {
+        let id: VersionCodeId = id.parse().unwrap();
+        match open_version_file(versions, &environment.parse().unwrap(), &id, path) {
             Ok(mut file) => {
                 let mut text = String::new();
                 file.read_to_string(&mut text).unwrap();
@@ -224,14 +226,14 @@ mod tests {
     fn an_id_names_what_is_live_and_a_plain_directory_has_none() {
         let root = tempfile::tempdir().unwrap();
         let versions = versions(root.path());
-        let live = id(&versions, &"production".parse().unwrap()).unwrap();
+        let live = live_code_id(&versions, &"production".parse().unwrap()).unwrap();
         assert_eq!(
             live.to_string(),
             format!("urn:puppet:code-id:1:{NEW};production")
         );
         assert_eq!(live.to_string().parse(), Ok(live));
         for other in ["plain", "absent"] {
-            let error = id(&versions, &other.parse().unwrap()).unwrap_err();
+            let error = live_code_id(&versions, &other.parse().unwrap()).unwrap_err();
             assert!(error.to_string().contains("tutti code deploy"), "{error}");
         }
     }
@@ -240,7 +242,7 @@ mod tests {
     fn old_versions_answer_as_long_as_they_are_there() {
         let root = tempfile::tempdir().unwrap();
         let versions = versions(root.path());
-        let of = |signature: &str| format!("{BEGIN}{signature};production");
+        let of = |signature: &str| format!("{CODE_ID_PREFIX}{signature};production");
         for signature in [OLD, NEW] {
             for path in ["modules/web/files/deep/motd", "modules/web/files/within"] {
                 assert_eq!(
@@ -265,7 +267,7 @@ mod tests {
     fn only_files_of_modules_that_nodes_may_have_are_given() {
         let root = tempfile::tempdir().unwrap();
         let versions = versions(root.path());
-        let id = format!("{BEGIN}{NEW};production");
+        let id = format!("{CODE_ID_PREFIX}{NEW};production");
         for path in [
             "",
             "/",
@@ -306,7 +308,11 @@ mod tests {
             "urn:puppet:code-id:1:../../../../../../../../../../../etc/pas;production",
             "urn:puppet:code-id:2:1111111111111111111111111111111111111111;production",
         ] {
-            assert_eq!(text.parse::<CodeId>(), Err(CodeIdError), "{text}");
+            assert_eq!(
+                text.parse::<VersionCodeId>(),
+                Err(VersionCodeIdError),
+                "{text}"
+            );
         }
     }
 }

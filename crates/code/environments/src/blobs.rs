@@ -1,6 +1,6 @@
 //! Storage of file contents by their hash.
 //!
-//! [`Blobs`] is a directory `ab/<sha256>`. Invariant: from the moment that its name exists, a blob
+//! [`BlobStore`] is a directory `ab/<sha256>`. Invariant: from the moment that its name exists, a blob
 //! is complete and durable and its content has the hash in its name, because it is hashed while it
 //! is copied and renamed once it is on the disk. A blob that was damaged later is replaced by the
 //! next job that needs it.
@@ -15,20 +15,20 @@ use std::sync::Arc;
 use pxp::action::Sha256;
 use sha2::Digest;
 
-use crate::TaskFile;
+use crate::TaskSourceFile;
 use crate::defaults::{COPY_BYTES, FILE_BYTES};
-use crate::hash::Hashes;
+use crate::file_hashes::FileHashCache;
 
 /// The directory of blobs; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Blobs {
+pub struct BlobStore {
     directory: Arc<Path>,
-    hashes: Arc<Hashes>,
+    hashes: Arc<FileHashCache>,
 }
 
 /// A blob, opened at its beginning.
 #[derive(Debug)]
-pub struct Blob {
+pub struct OpenBlob {
     /// Size of the content in bytes.
     pub size_bytes: u64,
     /// The blob's content, open for reading.
@@ -68,7 +68,7 @@ pub enum BlobError {
     },
 }
 
-impl Blobs {
+impl BlobStore {
     /// Opens the directory and creates it if it does not exist; only its owner may read it.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, BlobError> {
         let directory = directory.into();
@@ -85,8 +85,8 @@ impl Blobs {
     }
 
     /// Stores a file of a task, which must still have the hash that it had when the task was read.
-    pub fn keep(&self, file: &TaskFile) -> Result<(), BlobError> {
-        if self.is_whole(&file.sha256)? {
+    pub fn store_task_file(&self, file: &TaskSourceFile) -> Result<(), BlobError> {
+        if self.is_intact(&file.sha256)? {
             return Ok(());
         }
         let path = &file.path;
@@ -95,25 +95,25 @@ impl Blobs {
             what: what.clone(),
             source,
         })?;
-        if self.put(&mut source, &what)? != file.sha256 {
+        if self.store_stream(&mut source, &what)? != file.sha256 {
             return Err(BlobError::Changed { path: path.clone() });
         }
         Ok(())
     }
 
     /// Stores a content in memory. `what` names it in errors.
-    pub fn keep_content(&self, content: &[u8], what: &str) -> Result<Sha256, BlobError> {
+    pub fn store_content(&self, content: &[u8], what: &str) -> Result<Sha256, BlobError> {
         let digest: [u8; 32] = sha2::Sha256::digest(content).into();
         let sha256 = Sha256::from(digest);
-        if self.is_whole(&sha256)? {
+        if self.is_intact(&sha256)? {
             return Ok(sha256);
         }
         let mut source = content;
-        self.put(&mut source, what)
+        self.store_stream(&mut source, what)
     }
 
     /// Stores the bytes of `source`, up to its end. `what` names it in errors.
-    pub fn put(&self, source: &mut dyn Read, what: &str) -> Result<Sha256, BlobError> {
+    pub fn store_stream(&self, source: &mut dyn Read, what: &str) -> Result<Sha256, BlobError> {
         let io = |source| BlobError::Io {
             path: self.directory.to_path_buf(),
             source,
@@ -127,7 +127,7 @@ impl Blobs {
             CopyError::Other(error) => error,
         })?;
         temporary.as_file().sync_all().map_err(io)?;
-        let path = self.path(&sha256);
+        let path = self.blob_path(&sha256);
         let parent = path.parent().unwrap_or(&self.directory);
         let io = |source| BlobError::Io {
             path: path.clone(),
@@ -142,30 +142,30 @@ impl Blobs {
 
     /// True if the blob is stored.
     pub fn contains(&self, sha256: &Sha256) -> Result<bool, BlobError> {
-        let path = self.path(sha256);
+        let path = self.blob_path(sha256);
         path.try_exists()
             .map_err(|source| BlobError::Io { path, source })
     }
 
     /// True if the blob is stored and its content still has the hash in its name.
-    fn is_whole(&self, sha256: &Sha256) -> Result<bool, BlobError> {
-        let path = self.path(sha256);
+    fn is_intact(&self, sha256: &Sha256) -> Result<bool, BlobError> {
+        let path = self.blob_path(sha256);
         let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(BlobError::Io { path, source }),
         };
         // A blob that cannot be read is replaced as well.
-        let hashed = self.hashes.of(&path, &mut file);
+        let hashed = self.hashes.hash_file(&path, &mut file);
         Ok(hashed.is_ok_and(|hashed| hashed.sha256 == *sha256))
     }
 
     /// Opens a blob; `None` if it is not stored.
-    pub fn get(&self, sha256: &Sha256) -> Result<Option<Blob>, BlobError> {
-        let path = self.path(sha256);
+    pub fn open_blob(&self, sha256: &Sha256) -> Result<Option<OpenBlob>, BlobError> {
+        let path = self.blob_path(sha256);
         let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         match opened {
-            Ok((size_bytes, content)) => Ok(Some(Blob {
+            Ok((size_bytes, content)) => Ok(Some(OpenBlob {
                 size_bytes,
                 content,
             })),
@@ -174,7 +174,7 @@ impl Blobs {
         }
     }
 
-    fn path(&self, sha256: &Sha256) -> PathBuf {
+    fn blob_path(&self, sha256: &Sha256) -> PathBuf {
         let name = sha256.to_string();
         self.directory.join(&name[..2]).join(name)
     }

@@ -1,4 +1,4 @@
-//! The interface to the code of environments: [`Code`], [`CodeVersion`], [`Task`].
+//! The interface to the code of environments: [`CodeReader`], [`CodeVersion`], [`EnvironmentTask`].
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -9,10 +9,13 @@ use pcore::Type;
 use pxp::action::{FilePath, Sha256};
 use pxp::task::TaskName;
 
-use crate::{CodeError, EnvironmentName, Mount, Plan, PlanName, PlanSummary, TaskMetadata};
+use crate::{
+    CodeError, EnvironmentName, EnvironmentPlanSource, FileMount, PlanName, PlanSummary,
+    TaskMetadata,
+};
 
 /// Access to all environments.
-pub trait Code: Debug + Send + Sync {
+pub trait CodeReader: Debug + Send + Sync {
     /// Names of the environments that exist now, sorted.
     fn environments(&self) -> Result<Vec<EnvironmentName>, CodeError>;
 
@@ -43,40 +46,53 @@ pub trait CodeVersion: Debug + Send + Sync {
     fn tasks(&self) -> Result<Vec<TaskSummary>, CodeError>;
 
     /// One task, with the hashes of all its files as they are now.
-    fn task(&self, name: &TaskName) -> Result<Task, CodeError>;
+    fn task(&self, name: &TaskName) -> Result<EnvironmentTask, CodeError>;
 
     /// All plans of the environment, sorted by name.
     fn plans(&self) -> Result<Vec<PlanSummary>, CodeError>;
 
     /// One plan, with its file's current content.
-    fn plan(&self, name: &PlanName) -> Result<Plan, CodeError>;
+    fn plan(&self, name: &PlanName) -> Result<EnvironmentPlanSource, CodeError>;
 
     /// The type alias of this name, from Tutti's own, puppetlabs-stdlib's or the files `types/*.pp`
     /// of modules and the environment. `None` if there is none, or its file cannot be used.
     fn type_alias(&self, name: &str) -> Option<Type>;
 
     /// All modules of the environment, sorted by name.
-    fn modules(&self) -> Result<Vec<Module>, CodeError>;
+    fn modules(&self) -> Result<Vec<EnvironmentModule>, CodeError>;
 
     /// The module of this name; `None` if there is none.
-    fn module(&self, name: &str) -> Result<Option<Module>, CodeError>;
+    fn module(&self, name: &str) -> Result<Option<EnvironmentModule>, CodeError>;
 
     /// A file to evaluate: of a module, or of the environment itself if `module` is `None`. `path`
     /// is relative to its directory. `None` if there is no such file.
-    fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError>;
+    fn source(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Option<EvaluationSource>, CodeError>;
 
     /// The entries of a directory of a module or of the environment, sorted by name; empty if there
-    /// is no such directory. `path` is as for [`source`](Self::source).
-    fn entries(&self, module: Option<&str>, path: &str) -> Result<Vec<Entry>, CodeError>;
+    /// is no such directory. `path` is as for [`read_source`](Self::read_source).
+    fn entries(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Vec<CodeDirectoryEntry>, CodeError>;
 
-    /// A file that a node requests. `module` is `None` for [`Mount::Plugins`] only; `path` is
+    /// A file that a node requests. `module` is `None` for [`FileMount::Plugins`] only; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.
-    fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError>;
+    fn file(
+        &self,
+        mount: FileMount,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<CodeFile, CodeError>;
 }
 
 /// A module of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Module {
+pub struct EnvironmentModule {
     /// Name of the module.
     pub name: String,
     /// Directory of the module.
@@ -88,7 +104,7 @@ pub struct Module {
 
 /// A file to evaluate, with the content at the time of reading.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct EvaluationSource {
     /// Path of the file.
     pub path: PathBuf,
     /// Content of the file.
@@ -97,7 +113,7 @@ pub struct Source {
 
 /// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CodeDirectoryEntry {
     /// Name of the entry.
     pub name: String,
     /// True for a directory, or a link to one.
@@ -121,19 +137,19 @@ pub struct TaskSummary {
 
 /// A task that can be run.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct EnvironmentTask {
     /// Name of the task.
     pub name: TaskName,
     /// Metadata of the task; the default metadata if it has none.
     pub metadata: TaskMetadata,
     /// Files of the task. The executable ones come first, in the order of the metadata's
     /// implementations.
-    pub files: Vec<TaskFile>,
+    pub files: Vec<TaskSourceFile>,
 }
 
 /// A file of a task.
 #[derive(Clone, Debug)]
-pub struct TaskFile {
+pub struct TaskSourceFile {
     /// `init.sh` for an executable file, `<module>/files/…` for others.
     pub filename: FilePath,
     /// SHA-256 of its content when the task was read.
@@ -154,11 +170,11 @@ pub struct CodeFile {
     /// Size of its content in bytes when it was looked up.
     pub size_bytes: u64,
     /// The content, opened at its beginning. The file may change while it is read; a caller that
-    /// must serve exactly the content of `sha256` copies it into [`Blobs`](crate::Blobs) first.
+    /// must serve exactly the content of `sha256` copies it into [`BlobStore`](crate::BlobStore) first.
     pub content: File,
 }
 
-impl TaskFile {
+impl TaskSourceFile {
     /// Path of the file, which may have changed since it was read.
     pub fn source(&self) -> &Path {
         &self.path

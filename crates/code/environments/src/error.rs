@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pxp::task::TaskName;
 
-use crate::{EnvironmentName, MetadataError, Mount, PlanName};
+use crate::{EnvironmentName, FileMount, MetadataError, PlanName};
 
 /// The reasons for which code cannot be used. Messages name the file and, if it is not obvious, the
 /// remedy.
@@ -116,7 +116,7 @@ pub enum CodeError {
     #[error("there is no such file in the mount `{mount}`")]
     UnknownFile {
         /// Mount that was searched.
-        mount: Mount,
+        mount: FileMount,
     },
     /// A file is refused: a link out of the module, a device, a name that is not UTF-8, …
     #[error("{} is refused: {problem}", path.display())]
@@ -150,7 +150,7 @@ impl CodeError {
         }
     }
 
-    pub(crate) fn refused(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+    pub(crate) fn refuse(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
         Self::Refused {
             path: path.into(),
             problem: problem.into(),

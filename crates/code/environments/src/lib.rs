@@ -1,7 +1,7 @@
 //! The code of environments: tasks, their metadata, files and parameter types; plans.
 //!
-//! [`Code`] lists environments, [`CodeVersion`] is one environment at one moment, [`TaskMetadata`]
-//! describes a task, [`Blobs`] stores file contents by their hash. [`EnvironmentDir`] is the code
+//! [`CodeReader`] lists environments, [`CodeVersion`] is one environment at one moment, [`TaskMetadata`]
+//! describes a task, [`BlobStore`] stores file contents by their hash. [`EnvironmentDir`] is the code
 //! in a directory with Puppet's layout. Invariants: a name from outside never becomes a path
 //! unchecked, no file outside a module is ever read through such a name, and a blob has the hash in
 //! its name.
@@ -12,23 +12,26 @@ mod blobs;
 mod code;
 pub mod defaults;
 mod directory;
-mod environment;
+mod environment_name;
 mod error;
-mod hash;
+mod file_hashes;
 mod mount;
 mod plan;
 mod replaced;
 mod task;
 
-pub use blobs::{Blob, BlobError, Blobs};
-pub use code::{Code, CodeFile, CodeVersion, Entry, Module, Source, Task, TaskFile, TaskSummary};
+pub use blobs::{BlobError, BlobStore, OpenBlob};
+pub use code::{
+    CodeDirectoryEntry, CodeFile, CodeReader, CodeVersion, EnvironmentModule, EnvironmentTask,
+    EvaluationSource, TaskSourceFile, TaskSummary,
+};
 pub use directory::EnvironmentDir;
-pub use environment::{EnvironmentName, EnvironmentNameError};
+pub use environment_name::{EnvironmentName, EnvironmentNameError};
 pub use error::CodeError;
-pub use mount::{Mount, UnknownMount};
+pub use mount::{FileMount, UnknownMount};
 pub use plan::{
-    Plan, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter, PlanProblem,
-    PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, code_of,
+    EnvironmentPlanSource, PlanLanguage, PlanMetadata, PlanName, PlanNameError, PlanParameter,
+    PlanProblem, PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, embedded_code,
 };
 pub use pxp::action::{FilePath, Sha256};
 pub use replaced::{ReplacedFunction, replaced_functions, replaced_functions_note};

@@ -1,11 +1,11 @@
-//! [`Mount`]: the parts of modules that are served to nodes, and their URIs.
+//! [`FileMount`]: the parts of modules that are served to nodes, and their URIs.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 /// A mount of the Puppet file API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mount {
+pub enum FileMount {
     /// Files of `<module>/files`.
     Modules,
     /// Tasks of `<module>/tasks`.
@@ -21,26 +21,26 @@ pub enum Mount {
 #[error("no such mount: modules, tasks, scripts and plugins are served")]
 pub struct UnknownMount;
 
-const MOUNTS: [(Mount, &str, &str); 4] = [
-    (Mount::Modules, "modules", "files"),
-    (Mount::Tasks, "tasks", "tasks"),
-    (Mount::Scripts, "scripts", "scripts"),
-    (Mount::Plugins, "plugins", "lib"),
+const MOUNTS: [(FileMount, &str, &str); 4] = [
+    (FileMount::Modules, "modules", "files"),
+    (FileMount::Tasks, "tasks", "tasks"),
+    (FileMount::Scripts, "scripts", "scripts"),
+    (FileMount::Plugins, "plugins", "lib"),
 ];
 
-impl Mount {
+impl FileMount {
     /// Name of the mount in URIs.
     pub fn as_str(self) -> &'static str {
-        self.names().0
+        self.uri_and_directory_names().0
     }
 
     /// Name of the directory in a module.
     pub(crate) fn directory(self) -> &'static str {
-        self.names().1
+        self.uri_and_directory_names().1
     }
 
     /// The mount of a module's directory.
-    pub(crate) fn of_directory(directory: &str) -> Option<Self> {
+    pub(crate) fn from_directory(directory: &str) -> Option<Self> {
         MOUNTS
             .iter()
             .find(|(_, _, known)| *known == directory)
@@ -68,7 +68,7 @@ impl Mount {
         uri
     }
 
-    fn names(self) -> (&'static str, &'static str) {
+    fn uri_and_directory_names(self) -> (&'static str, &'static str) {
         match self {
             Self::Modules => ("modules", "files"),
             Self::Tasks => ("tasks", "tasks"),
@@ -78,7 +78,7 @@ impl Mount {
     }
 }
 
-impl FromStr for Mount {
+impl FromStr for FileMount {
     type Err = UnknownMount;
 
     fn from_str(text: &str) -> Result<Self, UnknownMount> {
@@ -87,7 +87,7 @@ impl FromStr for Mount {
     }
 }
 
-impl fmt::Display for Mount {
+impl fmt::Display for FileMount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -99,21 +99,21 @@ mod tests {
 
     #[test]
     fn uris_are_those_that_agents_ask_for() {
-        let path = |mount: Mount, file| mount.uri_path("ntp", file);
+        let path = |mount: FileMount, file| mount.uri_path("ntp", file);
         assert_eq!(
-            path(Mount::Tasks, "init.sh"),
+            path(FileMount::Tasks, "init.sh"),
             "/puppet/v3/file_content/tasks/ntp/init.sh"
         );
         assert_eq!(
-            path(Mount::Modules, "a/b"),
+            path(FileMount::Modules, "a/b"),
             "/puppet/v3/file_content/modules/ntp/a/b"
         );
         assert_eq!(
-            path(Mount::Plugins, "x.rb"),
+            path(FileMount::Plugins, "x.rb"),
             "/puppet/v3/file_content/plugins/x.rb"
         );
         assert_eq!(
-            path(Mount::Modules, "a b?ä"),
+            path(FileMount::Modules, "a b?ä"),
             "/puppet/v3/file_content/modules/ntp/a%20b%3F%C3%A4"
         );
     }
@@ -122,9 +122,9 @@ mod tests {
     fn names_are_read_back() {
         for (mount, name, directory) in MOUNTS {
             assert_eq!(name.parse(), Ok(mount));
-            assert_eq!(mount.names(), (name, directory));
-            assert_eq!(Mount::of_directory(directory), Some(mount));
+            assert_eq!(mount.uri_and_directory_names(), (name, directory));
+            assert_eq!(FileMount::from_directory(directory), Some(mount));
         }
-        assert_eq!("manifests".parse::<Mount>(), Err(UnknownMount));
+        assert_eq!("manifests".parse::<FileMount>(), Err(UnknownMount));
     }
 }

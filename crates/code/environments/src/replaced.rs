@@ -53,7 +53,7 @@ pub fn replaced_functions(code: &dyn CodeVersion) -> Result<Vec<ReplacedFunction
     let mut found = Vec::new();
     for module in code.modules()? {
         for directory in stdlib::RUBY_FUNCTION_DIRECTORIES {
-            collect(
+            collect_functions(
                 code,
                 &module.name,
                 directory,
@@ -66,7 +66,7 @@ pub fn replaced_functions(code: &dyn CodeVersion) -> Result<Vec<ReplacedFunction
     Ok(found)
 }
 
-fn collect(
+fn collect_functions(
     code: &dyn CodeVersion,
     module: &str,
     directory: &str,
@@ -80,18 +80,18 @@ fn collect(
         let path = format!("{directory}/{}", entry.name);
         if entry.is_directory {
             if depth > 0 {
-                collect(code, module, &path, depth - 1, found)?;
+                collect_functions(code, module, &path, depth - 1, found)?;
             }
             continue;
         }
         // Without its content the function counts as different, and one whose name is not built in
         // needs no check.
-        if stdlib::replaces(&path, b"").is_none() {
+        if stdlib::replaced_function(&path, b"").is_none() {
             continue;
         }
         let source = code.source(Some(module), &path)?;
         let content = source.map(|source| source.content).unwrap_or_default();
-        if let Some(name) = stdlib::replaces(&path, &content) {
+        if let Some(name) = stdlib::replaced_function(&path, &content) {
             let module = module.to_owned();
             found.push(ReplacedFunction { name, module, path });
         }

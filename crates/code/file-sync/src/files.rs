@@ -11,10 +11,12 @@ use std::path::Path;
 
 use environments::EnvironmentName;
 
-use code_store::content::{Content, ContentError, ContentHash, Manifest, TreeId, failed};
-use code_store::integrity::{differences, named_paths};
+use code_store::content::{
+    ContentError, ContentHash, ContentStore, TreeId, TreeManifest, content_error,
+};
+use code_store::integrity::{differing_paths, named_paths};
 use code_store::notes::{read_note, write_note};
-use code_store::version::{ReadManifestError, VersionSignature, Versions, read_manifest};
+use code_store::version::{ReadManifestError, VersionSignature, VersionStore, read_manifest};
 
 /// Why followers cannot be told what a version is made of.
 #[derive(Debug, thiserror::Error)]
@@ -32,40 +34,45 @@ pub(crate) enum FilesError {
 
 /// The files of a version. Blocks.
 pub(super) fn manifest(
-    versions: &Versions,
+    versions: &VersionStore,
     environment: &EnvironmentName,
     signature: &VersionSignature,
-) -> Result<(TreeId, Manifest), FilesError> {
+) -> Result<(TreeId, TreeManifest), FilesError> {
     let content = versions.content();
     let root = versions.path(environment, signature);
     let note = content.root().join("versions");
     let note = note.join(format!("{environment}_{signature}"));
     let known: Option<TreeId> = read_note(&note).and_then(|text| text.parse().ok());
     if let Some(id) = known
-        && let Some(manifest) = content.tree(id)?
-        && content.is_whole(&manifest)
+        && let Some(manifest) = content.read_tree(id)?
+        && content.has_all_contents(&manifest)
     {
         return Ok((id, manifest));
     }
     let manifest = read_manifest(&root, &|path, sha256, executable| {
-        own(content, path, sha256, executable).map_err(failed("keep", path))
+        link_or_copy(content, path, sha256, executable).map_err(content_error("keep", path))
     })?;
-    let damaged = differences(versions, environment, signature, &manifest);
+    let damaged = differing_paths(versions, environment, signature, &manifest);
     if !damaged.is_empty() {
         return Err(FilesError::Damaged {
             version: format!("{environment}_{signature}"),
             paths: named_paths(&damaged),
         });
     }
-    let id = content.keep_tree(&manifest)?;
+    let id = content.store_tree(&manifest)?;
     write_note(content, &note, &id.to_string());
     Ok((id, manifest))
 }
 
 /// The file is a content of the store after it, under a link of its own.
-fn own(content: &Content, path: &Path, sha256: ContentHash, executable: bool) -> io::Result<()> {
-    let object = content.object(sha256, executable);
-    let mode = Content::mode(executable);
+fn link_or_copy(
+    content: &ContentStore,
+    path: &Path,
+    sha256: ContentHash,
+    executable: bool,
+) -> io::Result<()> {
+    let object = content.object_path(sha256, executable);
+    let mode = ContentStore::file_mode(executable);
     match fs::symlink_metadata(&object) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
@@ -78,7 +85,7 @@ fn own(content: &Content, path: &Path, sha256: ContentHash, executable: bool) ->
         Ok(kept) if kept.ino() == fs::symlink_metadata(path)?.ino() => Ok(()),
         // The same content by another name: from now on they are one.
         Ok(_) => {
-            let staged = tempfile::tempdir_in(content.incoming())?;
+            let staged = tempfile::tempdir_in(content.incoming_directory())?;
             let link = staged.path().join("link");
             fs::hard_link(&object, &link)?;
             fs::rename(&link, path)

@@ -27,21 +27,24 @@
 //! Keeping is the default, since a storage that is down would otherwise stop every compiler. Either way it
 //! takes nothing up again before it has heard what is live.
 
-mod board;
 pub mod defaults;
 mod files;
 pub mod follower;
-mod published;
+mod follower_board;
+mod published_files;
 mod storage;
 
-pub use board::{AnnouncedSwitch, FollowerState};
-pub use follower::{Followed, Follower, FollowerSettings, Following, Knows, Stale, SyncState};
-pub use storage::{Blob, CheckInError, FileSync, FileSyncSettings};
+pub use follower::{
+    FollowedVersion, Follower, FollowerSettings, FollowerStatus, LeaseKnowledge, StaleLeasePolicy,
+    SyncState,
+};
+pub use follower_board::{AnnouncedSwitch, FollowerState};
+pub use storage::{CheckInError, FileSync, FileSyncSettings, ServedBlob};
 
 use code_store::version::VersionSignature;
 
 /// One name for all that is live, by environments in their order.
-fn commit_of<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> VersionSignature {
+fn combined_commit<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> VersionSignature {
     let mut text = String::from("tutti-code 1\n");
     for (environment, version) in live {
         text.extend([environment, " ", version, "\n"]);

@@ -1,4 +1,4 @@
-//! The side that deploys: [`FileSync`], the [`Board`] with a clock, a database and those who wait.
+//! The side that deploys: [`FileSync`], the [`FollowerBoard`] with a clock, a database and those who wait.
 //!
 //! The rules that must hold: a switch is written down before any follower is told of it; nobody waits longer
 //! than he was promised.
@@ -16,34 +16,34 @@ use store::{CodeGenerationRow, Store, StoreError, now_ms};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use self::check_in::{read, shown};
-use super::board::{AnnouncedSwitch, Board, FollowerState, Late};
-use super::commit_of;
+use self::check_in::{parse_report, to_submodules};
+use super::combined_commit;
 use super::files::FilesError;
-use super::published::Published;
+use super::follower_board::{AnnouncedSwitch, FollowerBoard, FollowerState, LaggingFollower};
+use super::published_files::PublishedFiles;
 use code_store::content::{ContentError, ContentHash, TreeId};
-use code_store::version::{VersionSignature, Versions};
+use code_store::version::{VersionSignature, VersionStore};
 
 /// Followers and what they are told. Cheap to clone.
 #[derive(Clone)]
 pub struct FileSync {
-    inner: Arc<Inner>,
+    inner: Arc<FileSyncInner>,
 }
 
-struct Inner {
+struct FileSyncInner {
     settings: FileSyncSettings,
     store: Store,
-    versions: Versions,
-    board: Mutex<Board>,
+    versions: VersionStore,
+    board: Mutex<FollowerBoard>,
     /// When each follower was written down.
-    noted: Mutex<BTreeMap<String, i64>>,
-    published: Published,
+    recorded_check_ins: Mutex<BTreeMap<String, i64>>,
+    published: PublishedFiles,
     /// Of this process: cursors of another one mean nothing.
     series: String,
     /// Somebody told or was told something.
     changed: watch::Sender<()>,
     /// One switch after the other gets its number and is written down.
-    announcing: tokio::sync::Mutex<()>,
+    announce_lock: tokio::sync::Mutex<()>,
 }
 
 /// How followers are dealt with.
@@ -57,7 +57,7 @@ pub struct FileSyncSettings {
 
 /// A content that is handed out.
 #[derive(Debug)]
-pub struct Blob {
+pub struct ServedBlob {
     /// Open to read.
     pub file: std::fs::File,
     /// Its size.
@@ -91,9 +91,9 @@ impl FileSync {
     pub async fn start(
         settings: FileSyncSettings,
         store: Store,
-        versions: Versions,
+        versions: VersionStore,
     ) -> Result<Self, CheckInError> {
-        let mut board = Board::new(milliseconds(settings.lease));
+        let mut board = FollowerBoard::new(milliseconds(settings.lease));
         for row in store.code_generations().await? {
             let signature = row.signature.as_deref().map(str::parse).transpose();
             if let (Ok(environment), Ok(signature)) = (row.environment.parse(), signature) {
@@ -108,22 +108,22 @@ impl FileSync {
         // They could not tell anything while this server was away: they have their lease from now on.
         for row in store.code_followers().await? {
             let report = serde_json::from_str(&row.report).unwrap_or_default();
-            if let Ok(report) = read(&report) {
+            if let Ok(report) = parse_report(&report) {
                 drop(board.check_in(&row.name, report, now_ms()));
             }
         }
-        let live = versions.environments()?;
+        let live = versions.live_environments()?;
         let sync = Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(FileSyncInner {
                 settings,
                 store,
                 versions,
                 board: Mutex::new(board),
-                noted: Mutex::default(),
-                published: Published::default(),
+                recorded_check_ins: Mutex::default(),
+                published: PublishedFiles::default(),
                 series: uuid::Uuid::new_v4().to_string(),
                 changed: watch::Sender::new(()),
-                announcing: tokio::sync::Mutex::default(),
+                announce_lock: tokio::sync::Mutex::default(),
             }),
         };
         for (environment, signature) in live {
@@ -132,18 +132,18 @@ impl FileSync {
                 sync.announce(&environment, Some(&signature)).await?;
             }
         }
-        sync.announce_taken_away().await?;
+        sync.announce_removals().await?;
         Ok(sync)
     }
 
     /// Tells what was taken away while no server ran, or before one was killed that could not tell it.
-    async fn announce_taken_away(&self) -> Result<(), CheckInError> {
+    async fn announce_removals(&self) -> Result<(), CheckInError> {
         let versions = &self.inner.versions;
-        for environment in versions.noted_taken_away()? {
+        for environment in versions.noted_removals()? {
             let known = self.board().environments().get(&environment).cloned();
             let is_told = known.is_none_or(|known| known.signature.is_none());
-            if versions.live(&environment).is_some() || is_told {
-                versions.forget_taken_away(&environment)?;
+            if versions.live_version(&environment).is_some() || is_told {
+                versions.delete_removal_note(&environment)?;
             } else {
                 self.announce(&environment, None).await?;
             }
@@ -151,7 +151,7 @@ impl FileSync {
         Ok(())
     }
 
-    fn board(&self) -> MutexGuard<'_, Board> {
+    fn board(&self) -> MutexGuard<'_, FollowerBoard> {
         self.inner
             .board
             .lock()
@@ -159,21 +159,21 @@ impl FileSync {
     }
 
     /// Lets followers get a version ready, and waits for them. Who is not then.
-    pub async fn offer(
+    pub async fn offer_version(
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
     ) -> Vec<LateFollower> {
         self.board().offer(environment, signature);
-        self.tell();
-        self.until_none(|board, now| board.unready(environment, signature, now))
+        self.notify_changed();
+        self.wait_until_none(|board, now| board.unready_followers(environment, signature, now))
             .await
     }
 
     /// Followers need not get a version ready any more.
-    pub fn withdraw(&self, environment: &EnvironmentName) {
+    pub fn withdraw_offer(&self, environment: &EnvironmentName) {
         self.board().withdraw(environment);
-        self.tell();
+        self.notify_changed();
     }
 
     /// An environment was switched here, or taken away: all followers are told.
@@ -182,7 +182,7 @@ impl FileSync {
         environment: &EnvironmentName,
         signature: Option<&VersionSignature>,
     ) -> Result<AnnouncedSwitch, CheckInError> {
-        let _one = self.inner.announcing.lock().await;
+        let _one = self.inner.announce_lock.lock().await;
         let announced = AnnouncedSwitch {
             generation: self.board().next_generation(),
             signature: signature.cloned(),
@@ -194,48 +194,53 @@ impl FileSync {
         };
         self.inner.store.set_code_generation(&row).await?;
         // A note that stays says what is not so any more, and is forgotten at the next start.
-        if let Err(error) = self.inner.versions.forget_taken_away(environment) {
+        if let Err(error) = self.inner.versions.delete_removal_note(environment) {
             tracing::warn!(%error, "cannot forget that an environment was taken away");
         }
         let published: HashSet<_> = {
             let mut board = self.board();
             board.announce(environment, announced.clone());
-            let published = board.published();
+            let published = board.published_versions();
             published.map(|(of, it)| (of.clone(), it.clone())).collect()
         };
-        self.inner.published.keep_only(&published);
-        self.tell();
+        self.inner.published.retain(&published);
+        self.notify_changed();
         Ok(announced)
     }
 
     /// Waits until followers have switched. Who has not then.
-    pub async fn settle(
+    pub async fn wait_for_followers(
         &self,
         environment: &EnvironmentName,
         announced: &AnnouncedSwitch,
     ) -> Vec<LateFollower> {
-        self.until_none(|board, now| board.behind(environment, announced, now))
+        self.wait_until_none(|board, now| board.lagging_followers(environment, announced, now))
             .await
     }
 
     /// Who has not switched by now.
-    pub fn behind(
+    pub fn lagging_followers(
         &self,
         environment: &EnvironmentName,
         announced: &AnnouncedSwitch,
     ) -> Vec<LateFollower> {
-        let behind = self.board().behind(environment, announced, now_ms());
+        let behind = self
+            .board()
+            .lagging_followers(environment, announced, now_ms());
         behind.into_iter().map(Into::into).collect()
     }
 
     /// Waits until nobody is late of whom it is expected that he will not be, within the time for that.
-    async fn until_none(&self, late: impl Fn(&Board, i64) -> Vec<Late>) -> Vec<LateFollower> {
+    async fn wait_until_none(
+        &self,
+        late: impl Fn(&FollowerBoard, i64) -> Vec<LaggingFollower>,
+    ) -> Vec<LateFollower> {
         let deadline = Instant::now() + self.inner.settings.timeout;
         let mut changed = self.inner.changed.subscribe();
         loop {
             changed.mark_unchanged();
             let now = late(&self.board(), now_ms());
-            let is_over = !now.iter().any(|it| it.is_expected);
+            let is_over = !now.iter().any(|it| it.may_catch_up);
             if is_over || Instant::now() >= deadline {
                 return now.into_iter().map(Into::into).collect();
             }
@@ -246,33 +251,33 @@ impl FileSync {
         }
     }
 
-    fn tell(&self) {
+    fn notify_changed(&self) {
         self.inner.changed.send_replace(());
     }
 
     /// What is live, as Puppet Enterprise names it.
-    pub fn latest(&self) -> FileSyncRepository {
-        let submodules = shown(&self.board());
+    pub fn latest_repository(&self) -> FileSyncRepository {
+        let submodules = to_submodules(&self.board());
         let live = submodules.iter();
         let live = live.filter_map(|(of, it)| Some((of.as_str(), it.commit.as_deref()?)));
         FileSyncRepository {
-            commit: commit_of(live).to_string(),
+            commit: combined_commit(live).to_string(),
             submodules,
         }
     }
 
     /// All followers look at everything once more. Waits until those that are living have what is live, or
     /// until the time for that is over.
-    pub async fn force(&self) {
+    pub async fn force_resync(&self) {
         self.board().force();
-        self.tell();
+        self.notify_changed();
         let environments = self.board().environments().clone();
-        let behind = |board: &Board, now| {
+        let behind = |board: &FollowerBoard, now| {
             let late = environments.iter();
-            late.flat_map(|(of, it)| board.behind(of, it, now))
+            late.flat_map(|(of, it)| board.lagging_followers(of, it, now))
                 .collect()
         };
-        drop(self.until_none(behind).await);
+        drop(self.wait_until_none(behind).await);
     }
 
     /// All followers.
@@ -286,11 +291,11 @@ impl FileSync {
         environment: &EnvironmentName,
         signature: &VersionSignature,
     ) -> Result<Option<(TreeId, Vec<u8>)>, CheckInError> {
-        if !self.board().publishes(environment, signature) {
+        if !self.board().is_published(environment, signature) {
             return Ok(None);
         }
         let (sync, version) = (self.clone(), (environment.clone(), signature.clone()));
-        let files = blocking(move || {
+        let files = run_blocking(move || {
             let inner = &sync.inner;
             Ok(inner.published.files(&inner.versions, &version)?)
         });
@@ -299,20 +304,22 @@ impl FileSync {
     }
 
     /// All versions that are here: what is live, and what somebody may still work with.
-    pub async fn versions(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, CheckInError> {
+    pub async fn published_versions(
+        &self,
+    ) -> Result<Vec<(EnvironmentName, VersionSignature)>, CheckInError> {
         let versions = self.inner.versions.clone();
-        blocking(move || Ok(versions.all()?)).await
+        run_blocking(move || Ok(versions.all_versions()?)).await
     }
 
     /// A content; `None`: no version has it that is to be had.
-    pub async fn blob(&self, hash: ContentHash) -> Result<Option<Blob>, CheckInError> {
+    pub async fn open_blob(&self, hash: ContentHash) -> Result<Option<ServedBlob>, CheckInError> {
         let published: Vec<_> = {
             let board = self.board();
-            let published = board.published();
+            let published = board.published_versions();
             published.map(|(of, it)| (of.clone(), it.clone())).collect()
         };
         let sync = self.clone();
-        blocking(move || {
+        run_blocking(move || {
             let inner = &sync.inner;
             if !inner.published.has(hash) {
                 // Lists that another process of this server gave out.
@@ -339,7 +346,7 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CheckInError> + Send + 'static,
 ) -> Result<T, CheckInError> {
     let done = tokio::task::spawn_blocking(work).await;
@@ -352,8 +359,8 @@ impl From<FilesError> for CheckInError {
     }
 }
 
-impl From<Late> for LateFollower {
-    fn from(late: Late) -> Self {
+impl From<LaggingFollower> for LateFollower {
+    fn from(late: LaggingFollower) -> Self {
         Self {
             name: late.name,
             why: late.why,
@@ -361,7 +368,7 @@ impl From<Late> for LateFollower {
     }
 }
 
-impl From<(std::fs::File, u64)> for Blob {
+impl From<(std::fs::File, u64)> for ServedBlob {
     fn from((file, size_bytes): (std::fs::File, u64)) -> Self {
         Self { file, size_bytes }
     }

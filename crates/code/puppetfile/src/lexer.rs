@@ -1,42 +1,42 @@
-//! The lexer: splits a text into tokens. Main function: [`tokens`].
+//! The lexer: splits a text into tokens. Main function: [`tokenize`].
 //!
 //! Invariant: the end of a line ends a statement, except if the line clearly continues: after a
 //! comma, an operator or a backslash, and in brackets.
 
-use crate::mistake::{Mistake, Mistakes, Position};
+use crate::error::{PuppetfileError, PuppetfileErrors, PuppetfilePosition};
 use crate::strings;
-use crate::token::{Kind, Piece, Token};
+use crate::token::{PuppetfileToken, PuppetfileTokenKind, QuotedPiece};
 
 /// The position of the lexer in the text.
-pub(crate) struct Cursor<'t> {
+pub(crate) struct LexerCursor<'t> {
     rest: std::str::Chars<'t>,
-    pub(crate) at: Position,
+    pub(crate) at: PuppetfilePosition,
 }
 
-struct Lexer<'t> {
-    cursor: Cursor<'t>,
-    tokens: Vec<Token>,
-    mistakes: Mistakes,
+struct PuppetfileLexer<'t> {
+    cursor: LexerCursor<'t>,
+    tokens: Vec<PuppetfileToken>,
+    mistakes: PuppetfileErrors,
     /// Number of open brackets.
     depth: usize,
 }
 
-/// The tokens of a text, and the errors in them. The last token is an [`Kind::End`].
-pub(crate) fn tokens(text: &str) -> (Vec<Token>, Mistakes) {
+/// The tokens of a text, and the errors in them. The last token is an [`PuppetfileTokenKind::End`].
+pub(crate) fn tokenize(text: &str) -> (Vec<PuppetfileToken>, PuppetfileErrors) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lexer = Lexer {
-        cursor: Cursor {
+    let mut lexer = PuppetfileLexer {
+        cursor: LexerCursor {
             rest: text.chars(),
-            at: Position::START,
+            at: PuppetfilePosition::START,
         },
         tokens: Vec::new(),
-        mistakes: Mistakes::default(),
+        mistakes: PuppetfileErrors::default(),
         depth: 0,
     };
-    while lexer.word() {}
+    while lexer.read_token() {}
     let at = lexer.cursor.at;
-    lexer.tokens.push(Token {
-        kind: Kind::End,
+    lexer.tokens.push(PuppetfileToken {
+        kind: PuppetfileTokenKind::End,
         at,
     });
     (lexer.tokens, lexer.mistakes)
@@ -44,7 +44,7 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token>, Mistakes) {
 
 // === impl Cursor ===
 
-impl Cursor<'_> {
+impl LexerCursor<'_> {
     pub(crate) fn peek(&self) -> Option<char> {
         self.rest.clone().next()
     }
@@ -94,15 +94,15 @@ pub(crate) fn is_word(c: char) -> bool {
 
 // === impl Lexer ===
 
-impl Lexer<'_> {
+impl PuppetfileLexer<'_> {
     /// Reads one token; `false` at the end of the text.
-    fn word(&mut self) -> bool {
+    fn read_token(&mut self) -> bool {
         let at = self.cursor.at;
         let Some(c) = self.cursor.peek() else {
             return false;
         };
         if at.column == 1 && c == '=' && self.cursor.starts_with("=begin") {
-            self.block_comment(at);
+            self.skip_block_comment(at);
             return true;
         }
         if at.column == 1 && self.cursor.starts_with("__END__") {
@@ -111,82 +111,86 @@ impl Lexer<'_> {
         match c {
             '\n' => {
                 self.cursor.next();
-                self.end_of_line(at);
+                self.push_end_of_line(at);
             }
             ';' => {
                 self.cursor.next();
-                self.push(Kind::End, at);
+                self.push(PuppetfileTokenKind::End, at);
             }
             '#' => self.cursor.skip_line(),
             c if c.is_whitespace() => drop(self.cursor.next()),
-            '\\' => self.backslash(at),
-            '\'' | '"' => self.text(c, at),
-            ':' => self.symbol(at),
-            '%' => self.percent(at),
+            '\\' => self.read_backslash(at),
+            '\'' | '"' => self.read_text(c, at),
+            ':' => self.read_symbol(at),
+            '%' => self.read_percent_literal(at),
             '=' => {
                 self.cursor.next();
                 let kind = match self.cursor.take_if('>') {
-                    true => Kind::Arrow,
-                    false => Kind::Mark('='),
+                    true => PuppetfileTokenKind::Arrow,
+                    false => PuppetfileTokenKind::Mark('='),
                 };
                 self.push(kind, at);
             }
             ',' | '+' | '.' | '(' | ')' | '[' | ']' | '{' | '}' => {
                 self.cursor.next();
-                self.mark(c, at);
+                self.push_mark(c, at);
             }
             c if c.is_ascii_digit() => {
                 let digits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
                 let number = self.cursor.take_while(digits);
-                self.push(Kind::Number(number), at);
+                self.push(PuppetfileTokenKind::Number(number), at);
             }
-            c if is_word(c) => self.name(at),
-            _ => self.refused(at),
+            c if is_word(c) => self.read_name(at),
+            _ => self.refuse(at),
         }
         true
     }
 
-    fn push(&mut self, kind: Kind, at: Position) {
-        self.tokens.push(Token { kind, at });
+    fn push(&mut self, kind: PuppetfileTokenKind, at: PuppetfilePosition) {
+        self.tokens.push(PuppetfileToken { kind, at });
     }
 
-    fn wrong(&mut self, at: Position, what: impl Into<String>) {
-        self.mistakes.push(Mistake::new(at, what));
+    fn push_error(&mut self, at: PuppetfilePosition, what: impl Into<String>) {
+        self.mistakes.push(PuppetfileError::new(at, what));
     }
 
-    fn mark(&mut self, mark: char, at: Position) {
+    fn push_mark(&mut self, mark: char, at: PuppetfilePosition) {
         match mark {
             '(' | '[' | '{' => self.depth += 1,
             ')' | ']' | '}' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        self.push(Kind::Mark(mark), at);
+        self.push(PuppetfileTokenKind::Mark(mark), at);
     }
 
-    fn end_of_line(&mut self, at: Position) {
+    fn push_end_of_line(&mut self, at: PuppetfilePosition) {
         let goes_on = match self.tokens.last().map(|last| &last.kind) {
-            Some(Kind::Mark(',' | '+' | '.' | '=') | Kind::Arrow | Kind::Label(_)) => true,
-            Some(Kind::End) | None => true,
+            Some(
+                PuppetfileTokenKind::Mark(',' | '+' | '.' | '=')
+                | PuppetfileTokenKind::Arrow
+                | PuppetfileTokenKind::Label(_),
+            ) => true,
+            Some(PuppetfileTokenKind::End) | None => true,
             Some(_) => self.depth > 0,
         };
         if !goes_on {
-            self.push(Kind::End, at);
+            self.push(PuppetfileTokenKind::End, at);
         }
     }
 
-    fn backslash(&mut self, at: Position) {
+    fn read_backslash(&mut self, at: PuppetfilePosition) {
         self.cursor.next();
         self.cursor.take_if('\r');
         if !self.cursor.take_if('\n') {
-            self.wrong(at, "a backslash outside of a text only ends a line");
+            self.push_error(at, "a backslash outside of a text only ends a line");
         }
     }
 
-    fn block_comment(&mut self, at: Position) {
+    fn skip_block_comment(&mut self, at: PuppetfilePosition) {
         loop {
             self.cursor.skip_line();
             if self.cursor.next().is_none() {
-                self.wrong(at, "this comment has no =end");
+                self.push_error(at, "this comment has no =end");
                 return;
             }
             if self.cursor.starts_with("=end") {
@@ -196,56 +200,56 @@ impl Lexer<'_> {
         }
     }
 
-    fn text(&mut self, quote: char, at: Position) {
+    fn read_text(&mut self, quote: char, at: PuppetfilePosition) {
         self.cursor.next();
-        let pieces = self.quoted(quote, at);
+        let pieces = self.read_quoted(quote, at);
         let is_label = self.cursor.peek() == Some(':') && !self.cursor.starts_with("::");
         match pieces.as_slice() {
-            [Piece::Literal(text)] if is_label => {
-                let label = Kind::Label(text.clone());
+            [QuotedPiece::Literal(text)] if is_label => {
+                let label = PuppetfileTokenKind::Label(text.clone());
                 self.cursor.next();
                 self.push(label, at);
             }
-            _ => self.push(Kind::Text(pieces), at),
+            _ => self.push(PuppetfileTokenKind::Text(pieces), at),
         }
     }
 
     /// Reads a text up to the closing quote; the opening quote was read before.
-    fn quoted(&mut self, quote: char, at: Position) -> Vec<Piece> {
+    fn read_quoted(&mut self, quote: char, at: PuppetfilePosition) -> Vec<QuotedPiece> {
         let read = match quote {
-            '"' => strings::double(&mut self.cursor, '"', '"'),
-            _ => strings::single(&mut self.cursor, '\'', '\''),
+            '"' => strings::read_double_quoted(&mut self.cursor, '"', '"'),
+            _ => strings::read_single_quoted(&mut self.cursor, '\'', '\''),
         };
         read.unwrap_or_else(|what| {
-            self.wrong(at, what);
+            self.push_error(at, what);
             // A placeholder that causes no further error.
-            vec![Piece::Literal("x".to_owned())]
+            vec![QuotedPiece::Literal("x".to_owned())]
         })
     }
 
-    fn symbol(&mut self, at: Position) {
+    fn read_symbol(&mut self, at: PuppetfilePosition) {
         self.cursor.next();
         match self.cursor.peek() {
             Some(quote @ ('\'' | '"')) => {
                 self.cursor.next();
-                let pieces = self.quoted(quote, at);
+                let pieces = self.read_quoted(quote, at);
                 match pieces.as_slice() {
-                    [Piece::Literal(name)] => {
-                        let symbol = Kind::Symbol(name.clone());
+                    [QuotedPiece::Literal(name)] => {
+                        let symbol = PuppetfileTokenKind::Symbol(name.clone());
                         self.push(symbol, at);
                     }
-                    _ => self.wrong(at, "a symbol is a plain name here"),
+                    _ => self.push_error(at, "a symbol is a plain name here"),
                 }
             }
             Some(c) if is_word(c) => {
                 let name = self.cursor.take_while(is_word);
-                self.push(Kind::Symbol(name), at);
+                self.push(PuppetfileTokenKind::Symbol(name), at);
             }
-            _ => self.push(Kind::Refused("a lone :".to_owned()), at),
+            _ => self.push(PuppetfileTokenKind::Refused("a lone :".to_owned()), at),
         }
     }
 
-    fn name(&mut self, at: Position) {
+    fn read_name(&mut self, at: PuppetfilePosition) {
         let mut name = self.cursor.take_while(is_word);
         if let Some(mark @ ('?' | '!')) = self.cursor.peek() {
             self.cursor.next();
@@ -254,13 +258,13 @@ impl Lexer<'_> {
         let is_label = self.cursor.peek() == Some(':') && !self.cursor.starts_with("::");
         if is_label {
             self.cursor.next();
-            self.push(Kind::Label(name), at);
+            self.push(PuppetfileTokenKind::Label(name), at);
         } else {
-            self.push(Kind::Word(name), at);
+            self.push(PuppetfileTokenKind::Word(name), at);
         }
     }
 
-    fn percent(&mut self, at: Position) {
+    fn read_percent_literal(&mut self, at: PuppetfilePosition) {
         self.cursor.next();
         let kind = self.cursor.peek().unwrap_or(' ');
         let mut ahead = self.cursor.rest.clone().skip(1);
@@ -268,34 +272,36 @@ impl Lexer<'_> {
             'w' | 'i' | 'q' | 'Q' => ahead.next(),
             _ => None,
         };
-        let Some(close) = open.and_then(strings::closing) else {
+        let Some(close) = open.and_then(strings::closing_delimiter) else {
             let what = "a % that begins no %w[…], %i[…], %q(…) or %Q(…)".to_owned();
-            return self.push(Kind::Refused(what), at);
+            return self.push(PuppetfileTokenKind::Refused(what), at);
         };
         self.cursor.next();
         let open = self.cursor.next().unwrap_or(close);
         let read = match kind {
-            'Q' => strings::double(&mut self.cursor, open, close),
-            _ => strings::single(&mut self.cursor, open, close),
+            'Q' => strings::read_double_quoted(&mut self.cursor, open, close),
+            _ => strings::read_single_quoted(&mut self.cursor, open, close),
         };
         match read {
-            Err(what) => self.wrong(at, what),
-            Ok(pieces) if matches!(kind, 'q' | 'Q') => self.push(Kind::Text(pieces), at),
+            Err(what) => self.push_error(at, what),
+            Ok(pieces) if matches!(kind, 'q' | 'Q') => {
+                self.push(PuppetfileTokenKind::Text(pieces), at)
+            }
             Ok(pieces) => {
                 let words = pieces.iter().flat_map(|piece| match piece {
-                    Piece::Literal(text) => text.split_whitespace(),
-                    Piece::Name(_) => "".split_whitespace(),
+                    QuotedPiece::Literal(text) => text.split_whitespace(),
+                    QuotedPiece::Name(_) => "".split_whitespace(),
                 });
                 let words = words.map(str::to_owned).collect();
-                self.push(Kind::Words(words), at);
+                self.push(PuppetfileTokenKind::Words(words), at);
             }
         }
     }
 
     /// Reads characters that this parser does not support, as one token.
-    fn refused(&mut self, at: Position) {
+    fn refuse(&mut self, at: PuppetfilePosition) {
         let mut word: String = self.cursor.next().into_iter().collect();
         word += &self.cursor.take_while(|c| is_word(c) || c == '@');
-        self.push(Kind::Refused(word), at);
+        self.push(PuppetfileTokenKind::Refused(word), at);
     }
 }

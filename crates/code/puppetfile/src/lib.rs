@@ -10,8 +10,8 @@
 //! joined to a directory and stay inside of it.
 
 pub mod defaults;
+mod error;
 mod lexer;
-mod mistake;
 mod model;
 mod module;
 mod parser;
@@ -20,12 +20,12 @@ mod strings;
 mod token;
 mod value;
 
-pub use mistake::{Mistake, Mistakes, Position};
-pub use model::{ForgeVersion, GitRef, Mod, ModName, Puppetfile, Source};
+pub use error::{PuppetfileError, PuppetfileErrors, PuppetfilePosition};
+pub use model::{ForgeVersion, GitRef, ModName, ModuleDeclaration, ModuleSource, Puppetfile};
 pub use path::{InnerPath, InnerPathError};
-pub use value::Value;
+pub use value::PuppetfileValue;
 
-use module::Argument;
+use module::StatementArgument;
 
 /// Parses a Puppetfile.
 ///
@@ -33,13 +33,16 @@ use module::Argument;
 /// let file = puppetfile::parse("mod 'puppetlabs/stdlib', '9.4.1'").expect("it is well formed");
 /// assert_eq!(file.mods[0].name.to_string(), "puppetlabs/stdlib");
 /// ```
-pub fn parse(text: &str) -> Result<Puppetfile, Mistakes> {
+pub fn parse(text: &str) -> Result<Puppetfile, PuppetfileErrors> {
     if text.len() > defaults::MAX_BYTES {
         let what = format!("the file is larger than {} bytes", defaults::MAX_BYTES);
-        return Err(Mistakes::one(Mistake::new(Position::START, what)));
+        return Err(PuppetfileErrors::from_single(PuppetfileError::new(
+            PuppetfilePosition::START,
+            what,
+        )));
     }
-    let (tokens, mut mistakes) = lexer::tokens(text);
-    let file = parser::file(tokens, &mut mistakes);
+    let (tokens, mut mistakes) = lexer::tokenize(text);
+    let file = parser::parse_file(tokens, &mut mistakes);
     match mistakes.is_empty() {
         true => Ok(file),
         false => Err(mistakes),
@@ -56,12 +59,19 @@ pub fn parse(text: &str) -> Result<Puppetfile, Mistakes> {
 /// let module = module(Position::START, "puppetlabs-stdlib", version).expect("it is well formed");
 /// assert_eq!(module.name.to_string(), "puppetlabs/stdlib");
 /// ```
-pub fn module(at: Position, name: &str, said: Value) -> Result<Mod, Mistake> {
-    let mut arguments = vec![(at, Argument::Plain(Value::Text(name.to_owned())))];
+pub fn module_from_value(
+    at: PuppetfilePosition,
+    name: &str,
+    said: PuppetfileValue,
+) -> Result<ModuleDeclaration, PuppetfileError> {
+    let mut arguments = vec![(
+        at,
+        StatementArgument::Plain(PuppetfileValue::Text(name.to_owned())),
+    )];
     match said {
-        Value::Nil => {}
-        Value::Hash(options) => arguments.push((at, Argument::Options(options))),
-        version => arguments.push((at, Argument::Plain(version))),
+        PuppetfileValue::Nil => {}
+        PuppetfileValue::Hash(options) => arguments.push((at, StatementArgument::Options(options))),
+        version => arguments.push((at, StatementArgument::Plain(version))),
     }
-    module::module(at, arguments)
+    module::to_declaration(at, arguments)
 }

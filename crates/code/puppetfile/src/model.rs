@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::{InnerPath, Position};
+use crate::{InnerPath, PuppetfilePosition};
 
 /// The content of a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,23 +14,23 @@ pub struct Puppetfile {
     /// Directory of modules without an `install_path`, relative to the environment.
     pub moduledir: InnerPath,
     /// Modules in the order of the file.
-    pub mods: Vec<Mod>,
+    pub mods: Vec<ModuleDeclaration>,
 }
 
 /// The declaration of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mod {
+pub struct ModuleDeclaration {
     /// Name of the module.
     pub name: ModName,
     /// Source of the module.
-    pub source: Source,
+    pub source: ModuleSource,
     /// The directory, relative to the environment, that contains the module's own directory instead
     /// of `moduledir`.
     pub install_path: Option<InnerPath>,
     /// True if its `spec` directory is omitted; `None`: as in the settings.
     pub exclude_spec: Option<bool>,
     /// Position of the declaration in the file.
-    pub at: Position,
+    pub at: PuppetfilePosition,
 }
 
 /// `owner/name`, `owner-name` or `name`: letters, digits and underscores.
@@ -44,7 +44,7 @@ pub struct ModName {
 
 /// The source of a module.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ModuleSource {
     /// A release on a Forge.
     Forge(ForgeVersion),
     /// A git repository.
@@ -119,7 +119,7 @@ impl Default for Puppetfile {
 
 impl Puppetfile {
     /// The directory of a module, relative to the environment.
-    pub fn directory(&self, module: &Mod) -> String {
+    pub fn module_directory(&self, module: &ModuleDeclaration) -> String {
         let parent = module.install_path.as_ref().unwrap_or(&self.moduledir);
         format!("{parent}/{}", module.name.name)
     }
@@ -135,7 +135,7 @@ impl fmt::Display for ModName {
 }
 
 /// Omits the password.
-impl fmt::Debug for Source {
+impl fmt::Debug for ModuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Forge(version) => f.debug_tuple("Forge").field(version).finish(),

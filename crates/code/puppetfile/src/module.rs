@@ -1,75 +1,81 @@
-//! Conversion of the arguments of `mod`. Main function: [`module`].
+//! Conversion of the arguments of `mod`. Main function: [`to_declaration`].
 //!
 //! Invariant: an unknown option is an error, and so is one that contradicts another, since a
 //! deployment that ignored it would deploy other code than requested.
 
 use std::collections::HashMap;
 
-use crate::mistake::{Mistake, Mistakes, Position};
-use crate::model::{ForgeVersion, GitRef, Mod, ModName, Puppetfile, Source};
-use crate::parser::inner_path;
-use crate::value::Value;
+use crate::error::{PuppetfileError, PuppetfileErrors, PuppetfilePosition};
+use crate::model::{ForgeVersion, GitRef, ModName, ModuleDeclaration, ModuleSource, Puppetfile};
+use crate::parser::parse_inner_path;
+use crate::value::PuppetfileValue;
 
 /// An argument of a statement such as `mod`.
-pub(crate) enum Argument {
-    Plain(Value),
-    Option(String, Value),
+pub(crate) enum StatementArgument {
+    Plain(PuppetfileValue),
+    Option(String, PuppetfileValue),
     /// Options in braces.
-    Options(Vec<(String, Value)>),
+    Options(Vec<(String, PuppetfileValue)>),
 }
 
 /// The options of a module that were not used yet.
-struct Options {
-    at: Position,
-    given: Vec<(String, Value)>,
+struct ModuleOptions {
+    at: PuppetfilePosition,
+    unused: Vec<(String, PuppetfileValue)>,
 }
 
-type Said<T> = Result<T, Mistake>;
+type ModuleResult<T> = Result<T, PuppetfileError>;
 
 /// Keys that determine the kind of the source, and values of `type`.
 const KINDS: &[&str] = &["git", "svn", "local", "tarball", "forge"];
 
 /// Builds a module from the arguments of `mod`.
-pub(crate) fn module(at: Position, arguments: Vec<(Position, Argument)>) -> Said<Mod> {
+pub(crate) fn to_declaration(
+    at: PuppetfilePosition,
+    arguments: Vec<(PuppetfilePosition, StatementArgument)>,
+) -> ModuleResult<ModuleDeclaration> {
     let mut arguments = arguments.into_iter();
-    let Some((_, Argument::Plain(Value::Text(title)))) = arguments.next() else {
-        return Err(Mistake::new(at, "mod takes a module's name first, a text"));
+    let Some((_, StatementArgument::Plain(PuppetfileValue::Text(title)))) = arguments.next() else {
+        return Err(PuppetfileError::new(
+            at,
+            "mod takes a module's name first, a text",
+        ));
     };
-    let name = mod_name(&title, at)?;
-    let mut options = Options {
+    let name = parse_mod_name(&title, at)?;
+    let mut options = ModuleOptions {
         at,
-        given: Vec::new(),
+        unused: Vec::new(),
     };
     let mut version = None;
     for (at, argument) in arguments {
         match argument {
-            Argument::Option(key, value) => options.add(key, value)?,
-            Argument::Options(pairs) => {
+            StatementArgument::Option(key, value) => options.add(key, value)?,
+            StatementArgument::Options(pairs) => {
                 for (key, value) in pairs {
                     options.add(key, value)?;
                 }
             }
-            Argument::Plain(value) if version.is_none() && options.given.is_empty() => {
+            StatementArgument::Plain(value) if version.is_none() && options.unused.is_empty() => {
                 version = Some((at, value));
             }
-            Argument::Plain(value) => {
-                let what = format!("{} stands where an option is expected", value.kind());
-                return Err(Mistake::new(at, what));
+            StatementArgument::Plain(value) => {
+                let what = format!("{} stands where an option is expected", value.kind_name());
+                return Err(PuppetfileError::new(at, what));
             }
         }
     }
-    let install_path = match options.text("install_path")? {
-        Some(path) => Some(inner_path("install_path", &path, at)?),
+    let install_path = match options.take_text("install_path")? {
+        Some(path) => Some(parse_inner_path("install_path", &path, at)?),
         None => None,
     };
-    let exclude_spec = options.flag("exclude_spec")?;
+    let exclude_spec = options.take_flag("exclude_spec")?;
     let source = match version {
-        Some((at, version)) => released(&name, &version, at)?,
-        None if options.given.is_empty() => unpinned(&name, at)?,
-        None => options.source(&name)?,
+        Some((at, version)) => release_source(&name, &version, at)?,
+        None if options.unused.is_empty() => unpinned_source(&name, at)?,
+        None => options.take_source(&name)?,
     };
-    options.nothing_left()?;
-    Ok(Mod {
+    options.check_all_used()?;
+    Ok(ModuleDeclaration {
         name,
         source,
         install_path,
@@ -79,12 +85,12 @@ pub(crate) fn module(at: Position, arguments: Vec<(Position, Argument)>) -> Said
 }
 
 /// Reports modules that share a directory.
-pub(crate) fn check_directories(file: &Puppetfile, mistakes: &mut Mistakes) {
-    let mut taken: HashMap<String, &Mod> = HashMap::new();
+pub(crate) fn check_directories(file: &Puppetfile, mistakes: &mut PuppetfileErrors) {
+    let mut taken: HashMap<String, &ModuleDeclaration> = HashMap::new();
     for module in &file.mods {
-        let directory = file.directory(module);
+        let directory = file.module_directory(module);
         match taken.get(&directory) {
-            Some(first) => mistakes.push(Mistake::new(
+            Some(first) => mistakes.push(PuppetfileError::new(
                 module.at,
                 format!(
                     "{} goes to {directory}, as does {} in line {}",
@@ -96,7 +102,7 @@ pub(crate) fn check_directories(file: &Puppetfile, mistakes: &mut Mistakes) {
     }
 }
 
-fn mod_name(title: &str, at: Position) -> Said<ModName> {
+fn parse_mod_name(title: &str, at: PuppetfilePosition) -> ModuleResult<ModName> {
     let is_word = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
@@ -110,7 +116,7 @@ fn mod_name(title: &str, at: Position) -> Said<ModName> {
             "{title:?} is no module's name: owner/name, owner-name or name, of letters, digits and \
              underscores"
         );
-        return Err(Mistake::new(at, what));
+        return Err(PuppetfileError::new(at, what));
     }
     Ok(ModName {
         owner: owner.map(str::to_owned),
@@ -118,39 +124,45 @@ fn mod_name(title: &str, at: Position) -> Said<ModName> {
     })
 }
 
-fn of_forge(name: &ModName, at: Position) -> Said<()> {
+fn check_forge_name(name: &ModName, at: PuppetfilePosition) -> ModuleResult<()> {
     if name.owner.is_some() {
         return Ok(());
     }
     let what = format!(
         "a module of the Forge is named owner/{name}; for another source add git:, tarball: or local:",
     );
-    Err(Mistake::new(at, what))
+    Err(PuppetfileError::new(at, what))
 }
 
-fn unpinned(name: &ModName, at: Position) -> Said<Source> {
-    of_forge(name, at)?;
-    Ok(Source::Forge(ForgeVersion::Unpinned))
+fn unpinned_source(name: &ModName, at: PuppetfilePosition) -> ModuleResult<ModuleSource> {
+    check_forge_name(name, at)?;
+    Ok(ModuleSource::Forge(ForgeVersion::Unpinned))
 }
 
-fn released(name: &ModName, version: &Value, at: Position) -> Said<Source> {
-    of_forge(name, at)?;
+fn release_source(
+    name: &ModName,
+    version: &PuppetfileValue,
+    at: PuppetfilePosition,
+) -> ModuleResult<ModuleSource> {
+    check_forge_name(name, at)?;
     let version = match version {
-        Value::Symbol(word) | Value::Text(word) if word == "latest" => ForgeVersion::Latest,
-        Value::Text(text) if is_version(text) => ForgeVersion::Exact(text.clone()),
-        Value::Text(text) => {
+        PuppetfileValue::Symbol(word) | PuppetfileValue::Text(word) if word == "latest" => {
+            ForgeVersion::Latest
+        }
+        PuppetfileValue::Text(text) if is_version(text) => ForgeVersion::Exact(text.clone()),
+        PuppetfileValue::Text(text) => {
             let what = format!(
                 "{text:?} is no version of the Forge: three numbers as in '1.2.3', or :latest; ranges are \
                  not resolved"
             );
-            return Err(Mistake::new(at, what));
+            return Err(PuppetfileError::new(at, what));
         }
         other => {
-            let what = format!("a version is a text in quotes, not {}", other.kind());
-            return Err(Mistake::new(at, what));
+            let what = format!("a version is a text in quotes, not {}", other.kind_name());
+            return Err(PuppetfileError::new(at, what));
         }
     };
-    Ok(Source::Forge(version))
+    Ok(ModuleSource::Forge(version))
 }
 
 /// True for a version: `1.2.3`, `1.2.3-rc1`, `1.2.3+build`.
@@ -170,124 +182,126 @@ fn is_version(text: &str) -> bool {
 
 // === impl Options ===
 
-impl Options {
-    fn add(&mut self, key: String, value: Value) -> Said<()> {
-        if self.given.iter().any(|(known, _)| *known == key) {
-            return Err(self.wrong(format!("{key} is given twice")));
+impl ModuleOptions {
+    fn add(&mut self, key: String, value: PuppetfileValue) -> ModuleResult<()> {
+        if self.unused.iter().any(|(known, _)| *known == key) {
+            return Err(self.error(format!("{key} is given twice")));
         }
-        self.given.push((key, value));
+        self.unused.push((key, value));
         Ok(())
     }
 
-    fn wrong(&self, what: impl Into<String>) -> Mistake {
-        Mistake::new(self.at, what)
+    fn error(&self, what: impl Into<String>) -> PuppetfileError {
+        PuppetfileError::new(self.at, what)
     }
 
-    fn take(&mut self, key: &str) -> Option<Value> {
-        let index = self.given.iter().position(|(known, _)| known == key)?;
-        Some(self.given.remove(index).1)
+    fn take(&mut self, key: &str) -> Option<PuppetfileValue> {
+        let index = self.unused.iter().position(|(known, _)| known == key)?;
+        Some(self.unused.remove(index).1)
     }
 
-    fn text(&mut self, key: &str) -> Said<Option<String>> {
+    fn take_text(&mut self, key: &str) -> ModuleResult<Option<String>> {
         match self.take(key) {
-            None | Some(Value::Nil) => Ok(None),
-            Some(Value::Text(text)) if text.contains('\0') => {
-                Err(self.wrong(format!("{key} has a NUL in it")))
+            None | Some(PuppetfileValue::Nil) => Ok(None),
+            Some(PuppetfileValue::Text(text)) if text.contains('\0') => {
+                Err(self.error(format!("{key} has a NUL in it")))
             }
             // An address or a branch that begins with a dash would be an option of the programs
             // that receive it.
-            Some(Value::Text(text)) if text.is_empty() || text.starts_with('-') => {
-                Err(self.wrong(format!("{key}: {text:?} cannot be used")))
+            Some(PuppetfileValue::Text(text)) if text.is_empty() || text.starts_with('-') => {
+                Err(self.error(format!("{key}: {text:?} cannot be used")))
             }
-            Some(Value::Text(text)) => Ok(Some(text)),
-            Some(other) => Err(self.wrong(format!("{key} is a text, not {}", other.kind()))),
+            Some(PuppetfileValue::Text(text)) => Ok(Some(text)),
+            Some(other) => Err(self.error(format!("{key} is a text, not {}", other.kind_name()))),
         }
     }
 
-    fn required(&mut self, key: &str) -> Said<String> {
-        let text = self.text(key)?;
-        text.ok_or_else(|| self.wrong(format!("{key} is missing")))
+    fn require_text(&mut self, key: &str) -> ModuleResult<String> {
+        let text = self.take_text(key)?;
+        text.ok_or_else(|| self.error(format!("{key} is missing")))
     }
 
-    fn flag(&mut self, key: &str) -> Said<Option<bool>> {
+    fn take_flag(&mut self, key: &str) -> ModuleResult<Option<bool>> {
         match self.take(key) {
-            None | Some(Value::Nil) => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(flag)),
-            Some(other) => Err(self.wrong(format!("{key} is true or false, not {}", other.kind()))),
+            None | Some(PuppetfileValue::Nil) => Ok(None),
+            Some(PuppetfileValue::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => {
+                Err(self.error(format!("{key} is true or false, not {}", other.kind_name())))
+            }
         }
     }
 
     /// Builds the source from the options that determine its kind.
-    fn source(&mut self, name: &ModName) -> Said<Source> {
+    fn take_source(&mut self, name: &ModName) -> ModuleResult<ModuleSource> {
         let named: Vec<&str> = KINDS
             .iter()
             .copied()
-            .filter(|kind| self.given.iter().any(|(key, _)| key == kind))
+            .filter(|kind| self.unused.iter().any(|(key, _)| key == kind))
             .collect();
-        match (self.kind()?.as_deref(), named.as_slice()) {
+        match (self.take_kind()?.as_deref(), named.as_slice()) {
             (None, ["git"]) => {
-                let remote = self.required("git")?;
-                self.git(remote)
+                let remote = self.require_text("git")?;
+                self.take_git(remote)
             }
             (Some("git"), []) => {
-                let remote = self.required("source")?;
-                self.git(remote)
+                let remote = self.require_text("source")?;
+                self.take_git(remote)
             }
             (None, ["svn"]) => {
-                let remote = self.required("svn")?;
-                self.svn(remote)
+                let remote = self.require_text("svn")?;
+                self.take_svn(remote)
             }
             (Some("svn"), []) => {
-                let remote = self.required("source")?;
-                self.svn(remote)
+                let remote = self.require_text("source")?;
+                self.take_svn(remote)
             }
-            (Some("tarball"), []) => self.tarball(),
-            (Some("local"), []) => Ok(Source::Local),
-            (None, ["local"]) => match self.flag("local")? {
-                Some(true) => Ok(Source::Local),
-                _ => Err(self.wrong("local: false names no other source")),
+            (Some("tarball"), []) => self.take_tarball(),
+            (Some("local"), []) => Ok(ModuleSource::Local),
+            (None, ["local"]) => match self.take_flag("local")? {
+                Some(true) => Ok(ModuleSource::Local),
+                _ => Err(self.error("local: false names no other source")),
             },
             (Some("forge"), []) => match self.take("version") {
-                Some(version) => released(name, &version, self.at),
-                None => unpinned(name, self.at),
+                Some(version) => release_source(name, &version, self.at),
+                None => unpinned_source(name, self.at),
             },
-            (Some(other), []) => Err(self.wrong(format!(
+            (Some(other), []) => Err(self.error(format!(
                 "there is no type {other:?}; there are git, svn, tarball, local and forge"
             ))),
             (None, []) => match self.take("version") {
-                Some(version) => released(name, &version, self.at),
-                None => Err(self.no_source()),
+                Some(version) => release_source(name, &version, self.at),
+                None => Err(self.missing_source()),
             },
-            _ => Err(self.wrong(format!("these are several sources: {}", named.join(", ")))),
+            _ => Err(self.error(format!("these are several sources: {}", named.join(", ")))),
         }
     }
 
-    fn no_source(&self) -> Mistake {
-        let keys: Vec<&str> = self.given.iter().map(|(key, _)| key.as_str()).collect();
-        self.wrong(format!(
+    fn missing_source(&self) -> PuppetfileError {
+        let keys: Vec<&str> = self.unused.iter().map(|(key, _)| key.as_str()).collect();
+        self.error(format!(
             "{} name no source; one of git:, svn:, local: or type: is missing",
             keys.join(", ")
         ))
     }
 
     /// The value of `type`, a text or a symbol.
-    fn kind(&mut self) -> Said<Option<String>> {
+    fn take_kind(&mut self) -> ModuleResult<Option<String>> {
         match self.take("type") {
-            Some(Value::Symbol(kind)) => Ok(Some(kind)),
+            Some(PuppetfileValue::Symbol(kind)) => Ok(Some(kind)),
             Some(other) => {
-                self.given.push(("type".to_owned(), other));
-                self.text("type")
+                self.unused.push(("type".to_owned(), other));
+                self.take_text("type")
             }
             None => Ok(None),
         }
     }
 
-    fn git(&mut self, remote: String) -> Said<Source> {
+    fn take_git(&mut self, remote: String) -> ModuleResult<ModuleSource> {
         let mut references = Vec::new();
         for key in ["ref", "branch", "tag", "commit", "version"] {
-            if self.control_branch(key)? {
+            if self.take_control_branch(key)? {
                 references.push((key, GitRef::ControlBranch));
-            } else if let Some(text) = self.text(key)? {
+            } else if let Some(text) = self.take_text(key)? {
                 references.push((
                     key,
                     match key {
@@ -302,17 +316,17 @@ impl Options {
         if let [(one, _), (other, _), ..] = references.as_slice() {
             let what =
                 format!("{one} and {other} are both given; one of them names what is wanted");
-            return Err(self.wrong(what));
+            return Err(self.error(what));
         }
         let reference = references.pop().map_or(GitRef::Unnamed, |(_, named)| named);
-        let default_branch = match self.text("default_branch_override")? {
+        let default_branch = match self.take_text("default_branch_override")? {
             Some(branch) => {
                 self.take("default_branch");
                 Some(branch)
             }
-            None => self.text("default_branch")?,
+            None => self.take_text("default_branch")?,
         };
-        Ok(Source::Git {
+        Ok(ModuleSource::Git {
             remote,
             reference,
             default_branch,
@@ -320,44 +334,44 @@ impl Options {
     }
 
     /// True if an option is `:control_branch`; it is then removed.
-    fn control_branch(&mut self, key: &str) -> Said<bool> {
-        let given = self.given.iter().find(|(known, _)| known == key);
+    fn take_control_branch(&mut self, key: &str) -> ModuleResult<bool> {
+        let given = self.unused.iter().find(|(known, _)| known == key);
         match given {
-            Some((_, Value::Symbol(name))) if name == "control_branch" => {
+            Some((_, PuppetfileValue::Symbol(name))) if name == "control_branch" => {
                 self.take(key);
                 Ok(true)
             }
-            Some((_, Value::Symbol(name))) => Err(self.wrong(format!(
+            Some((_, PuppetfileValue::Symbol(name))) => Err(self.error(format!(
                 "{key}: :{name} is unknown; a text, or :control_branch"
             ))),
             _ => Ok(false),
         }
     }
 
-    fn svn(&mut self, remote: String) -> Said<Source> {
+    fn take_svn(&mut self, remote: String) -> ModuleResult<ModuleSource> {
         let mut revision = None;
         for key in ["rev", "revision", "version"] {
-            if let Some(given) = self.text(key)? {
+            if let Some(given) = self.take_text(key)? {
                 if revision.is_some() {
-                    return Err(self.wrong("the revision is given twice"));
+                    return Err(self.error("the revision is given twice"));
                 }
                 revision = Some(given);
             }
         }
-        Ok(Source::Svn {
+        Ok(ModuleSource::Svn {
             remote,
             revision,
-            username: self.text("username")?,
-            password: self.text("password")?,
+            username: self.take_text("username")?,
+            password: self.take_text("password")?,
         })
     }
 
-    fn tarball(&mut self) -> Said<Source> {
-        let location = self.required("source")?;
-        let sha256 = match (self.text("version")?, self.text("checksum")?) {
+    fn take_tarball(&mut self) -> ModuleResult<ModuleSource> {
+        let location = self.require_text("source")?;
+        let sha256 = match (self.take_text("version")?, self.take_text("checksum")?) {
             (Some(_), Some(_)) => {
                 let what = "version and checksum of a tarball are the same; one of them is enough";
-                return Err(self.wrong(what));
+                return Err(self.error(what));
             }
             (version, checksum) => version.or(checksum).map(|it| it.to_ascii_lowercase()),
         };
@@ -365,15 +379,15 @@ impl Options {
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         if sha256.as_ref().is_some_and(|text| !is_sha256(text)) {
             let what = "the version of a tarball is its SHA-256, 64 hexadecimal digits";
-            return Err(self.wrong(what));
+            return Err(self.error(what));
         }
-        Ok(Source::Tarball { location, sha256 })
+        Ok(ModuleSource::Tarball { location, sha256 })
     }
 
-    fn nothing_left(&self) -> Said<()> {
-        match self.given.first() {
+    fn check_all_used(&self) -> ModuleResult<()> {
+        match self.unused.first() {
             None => Ok(()),
-            Some((key, _)) => Err(self.wrong(format!(
+            Some((key, _)) => Err(self.error(format!(
                 "the option {key} is not known for this kind of source"
             ))),
         }

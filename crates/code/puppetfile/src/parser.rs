@@ -1,4 +1,4 @@
-//! The parser: builds statements from tokens, and evaluates them. Main function: [`file`].
+//! The parser: builds statements from tokens, and evaluates them. Main function: [`parse_file`].
 //!
 //! Invariant: after an error parsing continues at the next statement, so that all errors of a file
 //! are reported at once.
@@ -6,22 +6,22 @@
 use std::collections::HashMap;
 
 use crate::defaults::{MAX_DEPTH, MAX_TEXT_BYTES};
-use crate::mistake::{Mistake, Mistakes, Position};
+use crate::error::{PuppetfileError, PuppetfileErrors, PuppetfilePosition};
 use crate::model::Puppetfile;
-use crate::module::{self, Argument};
+use crate::module::{self, StatementArgument};
 use crate::path::InnerPath;
-use crate::token::{Kind, Piece, Token};
-use crate::value::Value;
+use crate::token::{PuppetfileToken, PuppetfileTokenKind, QuotedPiece};
+use crate::value::PuppetfileValue;
 
-struct Parser {
+struct PuppetfileParser {
     /// The tokens in reverse order: the next one is the last.
-    tokens: Vec<Token>,
-    names: HashMap<String, Value>,
+    tokens: Vec<PuppetfileToken>,
+    names: HashMap<String, PuppetfileValue>,
     /// Number of open blocks of refused Ruby; their `end` is not an additional error.
     blocks: usize,
 }
 
-type Parsed<T> = Result<T, Mistake>;
+type ParseResult<T> = Result<T, PuppetfileError>;
 
 /// Keywords of Ruby that begin a block with an `end`.
 const BLOCKS: &[&str] = &[
@@ -32,125 +32,136 @@ const BLOCKS: &[&str] = &[
 const PARTS: &[&str] = &["else", "elsif", "when", "rescue", "ensure"];
 
 /// Builds the content of a file from its tokens. Errors are added to `mistakes`.
-pub(crate) fn file(mut tokens: Vec<Token>, mistakes: &mut Mistakes) -> Puppetfile {
+pub(crate) fn parse_file(
+    mut tokens: Vec<PuppetfileToken>,
+    mistakes: &mut PuppetfileErrors,
+) -> Puppetfile {
     tokens.reverse();
-    let mut parser = Parser {
+    let mut parser = PuppetfileParser {
         tokens,
         names: HashMap::new(),
         blocks: 0,
     };
     let mut file = Puppetfile::default();
     while let Some(token) = parser.tokens.pop() {
-        if token.kind == Kind::End {
+        if token.kind == PuppetfileTokenKind::End {
             continue;
         }
-        if let Err(mistake) = parser.statement(token, &mut file) {
+        if let Err(mistake) = parser.parse_statement(token, &mut file) {
             mistakes.push(mistake);
-            parser.skip();
+            parser.skip_statement();
         }
     }
     module::check_directories(&file, mistakes);
     file
 }
 
-fn refused(at: Position, what: &str) -> Mistake {
+fn refusal(at: PuppetfilePosition, what: &str) -> PuppetfileError {
     let msg = format!(
         "{what} is Ruby that is not run here; write what it comes to: mod, forge, moduledir, and names \
          for texts (name = 'text') are read"
     );
-    Mistake::new(at, msg)
+    PuppetfileError::new(at, msg)
 }
 
 // === impl Parser ===
 
-impl Parser {
-    fn peek(&self) -> Option<&Kind> {
+impl PuppetfileParser {
+    fn peek(&self) -> Option<&PuppetfileTokenKind> {
         self.tokens.last().map(|token| &token.kind)
     }
 
     fn take(&mut self, wanted: char) -> bool {
-        let is_there = self.peek() == Some(&Kind::Mark(wanted));
+        let is_there = self.peek() == Some(&PuppetfileTokenKind::Mark(wanted));
         if is_there {
             self.tokens.pop();
         }
         is_there
     }
 
-    fn at(&self) -> Position {
-        self.tokens.last().map_or(Position::START, |token| token.at)
+    fn position(&self) -> PuppetfilePosition {
+        self.tokens
+            .last()
+            .map_or(PuppetfilePosition::START, |token| token.at)
     }
 
     /// Skips to the end of the statement.
-    fn skip(&mut self) {
+    fn skip_statement(&mut self) {
         while let Some(token) = self.tokens.pop() {
             match token.kind {
-                Kind::End => return,
-                Kind::Word(word) if word == "do" => self.blocks += 1,
-                Kind::Word(word) if word == "end" => self.blocks = self.blocks.saturating_sub(1),
+                PuppetfileTokenKind::End => return,
+                PuppetfileTokenKind::Word(word) if word == "do" => self.blocks += 1,
+                PuppetfileTokenKind::Word(word) if word == "end" => {
+                    self.blocks = self.blocks.saturating_sub(1)
+                }
                 _ => {}
             }
         }
     }
 
-    fn statement(&mut self, token: Token, file: &mut Puppetfile) -> Parsed<()> {
+    fn parse_statement(
+        &mut self,
+        token: PuppetfileToken,
+        file: &mut Puppetfile,
+    ) -> ParseResult<()> {
         let at = token.at;
-        let Kind::Word(word) = token.kind else {
+        let PuppetfileTokenKind::Word(word) = token.kind else {
             return Err(match token.kind {
-                Kind::Refused(what) => refused(at, &what),
-                _ => Mistake::new(at, "a statement begins with mod, forge or moduledir"),
+                PuppetfileTokenKind::Refused(what) => refusal(at, &what),
+                _ => PuppetfileError::new(at, "a statement begins with mod, forge or moduledir"),
             });
         };
         if self.take('=') {
-            let value = self.value(0)?;
-            self.ended()?;
+            let value = self.parse_value(0)?;
+            self.expect_end()?;
             self.names.insert(word, value);
             return Ok(());
         }
         match word.as_str() {
             "mod" => {
-                let arguments = self.arguments()?;
-                file.mods.push(module::module(at, arguments)?);
+                let arguments = self.parse_arguments()?;
+                file.mods.push(module::to_declaration(at, arguments)?);
             }
-            "forge" => file.forge = Some(self.one_text("forge", at)?),
+            "forge" => file.forge = Some(self.parse_single_text("forge", at)?),
             "moduledir" => {
-                let text = self.one_text("moduledir", at)?;
-                file.moduledir = inner_path("moduledir", &text, at)?;
+                let text = self.parse_single_text("moduledir", at)?;
+                file.moduledir = parse_inner_path("moduledir", &text, at)?;
             }
             // Without effect since r10k 5, and it never excluded anything.
-            "exclusion" => drop(self.arguments()?),
+            "exclusion" => drop(self.parse_arguments()?),
             "end" if self.blocks > 0 => self.blocks -= 1,
-            part if self.blocks > 0 && PARTS.contains(&part) => self.skip(),
+            part if self.blocks > 0 && PARTS.contains(&part) => self.skip_statement(),
             block if BLOCKS.contains(&block) => {
                 self.blocks += 1;
-                return Err(refused(at, block));
+                return Err(refusal(at, block));
             }
-            "ENV" => return Err(environment_variable(at)),
-            other => return Err(refused(at, other)),
+            "ENV" => return Err(environment_variable_error(at)),
+            other => return Err(refusal(at, other)),
         }
         Ok(())
     }
 
-    fn one_text(&mut self, verb: &str, at: Position) -> Parsed<String> {
-        let mut arguments = self.arguments()?.into_iter();
+    fn parse_single_text(&mut self, verb: &str, at: PuppetfilePosition) -> ParseResult<String> {
+        let mut arguments = self.parse_arguments()?.into_iter();
         match (arguments.next(), arguments.next()) {
-            (Some((_, Argument::Plain(Value::Text(text)))), None) => Ok(text),
-            _ => Err(Mistake::new(at, format!("{verb} takes one text"))),
+            (Some((_, StatementArgument::Plain(PuppetfileValue::Text(text)))), None) => Ok(text),
+            _ => Err(PuppetfileError::new(at, format!("{verb} takes one text"))),
         }
     }
 
     /// Parses the arguments of a statement, up to its end.
-    fn arguments(&mut self) -> Parsed<Vec<(Position, Argument)>> {
+    fn parse_arguments(&mut self) -> ParseResult<Vec<(PuppetfilePosition, StatementArgument)>> {
         let in_brackets = self.take('(');
         let mut arguments = Vec::new();
         loop {
             if in_brackets && self.take(')') {
                 break;
             }
-            if !in_brackets && matches!(self.peek(), Some(Kind::End) | None) {
+            if !in_brackets && matches!(self.peek(), Some(PuppetfileTokenKind::End) | None) {
                 break;
             }
-            let at = self.at();
-            arguments.push((at, self.argument()?));
+            let at = self.position();
+            arguments.push((at, self.parse_argument()?));
             if self.take(',') {
                 continue;
             }
@@ -159,224 +170,248 @@ impl Parser {
             }
             break;
         }
-        self.ended()?;
+        self.expect_end()?;
         Ok(arguments)
     }
 
-    fn argument(&mut self) -> Parsed<Argument> {
-        if let Some(Kind::Label(_)) = self.peek() {
-            let (key, value) = self.pair(0)?;
-            return Ok(Argument::Option(key, value));
+    fn parse_argument(&mut self) -> ParseResult<StatementArgument> {
+        if let Some(PuppetfileTokenKind::Label(_)) = self.peek() {
+            let (key, value) = self.parse_pair(0)?;
+            return Ok(StatementArgument::Option(key, value));
         }
-        let at = self.at();
-        let value = self.value(0)?;
-        if self.peek() != Some(&Kind::Arrow) {
+        let at = self.position();
+        let value = self.parse_value(0)?;
+        if self.peek() != Some(&PuppetfileTokenKind::Arrow) {
             return Ok(match value {
-                Value::Hash(pairs) => Argument::Options(pairs),
-                plain => Argument::Plain(plain),
+                PuppetfileValue::Hash(pairs) => StatementArgument::Options(pairs),
+                plain => StatementArgument::Plain(plain),
             });
         }
         self.tokens.pop();
-        Ok(Argument::Option(key(value, at)?, self.value(0)?))
+        Ok(StatementArgument::Option(
+            to_key(value, at)?,
+            self.parse_value(0)?,
+        ))
     }
 
     /// Checks that the statement ends here.
-    fn ended(&mut self) -> Parsed<()> {
+    fn expect_end(&mut self) -> ParseResult<()> {
         match self.peek() {
-            Some(Kind::End) => {
+            Some(PuppetfileTokenKind::End) => {
                 self.tokens.pop();
                 Ok(())
             }
             None => Ok(()),
-            Some(Kind::Word(word)) if matches!(word.as_str(), "if" | "unless") => {
-                Err(refused(self.at(), &word.clone()))
+            Some(PuppetfileTokenKind::Word(word)) if matches!(word.as_str(), "if" | "unless") => {
+                Err(refusal(self.position(), &word.clone()))
             }
             Some(_) => Err(self.unexpected("a comma or the end of the line")),
         }
     }
 
-    fn unexpected(&self, wanted: &str) -> Mistake {
-        let at = self.at();
+    fn unexpected(&self, wanted: &str) -> PuppetfileError {
+        let at = self.position();
         match self.peek() {
-            Some(Kind::Refused(what)) => refused(at, what),
-            Some(Kind::Mark('.')) => refused(at, "a call of a method"),
-            _ => Mistake::new(at, format!("{wanted} is expected here")),
+            Some(PuppetfileTokenKind::Refused(what)) => refusal(at, what),
+            Some(PuppetfileTokenKind::Mark('.')) => refusal(at, "a call of a method"),
+            _ => PuppetfileError::new(at, format!("{wanted} is expected here")),
         }
     }
 
-    fn value(&mut self, depth: usize) -> Parsed<Value> {
-        let mut value = self.operand(depth)?;
-        while self.peek() == Some(&Kind::Mark('+')) {
-            let at = self.at();
+    fn parse_value(&mut self, depth: usize) -> ParseResult<PuppetfileValue> {
+        let mut value = self.parse_operand(depth)?;
+        while self.peek() == Some(&PuppetfileTokenKind::Mark('+')) {
+            let at = self.position();
             self.tokens.pop();
-            value = match (value, self.operand(depth)?) {
-                (Value::Text(one), Value::Text(other)) => Value::Text(joined(at, one, &other)?),
-                (Value::List(mut one), Value::List(other)) => {
-                    one.extend(other);
-                    Value::List(one)
+            value = match (value, self.parse_operand(depth)?) {
+                (PuppetfileValue::Text(one), PuppetfileValue::Text(other)) => {
+                    PuppetfileValue::Text(join_texts(at, one, &other)?)
                 }
-                _ => return Err(Mistake::new(at, "+ joins two texts or two lists")),
+                (PuppetfileValue::List(mut one), PuppetfileValue::List(other)) => {
+                    one.extend(other);
+                    PuppetfileValue::List(one)
+                }
+                _ => return Err(PuppetfileError::new(at, "+ joins two texts or two lists")),
             };
         }
         Ok(value)
     }
 
-    fn operand(&mut self, depth: usize) -> Parsed<Value> {
-        let at = self.at();
+    fn parse_operand(&mut self, depth: usize) -> ParseResult<PuppetfileValue> {
+        let at = self.position();
         if depth >= MAX_DEPTH {
             let what = format!("lists and hashes are nested more than {MAX_DEPTH} deep");
-            return Err(Mistake::new(at, what));
+            return Err(PuppetfileError::new(at, what));
         }
         let Some(token) = self.tokens.pop() else {
-            return Err(Mistake::new(at, "a value is expected here"));
+            return Err(PuppetfileError::new(at, "a value is expected here"));
         };
         let value = match token.kind {
-            Kind::Text(pieces) => self.text(&pieces, at)?,
-            Kind::Words(words) => Value::List(words.into_iter().map(Value::Text).collect()),
-            Kind::Symbol(name) => Value::Symbol(name),
-            Kind::Number(number) => Value::Number(number),
-            Kind::Mark('[') => self.list(depth)?,
-            Kind::Mark('{') => self.hash(depth)?,
-            Kind::Mark('(') => {
-                let value = self.value(depth + 1)?;
+            PuppetfileTokenKind::Text(pieces) => self.parse_text(&pieces, at)?,
+            PuppetfileTokenKind::Words(words) => {
+                PuppetfileValue::List(words.into_iter().map(PuppetfileValue::Text).collect())
+            }
+            PuppetfileTokenKind::Symbol(name) => PuppetfileValue::Symbol(name),
+            PuppetfileTokenKind::Number(number) => PuppetfileValue::Number(number),
+            PuppetfileTokenKind::Mark('[') => self.parse_list(depth)?,
+            PuppetfileTokenKind::Mark('{') => self.parse_hash(depth)?,
+            PuppetfileTokenKind::Mark('(') => {
+                let value = self.parse_value(depth + 1)?;
                 if !self.take(')') {
                     return Err(self.unexpected(")"));
                 }
                 value
             }
-            Kind::Word(word) => self.word(&word, at)?,
-            Kind::Refused(what) => return Err(refused(at, &what)),
+            PuppetfileTokenKind::Word(word) => self.parse_word(&word, at)?,
+            PuppetfileTokenKind::Refused(what) => return Err(refusal(at, &what)),
             kind => {
-                self.tokens.push(Token { kind, at });
-                return Err(Mistake::new(at, "a value is expected here"));
+                self.tokens.push(PuppetfileToken { kind, at });
+                return Err(PuppetfileError::new(at, "a value is expected here"));
             }
         };
-        self.method(value)
+        self.parse_method(value)
     }
 
     /// Parses method calls: `.freeze` has no effect; no other method is supported.
-    fn method(&mut self, value: Value) -> Parsed<Value> {
-        while self.peek() == Some(&Kind::Mark('.')) {
-            let at = self.at();
+    fn parse_method(&mut self, value: PuppetfileValue) -> ParseResult<PuppetfileValue> {
+        while self.peek() == Some(&PuppetfileTokenKind::Mark('.')) {
+            let at = self.position();
             self.tokens.pop();
             match self.tokens.pop().map(|token| token.kind) {
-                Some(Kind::Word(word)) if word == "freeze" => {}
-                Some(Kind::Word(word)) => return Err(refused(at, &format!(".{word}"))),
-                _ => return Err(refused(at, "a call of a method")),
+                Some(PuppetfileTokenKind::Word(word)) if word == "freeze" => {}
+                Some(PuppetfileTokenKind::Word(word)) => {
+                    return Err(refusal(at, &format!(".{word}")));
+                }
+                _ => return Err(refusal(at, "a call of a method")),
             }
         }
         Ok(value)
     }
 
-    fn word(&mut self, word: &str, at: Position) -> Parsed<Value> {
+    fn parse_word(&mut self, word: &str, at: PuppetfilePosition) -> ParseResult<PuppetfileValue> {
         match word {
-            "true" => return Ok(Value::Bool(true)),
-            "false" => return Ok(Value::Bool(false)),
-            "nil" => return Ok(Value::Nil),
-            "ENV" => return Err(environment_variable(at)),
+            "true" => return Ok(PuppetfileValue::Bool(true)),
+            "false" => return Ok(PuppetfileValue::Bool(false)),
+            "nil" => return Ok(PuppetfileValue::Nil),
+            "ENV" => return Err(environment_variable_error(at)),
             _ => {}
         }
         let known = self.names.get(word).cloned();
-        known.ok_or_else(|| refused(at, word))
+        known.ok_or_else(|| refusal(at, word))
     }
 
-    fn text(&mut self, pieces: &[Piece], at: Position) -> Parsed<Value> {
+    fn parse_text(
+        &mut self,
+        pieces: &[QuotedPiece],
+        at: PuppetfilePosition,
+    ) -> ParseResult<PuppetfileValue> {
         let mut text = String::new();
         for piece in pieces {
             let part = match piece {
-                Piece::Literal(literal) => literal.as_str(),
-                Piece::Name(name) => match self.names.get(name) {
-                    Some(Value::Text(text) | Value::Symbol(text) | Value::Number(text)) => text,
+                QuotedPiece::Literal(literal) => literal.as_str(),
+                QuotedPiece::Name(name) => match self.names.get(name) {
+                    Some(
+                        PuppetfileValue::Text(text)
+                        | PuppetfileValue::Symbol(text)
+                        | PuppetfileValue::Number(text),
+                    ) => text,
                     Some(other) => {
-                        let what = format!("{name} is {}, not a text", other.kind());
-                        return Err(Mistake::new(at, what));
+                        let what = format!("{name} is {}, not a text", other.kind_name());
+                        return Err(PuppetfileError::new(at, what));
                     }
-                    None => return Err(refused(at, &format!("#{{{name}}}"))),
+                    None => return Err(refusal(at, &format!("#{{{name}}}"))),
                 },
             };
-            text = joined(at, text, part)?;
+            text = join_texts(at, text, part)?;
         }
-        while let Some(Kind::Text(_)) = self.peek() {
+        while let Some(PuppetfileTokenKind::Text(_)) = self.peek() {
             // Adjacent texts are concatenated.
-            let Some(Token {
-                kind: Kind::Text(more),
+            let Some(PuppetfileToken {
+                kind: PuppetfileTokenKind::Text(more),
                 at,
             }) = self.tokens.pop()
             else {
                 break;
             };
-            if let Value::Text(more) = self.text(&more, at)? {
-                text = joined(at, text, &more)?;
+            if let PuppetfileValue::Text(more) = self.parse_text(&more, at)? {
+                text = join_texts(at, text, &more)?;
             }
         }
-        Ok(Value::Text(text))
+        Ok(PuppetfileValue::Text(text))
     }
 
-    fn list(&mut self, depth: usize) -> Parsed<Value> {
+    fn parse_list(&mut self, depth: usize) -> ParseResult<PuppetfileValue> {
         let mut values = Vec::new();
         while !self.take(']') {
-            values.push(self.value(depth + 1)?);
-            if !self.take(',') && self.peek() != Some(&Kind::Mark(']')) {
+            values.push(self.parse_value(depth + 1)?);
+            if !self.take(',') && self.peek() != Some(&PuppetfileTokenKind::Mark(']')) {
                 return Err(self.unexpected("a comma or ]"));
             }
         }
-        Ok(Value::List(values))
+        Ok(PuppetfileValue::List(values))
     }
 
-    fn hash(&mut self, depth: usize) -> Parsed<Value> {
+    fn parse_hash(&mut self, depth: usize) -> ParseResult<PuppetfileValue> {
         let mut pairs = Vec::new();
         while !self.take('}') {
-            pairs.push(self.pair(depth + 1)?);
-            if !self.take(',') && self.peek() != Some(&Kind::Mark('}')) {
+            pairs.push(self.parse_pair(depth + 1)?);
+            if !self.take(',') && self.peek() != Some(&PuppetfileTokenKind::Mark('}')) {
                 return Err(self.unexpected("a comma or }"));
             }
         }
-        Ok(Value::Hash(pairs))
+        Ok(PuppetfileValue::Hash(pairs))
     }
 
     /// Parses `key: value` or `:key => value`.
-    fn pair(&mut self, depth: usize) -> Parsed<(String, Value)> {
-        if let Some(Kind::Label(label)) = self.peek() {
+    fn parse_pair(&mut self, depth: usize) -> ParseResult<(String, PuppetfileValue)> {
+        if let Some(PuppetfileTokenKind::Label(label)) = self.peek() {
             let label = label.clone();
             self.tokens.pop();
-            return Ok((label, self.value(depth)?));
+            return Ok((label, self.parse_value(depth)?));
         }
-        let at = self.at();
-        let key = key(self.value(depth)?, at)?;
-        if self.peek() != Some(&Kind::Arrow) {
+        let at = self.position();
+        let key = to_key(self.parse_value(depth)?, at)?;
+        if self.peek() != Some(&PuppetfileTokenKind::Arrow) {
             return Err(self.unexpected("=>"));
         }
         self.tokens.pop();
-        Ok((key, self.value(depth)?))
+        Ok((key, self.parse_value(depth)?))
     }
 }
 
-fn key(value: Value, at: Position) -> Parsed<String> {
+fn to_key(value: PuppetfileValue, at: PuppetfilePosition) -> ParseResult<String> {
     match value {
-        Value::Symbol(name) | Value::Text(name) => Ok(name),
+        PuppetfileValue::Symbol(name) | PuppetfileValue::Text(name) => Ok(name),
         other => {
-            let what = format!("the name of an option is a symbol, not {}", other.kind());
-            Err(Mistake::new(at, what))
+            let what = format!(
+                "the name of an option is a symbol, not {}",
+                other.kind_name()
+            );
+            Err(PuppetfileError::new(at, what))
         }
     }
 }
 
-fn joined(at: Position, mut text: String, more: &str) -> Parsed<String> {
+fn join_texts(at: PuppetfilePosition, mut text: String, more: &str) -> ParseResult<String> {
     if text.len() + more.len() > MAX_TEXT_BYTES {
         let what = format!("this text has more than {MAX_TEXT_BYTES} bytes");
-        return Err(Mistake::new(at, what));
+        return Err(PuppetfileError::new(at, what));
     }
     text.push_str(more);
     Ok(text)
 }
 
-fn environment_variable(at: Position) -> Mistake {
+fn environment_variable_error(at: PuppetfilePosition) -> PuppetfileError {
     let what = "ENV is not read: what is deployed would depend on who deploys; write the value itself, \
                 or :control_branch for the name of the environment's branch";
-    Mistake::new(at, what)
+    PuppetfileError::new(at, what)
 }
 
-pub(crate) fn inner_path(what: &str, text: &str, at: Position) -> Parsed<InnerPath> {
+pub(crate) fn parse_inner_path(
+    what: &str,
+    text: &str,
+    at: PuppetfilePosition,
+) -> ParseResult<InnerPath> {
     text.parse()
-        .map_err(|error| Mistake::new(at, format!("{what}: {text:?}: {error}")))
+        .map_err(|error| PuppetfileError::new(at, format!("{what}: {text:?}: {error}")))
 }

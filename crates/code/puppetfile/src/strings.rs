@@ -1,14 +1,14 @@
-//! Parsing of quoted texts by Ruby's rules. Main functions: [`single`], [`double`].
+//! Parsing of quoted texts by Ruby's rules. Main functions: [`read_single_quoted`], [`read_double_quoted`].
 //!
 //! Invariant: in `#{…}` only names are supported.
 
-use crate::lexer::{Cursor, is_word};
-use crate::token::Piece;
+use crate::lexer::{LexerCursor, is_word};
+use crate::token::QuotedPiece;
 
 const UNENDED: &str = "this text has no end";
 
 /// The closing delimiter for an opening one.
-pub(crate) fn closing(open: char) -> Option<char> {
+pub(crate) fn closing_delimiter(open: char) -> Option<char> {
     Some(match open {
         '(' => ')',
         '[' => ']',
@@ -20,11 +20,11 @@ pub(crate) fn closing(open: char) -> Option<char> {
 }
 
 /// Reads up to and including `close`: only `\\` and the quotes can be escaped.
-pub(crate) fn single(
-    cursor: &mut Cursor<'_>,
+pub(crate) fn read_single_quoted(
+    cursor: &mut LexerCursor<'_>,
     open: char,
     close: char,
-) -> Result<Vec<Piece>, String> {
+) -> Result<Vec<QuotedPiece>, String> {
     let mut text = String::new();
     let mut depth = 0_usize;
     while let Some(c) = cursor.next() {
@@ -36,9 +36,9 @@ pub(crate) fn single(
                 }
                 _ => text.push('\\'),
             },
-            c if c == close && depth == 0 => return Ok(vec![Piece::Literal(text)]),
+            c if c == close && depth == 0 => return Ok(vec![QuotedPiece::Literal(text)]),
             c => {
-                nest(&mut depth, c, open, close);
+                count_nesting(&mut depth, c, open, close);
                 text.push(c);
             }
         }
@@ -47,27 +47,27 @@ pub(crate) fn single(
 }
 
 /// Reads up to and including `close`, with escapes and interpolated names.
-pub(crate) fn double(
-    cursor: &mut Cursor<'_>,
+pub(crate) fn read_double_quoted(
+    cursor: &mut LexerCursor<'_>,
     open: char,
     close: char,
-) -> Result<Vec<Piece>, String> {
+) -> Result<Vec<QuotedPiece>, String> {
     let mut pieces = Vec::new();
     let mut text = String::new();
     let mut depth = 0_usize;
     while let Some(c) = cursor.next() {
         match c {
-            '\\' => escape(cursor, &mut text)?,
+            '\\' => read_escape(cursor, &mut text)?,
             '#' if cursor.take_if('{') => {
-                pieces.push(Piece::Literal(std::mem::take(&mut text)));
-                pieces.push(Piece::Name(interpolated(cursor)?));
+                pieces.push(QuotedPiece::Literal(std::mem::take(&mut text)));
+                pieces.push(QuotedPiece::Name(read_interpolated(cursor)?));
             }
             c if c == close && depth == 0 => {
-                pieces.push(Piece::Literal(text));
+                pieces.push(QuotedPiece::Literal(text));
                 return Ok(pieces);
             }
             c => {
-                nest(&mut depth, c, open, close);
+                count_nesting(&mut depth, c, open, close);
                 text.push(c);
             }
         }
@@ -75,7 +75,7 @@ pub(crate) fn double(
     Err(UNENDED.to_owned())
 }
 
-fn nest(depth: &mut usize, c: char, open: char, close: char) {
+fn count_nesting(depth: &mut usize, c: char, open: char, close: char) {
     if open == close {
         return;
     }
@@ -86,7 +86,7 @@ fn nest(depth: &mut usize, c: char, open: char, close: char) {
     }
 }
 
-fn interpolated(cursor: &mut Cursor<'_>) -> Result<String, String> {
+fn read_interpolated(cursor: &mut LexerCursor<'_>) -> Result<String, String> {
     let inner = cursor.take_while(|c| c != '}' && c != '"' && c != '\n');
     if !cursor.take_if('}') {
         return Err("a #{ in this text has no }".to_owned());
@@ -105,7 +105,7 @@ fn interpolated(cursor: &mut Cursor<'_>) -> Result<String, String> {
     }
 }
 
-fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), String> {
+fn read_escape(cursor: &mut LexerCursor<'_>, text: &mut String) -> Result<(), String> {
     let Some(c) = cursor.next() else {
         return Err(UNENDED.to_owned());
     };
@@ -121,9 +121,9 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), String> {
         'v' => '\u{b}',
         '0' => '\0',
         '\n' => return Ok(()),
-        'u' => return unicode(cursor, text),
+        'u' => return read_unicode(cursor, text),
         'x' => {
-            let digits: String = hexadecimal(cursor, 2);
+            let digits: String = read_hexadecimal(cursor, 2);
             let byte = u8::from_str_radix(&digits, 16).ok().filter(u8::is_ascii);
             char::from(byte.ok_or("\\x in this text names no ASCII character")?)
         }
@@ -132,10 +132,10 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), String> {
     Ok(())
 }
 
-fn unicode(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), String> {
+fn read_unicode(cursor: &mut LexerCursor<'_>, text: &mut String) -> Result<(), String> {
     let wrong = "\\u in this text names no character";
     if !cursor.take_if('{') {
-        text.push(character(&hexadecimal(cursor, 4)).ok_or(wrong)?);
+        text.push(parse_character(&read_hexadecimal(cursor, 4)).ok_or(wrong)?);
         return Ok(());
     }
     let inner = cursor.take_while(|c| c.is_ascii_hexdigit() || c == ' ');
@@ -143,18 +143,18 @@ fn unicode(cursor: &mut Cursor<'_>, text: &mut String) -> Result<(), String> {
         return Err(wrong.to_owned());
     }
     for digits in inner.split_whitespace() {
-        text.push(character(digits).ok_or(wrong)?);
+        text.push(parse_character(digits).ok_or(wrong)?);
     }
     Ok(())
 }
 
-fn character(digits: &str) -> Option<char> {
+fn parse_character(digits: &str) -> Option<char> {
     u32::from_str_radix(digits, 16)
         .ok()
         .and_then(char::from_u32)
 }
 
-fn hexadecimal(cursor: &mut Cursor<'_>, most: usize) -> String {
+fn read_hexadecimal(cursor: &mut LexerCursor<'_>, most: usize) -> String {
     let mut digits = String::new();
     while digits.len() < most {
         match cursor.peek().filter(char::is_ascii_hexdigit) {

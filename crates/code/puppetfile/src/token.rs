@@ -1,21 +1,21 @@
-//! The tokens of a Puppetfile: [`Token`].
+//! The tokens of a Puppetfile: [`PuppetfileToken`].
 
-use crate::Position;
+use crate::PuppetfilePosition;
 
 /// A token with the position at which it begins.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) at: Position,
+pub(crate) struct PuppetfileToken {
+    pub(crate) kind: PuppetfileTokenKind,
+    pub(crate) at: PuppetfilePosition,
 }
 
 /// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum PuppetfileTokenKind {
     /// A keyword or name: `mod`, `true`, a name of a constant value.
     Word(String),
     /// A quoted text: `'a'`, `"a#{b}"`.
-    Text(Vec<Piece>),
+    Text(Vec<QuotedPiece>),
     /// A list of words: `%w[a b]`.
     Words(Vec<String>),
     /// A symbol: `:a`, `:'a'`.
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 
 /// A part of a quoted text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Piece {
+pub(crate) enum QuotedPiece {
     Literal(String),
     /// An interpolated name: `#{name}`.
     Name(String),

@@ -1,10 +1,10 @@
-//! Values in a Puppetfile: [`Value`].
+//! Values in a Puppetfile: [`PuppetfileValue`].
 //!
 //! Invariant: a secret is only compared or shown by a caller that explicitly requests it.
 
 /// A value, after interpolation of names.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum PuppetfileValue {
     /// A quoted text.
     Text(String),
     /// A symbol such as `:latest`, without its colon.
@@ -16,14 +16,14 @@ pub enum Value {
     /// The constant `nil`.
     Nil,
     /// A list of values.
-    List(Vec<Value>),
+    List(Vec<PuppetfileValue>),
     /// Pairs of key and value. Keys are symbols or texts, stored as texts.
-    Hash(Vec<(String, Value)>),
+    Hash(Vec<(String, PuppetfileValue)>),
 }
 
-impl Value {
+impl PuppetfileValue {
     /// The kind of the value, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn kind_name(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",
             Self::Symbol(_) => "a symbol",

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::jobs::{Content, Native, TaskRequest};
+use ::jobs::{FileContent, NativeAction, TaskRequest};
 use api_types::{ActionCommand, ActionType, ApiError, JobCreated, Object};
 use axum::Json;
 use axum::extract::State;
@@ -89,18 +89,18 @@ fn task_of(kind: ActionType) -> &'static str {
     }
 }
 
-fn native(kind: ActionType, params: &Object) -> Result<Native, ApiError> {
+fn native(kind: ActionType, params: &Object) -> Result<NativeAction, ApiError> {
     Ok(match kind {
-        ActionType::Command => Native::Command {
+        ActionType::Command => NativeAction::Command {
             line: text(params, "command")?,
             env: BTreeMap::new(),
         },
-        ActionType::Script => Native::Script {
+        ActionType::Script => NativeAction::Script {
             file: content(params)?,
             arguments: arguments(params)?,
             env: BTreeMap::new(),
         },
-        ActionType::Upload => Native::Upload {
+        ActionType::Upload => NativeAction::Upload {
             file: content(params)?,
             destination: text(params, "path")?,
         },
@@ -117,7 +117,7 @@ fn text(params: &Object, key: &str) -> Result<String, ApiError> {
     }
 }
 
-fn content(params: &Object) -> Result<Content, ApiError> {
+fn content(params: &Object) -> Result<FileContent, ApiError> {
     let encoded = match params.get("content") {
         // A file may be empty.
         Some(Value::String(encoded)) => encoded,
@@ -142,7 +142,7 @@ fn content(params: &Object) -> Result<Content, ApiError> {
         );
         return Err(ApiError::invalid("params.content", what));
     }
-    Ok(Content {
+    Ok(FileContent {
         name: text(params, "name")?,
         bytes: Arc::from(bytes),
     })

@@ -18,9 +18,9 @@ use axum::response::Response;
 use fabric::remote::{self, RemoteBroker};
 use futures_util::stream::{self, SplitSink, SplitStream, Stream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use https::{Hold, PeerCertificate};
+use https::{ConnectionHandle, PeerCertificate};
 use pcp::Certname;
-use pki::Privilege;
+use pki::CertnamePrivilege;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -37,7 +37,7 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
         return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
     };
     let names = &api.info.privileged_names;
-    if names.holds(Privilege::RemoteBroker, certname) {
+    if names.has_privilege(CertnamePrivilege::RemoteBroker, certname) {
         return Ok(());
     }
     tracing::warn!(
@@ -51,7 +51,7 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
 pub(crate) async fn connect(
     State(api): State<Shared>,
     Extension(peer): Extension<PeerCertificate>,
-    Extension(hold): Extension<Hold>,
+    Extension(hold): Extension<ConnectionHandle>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Failure> {
@@ -74,7 +74,7 @@ pub(crate) async fn connect(
     Ok(upgrade.on_upgrade(|socket| attend(api, broker, socket, hold)))
 }
 
-async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Hold) {
+async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: ConnectionHandle) {
     let certname = broker.certname.clone();
     tracing::info!(broker = %certname, "a broker connected");
     let (sink, stream) = socket.split();
@@ -92,7 +92,7 @@ async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Hold
         },
         () = write(sink, queue) => {}
         () = api.info.stopping.cancelled() => {}
-        lost = hold.lost() => {
+        lost = hold.wait_end() => {
             tracing::warn!(broker = %certname, reason = ?lost, "a broker's connection is cut");
         }
     }

@@ -8,7 +8,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use error_causes::chain;
-use fabric::Presence;
+use fabric::NodePresence;
 use pcp::PcpUri;
 
 use crate::Shared;
@@ -21,8 +21,8 @@ pub(crate) async fn diagnose(
     QueryParameters(given): QueryParameters,
 ) -> Result<Json<ServerDiagnosis>, Failure> {
     given.finish()?;
-    let connected = api.fabric.connected();
-    let presences: Vec<&Presence> = connected.iter().map(|(_, presence)| presence).collect();
+    let connected = api.fabric.connected_nodes();
+    let presences: Vec<&NodePresence> = connected.iter().map(|(_, presence)| presence).collect();
     let faults = crate::status::features(&api)
         .into_iter()
         .filter_map(|feature| {
@@ -42,7 +42,7 @@ pub(crate) async fn diagnose(
     }))
 }
 
-fn agent_versions(presences: &[&Presence]) -> AgentVersions {
+fn agent_versions(presences: &[&NodePresence]) -> AgentVersions {
     let mut versions = AgentVersions::default();
     for presence in presences {
         match &presence.capabilities {
@@ -53,7 +53,7 @@ fn agent_versions(presences: &[&Presence]) -> AgentVersions {
     versions
 }
 
-fn brokers(attached: &[PcpUri], presences: &[&Presence]) -> Vec<ConnectedBroker> {
+fn brokers(attached: &[PcpUri], presences: &[&NodePresence]) -> Vec<ConnectedBroker> {
     let mut nodes: BTreeMap<String, u64> = BTreeMap::new();
     for broker in attached {
         nodes.insert(broker.to_string(), 0);

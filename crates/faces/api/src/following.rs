@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
-use file_sync::{Following, Knows, SyncState};
+use file_sync::{FollowerStatus, LeaseKnowledge, SyncState};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -25,13 +25,13 @@ use crate::status::{FILE_SYNC_CLIENT, STATUS, code, find, report};
 /// The follower and the version of Tutti.
 struct WatchedFollower {
     version: String,
-    follower: watch::Receiver<Following>,
+    follower: watch::Receiver<FollowerStatus>,
 }
 
 type Shared = Arc<WatchedFollower>;
 
 /// The router, to be served over HTTPS, of a follower of this version of Tutti.
-pub fn following(version: String, follower: watch::Receiver<Following>) -> Router {
+pub fn following(version: String, follower: watch::Receiver<FollowerStatus>) -> Router {
     let watched = WatchedFollower { version, follower };
     Router::new()
         .route(routes::SERVICES.path, get(services))
@@ -75,9 +75,9 @@ async fn simple_service(
 
 /// The state: running if this machine compiles the live code. A follower that is fetching a version
 /// is running too: a moment ago its version was live, and all followers are in that state at once.
-fn state(following: &Following) -> ServiceState {
-    match (following.knows, following.sync()) {
-        (Knows::NotYet, _) => ServiceState::Unknown,
+fn state(following: &FollowerStatus) -> ServiceState {
+    match (following.knowledge, following.sync_state()) {
+        (LeaseKnowledge::Unknown, _) => ServiceState::Unknown,
         (_, SyncState::Error) => ServiceState::Error,
         (_, SyncState::Ok | SyncState::NewCommits) => ServiceState::Running,
     }
@@ -98,16 +98,16 @@ fn word(state: SyncState) -> &'static str {
     }
 }
 
-fn shown(following: &Following, is_debug: bool) -> Value {
+fn shown(following: &FollowerStatus, is_debug: bool) -> Value {
     let mut shown = json!({
-        "status": word(following.sync()),
-        "latest_commit": {"commit": following.commit().as_str()},
+        "status": word(following.sync_state()),
+        "latest_commit": {"commit": following.combined_commit().as_str()},
         "last_check_in_time": following.heard_ms.map(Timestamp::from_ms),
     });
     if is_debug {
         let each = following.environments.iter().map(|(of, it)| {
             let mut shown = json!({
-                "status": word(it.sync(following.knows)),
+                "status": word(it.sync_state_with(following.knowledge)),
                 "latest_commit": it.live.as_ref().map(|live| json!({"commit": live.as_str()})),
                 "generation": it.generation,
             });

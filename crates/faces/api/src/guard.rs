@@ -14,9 +14,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use https::{Hold, PeerCertificate, PeerNetwork};
-use pki::Privilege;
-use rbac::{Identity, Permission, PermissionDenied, PermissionInstance};
+use https::{ConnectionHandle, PeerCertificate, PeerNetwork};
+use pki::CertnamePrivilege;
+use rbac::{PermissionDenied, PermissionInstance, RequestedPermission, UserIdentity};
 
 use crate::Shared;
 use crate::audit;
@@ -28,7 +28,7 @@ pub(crate) type GuardState = (Shared, &'static Route);
 
 /// The authenticated sender of a request; only on routes whose policy requires authentication.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(pub(crate) Arc<Identity>);
+pub(crate) struct Caller(pub(crate) Arc<UserIdentity>);
 
 /// Credentials and route of a request, kept so that authorization can be checked again later.
 #[derive(Clone)]
@@ -54,8 +54,8 @@ pub(crate) async fn guard(
         pass: pass.clone(),
         share: Arc::default(),
     };
-    if let (Some(_), Some(hold)) = (&caller, request.extensions().get::<Hold>()) {
-        hold.authenticated();
+    if let (Some(_), Some(hold)) = (&caller, request.extensions().get::<ConnectionHandle>()) {
+        hold.mark_authenticated();
     }
     if let Some(caller) = caller {
         audit::met(&request, &caller);
@@ -112,7 +112,7 @@ async fn authenticate(
 fn program(api: &Shared, route: &'static Route, peer: Option<&PeerCertificate>) -> Option<Caller> {
     let peer = peer?.0.as_ref()?;
     let names = &api.info.privileged_names;
-    if names.holds(Privilege::Program, &peer.certname) {
+    if names.has_privilege(CertnamePrivilege::Program, &peer.certname) {
         return Some(Caller(api.access.api_user()));
     }
     if is_server_itself(api, &peer.certname) && is_for_local_verbs(route) {
@@ -216,7 +216,7 @@ impl RequestCredentials {
         else {
             return Ok(());
         };
-        let permission = Permission {
+        let permission = RequestedPermission {
             object_type,
             action,
             instance: PermissionInstance::Any,
@@ -244,7 +244,7 @@ impl Caller {
         action: &str,
         name: &str,
     ) -> Result<(), Failure> {
-        let permission = Permission {
+        let permission = RequestedPermission {
             object_type,
             action,
             instance: PermissionInstance::Named(name),

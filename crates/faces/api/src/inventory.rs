@@ -3,7 +3,7 @@
 use api_types::{InventoryItem, InventoryList, InventoryQuery, NodeAbsence, PreciseTimestamp};
 use axum::Json;
 use axum::extract::State;
-use fabric::Presence;
+use fabric::NodePresence;
 use pcp::Certname;
 
 use crate::Shared;
@@ -19,7 +19,7 @@ pub(crate) async fn list(
     given.finish()?;
     // Read first, so that a node that connects in between is in one of them.
     let returning = api.jobs.returning_nodes();
-    let mut connected = api.fabric.connected();
+    let mut connected = api.fabric.connected_nodes();
     connected.sort_by(|a, b| a.0.cmp(&b.0));
     let items = connected
         .iter()
@@ -63,7 +63,7 @@ async fn absence(
 ) -> Result<NodeAbsence, Failure> {
     Ok(if is_returning {
         NodeAbsence::Returning
-    } else if api.connections.reach(name) {
+    } else if api.connections.is_reachable(name) {
         NodeAbsence::OverSsh
     } else if api.store.has_agent(name.as_str()).await? {
         NodeAbsence::Away
@@ -87,7 +87,7 @@ pub(crate) async fn query(
     }))
 }
 
-fn item(name: &Certname, presence: Option<&Presence>) -> InventoryItem {
+fn item(name: &Certname, presence: Option<&NodePresence>) -> InventoryItem {
     InventoryItem {
         name: name.to_string(),
         connected: presence.is_some(),

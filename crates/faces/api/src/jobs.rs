@@ -75,7 +75,7 @@ fn rollout(api: &Shared, row: &JobRow) -> Option<JobRollout> {
         batches: rollout.batches.into(),
         next_batch_timestamp: rollout
             .next_batch_ms
-            .map(|steady_ms| Timestamp::from_ms(api.jobs.time_of_day(steady_ms))),
+            .map(|steady_ms| Timestamp::from_ms(api.jobs.to_time_of_day(steady_ms))),
     })
 }
 

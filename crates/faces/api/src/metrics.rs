@@ -91,7 +91,7 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
         figure(&mut text, &format!("tutti_{name}"), "gauge", help, gauge);
     }
     engines(&mut text, &api);
-    let connected = AtomicU64::new(api.fabric.connected().len() as u64);
+    let connected = AtomicU64::new(api.fabric.connected_nodes().len() as u64);
     figure(
         &mut text,
         "tutti_nodes_connected",

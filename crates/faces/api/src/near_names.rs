@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use api_types::kinds;
-use environments::{Code, CodeError, EnvironmentName};
+use environments::{CodeError, CodeReader, EnvironmentName};
 use serde_json::{Value, json};
 
 use crate::Shared;
@@ -53,7 +53,7 @@ pub(crate) async fn with_near_names(api: &Shared, refused: Failure) -> Failure {
 }
 
 fn search(
-    code: &dyn Code,
+    code: &dyn CodeReader,
     kind: &str,
     environment: &str,
     wanted: String,

@@ -157,7 +157,7 @@ fn tell_absence(item: &mut JobNode, fabric: &Fabric) {
     if fabric.presence(&certname).is_some() {
         return;
     }
-    let message = match fabric.gone_since(&certname) {
+    let message = match fabric.disconnected_since(&certname) {
         Some(since) => format!("not connected since {since:.0}"),
         None => "not connected since before the server's start".to_owned(),
     };

@@ -3,7 +3,7 @@
 use api_types::{ApiError, PingCommand, PingItem, PingReply};
 use axum::Json;
 use axum::extract::State;
-use jobs::Ping;
+use jobs::PingResult;
 
 use crate::Shared;
 use crate::body::StrictBody;
@@ -24,7 +24,7 @@ pub(crate) async fn ping(
     Ok(Json(PingReply { items }))
 }
 
-fn item(ping: &Ping) -> PingItem {
+fn item(ping: &PingResult) -> PingItem {
     let duration_ms = ping
         .result
         .as_ref()

@@ -4,9 +4,9 @@ use api_types::{ApiError, DeployCommand, JobCreated, RunCode, ScopeKind, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use code_deployments::service::Worker;
-use jobs::{DeployError, DeployRequest, PuppetFlags};
-use rbac::Permission;
+use code_deployments::service::CodeUser;
+use jobs::{PuppetFlags, PuppetRunError, PuppetRunRequest};
+use rbac::RequestedPermission;
 use store::JobNumber;
 
 use crate::Shared;
@@ -41,7 +41,7 @@ pub(crate) async fn run(
 /// Creates the job. With `lock`, deployments wait from before the job is stored until it ends.
 pub(crate) async fn started(
     api: &Shared,
-    mut request: DeployRequest,
+    mut request: PuppetRunRequest,
     code: Option<RunCode>,
 ) -> Result<JobNumber, Failure> {
     // Nodes that each run in their own environment lock none.
@@ -54,14 +54,14 @@ pub(crate) async fn started(
     }
     let (hold, live) = code_manager::hold(api, &request.environment).await?;
     let code_id = live.code_id;
-    request.code = jobs::RunCode::Locked { code_id };
+    request.code = jobs::CatalogCode::Locked { code_id };
     let number = deployed(api, request).await?;
-    code_manager::keep(api, Worker::Job(number.get()), hold).await?;
+    code_manager::keep(api, CodeUser::Job(number.get()), hold).await?;
     Ok(number)
 }
 
-async fn deployed(api: &Shared, request: DeployRequest) -> Result<JobNumber, Failure> {
-    match api.jobs.deploy(request).await {
+async fn deployed(api: &Shared, request: PuppetRunRequest) -> Result<JobNumber, Failure> {
+    match api.jobs.run_puppet(request).await {
         Ok(number) => Ok(number),
         Err(error) => Err(with_near_names(api, refusal(error)).await),
     }
@@ -69,7 +69,7 @@ async fn deployed(api: &Shared, request: DeployRequest) -> Result<JobNumber, Fai
 
 /// Checks the permission that the route of the command requires.
 pub(crate) fn may_run(api: &Shared, caller: &Caller) -> Result<(), Failure> {
-    let permission = Permission::any("puppet_agent", "run");
+    let permission = RequestedPermission::any("puppet_agent", "run");
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
@@ -77,12 +77,12 @@ pub(crate) fn request(
     api: &Shared,
     caller: &Caller,
     command: DeployCommand,
-) -> Result<DeployRequest, Failure> {
+) -> Result<PuppetRunRequest, Failure> {
     let rollout = command.rollout();
     let scope = command
         .scope
         .map_or(Ok(ScopeKind::WholeEnvironment), |scope| scope.into_kind())?;
-    Ok(DeployRequest {
+    Ok(PuppetRunRequest {
         scope: Some(engine_scope(api, caller, scope)?),
         environment: command.environment,
         enforce_environment: command.enforce_environment,
@@ -110,22 +110,22 @@ pub(crate) fn request(
         description: command.description,
         userdata: command.userdata,
         owner: caller.0.login.clone(),
-        ..DeployRequest::default()
+        ..PuppetRunRequest::default()
     })
 }
 
-fn refusal(error: DeployError) -> Failure {
+fn refusal(error: PuppetRunError) -> Failure {
     let text = error.to_string();
     let refused = match error {
-        DeployError::EnvironmentName { .. } => ApiError::invalid("environment", text),
-        DeployError::NothingToEnforce => ApiError::invalid("enforce_environment", text),
-        DeployError::Nowhere => ApiError::invalid("scope", text),
-        DeployError::Code(error) => return code::refusal(error),
-        DeployError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
-        DeployError::Scope(error) => return scope_refusal(&error),
-        DeployError::Classify(error) => return resolve_refusal("enforce_environment", &error),
-        DeployError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
-        DeployError::Submit(error) => return submit_refusal(&error),
+        PuppetRunError::EnvironmentName { .. } => ApiError::invalid("environment", text),
+        PuppetRunError::NothingToEnforce => ApiError::invalid("enforce_environment", text),
+        PuppetRunError::Nowhere => ApiError::invalid("scope", text),
+        PuppetRunError::Code(error) => return code::refusal(error),
+        PuppetRunError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
+        PuppetRunError::Scope(error) => return scope_refusal(&error),
+        PuppetRunError::Classify(error) => return resolve_refusal("enforce_environment", &error),
+        PuppetRunError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
+        PuppetRunError::Submit(error) => return submit_refusal(&error),
         _ => return Failure::internal("run Puppet", &error),
     };
     Failure(refused)

@@ -3,7 +3,7 @@
 use api_types::{ApiError, PuppetDbQuery, kinds};
 use axum::Json;
 use axum::extract::State;
-use inventory::{Fault, Paging, Query, QueryError};
+use inventory::{NodeQuery, QueryError, QueryErrorOrigin, QueryPaging};
 use serde_json::{Value, json};
 
 use crate::Shared;
@@ -51,22 +51,22 @@ async fn answer(
             let what = "give a query, for example nodes[certname] { certname ~ \"^web\" }";
             return Err(ApiError::invalid("query", what).into());
         }
-        (None, Some(entity)) => Query::everything(plain(entity)?),
+        (None, Some(entity)) => NodeQuery::all_rows(plain(entity)?),
         (Some(query), entity) => {
             let query =
-                Query::from_json(query).map_err(|error| ApiError::invalid("query", error))?;
+                NodeQuery::from_json(query).map_err(|error| ApiError::invalid("query", error))?;
             match entity {
-                Some(entity) => query.on(plain(entity)?),
+                Some(entity) => query.with_entity(plain(entity)?),
                 None => query,
             }
         }
     };
-    let paging = Paging {
+    let paging = QueryPaging {
         limit: asked.limit,
         offset: asked.offset,
         order_by: asked.order_by,
     };
-    let rows = api.inventory.query(&query.paged(paging)).await;
+    let rows = api.inventory.query(&query.with_paging(paging)).await;
     rows.map(Json).map_err(failure)
 }
 
@@ -81,11 +81,11 @@ fn plain(entity: String) -> Result<String, ApiError> {
 
 /// Converts an error of the inventory to one of the client or the server.
 pub(crate) fn failure(error: QueryError) -> Failure {
-    let kind = match error.fault() {
-        Fault::Query => kinds::QUERY,
-        Fault::PuppetDb => kinds::PUPPETDB,
-        Fault::Busy => kinds::UNAVAILABLE,
-        Fault::Server => return Failure::internal("ask the inventory", &error),
+    let kind = match error.origin() {
+        QueryErrorOrigin::Query => kinds::QUERY,
+        QueryErrorOrigin::PuppetDb => kinds::PUPPETDB,
+        QueryErrorOrigin::Busy => kinds::UNAVAILABLE,
+        QueryErrorOrigin::Server => return Failure::internal("ask the inventory", &error),
     };
     let told = ApiError::new(kind, error.to_string());
     match &error {

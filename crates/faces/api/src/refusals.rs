@@ -1,22 +1,22 @@
 //! Errors that all commands share if they create no job.
 
 use api_types::{ApiError, kinds};
-use jobs::{ResolveError, ScopeError, SubmitError};
+use jobs::{JobSubmitError, NodeResolveError, ScopeError};
 use serde_json::json;
 
 use crate::failure::Failure;
 
 /// The error for a job that was checked and not accepted.
-pub(crate) fn submit_refusal(error: &SubmitError) -> Failure {
+pub(crate) fn submit_refusal(error: &JobSubmitError) -> Failure {
     let text = error.to_string();
     let refused = match error {
-        SubmitError::InDoubt { never_starts, .. } => {
+        JobSubmitError::InDoubt { never_starts, .. } => {
             ApiError::new(kinds::OUTCOME_UNKNOWN, text).with("never_starts", json!(never_starts))
         }
-        SubmitError::Unanswered => {
+        JobSubmitError::Unanswered => {
             ApiError::new(kinds::OUTCOME_UNKNOWN, text).with("never_starts", json!(false))
         }
-        SubmitError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, text),
+        JobSubmitError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, text),
         _ => return Failure::internal("store the job", error),
     };
     Failure(refused)
@@ -39,16 +39,16 @@ pub(crate) fn scope_refusal(error: &ScopeError) -> Failure {
 }
 
 /// The error for a scope at `place` that could not be resolved.
-pub(crate) fn resolve_refusal(place: &str, error: &ResolveError) -> Failure {
+pub(crate) fn resolve_refusal(place: &str, error: &NodeResolveError) -> Failure {
     let text = error.to_string();
     let refused = match error {
-        ResolveError::Query(_) => ApiError::new(kinds::QUERY, text),
-        ResolveError::Unreachable(_) => ApiError::new(kinds::PUPPETDB, text),
-        ResolveError::Busy(_) => ApiError::new(kinds::UNAVAILABLE, text),
-        ResolveError::UnknownGroup(group) | ResolveError::NoRules(group) => {
+        NodeResolveError::Query(_) => ApiError::new(kinds::QUERY, text),
+        NodeResolveError::Unreachable(_) => ApiError::new(kinds::PUPPETDB, text),
+        NodeResolveError::Busy(_) => ApiError::new(kinds::UNAVAILABLE, text),
+        NodeResolveError::UnknownGroup(group) | NodeResolveError::NoRules(group) => {
             ApiError::invalid("scope.node_group", text).with("node_group", json!(group))
         }
-        ResolveError::Missing(_) => ApiError::invalid(place, text),
+        NodeResolveError::Missing(_) => ApiError::invalid(place, text),
         _ => return Failure::internal("look nodes up", error),
     };
     Failure(refused)
@@ -72,7 +72,7 @@ mod tests {
         let lost: store::Source = Arc::new(std::io::Error::other("gone"));
         for never_starts in [true, false] {
             let source = StoreError::OutcomeUnknown(Arc::clone(&lost));
-            let Failure(told) = submit_refusal(&SubmitError::InDoubt {
+            let Failure(told) = submit_refusal(&JobSubmitError::InDoubt {
                 source,
                 never_starts,
             });
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(told.body.details["never_starts"], never_starts);
             assert!(told.body.msg.contains("list of jobs"), "{}", told.body.msg);
         }
-        let Failure(told) = submit_refusal(&SubmitError::Unanswered);
+        let Failure(told) = submit_refusal(&JobSubmitError::Unanswered);
         assert_eq!(told.body.details["never_starts"], false);
     }
 
@@ -95,25 +95,31 @@ mod tests {
             ),
             (ScopeError::TooManyNodes(7), (400, "validation-error")),
             (ScopeError::NoEnvironment, (400, "validation-error")),
-            (ResolveError::Query(text()).into(), (400, "query-error")),
+            (NodeResolveError::Query(text()).into(), (400, "query-error")),
             (
-                ResolveError::Unreachable(text()).into(),
+                NodeResolveError::Unreachable(text()).into(),
                 (400, "puppetdb-error"),
             ),
             (
-                ResolveError::UnknownGroup(text()).into(),
+                NodeResolveError::UnknownGroup(text()).into(),
                 (400, "validation-error"),
             ),
             (
-                ResolveError::NoRules(text()).into(),
+                NodeResolveError::NoRules(text()).into(),
                 (400, "validation-error"),
             ),
-            (ResolveError::Missing("x").into(), (400, "validation-error")),
             (
-                ResolveError::Busy(text()).into(),
+                NodeResolveError::Missing("x").into(),
+                (400, "validation-error"),
+            ),
+            (
+                NodeResolveError::Busy(text()).into(),
                 (503, "service-unavailable"),
             ),
-            (ResolveError::Broken(text()).into(), (500, "unknown-error")),
+            (
+                NodeResolveError::Broken(text()).into(),
+                (500, "unknown-error"),
+            ),
         ] {
             assert_eq!(kind(&scope_refusal(&error)), expected, "{error}");
         }

@@ -2,7 +2,7 @@
 
 use api_types::{ApiError, ScopeKind, kinds};
 use pcp::Certname;
-use rbac::{Permission, PermissionInstance};
+use rbac::{PermissionInstance, RequestedPermission};
 use serde_json::json;
 
 use crate::Shared;
@@ -15,16 +15,16 @@ pub(crate) fn engine_scope(
     api: &Shared,
     caller: &Caller,
     scope: ScopeKind,
-) -> Result<jobs::Scope, Failure> {
+) -> Result<jobs::NodeScope, Failure> {
     match scope {
-        ScopeKind::Nodes(names) => Ok(jobs::Scope::Nodes(certnames("scope.nodes", &names)?)),
+        ScopeKind::Nodes(names) => Ok(jobs::NodeScope::Nodes(certnames("scope.nodes", &names)?)),
         ScopeKind::Query(query) => {
             may_query(api, caller)?;
             if !(query.is_string() || query.is_array()) {
                 let what = "must be a PQL string or an AST array";
                 return Err(ApiError::invalid("scope.query", what).into());
             }
-            Ok(jobs::Scope::Query(query))
+            Ok(jobs::NodeScope::Query(query))
         }
         ScopeKind::NodeGroup(group) => {
             if !is_uuid(&group) {
@@ -32,19 +32,19 @@ pub(crate) fn engine_scope(
                 return Err(ApiError::invalid("scope.node_group", what).into());
             }
             caller.demand(api, "node_groups", "view", &group)?;
-            Ok(jobs::Scope::NodeGroup(group.to_ascii_lowercase()))
+            Ok(jobs::NodeScope::NodeGroup(group.to_ascii_lowercase()))
         }
         ScopeKind::Application(_) => {
             let what = "this server does not know applications; name the nodes in scope.nodes";
             Err(ApiError::invalid("scope.application", what).into())
         }
-        ScopeKind::WholeEnvironment => Ok(jobs::Scope::WholeEnvironment),
+        ScopeKind::WholeEnvironment => Ok(jobs::NodeScope::WholeEnvironment),
     }
 }
 
 /// Puppet Enterprise reports this missing permission as an error of the query.
 fn may_query(api: &Shared, caller: &Caller) -> Result<(), Failure> {
-    let permission = Permission {
+    let permission = RequestedPermission {
         object_type: "nodes",
         action: "view_data",
         instance: PermissionInstance::Any,

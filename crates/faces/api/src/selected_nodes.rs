@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use ::inventory::Query;
+use ::inventory::NodeQuery;
 use ::jobs::{NodeSelectors, SelectorError};
 use api_types::{ApiError, NodeSelection, NodeSelectionQuery, kinds};
 use axum::Json;
@@ -24,7 +24,7 @@ pub(crate) async fn select(
 ) -> Result<Json<NodeSelection>, Failure> {
     let selectors = NodeSelectors::parse(&asked.nodes).map_err(refusal)?;
     let mut known = reachable_nodes(&api);
-    if !selectors.are_all_in(&known) {
+    if !selectors.are_names_in(&known) {
         known.extend(inventory_nodes(&api).await?);
     }
     // Patterns over all nodes keep a core busy for up to a second.
@@ -40,7 +40,11 @@ pub(crate) async fn select(
 fn reachable_nodes(api: &Shared) -> BTreeSet<Certname> {
     // Read first, so that a node that reconnects in between is in one of the two lists.
     let returning = api.jobs.returning_nodes();
-    let connected = api.fabric.connected().into_iter().map(|(name, _)| name);
+    let connected = api
+        .fabric
+        .connected_nodes()
+        .into_iter()
+        .map(|(name, _)| name);
     let over_ssh = api.connections.query(None, false);
     let over_ssh = over_ssh.into_iter().flat_map(|shown| shown.certnames);
     connected.chain(returning).chain(over_ssh).collect()
@@ -48,7 +52,7 @@ fn reachable_nodes(api: &Shared) -> BTreeSet<Certname> {
 
 /// Nodes that reported facts or a Puppet run.
 async fn inventory_nodes(api: &Shared) -> Result<Vec<Certname>, Failure> {
-    let every = Query::ast(json!(["from", "nodes", ["extract", ["certname"]]]));
+    let every = NodeQuery::from_ast(json!(["from", "nodes", ["extract", ["certname"]]]));
     api.inventory
         .certnames(&every)
         .await

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use api_types::{PlanCode, RunCode};
 use audit::Audit;
 use classifier::Classifier;
-use environments::Code;
+use environments::CodeReader;
 use fabric::Fabric;
 use inventory::Inventory;
 use jobs::Jobs;
@@ -40,9 +40,9 @@ pub struct ApiState {
     /// Node groups and their rules.
     pub classifier: Classifier,
     /// Connections of nodes without an agent.
-    pub connections: ssh::Connections,
+    pub connections: ssh::SshConnections,
     /// Environments with their tasks and plans.
-    pub code: Arc<dyn Code>,
+    pub code: Arc<dyn CodeReader>,
     /// The certificate authority; `None` if this server is no CA.
     pub certificates: Option<Certificates>,
     /// Code deployment; `None` if another program deploys code.
@@ -121,8 +121,8 @@ pub(crate) struct ApiContext {
     pub(crate) fabric: Fabric,
     pub(crate) inventory: Inventory,
     pub(crate) classifier: Classifier,
-    pub(crate) connections: ssh::Connections,
-    pub(crate) code: Arc<dyn Code>,
+    pub(crate) connections: ssh::SshConnections,
+    pub(crate) code: Arc<dyn CodeReader>,
     pub(crate) certificates: Option<Certificates>,
     pub(crate) code_manager: Option<CodeService>,
     pub(crate) access: Rbac,

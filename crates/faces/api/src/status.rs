@@ -74,7 +74,7 @@ pub(crate) async fn simple_service(
 }
 
 async fn all(api: &Shared, query: &StatusQuery) -> Services {
-    let broker = json!({"nodes_connected": api.fabric.connected().len()});
+    let broker = json!({"nodes_connected": api.fabric.connected_nodes().len()});
     let mut services = Services::from([
         (
             ORCHESTRATOR.to_owned(),
@@ -93,7 +93,10 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
         let (state, details) = match feature.fault() {
             None => (ServiceState::Running, json!({})),
             // This route needs no token, so it names no path.
-            Some(fault) => (ServiceState::Error, json!({"error": fault.without_place()})),
+            Some(fault) => (
+                ServiceState::Error,
+                json!({"error": fault.to_public_message()}),
+            ),
         };
         let status = report(&api.info.version, query, state, details);
         // Of several directories or forges, the one that cannot be used determines the state.

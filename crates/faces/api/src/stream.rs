@@ -54,7 +54,7 @@ pub(crate) async fn stream(
     let messages: Messages = match query.job {
         Some(number) => {
             let job = existing(&api, &number.to_string()).await?.number;
-            let live = api.jobs.live_from(job, from.unwrap_or(0)).await;
+            let live = api.jobs.subscribe_live_from(job, from.unwrap_or(0)).await;
             Box::pin(of_job(api.clone(), live, slot))
         }
         None => {

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use api_types::{ApiError, kinds};
-use jobs::{ResolveError, Scope, ScopeError};
+use jobs::{NodeResolveError, NodeScope, ScopeError};
 use pcp::Certname;
 use pxp::task::TaskName;
 use rbac::{CodeReach, TaskRight, TaskScope};
@@ -33,7 +33,7 @@ pub(crate) async fn permitted(
     caller: &Caller,
     task: &TaskName,
     environment: &str,
-    scope: &Scope,
+    scope: &NodeScope,
 ) -> Result<PermittedNodes, Failure> {
     let right = api.access.task_right(&caller.0, task.as_str(), environment);
     let TaskRight {
@@ -58,15 +58,17 @@ pub(crate) async fn permitted(
             pql_queries,
         } => {
             let mut allowed: HashSet<String> = nodes.into_iter().collect();
-            let groups = node_groups.into_iter().map(Scope::NodeGroup);
-            let queries = pql_queries.into_iter().map(|pql| Scope::Query(pql.into()));
+            let groups = node_groups.into_iter().map(NodeScope::NodeGroup);
+            let queries = pql_queries
+                .into_iter()
+                .map(|pql| NodeScope::Query(pql.into()));
             for scope in groups.chain(queries) {
                 allowed.extend(members(api, &scope).await?);
             }
             Some(allowed)
         }
     };
-    let asked = api.jobs.targets(scope, environment).await;
+    let asked = api.jobs.resolve_targets(scope, environment).await;
     let asked = asked.map_err(|error| scope_refusal(&error))?;
     let is_allowed = |node: &Certname| match &allowed {
         Some(allowed) => allowed.contains(node.as_str()),
@@ -91,12 +93,12 @@ pub(crate) async fn permitted(
 }
 
 /// The nodes of a part of a task target; one that is empty or deleted permits nothing.
-async fn members(api: &Shared, scope: &Scope) -> Result<Vec<String>, Failure> {
-    match api.jobs.targets(scope, "").await {
+async fn members(api: &Shared, scope: &NodeScope) -> Result<Vec<String>, Failure> {
+    match api.jobs.resolve_targets(scope, "").await {
         Ok(nodes) => Ok(nodes.iter().map(ToString::to_string).collect()),
         Err(
             ScopeError::EmptyTarget
-            | ScopeError::Resolve(ResolveError::UnknownGroup(_) | ResolveError::NoRules(_)),
+            | ScopeError::Resolve(NodeResolveError::UnknownGroup(_) | NodeResolveError::NoRules(_)),
         ) => Ok(Vec::new()),
         Err(error) => Err(scope_refusal(&error)),
     }
@@ -108,7 +110,7 @@ async fn outside(
     nodes: &[Certname],
     environment: &str,
 ) -> Result<HashSet<Certname>, Failure> {
-    let outside = api.jobs.outside_environment(nodes, environment).await;
+    let outside = api.jobs.find_outside_environment(nodes, environment).await;
     let outside = outside.map_err(|error| scope_refusal(&ScopeError::Resolve(error)))?;
     Ok(outside.into_iter().collect())
 }

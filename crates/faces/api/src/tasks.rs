@@ -6,7 +6,7 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use environments::Task;
+use environments::EnvironmentTask;
 use pxp::task::TaskName;
 use rbac::TaskScope;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(crate) async fn list(
     let targets = api.access.permitted_targets(&caller.0).await?;
     let may_run = |name: &TaskName| {
         let access = &api.access;
-        let right = access.task_right_of(&caller.0, &targets, name.as_str(), &environment.name);
+        let right = access.task_right_in(&caller.0, &targets, name.as_str(), &environment.name);
         right.scope != TaskScope::None
     };
     let public = tasks.into_iter().filter(|task| !task.private);
@@ -102,7 +102,7 @@ fn address(base: &BaseUrl, name: &TaskName) -> String {
     base.at(&format!("tasks/{}/{}", name.module(), name.task()))
 }
 
-fn metadata(task: &Task) -> Object {
+fn metadata(task: &EnvironmentTask) -> Object {
     match serde_json::to_value(&task.metadata) {
         Ok(Value::Object(metadata)) => metadata,
         // It was parsed from a JSON object.
@@ -110,11 +110,11 @@ fn metadata(task: &Task) -> Object {
     }
 }
 
-fn files(task: &Task, environment: &str) -> Vec<TaskFile> {
+fn files(task: &EnvironmentTask, environment: &str) -> Vec<TaskFile> {
     let params = EnvironmentParam {
         environment: environment.to_owned(),
     };
-    let file = |file: &environments::TaskFile| TaskFile {
+    let file = |file: &environments::TaskSourceFile| TaskFile {
         filename: file.filename.to_string(),
         uri: TaskFileUri {
             path: file.uri_path.clone(),

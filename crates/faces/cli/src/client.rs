@@ -206,7 +206,7 @@ impl Client {
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
         request.send().await.map_err(|error| {
-            let kind = ConnectionError::of(&error).kind();
+            let kind = ConnectionError::from_error(&error).kind();
             match unreachable(error) {
                 Failure::Unreachable { url, cause }
                     if kind == ConnectionErrorKind::PeerCertificate =>
@@ -357,7 +357,7 @@ pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
     });
     Failure::Unreachable {
         url,
-        cause: ConnectionError::of(&error).to_string(),
+        cause: ConnectionError::from_error(&error).to_string(),
     }
 }
 

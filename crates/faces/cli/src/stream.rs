@@ -70,7 +70,7 @@ impl<'a> EventStream<'a> {
                     Err(cause) => cause,
                 },
                 Ok(Ok(None)) => "the server closed the stream".to_owned(),
-                Ok(Err(error)) => ConnectionError::of(&error).to_string(),
+                Ok(Err(error)) => ConnectionError::from_error(&error).to_string(),
                 Err(_) => "the server went silent".to_owned(),
             };
             self.response = None;

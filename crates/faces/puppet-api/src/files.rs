@@ -17,7 +17,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use environments::{Blobs, Code, CodeError, EnvironmentName, Mount, Sha256};
+use environments::{BlobStore, CodeError, CodeReader, EnvironmentName, FileMount, Sha256};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
@@ -28,8 +28,8 @@ use crate::peer::Caller;
 
 #[derive(Clone)]
 struct Files {
-    code: Arc<dyn Code>,
-    blobs: Blobs,
+    code: Arc<dyn CodeReader>,
+    blobs: BlobStore,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ enum Wanted {
     Content(Sha256),
     File {
         environment: EnvironmentName,
-        mount: Mount,
+        mount: FileMount,
         module: Option<String>,
         path: String,
     },
@@ -56,7 +56,7 @@ struct Found {
     content: File,
 }
 
-pub(crate) fn router(code: Arc<dyn Code>, blobs: Blobs) -> Router {
+pub(crate) fn router(code: Arc<dyn CodeReader>, blobs: BlobStore) -> Router {
     Router::new()
         .route("/puppet/v3/file_content/{mount}/{*path}", get(fetch))
         .with_state(Files { code, blobs })
@@ -88,7 +88,7 @@ async fn fetch(
 
 impl Wanted {
     fn parse(mount: &str, path: String, params: Params) -> Result<Self, Failure> {
-        let mount: Mount = mount
+        let mount: FileMount = mount
             .parse()
             .map_err(|error: environments::UnknownMount| Failure::not_found(error.to_string()))?;
         if let Some(sha256) = params.sha256 {
@@ -104,7 +104,7 @@ impl Wanted {
             .map_err(|error: environments::EnvironmentNameError| {
                 Failure::bad_request(error.to_string())
             })?;
-        if mount == Mount::Plugins {
+        if mount == FileMount::Plugins {
             return Ok(Self::File {
                 environment,
                 mount,
@@ -128,7 +128,7 @@ impl Wanted {
 impl Files {
     fn find(&self, wanted: &Wanted) -> Result<Found, Failure> {
         match wanted {
-            Wanted::Content(sha256) => match self.blobs.get(sha256) {
+            Wanted::Content(sha256) => match self.blobs.open_blob(sha256) {
                 Ok(Some(blob)) => Ok(Found {
                     sha256: *sha256,
                     size_bytes: blob.size_bytes,

@@ -32,9 +32,9 @@ pub use ca::{Autosign, AutosignError, CaService, CaWorkError, certificate_status
 #[derive(Clone)]
 pub struct State {
     /// Modules and tasks of the environments.
-    pub code: Arc<dyn environments::Code>,
+    pub code: Arc<dyn environments::CodeReader>,
     /// Files of tasks in the state in which a job was created.
-    pub blobs: environments::Blobs,
+    pub blobs: environments::BlobStore,
     /// The certificate authority; `None` if this server is not one.
     pub ca: Option<CaService>,
 }

@@ -6,7 +6,8 @@
 use std::io::Read;
 
 use evaluator::{
-    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+    CodeMap, CodeSource, EvaluationHost, EvaluationLimits, Evaluator, LogLevel, ParseCache,
+    SourceLocation,
 };
 use pcore::Type;
 use serde_json::{Value as Json, json};
@@ -14,7 +15,7 @@ use serde_json::{Value as Json, json};
 /// A host with nothing in it.
 struct Nothing(CodeMap);
 
-impl Host for Nothing {
+impl EvaluationHost for Nothing {
     fn code(&self) -> &dyn CodeSource {
         &self.0
     }
@@ -47,7 +48,7 @@ fn answer(program: &str) -> Json {
         }),
         Err(unwind) => match unwind.into_error() {
             Ok(error) => {
-                let place = error.place.unwrap_or_default();
+                let place = error.location.unwrap_or_default();
                 json!({
                     "error": error.message,
                     "code": error.code,

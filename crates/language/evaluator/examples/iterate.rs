@@ -6,7 +6,8 @@
 use std::time::Instant;
 
 use evaluator::{
-    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+    CodeMap, CodeSource, EvaluationHost, EvaluationLimits, Evaluator, LogLevel, ParseCache,
+    SourceLocation,
 };
 
 const INTEGERS: u32 = 1_000_000;
@@ -20,7 +21,7 @@ const PROGRAM: &str = "
 /// A host with nothing in it.
 struct Nothing(CodeMap);
 
-impl Host for Nothing {
+impl EvaluationHost for Nothing {
     fn code(&self) -> &dyn CodeSource {
         &self.0
     }

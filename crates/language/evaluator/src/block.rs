@@ -1,4 +1,4 @@
-//! Blocks (lambdas) as Rust values, passed to functions. Main type: [`Block`].
+//! Blocks (lambdas) as Rust values, passed to functions. Main type: [`CodeBlock`].
 //!
 //! Invariant: a block is a closure: it keeps the frame around it, so it may be called at any later time on
 //! the thread that made it.
@@ -7,22 +7,22 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::code::{CodeBody, Unit};
-use crate::frame::Frame;
-use crate::matches::RegexMatch;
+use crate::code::{CodeBody, LoweredUnit};
+use crate::frame::VariableFrame;
+use crate::regex_matches::RegexMatch;
 
 /// A block of a call, with the variables around it.
 #[derive(Debug, Clone)]
-pub struct Block {
-    pub(crate) unit: Arc<Unit>,
+pub struct CodeBlock {
+    pub(crate) unit: Arc<LoweredUnit>,
     pub(crate) code: u32,
-    pub(crate) frame: Option<Rc<Frame>>,
+    pub(crate) frame: Option<Rc<VariableFrame>>,
     pub(crate) matches: Option<Rc<RegexMatch>>,
     /// Frame of a finished call, reused by iterations.
-    pub(crate) spare: RefCell<Option<Rc<Frame>>>,
+    pub(crate) spare: RefCell<Option<Rc<VariableFrame>>>,
 }
 
-impl Block {
+impl CodeBlock {
     pub(crate) fn code(&self) -> &CodeBody {
         self.unit.code(self.code)
     }
@@ -35,7 +35,7 @@ impl Block {
 
     /// True if the block can be called with this number of arguments.
     #[must_use]
-    pub fn takes(&self, arguments: usize) -> bool {
+    pub fn accepts_arity(&self, arguments: usize) -> bool {
         let (least, most) = self.arity();
         arguments >= least && most.is_none_or(|most| arguments <= most)
     }
@@ -47,15 +47,15 @@ impl Block {
     }
 
     /// An empty frame for the next call.
-    pub(crate) fn fresh_frame(&self) -> Rc<Frame> {
+    pub(crate) fn take_frame(&self) -> Rc<VariableFrame> {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
-        Frame::new(&self.unit, self.code, self.frame.as_ref())
+        VariableFrame::new(&self.unit, self.code, self.frame.as_ref())
     }
 
     /// Clears a frame and keeps it for the next call, unless it is still referenced.
-    pub(crate) fn give_back(&self, frame: Rc<Frame>) {
+    pub(crate) fn return_frame(&self, frame: Rc<VariableFrame>) {
         if Rc::strong_count(&frame) == 1 {
             frame.clear();
             self.spare.replace(Some(frame));

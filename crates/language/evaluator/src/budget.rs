@@ -1,7 +1,7 @@
-//! Limits of an evaluation. Main types: [`EvaluationLimits`], [`SharedBytes`] and [`Budget`], which counts.
+//! Limits of an evaluation. Main types: [`EvaluationLimits`], [`SharedBytes`] and [`EvaluationBudget`], which counts.
 //!
 //! Steps only increase. Bytes are those that a program currently holds: they are charged before a value is created,
-//! and refunded when the value is unreachable ([`crate::live`]). Both are deterministic, so a repeated evaluation
+//! and refunded when the value is unreachable ([`crate::live_memory`]). Both are deterministic, so a repeated evaluation
 //! ends at the same point. Two limits differ from run to run, and no program can catch their errors: the stack is
 //! measured, and the memory of all evaluations together depends on the others. Invariant: everything that a program
 //! can repeat or grow is charged.
@@ -63,8 +63,8 @@ pub struct SharedBytes {
 
 /// Part of [`SharedBytes`] that one evaluation holds; it is returned when its last branch ends.
 #[derive(Debug)]
-struct BudgetShare {
-    of: Arc<SharedBytes>,
+struct PoolBudgetShare {
+    pool: Arc<SharedBytes>,
     taken: Cell<u64>,
     /// Bytes taken from the pool and not used yet.
     unused: Cell<u64>,
@@ -72,16 +72,16 @@ struct BudgetShare {
 
 /// Remaining steps and bytes of an evaluation, shared by all branches of a plan.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget {
+pub(crate) struct EvaluationBudget {
     steps_left: Rc<Cell<u64>>,
     bytes_left: Rc<Cell<u64>>,
-    share: Option<Rc<BudgetShare>>,
+    share: Option<Rc<PoolBudgetShare>>,
     limits: Rc<EvaluationLimits>,
 }
 
 /// The limit that was reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Exhausted {
+pub(crate) enum ExhaustedLimit {
     Steps,
     Bytes,
     SharedBytes,
@@ -90,7 +90,7 @@ pub(crate) enum Exhausted {
     Stack,
 }
 
-impl Budget {
+impl EvaluationBudget {
     pub(crate) fn new(limits: EvaluationLimits) -> Self {
         Self {
             steps_left: Rc::new(Cell::new(limits.steps_max)),
@@ -98,7 +98,7 @@ impl Budget {
             share: limits
                 .shared
                 .clone()
-                .map(|shared| Rc::new(BudgetShare::new(shared))),
+                .map(|shared| Rc::new(PoolBudgetShare::new(shared))),
             limits: Rc::new(limits),
         }
     }
@@ -114,88 +114,88 @@ impl Budget {
     }
 
     #[inline]
-    pub(crate) fn step(&self) -> Result<(), Exhausted> {
-        self.steps(1)
+    pub(crate) fn spend_step(&self) -> Result<(), ExhaustedLimit> {
+        self.spend_steps(1)
     }
 
     /// Charges several steps for work done in one call.
     #[inline]
-    pub(crate) fn steps(&self, steps: u64) -> Result<(), Exhausted> {
+    pub(crate) fn spend_steps(&self, steps: u64) -> Result<(), ExhaustedLimit> {
         match self.steps_left.get().checked_sub(steps) {
             Some(left) => {
                 self.steps_left.set(left);
                 Ok(())
             }
-            None => Err(Exhausted::Steps),
+            None => Err(ExhaustedLimit::Steps),
         }
     }
 
     /// Charges the bytes of a new value, before it is created.
-    pub(crate) fn bytes(&self, bytes: u64) -> Result<(), Exhausted> {
+    pub(crate) fn spend_bytes(&self, bytes: u64) -> Result<(), ExhaustedLimit> {
         if bytes > self.limits.value_bytes_max {
-            return Err(Exhausted::ValueBytes);
+            return Err(ExhaustedLimit::ValueBytes);
         }
         let Some(left) = self.bytes_left.get().checked_sub(bytes) else {
-            return Err(Exhausted::Bytes);
+            return Err(ExhaustedLimit::Bytes);
         };
         if self
             .share
             .as_ref()
             .is_some_and(|share| !share.use_up(bytes))
         {
-            return Err(Exhausted::SharedBytes);
+            return Err(ExhaustedLimit::SharedBytes);
         }
         self.bytes_left.set(left);
         Ok(())
     }
 
     /// Refunds bytes of unreachable values.
-    pub(crate) fn give_back(&self, bytes: u64) {
+    pub(crate) fn return_bytes(&self, bytes: u64) {
         let left = self.bytes_left.get().saturating_add(bytes);
         self.bytes_left.set(left.min(self.limits.bytes_max));
         if let Some(share) = &self.share {
-            share.give_back(bytes);
+            share.return_to_pool(bytes);
         }
     }
 
     /// Bytes that the evaluation currently holds.
-    pub(crate) fn used(&self) -> u64 {
+    pub(crate) fn bytes_used(&self) -> u64 {
         self.limits.bytes_max - self.bytes_left.get()
     }
 
-    pub(crate) fn describe(&self, exhausted: &Exhausted) -> (String, &'static str) {
+    pub(crate) fn describe(&self, exhausted: &ExhaustedLimit) -> (String, &'static str) {
         let limits = &self.limits;
         match exhausted {
-            Exhausted::Steps => (
+            ExhaustedLimit::Steps => (
                 format!("the program takes more than {} steps", limits.steps_max),
                 "look for a loop that does not end, or give the work to a task",
             ),
-            Exhausted::Bytes => (
+            ExhaustedLimit::Bytes => (
                 format!(
                     "the program holds more than {} bytes of values",
                     limits.bytes_max
                 ),
                 "look for a loop that builds a text or a list out of itself",
             ),
-            Exhausted::SharedBytes => (
+            ExhaustedLimit::SharedBytes => (
                 "the program holds more bytes of values than others leave".to_owned(),
                 "many programs with large values run at once: run it again later, or let it hold less",
             ),
-            Exhausted::ValueBytes => (
+            ExhaustedLimit::ValueBytes => (
                 format!(
                     "a value would have more than {} bytes",
                     limits.value_bytes_max
                 ),
                 "look for a loop that builds a text or a list out of itself",
             ),
-            Exhausted::Calls => (
+            ExhaustedLimit::Calls => (
                 format!(
                     "calls are more than {} deep inside each other",
                     limits.calls_max
                 ),
                 "look for a function that calls itself without an end",
             ),
-            Exhausted::Stack => (
+            ExhaustedLimit::Stack => (
                 "expressions and calls are too deep inside each other".to_owned(),
                 "look for a function that calls itself without an end",
             ),
@@ -215,7 +215,7 @@ impl SharedBytes {
     }
 
     /// Bytes currently taken from the pool, without the own bytes of each evaluation.
-    pub fn taken(&self) -> u64 {
+    pub fn bytes_taken(&self) -> u64 {
         self.max - self.left.load(Ordering::Relaxed)
     }
 
@@ -233,10 +233,10 @@ impl SharedBytes {
 
 // === impl BudgetShare ===
 
-impl BudgetShare {
+impl PoolBudgetShare {
     fn new(of: Arc<SharedBytes>) -> Self {
         Self {
-            of,
+            pool: of,
             taken: Cell::new(0),
             unused: Cell::new(defaults::OWN_BYTES),
         }
@@ -249,7 +249,7 @@ impl BudgetShare {
             return true;
         }
         let more = bytes.max(defaults::SHARED_CHUNK_BYTES);
-        if !self.of.take(more, self.taken.get()) {
+        if !self.pool.take(more, self.taken.get()) {
             return false;
         }
         self.taken.set(self.taken.get() + more);
@@ -258,31 +258,33 @@ impl BudgetShare {
     }
 
     /// Returns unused bytes above [`OWN_BYTES`](defaults::OWN_BYTES) to the pool.
-    fn give_back(&self, bytes: u64) {
+    fn return_to_pool(&self, bytes: u64) {
         let unused = self.unused.get() + bytes;
         let excess = unused
             .saturating_sub(defaults::OWN_BYTES)
             .min(self.taken.get());
         self.unused.set(unused - excess);
         self.taken.set(self.taken.get() - excess);
-        self.of.left.fetch_add(excess, Ordering::Relaxed);
+        self.pool.left.fetch_add(excess, Ordering::Relaxed);
     }
 }
 
-impl Drop for BudgetShare {
+impl Drop for PoolBudgetShare {
     fn drop(&mut self) {
-        self.of.left.fetch_add(self.taken.get(), Ordering::Relaxed);
+        self.pool
+            .left
+            .fetch_add(self.taken.get(), Ordering::Relaxed);
     }
 }
 
 /// The stack that may be used, measured by the addresses of local variables.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stack {
+pub(crate) struct StackBudget {
     top: usize,
     bytes: usize,
 }
 
-impl Stack {
+impl StackBudget {
     /// The stack from the current frame down, limited to this many bytes.
     #[inline(never)]
     pub(crate) fn from_here(bytes: usize) -> Self {
@@ -293,9 +295,9 @@ impl Stack {
     }
 
     #[inline]
-    pub(crate) fn check(self) -> Result<(), Exhausted> {
+    pub(crate) fn check(self) -> Result<(), ExhaustedLimit> {
         if self.top.abs_diff(address()) > self.bytes {
-            Err(Exhausted::Stack)
+            Err(ExhaustedLimit::Stack)
         } else {
             Ok(())
         }
@@ -319,20 +321,23 @@ mod tests {
 
     const KIB: u64 = 1 << 10;
 
-    fn budget(shared: &Arc<SharedBytes>) -> Budget {
-        Budget::new(EvaluationLimits {
+    fn budget(shared: &Arc<SharedBytes>) -> EvaluationBudget {
+        EvaluationBudget::new(EvaluationLimits {
             shared: Some(Arc::clone(shared)),
             ..EvaluationLimits::default()
         })
     }
 
     /// Takes 64 KiB at a time until it is refused; gives how much it got.
-    fn greedy(budget: &Budget) -> u64 {
+    fn greedy(budget: &EvaluationBudget) -> u64 {
         let mut got = 0;
-        while budget.bytes(64 * KIB).is_ok() {
+        while budget.spend_bytes(64 * KIB).is_ok() {
             got += 64 * KIB;
         }
-        assert_eq!(budget.bytes(64 * KIB), Err(Exhausted::SharedBytes));
+        assert_eq!(
+            budget.spend_bytes(64 * KIB),
+            Err(ExhaustedLimit::SharedBytes)
+        );
         got
     }
 
@@ -340,7 +345,7 @@ mod tests {
     fn the_memory_of_all_evaluations_is_bounded_and_each_gets_some() {
         let max = 64 << 20;
         let shared = Arc::new(SharedBytes::new(max));
-        let budgets: Vec<Budget> = (0..1_000).map(|_| budget(&shared)).collect();
+        let budgets: Vec<EvaluationBudget> = (0..1_000).map(|_| budget(&shared)).collect();
         let mut total = 0;
         for budget in &budgets {
             let got = greedy(budget);
@@ -348,10 +353,10 @@ mod tests {
             total += got;
         }
         assert!(total <= max + 1_000 * defaults::OWN_BYTES, "{total}");
-        assert!(shared.taken() <= max);
+        assert!(shared.bytes_taken() <= max);
         let late = budget(&shared);
         assert!(
-            late.bytes(defaults::OWN_BYTES).is_ok(),
+            late.spend_bytes(defaults::OWN_BYTES).is_ok(),
             "one that needs little goes on"
         );
     }
@@ -362,8 +367,8 @@ mod tests {
         let shared = Arc::new(SharedBytes::new(max));
         let first = budget(&shared);
         let got = greedy(&first);
-        first.give_back(got);
-        assert_eq!((first.used(), shared.taken()), (0, 0));
+        first.return_bytes(got);
+        assert_eq!((first.bytes_used(), shared.bytes_taken()), (0, 0));
         assert_eq!(greedy(&budget(&shared)), got);
     }
 
@@ -374,12 +379,12 @@ mod tests {
         let first = budget(&shared);
         let branch = first.clone();
         assert!(greedy(&first) >= max / 2 - defaults::SHARED_CHUNK_BYTES);
-        assert!(shared.taken() <= max / 2);
+        assert!(shared.bytes_taken() <= max / 2);
         let second = budget(&shared);
         assert!(greedy(&second) >= max / 4 - 2 * defaults::SHARED_CHUNK_BYTES);
         drop((first, second));
-        assert!(shared.taken() > 0, "a branch goes on");
+        assert!(shared.bytes_taken() > 0, "a branch goes on");
         drop(branch);
-        assert_eq!(shared.taken(), 0);
+        assert_eq!(shared.bytes_taken(), 0);
     }
 }

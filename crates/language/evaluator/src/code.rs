@@ -1,7 +1,7 @@
-//! The evaluated form of a program: names resolved to slots, literals to values. Main types: [`Unit`],
-//! [`Node`].
+//! The evaluated form of a program: names resolved to slots, literals to values. Main types: [`LoweredUnit`],
+//! [`LoweredNode`].
 //!
-//! [`crate::lower`] makes a unit from a parsed file; all threads that evaluate it share it. Invariant:
+//! [`crate::to_lower`] makes a unit from a parsed file; all threads that evaluate it share it. Invariant:
 //! nodes are in one list and refer to each other by index, so a unit of any depth is dropped without
 //! recursion.
 
@@ -18,19 +18,19 @@ pub(crate) struct NodeId(pub(crate) u32);
 
 /// The lowered code of one file, or of a text that is evaluated.
 #[derive(Debug)]
-pub(crate) struct Unit {
+pub(crate) struct LoweredUnit {
     pub(crate) ast: Arc<Ast>,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<LoweredNode>,
     /// Bodies of lambdas, functions, plans, and of templates.
     pub(crate) codes: Vec<CodeBody>,
-    pub(crate) definitions: Vec<Definition>,
+    pub(crate) definitions: Vec<LoweredDefinition>,
     /// Index of the code outside of definitions. For a template it has the template's parameters.
     pub(crate) main: u32,
 }
 
 /// A named definition in a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Definition {
+pub(crate) struct LoweredDefinition {
     pub(crate) name: Arc<str>,
     pub(crate) what: DefinitionCode,
     /// Index in the definitions of the AST.
@@ -54,7 +54,7 @@ pub(crate) enum DefinitionCode {
 
 /// An expression and the source offset reported in its errors.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct LoweredNode {
     pub(crate) kind: NodeKind,
     pub(crate) at: u32,
 }
@@ -198,20 +198,20 @@ pub(crate) enum AssignmentSlot {
     Slot(u16),
     Global,
     /// In the default of a parameter, where assignments are not allowed.
-    Nowhere,
+    Forbidden,
 }
 
 #[derive(Debug)]
 pub(crate) struct CaseNode {
     pub(crate) test: NodeId,
-    pub(crate) options: Box<[CaseOption]>,
+    pub(crate) options: Box<[LoweredCaseOption]>,
     /// The value of `default`.
     pub(crate) otherwise: Option<NodeId>,
 }
 
 /// One option of a case or selector: the values to match, which may include splats, and the result.
 #[derive(Debug)]
-pub(crate) struct CaseOption {
+pub(crate) struct LoweredCaseOption {
     pub(crate) values: Box<[NodeId]>,
     pub(crate) then: NodeId,
 }
@@ -273,7 +273,7 @@ pub(crate) struct CodeParameter {
 
 /// Types of the parameters and of the result.
 #[derive(Debug, Clone)]
-pub(crate) struct Signature {
+pub(crate) struct LoweredSignature {
     /// Type of each parameter; for a rest parameter, the type of its elements.
     pub(crate) types: Vec<Type>,
     pub(crate) callable: Type,
@@ -282,11 +282,11 @@ pub(crate) struct Signature {
     pub(crate) most: Option<usize>,
 }
 
-impl Unit {
+impl LoweredUnit {
     /// An empty unit, for calls that do not come from a text.
-    pub(crate) fn nowhere() -> Arc<Self> {
-        let source = Arc::new(syntax::Source::new(None, ""));
-        let parsed = syntax::parse(&source, syntax::Options::default());
+    pub(crate) fn empty_unit() -> Arc<Self> {
+        let source = Arc::new(syntax::SourceText::new(None, ""));
+        let parsed = syntax::parse(&source, syntax::SyntaxOptions::default());
         Arc::new(Self {
             ast: Arc::new(parsed.ast),
             nodes: Vec::new(),
@@ -296,7 +296,7 @@ impl Unit {
         })
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &LoweredNode {
         &self.nodes[id.0 as usize]
     }
 
@@ -304,7 +304,7 @@ impl Unit {
         &self.codes[index as usize]
     }
 
-    pub(crate) fn place(&self, at: u32) -> SourceLocation {
+    pub(crate) fn location_at(&self, at: u32) -> SourceLocation {
         let source = self.ast.source();
         let position = source.position(at);
         SourceLocation {

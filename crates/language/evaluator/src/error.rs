@@ -1,4 +1,4 @@
-//! Errors and jumps that end an evaluation early. Main types: [`Unwind`], [`EvalError`].
+//! Errors and jumps that end an evaluation early. Main types: [`EvalUnwind`], [`EvalError`].
 //!
 //! Invariant: an error gets its source location once, from the innermost expression that has one, and
 //! the text before that location is the one that Puppet writes.
@@ -10,28 +10,28 @@ use std::sync::Arc;
 use pcore::Value;
 
 /// Result of an evaluation. The error is boxed to one machine word, so that values stay cheap to return.
-pub type Eval<T = Value> = Result<T, Box<Unwind>>;
+pub type EvalResult<T = Value> = Result<T, Box<EvalUnwind>>;
 
 /// Reason for leaving an expression without a value.
 #[derive(Debug)]
-pub enum Unwind {
+pub enum EvalUnwind {
     /// An error in the program or its input.
     Error(EvalError),
     /// `next(value)`: the innermost block or function has its value.
-    Next(Jump),
+    Next(ControlJump),
     /// `return(value)`: the enclosing function or plan has its value.
-    Return(Jump),
+    Return(ControlJump),
     /// `break()`: the enclosing iteration ends.
-    Break(Jump),
+    Break(ControlJump),
     /// The host ends the evaluation without a result. Nothing in the language catches this; the payload
     /// is opaque to the evaluator.
-    Interrupted(Interrupt),
+    Interrupted(HostInterrupt),
 }
 
 /// Payload that a host passes through an evaluation that it interrupts.
-pub struct Interrupt(pub Box<dyn Any + Send>);
+pub struct HostInterrupt(pub Box<dyn Any + Send>);
 
-impl fmt::Debug for Interrupt {
+impl fmt::Debug for HostInterrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Interrupt")
     }
@@ -39,9 +39,9 @@ impl fmt::Debug for Interrupt {
 
 /// Value of a `next`, `return` or `break`, with the location of that call.
 #[derive(Debug, Clone)]
-pub struct Jump {
+pub struct ControlJump {
     pub value: Value,
-    pub place: SourceLocation,
+    pub location: SourceLocation,
 }
 
 /// File, line and column in a source text. Lines and columns count from 1; 0 is unknown.
@@ -81,7 +81,7 @@ pub struct EvalError {
     /// The text, without the location.
     pub message: String,
     /// Location of the error; `None` until an enclosing expression sets it.
-    pub place: Option<SourceLocation>,
+    pub location: Option<SourceLocation>,
     /// Suggestions: similar names, a different way to write it.
     pub hints: Vec<String>,
     /// Value attached by the host, for example the `Error` of a failed plan function.
@@ -96,22 +96,26 @@ pub const BUDGET_EXHAUSTED: &str = "BUDGET_EXHAUSTED";
 impl EvalError {
     /// An error without a location. The enclosing expression adds its location and a prefix such as
     /// `Error while evaluating a Function Call, `.
-    pub fn raw(message: impl Into<String>) -> Self {
+    pub fn without_location(message: impl Into<String>) -> Self {
         Self {
             code: RUNTIME_ERROR,
             message: message.into(),
-            place: None,
+            location: None,
             hints: Vec::new(),
             payload: None,
         }
     }
 
     /// An error with its own code and location.
-    pub fn at(code: &'static str, message: impl fmt::Display, place: SourceLocation) -> Self {
+    pub fn with_location(
+        code: &'static str,
+        message: impl fmt::Display,
+        place: SourceLocation,
+    ) -> Self {
         Self {
             code,
             message: format!("Evaluation Error: {message}"),
-            place: Some(place),
+            location: Some(place),
             hints: Vec::new(),
             payload: None,
         }
@@ -126,7 +130,7 @@ impl EvalError {
         Self {
             code,
             message: message.into(),
-            place: Some(place),
+            location: Some(place),
             hints: Vec::new(),
             payload: None,
         }
@@ -148,7 +152,7 @@ impl EvalError {
 impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        match self.place.as_ref().map(ToString::to_string) {
+        match self.location.as_ref().map(ToString::to_string) {
             Some(place) if !place.is_empty() => write!(f, " {place}"),
             _ => Ok(()),
         }
@@ -157,28 +161,28 @@ impl fmt::Display for EvalError {
 
 impl std::error::Error for EvalError {}
 
-impl From<EvalError> for Box<Unwind> {
+impl From<EvalError> for Box<EvalUnwind> {
     #[cold]
     fn from(error: EvalError) -> Self {
-        Box::new(Unwind::Error(error))
+        Box::new(EvalUnwind::Error(error))
     }
 }
 
 /// Returns an error without a location as the result of a function.
 #[cold]
-pub fn raise<T>(message: impl Into<String>) -> Eval<T> {
-    Err(EvalError::raw(message).into())
+pub fn raise<T>(message: impl Into<String>) -> EvalResult<T> {
+    Err(EvalError::without_location(message).into())
 }
 
-impl Unwind {
+impl EvalUnwind {
     /// Converts to the error that the caller of the evaluation sees: an uncaught jump is an error.
     /// Returns an interruption as `Err`.
-    pub fn into_error(self) -> Result<EvalError, Interrupt> {
+    pub fn into_error(self) -> Result<EvalError, HostInterrupt> {
         match self {
             Self::Error(error) => Ok(error),
-            Self::Next(jump) => Ok(illegal_jump("next", jump.place)),
-            Self::Return(jump) => Ok(illegal_jump("return", jump.place)),
-            Self::Break(jump) => Ok(illegal_jump("break", jump.place)),
+            Self::Next(jump) => Ok(illegal_jump("next", jump.location)),
+            Self::Return(jump) => Ok(illegal_jump("return", jump.location)),
+            Self::Break(jump) => Ok(illegal_jump("break", jump.location)),
             Self::Interrupted(interrupt) => Err(interrupt),
         }
     }

@@ -1,4 +1,4 @@
-//! Storage of variables. Main types: [`Frame`] for the variables of one call, [`Globals`] for those of
+//! Storage of variables. Main types: [`VariableFrame`] for the variables of one call, [`GlobalVariables`] for those of
 //! the top scope.
 //!
 //! Invariant: a variable is set once in its frame, and a frame is read only by the code that it was made
@@ -11,22 +11,22 @@ use std::sync::Arc;
 
 use pcore::Value;
 
-use crate::code::Unit;
+use crate::code::LoweredUnit;
 
 /// The variables of one call of a function, a block, a plan.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct VariableFrame {
     layout: FrameLayout,
     slots: RefCell<Vec<Option<Value>>>,
     /// For a block, the frame of the code around it.
-    parent: Option<Rc<Frame>>,
+    parent: Option<Rc<VariableFrame>>,
 }
 
 /// Assignment of variable names to slots.
 #[derive(Debug)]
 enum FrameLayout {
     /// Slots of the variables that the code declares.
-    Code { unit: Arc<Unit>, code: u32 },
+    Code { unit: Arc<LoweredUnit>, code: u32 },
     /// Slots in order of definition, for a frame filled by a host.
     Free(RefCell<Vec<Arc<str>>>),
 }
@@ -48,13 +48,13 @@ impl FrameLayout {
     }
 }
 
-impl Frame {
+impl VariableFrame {
     /// A frame without code, whose variables are defined by name.
-    pub(crate) fn free() -> Rc<Self> {
-        Self::free_inside(None)
+    pub(crate) fn new_growable() -> Rc<Self> {
+        Self::new_growable_inside(None)
     }
 
-    pub(crate) fn free_inside(parent: Option<&Rc<Self>>) -> Rc<Self> {
+    pub(crate) fn new_growable_inside(parent: Option<&Rc<Self>>) -> Rc<Self> {
         Rc::new(Self {
             layout: FrameLayout::Free(RefCell::default()),
             slots: RefCell::default(),
@@ -75,7 +75,7 @@ impl Frame {
         true
     }
 
-    pub(crate) fn new(unit: &Arc<Unit>, code: u32, parent: Option<&Rc<Self>>) -> Rc<Self> {
+    pub(crate) fn new(unit: &Arc<LoweredUnit>, code: u32, parent: Option<&Rc<Self>>) -> Rc<Self> {
         let variables = unit.code(code).variables.len();
         Rc::new(Self {
             layout: FrameLayout::Code {
@@ -119,7 +119,7 @@ impl Frame {
     }
 
     /// The frame `up` blocks further out.
-    pub(crate) fn up(self: &Rc<Self>, up: u16) -> Option<&Rc<Self>> {
+    pub(crate) fn ancestor(self: &Rc<Self>, up: u16) -> Option<&Rc<Self>> {
         let mut frame = self;
         for _ in 0..up {
             frame = frame.parent.as_ref()?;
@@ -162,11 +162,11 @@ impl Frame {
 
 /// Variables of the top scope, by their names without a leading `::`.
 #[derive(Debug, Default)]
-pub(crate) struct Globals {
+pub(crate) struct GlobalVariables {
     variables: RefCell<HashMap<Arc<str>, Value>>,
 }
 
-impl Globals {
+impl GlobalVariables {
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
         self.variables.borrow().get(name).cloned()
     }

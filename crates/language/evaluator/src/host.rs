@@ -1,4 +1,4 @@
-//! Interface between an evaluation and its surroundings. Main types: [`Host`], [`CodeSource`].
+//! Interface between an evaluation and its surroundings. Main types: [`EvaluationHost`], [`CodeSource`].
 //!
 //! Invariant: the clock, randomness, disk, environment, logs and everything with an effect are reached
 //! only through these traits, so an evaluation can be repeated exactly by a host that gives the same
@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use pcore::{Timestamp, Type, Value};
+use pcore::{PuppetTimestamp, Type, Value};
 use syntax::ast::{Ast, ExprId};
 
-use crate::block::Block;
-use crate::error::{Eval, EvalError, SourceLocation};
+use crate::block::CodeBlock;
+use crate::error::{EvalError, EvalResult, SourceLocation};
 use crate::function::{CallArguments, NativeFunction};
 use crate::unknown::UnknownValues;
 use crate::{Evaluator, VariableScope};
@@ -19,7 +19,7 @@ use crate::{Evaluator, VariableScope};
 /// [`code`](Self::code) and [`log`](Self::log) has a default for hosts without that feature.
 ///
 /// Methods take `&self`, because they may call the evaluator, which may call the host again.
-pub trait Host {
+pub trait EvaluationHost {
     /// Source of functions, types and templates.
     fn code(&self) -> &dyn CodeSource;
 
@@ -39,20 +39,23 @@ pub trait Host {
 
     /// Notifies the host before one of its own functions is called, unless a module's Puppet function is called
     /// instead. `place` computes the source location of the call.
-    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> Eval<()> {
+    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> EvalResult<()> {
         let _ = (name, place);
         Ok(())
     }
 
-    /// Runs a dispatch of a host function whose body is [`Run::Host`](crate::function::Run::Host).
+    /// Runs a dispatch of a host function whose body is [`Run::EvaluationHost`](crate::function::Run::EvaluationHost).
     fn run(
         &self,
         name: &'static str,
         evaluator: &mut Evaluator<'_>,
         call: CallArguments<'_>,
-    ) -> Eval {
+    ) -> EvalResult {
         let _ = (evaluator, call);
-        Err(EvalError::raw(format!("the function '{name}' cannot be carried out here")).into())
+        Err(EvalError::without_location(format!(
+            "the function '{name}' cannot be carried out here"
+        ))
+        .into())
     }
 
     /// Names of the host functions, for "did you mean" hints.
@@ -66,7 +69,7 @@ pub trait Host {
         &self,
         evaluator: &mut Evaluator<'_>,
         call: &mut CallArguments<'_>,
-    ) -> Option<Eval> {
+    ) -> Option<EvalResult> {
         let _ = (evaluator, call);
         None
     }
@@ -79,26 +82,26 @@ pub trait Host {
         receiver: &Value,
         name: &str,
         arguments: &[Value],
-        block: Option<&Block>,
-    ) -> Option<Eval> {
+        block: Option<&CodeBlock>,
+    ) -> Option<EvalResult> {
         let _ = (evaluator, receiver, name, arguments, block);
         None
     }
 
     /// Creates an object of a host type; `None` if the type creates its objects itself.
-    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
+    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<EvalResult> {
         let _ = (ty, arguments);
         None
     }
 
     /// Called regularly during long computations: the host may yield to other evaluations, or interrupt
     /// this one by returning an error.
-    fn breathe(&self) -> Eval<()> {
+    fn breathe(&self) -> EvalResult<()> {
         Ok(())
     }
 
     /// Value of a variable that no scope has; `None` if it is unknown. `name` has no leading `::`.
-    fn variable(&self, name: &str) -> Option<Eval> {
+    fn variable(&self, name: &str) -> Option<EvalResult> {
         let _ = name;
         None
     }
@@ -124,21 +127,21 @@ pub trait Host {
     }
 
     /// Current time, for `Timestamp.new` without arguments and similar functions.
-    fn now(&self) -> Eval<Timestamp> {
-        Err(EvalError::raw("the time is not known here").into())
+    fn now(&self) -> EvalResult<PuppetTimestamp> {
+        Err(EvalError::without_location("the time is not known here").into())
     }
 
     /// Unpredictable bytes, for `shuffle` and salts. A host that repeats an evaluation returns the same
     /// bytes again.
-    fn random(&self) -> Eval<[u8; 16]> {
-        Err(EvalError::raw("random numbers are not available here").into())
+    fn random(&self) -> EvalResult<[u8; 16]> {
+        Err(EvalError::without_location("random numbers are not available here").into())
     }
 
     /// Runs `lookup`, `hiera`, `hiera_array` or `hiera_hash`, according to the name in `call`. The
     /// arguments have already been accepted by one of its dispatches.
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
         let _ = (evaluator, call);
-        Err(EvalError::raw("data cannot be looked up here").into())
+        Err(EvalError::without_location("data cannot be looked up here").into())
     }
 
     /// Handler for unknown values; `None` if all values are known.
@@ -147,9 +150,12 @@ pub trait Host {
     }
 
     /// Runs an `apply(..) { .. }` block of a plan.
-    fn apply(&self, evaluator: &mut Evaluator<'_>, apply: ApplyBlock<'_>) -> Eval {
+    fn apply(&self, evaluator: &mut Evaluator<'_>, apply: ApplyBlock<'_>) -> EvalResult {
         let _ = (evaluator, apply);
-        Err(EvalError::raw("apply blocks cannot be carried out here: there is no compiler").into())
+        Err(EvalError::without_location(
+            "apply blocks cannot be carried out here: there is no compiler",
+        )
+        .into())
     }
 
     /// Evaluates an expression that needs a catalog: a resource, a collector, a relationship. `None` if
@@ -158,7 +164,7 @@ pub trait Host {
         &self,
         evaluator: &mut Evaluator<'_>,
         expression: CatalogExpression<'_>,
-    ) -> Option<Eval> {
+    ) -> Option<EvalResult> {
         let _ = (evaluator, expression);
         None
     }
@@ -173,7 +179,7 @@ pub struct ApplyBlock<'a> {
     pub expression: ExprId,
     /// Variables visible to the block.
     pub scope: VariableScope,
-    pub place: SourceLocation,
+    pub location: SourceLocation,
 }
 
 /// An expression that only a catalog compiler can evaluate.
@@ -182,7 +188,7 @@ pub struct CatalogExpression<'a> {
     pub ast: &'a Arc<Ast>,
     pub expression: ExprId,
     pub scope: VariableScope,
-    pub place: SourceLocation,
+    pub location: SourceLocation,
 }
 
 /// The levels of Puppet's log functions.

@@ -1,14 +1,14 @@
-//! Sequences that iteration functions process. Main type: [`Iteration`].
+//! Sequences that iteration functions process. Main type: [`ElementIteration`].
 //!
 //! Invariant: numbers are generated one by one, so a range may have any length.
 
 use std::sync::Arc;
 
-use pcore::{Hash, IntRange, Kind, Type, Value};
+use pcore::{Hash, IntRange, Type, TypeKind, Value};
 
 /// Elements, one after the other.
 #[derive(Debug, Clone)]
-pub(crate) enum Iteration {
+pub(crate) enum ElementIteration {
     List {
         elements: Arc<Vec<Value>>,
         next: usize,
@@ -25,9 +25,9 @@ pub(crate) enum Iteration {
     },
 }
 
-impl Iteration {
+impl ElementIteration {
     /// The elements of a value; `None` if it has none.
-    pub(crate) fn over(value: &Value) -> Option<Self> {
+    pub(crate) fn over_value(value: &Value) -> Option<Self> {
         match value {
             Value::Array(elements) => Some(Self::list(Arc::clone(elements))),
             Value::Hash(entries) => Some(Self::Entries {
@@ -42,7 +42,7 @@ impl Iteration {
             }
             Value::Type(ty) => Self::over_type(ty),
             Value::Object(object) => {
-                if let Some(iterator) = value.downcast_object::<crate::iterator::Iterator>() {
+                if let Some(iterator) = value.downcast_object::<crate::iterator::LazyIterator>() {
                     return Some(iterator.iteration().clone());
                 }
                 object.elements().map(|it| Self::list(Arc::new(it)))
@@ -53,8 +53,8 @@ impl Iteration {
 
     fn over_type(ty: &Type) -> Option<Self> {
         match ty.unaliased()?.kind() {
-            Kind::Integer(range) => Some(Self::range(range.from()?, range.to()?)),
-            Kind::Enum(values) => {
+            TypeKind::Integer(range) => Some(Self::range(range.from()?, range.to()?)),
+            TypeKind::Enum(values) => {
                 let values = values
                     .values()
                     .iter()
@@ -153,7 +153,7 @@ impl Iteration {
     }
 }
 
-impl std::iter::Iterator for Iteration {
+impl std::iter::Iterator for ElementIteration {
     type Item = Value;
 
     #[inline]
@@ -197,29 +197,32 @@ impl std::iter::Iterator for Iteration {
 /// The elements of a value that can be iterated, those of a hash as pairs; `None` if it has none.
 #[must_use]
 pub fn elements(value: &Value) -> Option<impl std::iter::Iterator<Item = Value> + use<>> {
-    Iteration::over(value)
+    ElementIteration::over_value(value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn numbers(iteration: Iteration) -> Vec<i64> {
+    fn numbers(iteration: ElementIteration) -> Vec<i64> {
         iteration.filter_map(|it| it.as_int()).collect()
     }
 
     #[test]
     fn ranges_step_and_turn_round_and_end_at_the_largest_number() {
-        assert_eq!(numbers(Iteration::range(1, 5).stepped(2)), [1, 3, 5]);
+        assert_eq!(numbers(ElementIteration::range(1, 5).stepped(2)), [1, 3, 5]);
         assert_eq!(
-            numbers(Iteration::range(1, 6).stepped(2).reversed()),
+            numbers(ElementIteration::range(1, 6).stepped(2).reversed()),
             [5, 3, 1]
         );
         assert_eq!(
-            numbers(Iteration::range(1, 3).reversed().stepped(2)),
+            numbers(ElementIteration::range(1, 3).reversed().stepped(2)),
             [3, 1]
         );
-        assert_eq!(numbers(Iteration::range(i64::MAX - 1, i64::MAX)).len(), 2);
-        assert_eq!(numbers(Iteration::range(2, 1)), [0_i64; 0]);
+        assert_eq!(
+            numbers(ElementIteration::range(i64::MAX - 1, i64::MAX)).len(),
+            2
+        );
+        assert_eq!(numbers(ElementIteration::range(2, 1)), [0_i64; 0]);
     }
 }

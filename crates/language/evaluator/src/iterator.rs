@@ -1,30 +1,30 @@
-//! Iterators as values: results of `reverse_each` and `step` without a block. Main type: [`Iterator`].
+//! Iterators as values: results of `reverse_each` and `step` without a block. Main type: [`LazyIterator`].
 
 use std::any::Any;
 
-use pcore::{Hash, Object, Type, Value};
+use pcore::{Hash, PuppetObject, Type, Value};
 
-use crate::iteration::Iteration;
+use crate::iteration::ElementIteration;
 
 /// A lazy sequence of elements.
 #[derive(Debug)]
-pub(crate) struct Iterator {
-    iteration: Iteration,
+pub(crate) struct LazyIterator {
+    iteration: ElementIteration,
     /// Type of the elements.
     element: Type,
 }
 
-impl Iterator {
-    pub(crate) fn value(iteration: Iteration, element: Type) -> Value {
+impl LazyIterator {
+    pub(crate) fn value(iteration: ElementIteration, element: Type) -> Value {
         Value::object(Self { iteration, element })
     }
 
-    pub(crate) fn iteration(&self) -> &Iteration {
+    pub(crate) fn iteration(&self) -> &ElementIteration {
         &self.iteration
     }
 }
 
-impl Object for Iterator {
+impl PuppetObject for LazyIterator {
     fn object_type(&self) -> Type {
         Type::iterator_of(self.element.clone())
     }
@@ -33,7 +33,7 @@ impl Object for Iterator {
         None
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         other
             .as_any()
             .downcast_ref::<Self>()

@@ -29,7 +29,7 @@ pub(crate) fn article(text: &str) -> &'static str {
 }
 
 /// Label of a value in error texts.
-pub(crate) fn of_value(value: &Value) -> String {
+pub(crate) fn value_label(value: &Value) -> String {
     match value {
         Value::Undef => "Undef Value".to_owned(),
         Value::Default => "Object".to_owned(),
@@ -96,7 +96,7 @@ fn uri_class(uri: &pcore::Uri) -> String {
 }
 
 /// Label of an expression in error texts.
-pub(crate) fn of_expression(expr: &Expr) -> &'static str {
+pub(crate) fn expression_label(expr: &Expr) -> &'static str {
     match expr {
         Expr::Nop => "Nop Expression",
         Expr::Undef => "'undef' expression",
@@ -121,7 +121,7 @@ pub(crate) fn of_expression(expr: &Expr) -> &'static str {
             UnaryOp::Minus => "Unary Minus",
             UnaryOp::Unfold => "Unfold",
         },
-        Expr::Binary { op, .. } => of_operator(*op),
+        Expr::Binary { op, .. } => operator_label(*op),
         Expr::Assign { op, .. } => match op {
             AssignOp::Set => "'=' expression",
             AssignOp::Append => "'+=' expression",
@@ -153,7 +153,7 @@ pub(crate) fn of_expression(expr: &Expr) -> &'static str {
     }
 }
 
-pub(crate) fn of_operator(op: BinaryOp) -> &'static str {
+pub(crate) fn operator_label(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "'+' expression",
         BinaryOp::Sub => "'-' expression",

@@ -2,9 +2,9 @@
 //! Puppet's texts.
 //!
 //! - [`Evaluator`] evaluates programs, calls functions and blocks, runs plans.
-//! - [`Host`] supplies everything else: code, clock, logs, and the functions that have effects.
+//! - [`EvaluationHost`] supplies everything else: code, clock, logs, and the functions that have effects.
 //! - [`EvaluationLimits`] limit steps, bytes, calls and stack.
-//! - [`EvalError`] is an error of the program, [`Unwind`] anything that ends an evaluation early.
+//! - [`EvalError`] is an error of the program, [`EvalUnwind`] anything that ends an evaluation early.
 //!
 //! A text passes three stages: `syntax` parses it into an AST, `lower` resolves its names to slots
 //! ([`code`]), `evaluator` walks the result. Invariant: the behaviour of a program depends on its text
@@ -25,14 +25,14 @@ mod host;
 mod iteration;
 mod iterator;
 mod label;
-mod live;
+mod live_memory;
 mod loader;
 mod lower;
-mod matches;
 mod mersenne;
 mod mismatch;
 mod numbers;
 mod parse;
+mod regex_matches;
 pub mod ruby;
 pub mod ruby_numbers;
 mod suggest;
@@ -40,20 +40,20 @@ mod type_text;
 mod unknown;
 mod uri;
 
-pub use block::Block;
+pub use block::CodeBlock;
 pub use budget::{EvaluationLimits, SharedBytes};
 pub use code_map::CodeMap;
 pub use error::{
-    BUDGET_EXHAUSTED, Eval, EvalError, Interrupt, Jump, RUNTIME_ERROR, SourceLocation, Unwind,
-    raise,
+    BUDGET_EXHAUSTED, ControlJump, EvalError, EvalResult, EvalUnwind, HostInterrupt, RUNTIME_ERROR,
+    SourceLocation, raise,
 };
 pub use evaluator::{BranchSeed, Evaluator, LoadedPlan, VariableScope};
 pub use host::{
-    ApplyBlock, CatalogExpression, CodeModule, CodeOwner, CodeReadError, CodeSource, Host,
-    LogLevel, SourceFile,
+    ApplyBlock, CatalogExpression, CodeModule, CodeOwner, CodeReadError, CodeSource,
+    EvaluationHost, LogLevel, SourceFile,
 };
 pub use iteration::elements;
-pub use live::BranchBytes;
-pub use mersenne::Random;
+pub use live_memory::BranchBytes;
+pub use mersenne::RubyRandom;
 pub use parse::ParseCache;
 pub use unknown::UnknownValues;

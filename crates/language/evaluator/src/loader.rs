@@ -1,4 +1,4 @@
-//! Functions and types of the environment and of modules, by their names. Main type: [`Loader`].
+//! Functions and types of the environment and of modules, by their names. Main type: [`DefinitionLoader`].
 //!
 //! `functions/x.pp` of the environment is the function `x`, `functions/b.pp` of module `a` is `a::b`,
 //! `types/b.pp` is `A::B`. Files of the environment are global: `environment::x` is only looked for in
@@ -13,14 +13,14 @@ use std::sync::Arc;
 use pcore::Type;
 
 use crate::Evaluator;
-use crate::code::{Definition, DefinitionCode, Unit};
-use crate::error::{Eval, EvalError, RUNTIME_ERROR, raise};
+use crate::code::{DefinitionCode, LoweredDefinition, LoweredUnit};
+use crate::error::{EvalError, EvalResult, RUNTIME_ERROR, raise};
 use crate::host::{CodeOwner, CodeSource, SourceFile};
 use crate::parse::{self, ParseCache};
 
 /// Functions and types loaded for one evaluation.
 #[derive(Debug, Default)]
-pub(crate) struct Loader {
+pub(crate) struct DefinitionLoader {
     parsed: Arc<ParseCache>,
     functions: RefCell<HashMap<Arc<str>, Option<LoadedFunction>>>,
     types: RefCell<HashMap<Arc<str>, Option<AliasState>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Loader {
 /// A function written in Puppet, by its unit and code index.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedFunction {
-    pub(crate) unit: Arc<Unit>,
+    pub(crate) unit: Arc<LoweredUnit>,
     pub(crate) code: u32,
 }
 
@@ -44,9 +44,9 @@ type OwnedFile = (SourceFile, Option<Arc<str>>);
 #[derive(Debug, Clone)]
 enum AliasState {
     /// Defined by a program: the unit and the index of the definition. Evaluated at the first use.
-    Defined(Arc<Unit>, usize),
+    Defined(Arc<LoweredUnit>, usize),
     /// The alias is being evaluated and has no type yet.
-    Declared(Arc<pcore::Alias>),
+    Declared(Arc<pcore::NamedTypeAlias>),
     Ready(Type),
 }
 
@@ -54,13 +54,13 @@ enum AliasState {
 #[derive(Debug)]
 struct PostponedAlias {
     key: Arc<str>,
-    alias: Arc<pcore::Alias>,
+    alias: Arc<pcore::NamedTypeAlias>,
     body: Type,
     /// State of the name before the evaluation of the alias.
     before: Option<AliasState>,
 }
 
-impl Loader {
+impl DefinitionLoader {
     pub(crate) fn new(parsed: Arc<ParseCache>) -> Self {
         Self {
             parsed,
@@ -74,7 +74,7 @@ impl Loader {
 
     /// Registers the definitions of a program. Aliases are evaluated at their first use, so they may refer to each
     /// other in any order.
-    pub(crate) fn define(&self, unit: &Arc<Unit>) -> Eval<()> {
+    pub(crate) fn define(&self, unit: &Arc<LoweredUnit>) -> EvalResult<()> {
         check_unique(unit)?;
         for (index, definition) in unit.definitions.iter().enumerate() {
             match definition.what {
@@ -103,9 +103,9 @@ impl Loader {
     pub(crate) fn function(
         &self,
         evaluator: &mut Evaluator<'_>,
-        caller: &Unit,
+        caller: &LoweredUnit,
         name: &str,
-    ) -> Eval<Option<LoadedFunction>> {
+    ) -> EvalResult<Option<LoadedFunction>> {
         let host = evaluator.host;
         if let Some((module, _)) = name.split_once("::")
             && !self.sees(host.code(), caller, module)
@@ -130,9 +130,9 @@ impl Loader {
         evaluator: &mut Evaluator<'_>,
         name: &str,
         file: &SourceFile,
-    ) -> Eval<LoadedFunction> {
+    ) -> EvalResult<LoadedFunction> {
         let path = &file.path;
-        let unit = self.parsed.file(file, evaluator.stack)?;
+        let unit = self.parsed.parse_file(file, evaluator.stack)?;
         let definition = match unit.definitions.as_slice() {
             [] => {
                 return raise(format!(
@@ -169,9 +169,9 @@ impl Loader {
     pub(crate) fn alias(
         &self,
         evaluator: &mut Evaluator<'_>,
-        caller: &Unit,
+        caller: &LoweredUnit,
         name: &str,
-    ) -> Eval<Option<Type>> {
+    ) -> EvalResult<Option<Type>> {
         let host = evaluator.host;
         let lower = name.to_lowercase();
         if let Some((module, _)) = lower.split_once("::")
@@ -195,7 +195,7 @@ impl Loader {
             self.types.borrow_mut().insert(lower.into(), None);
             return Ok(None);
         };
-        let unit = self.parsed.file(&file, evaluator.stack)?;
+        let unit = self.parsed.parse_file(&file, evaluator.stack)?;
         let path = &file.path;
         let definition = unit
             .definitions
@@ -220,14 +220,14 @@ impl Loader {
     fn define_alias(
         &self,
         evaluator: &mut Evaluator<'_>,
-        unit: &Arc<Unit>,
-        definition: &Definition,
-    ) -> Eval<Type> {
+        unit: &Arc<LoweredUnit>,
+        definition: &LoweredDefinition,
+    ) -> EvalResult<Type> {
         let DefinitionCode::Alias { body: body_id } = definition.what else {
             return raise("not an alias");
         };
         let key: Arc<str> = definition.name.to_lowercase().into();
-        let alias = pcore::Alias::declare(Arc::clone(&definition.name));
+        let alias = pcore::NamedTypeAlias::declare(Arc::clone(&definition.name));
         let before = self.set_type(&key, Some(AliasState::Declared(Arc::clone(&alias))));
         let cx = crate::evaluator::EvalContext { unit, frame: None };
         self.resolving.set(self.resolving.get() + 1);
@@ -251,7 +251,7 @@ impl Loader {
     }
 
     /// Sets the type of an alias. An alias inside another one may be postponed until the outer one has a type.
-    fn resolve(&self, postponed: PostponedAlias) -> Eval<Type> {
+    fn resolve(&self, postponed: PostponedAlias) -> EvalResult<Type> {
         let is_outermost = self.resolving.get() == 0;
         match postponed.alias.resolve(&postponed.body) {
             Ok(()) => {
@@ -276,7 +276,7 @@ impl Loader {
     }
 
     /// Resolves the postponed aliases in order, since each may refer to those before it.
-    fn resolve_postponed(&self) -> Eval<()> {
+    fn resolve_postponed(&self) -> EvalResult<()> {
         let mut waiting = VecDeque::from(self.postponed.take());
         while let Some(next) = waiting.pop_front() {
             if let Err(unwind) = self.resolve(next) {
@@ -311,7 +311,7 @@ impl Loader {
         code: &dyn CodeSource,
         name: &str,
         folder: &str,
-    ) -> Eval<Option<SourceFile>> {
+    ) -> EvalResult<Option<SourceFile>> {
         let Some(path) = path_of(name) else {
             return Ok(None);
         };
@@ -358,20 +358,20 @@ impl Loader {
     }
 
     /// Records the module that owns a file that was read by other means.
-    pub(crate) fn own(&self, path: &Arc<str>, module: Option<&str>) {
+    pub(crate) fn set_file_owner(&self, path: &Arc<str>, module: Option<&str>) {
         self.owners
             .borrow_mut()
             .insert(Arc::clone(path), module.map(Arc::from));
     }
 
     /// The module that a unit belongs to; `None` for the environment and for texts without a file.
-    pub(crate) fn module_of(&self, unit: &Unit) -> Option<Arc<str>> {
+    pub(crate) fn module_of(&self, unit: &LoweredUnit) -> Option<Arc<str>> {
         let path = unit.ast.source().name()?;
         self.owners.borrow().get(path).cloned().flatten()
     }
 
     /// True if the code of a unit may refer to functions and types of a module.
-    fn sees(&self, code: &dyn CodeSource, caller: &Unit, module: &str) -> bool {
+    fn sees(&self, code: &dyn CodeSource, caller: &LoweredUnit, module: &str) -> bool {
         let Some(own) = self.module_of(caller) else {
             return true;
         };
@@ -386,8 +386,8 @@ impl Loader {
 }
 
 /// Checks that a program defines each name only once.
-fn check_unique(unit: &Unit) -> Eval<()> {
-    let mut seen: HashMap<(&'static str, String), &Definition> = HashMap::new();
+fn check_unique(unit: &LoweredUnit) -> EvalResult<()> {
+    let mut seen: HashMap<(&'static str, String), &LoweredDefinition> = HashMap::new();
     for definition in &unit.definitions {
         let kind = match definition.what {
             DefinitionCode::Function { .. } => "function",
@@ -395,7 +395,7 @@ fn check_unique(unit: &Unit) -> Eval<()> {
             DefinitionCode::Plan { .. } | DefinitionCode::Catalog => continue,
         };
         let name = definition.name.to_lowercase();
-        let place = |definition: &Definition| {
+        let place = |definition: &LoweredDefinition| {
             let written = &unit.ast.definitions()[definition.index];
             let is_alias = matches!(definition.what, DefinitionCode::Alias { .. });
             let span = if is_alias {
@@ -403,7 +403,7 @@ fn check_unique(unit: &Unit) -> Eval<()> {
             } else {
                 written.span
             };
-            unit.place(span.start)
+            unit.location_at(span.start)
         };
         if let Some(first) = seen.insert((kind, name.clone()), definition) {
             let (first, second) = (place(first), place(definition));

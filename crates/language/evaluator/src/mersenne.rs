@@ -1,13 +1,13 @@
-//! The Mersenne Twister as Ruby's `Random` uses it. Main type: [`Random`].
+//! The Mersenne Twister as Ruby's `RubyRandom` uses it. Main type: [`RubyRandom`].
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 
-/// Ruby's `Random`: numbers that follow from a seed.
+/// Ruby's `RubyRandom`: numbers that follow from a seed.
 #[derive(Debug)]
-pub struct Random(Twister);
+pub struct RubyRandom(MersenneTwister);
 
-impl Random {
+impl RubyRandom {
     /// `Random.new(seed)`, the seed a number of big-endian bytes.
     #[must_use]
     pub fn new(seed: &[u8]) -> Self {
@@ -23,26 +23,26 @@ impl Random {
             if key.last() == Some(&1) {
                 key.pop();
             }
-            Twister::of_key(&key)
+            MersenneTwister::from_key(&key)
         } else {
-            Twister::of(key.first().copied().unwrap_or_default())
+            MersenneTwister::from_seed(key.first().copied().unwrap_or_default())
         })
     }
 
     /// `rand(limit)`: a number from 0 to before the limit, which is at least 1.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0.limited(limit.saturating_sub(1))
+    pub fn random_below(&mut self, limit: u64) -> u64 {
+        self.0.word_below(limit.saturating_sub(1))
     }
 }
 
 #[derive(Debug)]
-struct Twister {
+struct MersenneTwister {
     state: Vec<u32>,
     next: usize,
 }
 
-impl Twister {
-    fn of(seed: u32) -> Self {
+impl MersenneTwister {
+    fn from_seed(seed: u32) -> Self {
         let mut state = vec![seed];
         for index in 1..WORDS {
             let last = state[index - 1];
@@ -52,8 +52,8 @@ impl Twister {
         Self { state, next: WORDS }
     }
 
-    fn of_key(key: &[u32]) -> Self {
-        let mut twister = Self::of(19_650_218);
+    fn from_key(key: &[u32]) -> Self {
+        let mut twister = Self::from_seed(19_650_218);
         let state = &mut twister.state;
         let (mut index, mut place) = (1, 0);
         for _ in 0..WORDS.max(key.len()) {
@@ -93,7 +93,7 @@ impl Twister {
         self.next = 0;
     }
 
-    fn word(&mut self) -> u32 {
+    fn next_word(&mut self) -> u32 {
         if self.next >= WORDS {
             self.twist();
         }
@@ -106,7 +106,7 @@ impl Twister {
     }
 
     /// A number from 0 to the limit, as Ruby draws it: again until it fits.
-    fn limited(&mut self, limit: u64) -> u64 {
+    fn word_below(&mut self, limit: u64) -> u64 {
         if limit == 0 {
             return 0;
         }
@@ -115,7 +115,7 @@ impl Twister {
             let mut value = 0;
             for half in [1, 0] {
                 if (mask >> (half * 32)) & 0xffff_ffff != 0 {
-                    value |= u64::from(self.word()) << (half * 32);
+                    value |= u64::from(self.next_word()) << (half * 32);
                     value &= mask;
                     if limit < value {
                         continue 'again;
@@ -134,7 +134,8 @@ mod tests {
     /// `Random.new(seed).rand(limit)` of Ruby 3.1.
     #[test]
     fn numbers_are_rubys() {
-        let below = |number: u128, limit| Random::new(&number.to_be_bytes()).below(limit);
+        let below =
+            |number: u128, limit| RubyRandom::new(&number.to_be_bytes()).random_below(limit);
         assert_eq!(below(42, 100), 51);
         assert_eq!(
             below(0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e, 1000),

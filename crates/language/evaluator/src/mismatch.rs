@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use pcore::{CallableType, Hash, Kind, StructElement, Type, Value};
+use pcore::{CallableType, Hash, StructElement, Type, TypeKind, Value};
 
-use crate::code::{CodeBody, Signature};
+use crate::code::{CodeBody, LoweredSignature};
 
 /// A dispatch of a function, for the text of a mismatch.
 pub(crate) struct DescribedCallable<'a> {
@@ -14,12 +14,12 @@ pub(crate) struct DescribedCallable<'a> {
     pub(crate) names: Vec<Arc<str>>,
 }
 
-fn described(callable: &Type, names: Vec<Arc<str>>) -> pcore::Signature {
+fn described(callable: &Type, names: Vec<Arc<str>>) -> pcore::CallSignature {
     let callable = match callable.kind() {
-        Kind::Callable(callable) => callable.clone(),
+        TypeKind::Callable(callable) => callable.clone(),
         _ => CallableType::new(None, None, None),
     };
-    pcore::Signature {
+    pcore::CallSignature {
         callable,
         parameter_names: names,
         block_name: "block".into(),
@@ -32,13 +32,13 @@ fn types_of(arguments: &[Value]) -> Vec<Type> {
 
 /// Text for arguments that no dispatch of a function accepts; the block's type comes last.
 #[cold]
-pub(crate) fn forms(
+pub(crate) fn describe_forms(
     name: &str,
     forms: &[DescribedCallable<'_>],
     arguments: &[Value],
     block: Option<Type>,
 ) -> String {
-    let signatures: Vec<pcore::Signature> = forms
+    let signatures: Vec<pcore::CallSignature> = forms
         .iter()
         .map(|form| described(form.callable, form.names.clone()))
         .collect();
@@ -49,9 +49,9 @@ pub(crate) fn forms(
 
 /// Text for arguments that code written in Puppet does not accept.
 #[cold]
-pub(crate) fn signature(
+pub(crate) fn describe_signature(
     name: &str,
-    signature: &Signature,
+    signature: &LoweredSignature,
     names: &[Arc<str>],
     arguments: &[Value],
 ) -> String {
@@ -63,7 +63,7 @@ pub(crate) fn signature(
 #[cold]
 pub(crate) fn unexpected_block(
     name: &str,
-    signature: &Signature,
+    signature: &LoweredSignature,
     names: &[Arc<str>],
     arguments: &[Value],
     block: Option<Type>,
@@ -76,13 +76,13 @@ pub(crate) fn unexpected_block(
 
 /// Text for a value of the wrong type.
 #[cold]
-pub(crate) fn value(subject: &str, ty: &Type, value: &Value) -> String {
+pub(crate) fn value_mismatch(subject: &str, ty: &Type, value: &Value) -> String {
     pcore::describe_mismatch(subject, ty, &Type::infer_detailed(value))
 }
 
 /// Text for a returned value of the wrong type.
 #[cold]
-pub(crate) fn returned(subject: &str, ty: &Type, value: &Value) -> String {
+pub(crate) fn return_mismatch(subject: &str, ty: &Type, value: &Value) -> String {
     match pcore::assert_instance(subject, ty, value) {
         Ok(()) => String::new(),
         Err(mismatch) => mismatch.to_string(),
@@ -90,7 +90,11 @@ pub(crate) fn returned(subject: &str, ty: &Type, value: &Value) -> String {
 }
 
 /// Text for named arguments that are not accepted; `None` if they are.
-pub(crate) fn named(code: &CodeBody, signature: &Signature, given: &Hash) -> Option<String> {
+pub(crate) fn named_mismatch(
+    code: &CodeBody,
+    signature: &LoweredSignature,
+    given: &Hash,
+) -> Option<String> {
     let parameters: Vec<StructElement> = code
         .parameters
         .iter()

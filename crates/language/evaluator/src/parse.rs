@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use syntax::Source;
+use syntax::SourceText;
 use syntax::ast::Expr;
 
-use crate::budget::Stack;
-use crate::code::Unit;
+use crate::budget::StackBudget;
+use crate::code::LoweredUnit;
 use crate::defaults::PARSED_FILES_MAX;
-use crate::error::{Eval, EvalError, SourceLocation, raise};
+use crate::error::{EvalError, EvalResult, SourceLocation, raise};
 use crate::host::SourceFile;
 use crate::lower::{self, FileScope};
 
@@ -24,7 +24,7 @@ pub struct ParseCache {
 #[derive(Debug)]
 struct CachedUnit {
     bytes: Arc<[u8]>,
-    unit: Arc<Unit>,
+    unit: Arc<LoweredUnit>,
 }
 
 /// Language of a source text.
@@ -41,16 +41,20 @@ impl ParseCache {
     }
 
     /// Parses a manifest to a unit.
-    pub(crate) fn file(&self, file: &SourceFile, stack: Stack) -> Eval<Arc<Unit>> {
-        self.unit(file, SourceLanguage::Manifest, stack)
+    pub(crate) fn parse_file(
+        &self,
+        file: &SourceFile,
+        stack: StackBudget,
+    ) -> EvalResult<Arc<LoweredUnit>> {
+        self.parse_unit(file, SourceLanguage::Manifest, stack)
     }
 
-    pub(crate) fn unit(
+    pub(crate) fn parse_unit(
         &self,
         file: &SourceFile,
         language: SourceLanguage,
-        stack: Stack,
-    ) -> Eval<Arc<Unit>> {
+        stack: StackBudget,
+    ) -> EvalResult<Arc<LoweredUnit>> {
         let key = (Arc::clone(&file.path), language);
         if let Some(kept) = self.lock().get(&key)
             && kept.bytes == file.bytes
@@ -58,7 +62,7 @@ impl ParseCache {
             return Ok(Arc::clone(&kept.unit));
         }
         let Ok(text) = std::str::from_utf8(&file.bytes) else {
-            return raise(not_text(file));
+            return raise(encoding_message(file));
         };
         let scope = match language {
             SourceLanguage::Manifest => FileScope::Top,
@@ -85,8 +89,8 @@ impl ParseCache {
 }
 
 /// Error text for a file that is not valid UTF-8: the position, and the next step.
-fn not_text(file: &SourceFile) -> String {
-    let (source, fault) = Source::decode(None, &file.bytes);
+fn encoding_message(file: &SourceFile) -> String {
+    let (source, fault) = SourceText::decode(None, &file.bytes);
     let place = source.position(fault.map_or(0, |fault| fault.span.start));
     format!(
         "{} is not UTF-8 (line: {}, column: {}): store the file in that encoding",
@@ -100,10 +104,10 @@ pub(crate) fn text_unit(
     file: Option<&str>,
     language: SourceLanguage,
     scope: FileScope,
-    stack: Stack,
-) -> Eval<Arc<Unit>> {
-    let source = Arc::new(Source::new(file, text));
-    let options = syntax::Options {
+    stack: StackBudget,
+) -> EvalResult<Arc<LoweredUnit>> {
+    let source = Arc::new(SourceText::new(file, text));
+    let options = syntax::SyntaxOptions {
         epp: language == SourceLanguage::Template,
         tasks: true,
     };
@@ -137,7 +141,7 @@ pub(crate) fn text_unit(
 }
 
 /// True if a file contains nothing but its single definition.
-pub(crate) fn is_only_a_definition(unit: &Unit) -> bool {
+pub(crate) fn is_only_a_definition(unit: &LoweredUnit) -> bool {
     unit.ast
         .body()
         .is_some_and(|body| matches!(unit.ast.expr(body), Expr::Definition(_)))

@@ -9,7 +9,7 @@ use pcore::{Hash, Value};
 
 use crate::Evaluator;
 use crate::defaults::VALUE_BYTES_MAX;
-use crate::error::Eval;
+use crate::error::EvalResult;
 pub use crate::label::ruby_class as class_name;
 
 /// A value inside an interpolated string.
@@ -53,7 +53,7 @@ fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
 /// A value as Ruby's `to_s` prints it.
 #[must_use]
 pub fn to_s(value: &Value) -> String {
-    let mut text = BoundedText::default();
+    let mut text = BoundedRubyText::default();
     // what is too large ends there, and is refused when its bytes are charged
     let _ = match value {
         Value::Array(_) | Value::Hash(_) => write_inspect(value, &mut text),
@@ -67,9 +67,9 @@ pub fn to_s(value: &Value) -> String {
 /// Text buffer that stops growing beyond the maximum size of a value: lists that share their elements may
 /// print much larger than they are in memory.
 #[derive(Default)]
-struct BoundedText(String);
+struct BoundedRubyText(String);
 
-impl Write for BoundedText {
+impl Write for BoundedRubyText {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         if self.0.len() as u64 > VALUE_BYTES_MAX {
             return Err(fmt::Error);
@@ -82,7 +82,7 @@ impl Write for BoundedText {
 /// A value as Ruby's `inspect` prints it.
 #[must_use]
 pub fn inspect(value: &Value) -> String {
-    let mut text = BoundedText::default();
+    let mut text = BoundedRubyText::default();
     let _ = write_inspect(value, &mut text);
     text.0
 }
@@ -176,14 +176,14 @@ fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
 impl Evaluator<'_> {
     /// Converts a value to an argument of a function of the 3.x API: patterns, versions, times and bytes become
     /// strings, and undef at the top level becomes an empty string. The walk is charged to the budget.
-    pub fn old_argument(&self, value: &Value) -> Eval {
+    pub fn old_argument(&self, value: &Value) -> EvalResult {
         match value {
             Value::Undef => Ok(Value::from("")),
             other => self.old_value(other),
         }
     }
 
-    fn old_value(&self, value: &Value) -> Eval {
+    fn old_value(&self, value: &Value) -> EvalResult {
         Ok(match value {
             Value::Regexp(_)
             | Value::SemVer(_)
@@ -195,7 +195,7 @@ impl Evaluator<'_> {
                 self.stack_check()?;
                 self.charge(elements.len())?;
                 let old = elements.iter().map(|it| self.old_value(it));
-                Value::array(old.collect::<Eval<_>>()?)
+                Value::array(old.collect::<EvalResult<_>>()?)
             }
             Value::Hash(entries) => {
                 self.stack_check()?;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pcore::{Alias, Type};
+use pcore::{NamedTypeAlias, Type};
 
 use crate::Evaluator;
-use crate::code::Unit;
-use crate::error::{Eval, EvalError};
+use crate::code::LoweredUnit;
+use crate::error::{EvalError, EvalResult};
 use crate::evaluator::EvalContext;
 use crate::lower::FileScope;
 use crate::parse::{self, SourceLanguage};
@@ -16,7 +16,7 @@ pub(crate) fn parse(
     evaluator: &mut Evaluator<'_>,
     text: &str,
     local_types: &[(&str, &str)],
-) -> Eval<Type> {
+) -> EvalResult<Type> {
     let known = evaluator.local_types.len();
     let result = with_local_types(evaluator, text, local_types);
     evaluator.local_types.truncate(known);
@@ -27,22 +27,22 @@ fn with_local_types(
     evaluator: &mut Evaluator<'_>,
     text: &str,
     local_types: &[(&str, &str)],
-) -> Eval<Type> {
+) -> EvalResult<Type> {
     for (name, body) in local_types {
-        let alias = Alias::declare(*name);
+        let alias = NamedTypeAlias::declare(*name);
         evaluator
             .local_types
             .push(((*name).into(), Type::from(Arc::clone(&alias))));
         let body = evaluate(evaluator, body)?;
         alias
             .resolve(&body)
-            .map_err(|error| EvalError::raw(error.to_string()))?;
+            .map_err(|error| EvalError::without_location(error.to_string()))?;
     }
     evaluate(evaluator, text)
 }
 
-fn evaluate(evaluator: &mut Evaluator<'_>, text: &str) -> Eval<Type> {
-    let unit: Arc<Unit> = parse::text_unit(
+fn evaluate(evaluator: &mut Evaluator<'_>, text: &str) -> EvalResult<Type> {
+    let unit: Arc<LoweredUnit> = parse::text_unit(
         text,
         None,
         SourceLanguage::Manifest,

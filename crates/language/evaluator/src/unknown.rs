@@ -7,18 +7,23 @@
 
 use pcore::Value;
 
-use crate::error::{Eval, SourceLocation};
+use crate::error::{EvalResult, SourceLocation};
 
 /// A host whose values may be unknown.
 pub trait UnknownValues {
     /// Result of an operator or a function whose operands are partly unknown. `text` is the
     /// representation to display, if the result is a string with unknown parts.
-    fn made_of(&self, values: &[Value], text: Option<String>) -> Value;
+    fn unknown_made_of(&self, values: &[Value], text: Option<String>) -> Value;
 
     /// Records that everything evaluated from here on depends on these values.
     fn depends_on(&self, values: &[Value]);
 
     /// Same as [`depends_on`](Self::depends_on), when one of several branches is taken. `how` describes
     /// the chosen branch to the user.
-    fn goes_on(&self, values: &[Value], place: &SourceLocation, how: &str) -> Eval<()>;
+    fn check_unknown_branch(
+        &self,
+        values: &[Value],
+        place: &SourceLocation,
+        how: &str,
+    ) -> EvalResult<()>;
 }

@@ -1,16 +1,16 @@
 //! `URI + reference`: references are read as RFC 3986 says.
 
-use pcore::{Uri, UriError};
+use pcore::{PuppetUriError, Uri};
 
 /// Resolves a reference relative to a base URI.
-pub(crate) fn merge(base_uri: &Uri, reference: &str) -> Result<Uri, UriError> {
+pub(crate) fn merge(base_uri: &Uri, reference: &str) -> Result<Uri, PuppetUriError> {
     let parsed = Uri::parse(reference)?;
     let has_scheme = |uri: &Uri| uri.attribute("scheme").is_some_and(|it| !it.is_undef());
     if has_scheme(&parsed) {
         return Ok(parsed);
     }
     if !has_scheme(base_uri) {
-        return Err(UriError::BothRelative);
+        return Err(PuppetUriError::BothRelative);
     }
     if let Some(merged) = base_uri.merge_opaque(&parsed) {
         return merged;
@@ -78,12 +78,15 @@ mod tests {
     fn references_are_read_from_their_base() {
         let merged =
             |base, reference| merge(&Uri::parse(base)?, reference).map(|it| it.to_string());
-        assert_eq!(merged("a/b", "c"), Err(UriError::BothRelative));
+        assert_eq!(merged("a/b", "c"), Err(PuppetUriError::BothRelative));
         assert_eq!(
             merged("mailto:a@b#c", "/d#e").as_deref(),
             Ok("mailto:a@b#e")
         );
-        assert_eq!(merged("mailto:a@b", "?c"), Err(UriError::QueryOfOpaque));
+        assert_eq!(
+            merged("mailto:a@b", "?c"),
+            Err(PuppetUriError::QueryOfOpaque)
+        );
         assert_eq!(merged("http://a/b/c", "d").as_deref(), Ok("http://a/b/d"));
         assert_eq!(
             merged("http://a/b/c", "../d?x").as_deref(),

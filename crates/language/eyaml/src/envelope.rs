@@ -1,11 +1,11 @@
-//! The parts of a CMS envelope (RFC 5652, section 6): [`Envelope`].
+//! The parts of a CMS envelope (RFC 5652, section 6): [`EyamlEnvelope`].
 
 use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader, Tag};
 
 /// The parts that are needed to decrypt an envelope.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Envelope {
+pub(crate) struct EyamlEnvelope {
     /// The AES key, encrypted once for each recipient.
     pub(crate) keys: Vec<Vec<u8>>,
     pub(crate) key_bytes: usize,
@@ -25,8 +25,8 @@ const CIPHERS: [(&[u64], usize); 3] = [
     (&[2, 16, 840, 1, 101, 3, 4, 1, 42], 32),
 ];
 
-impl Envelope {
-    pub(crate) fn of(der: &[u8]) -> Option<Self> {
+impl EyamlEnvelope {
+    pub(crate) fn from_der(der: &[u8]) -> Option<Self> {
         let (kind, keys, cipher, iv, content) = yasna::parse_ber(der, |reader| {
             reader.read_sequence(|reader| {
                 let kind = reader.next().read_oid()?;
@@ -35,7 +35,7 @@ impl Envelope {
                         reader.read_sequence(|reader| {
                             reader.next().read_u8()?;
                             let keys = reader.next().collect_set_of(recipient)?;
-                            let (cipher, iv, content) = encrypted(reader.next())?;
+                            let (cipher, iv, content) = read_encrypted(reader.next())?;
                             // Attributes, which do not describe the content.
                             reader.read_optional(|reader| reader.read_der())?;
                             Ok((keys, cipher, iv, content))
@@ -75,9 +75,9 @@ fn recipient(reader: BERReader<'_, '_>) -> ASN1Result<Option<Vec<u8>>> {
     })
 }
 
-type Encrypted = (ObjectIdentifier, Vec<u8>, Vec<u8>);
+type EncryptedContent = (ObjectIdentifier, Vec<u8>, Vec<u8>);
 
-fn encrypted(reader: BERReader<'_, '_>) -> ASN1Result<Encrypted> {
+fn read_encrypted(reader: BERReader<'_, '_>) -> ASN1Result<EncryptedContent> {
     reader.read_sequence(|reader| {
         reader.next().read_oid()?;
         let (cipher, iv) = reader

@@ -1,4 +1,4 @@
-//! The private keys that can decrypt values: [`Keys`].
+//! The private keys that can decrypt values: [`EyamlKeys`].
 
 use aws_lc_rs::cipher::{
     AES_128, AES_192, AES_256, DecryptionContext, PaddedBlockDecryptingKey, UnboundCipherKey,
@@ -9,15 +9,15 @@ use yasna::models::ObjectIdentifier;
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::envelope::Envelope;
+use crate::envelope::EyamlEnvelope;
 
 /// Private keys, tried one after the other.
 #[derive(Default)]
-pub struct Keys {
+pub struct EyamlKeys {
     keys: Vec<Pkcs1PrivateDecryptingKey>,
 }
 
-impl std::fmt::Debug for Keys {
+impl std::fmt::Debug for EyamlKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Keys({})", self.keys.len())
     }
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Keys {
 
 /// The reason for which a key cannot be used. It contains no byte of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
+pub enum EyamlKeyError {
     #[error("it is no PEM of an RSA private key")]
     Pem,
     #[error("it is protected by a passphrase, which cannot be asked for here")]
@@ -34,33 +34,33 @@ pub enum KeyError {
     Unusable,
 }
 
-impl Keys {
+impl EyamlKeys {
     /// Adds a key in the PEM format of `eyaml createkeys` and `openssl`.
-    pub fn add_pem(&mut self, text: &str) -> Result<(), KeyError> {
-        let block = pem::parse(text).map_err(|_| KeyError::Pem)?;
+    pub fn add_pem(&mut self, text: &str) -> Result<(), EyamlKeyError> {
+        let block = pem::parse(text).map_err(|_| EyamlKeyError::Pem)?;
         let tag = block.tag().to_owned();
         if tag.contains("ENCRYPTED") || block.headers().iter().next().is_some() {
-            return Err(KeyError::Encrypted);
+            return Err(EyamlKeyError::Encrypted);
         }
         let der = Zeroizing::new(block.into_contents());
         let pkcs8 = match tag.as_str() {
-            "RSA PRIVATE KEY" => wrapped(&der),
+            "RSA PRIVATE KEY" => wrap_pkcs1(&der),
             "PRIVATE KEY" => der,
-            _ => return Err(KeyError::Pem),
+            _ => return Err(EyamlKeyError::Pem),
         };
-        let key = PrivateDecryptingKey::from_pkcs8(&pkcs8).map_err(|_| KeyError::Unusable)?;
-        let key = Pkcs1PrivateDecryptingKey::new(key).map_err(|_| KeyError::Unusable)?;
+        let key = PrivateDecryptingKey::from_pkcs8(&pkcs8).map_err(|_| EyamlKeyError::Unusable)?;
+        let key = Pkcs1PrivateDecryptingKey::new(key).map_err(|_| EyamlKeyError::Unusable)?;
         self.keys.push(key);
         Ok(())
     }
 
     /// Decrypts the content of an envelope.
-    pub(crate) fn open(&self, envelope: &Envelope) -> Result<Vec<u8>, Error> {
+    pub(crate) fn open_envelope(&self, envelope: &EyamlEnvelope) -> Result<Vec<u8>, Error> {
         for key in &self.keys {
             for encrypted in &envelope.keys {
                 let mut clear = Zeroizing::new(vec![0; key.min_output_size()]);
                 let content = match key.decrypt(encrypted, &mut clear) {
-                    Ok(content_key) => decrypted(content_key, envelope),
+                    Ok(content_key) => decrypt_with_key(content_key, envelope),
                     Err(_) => continue,
                 };
                 if let Some(content) = content {
@@ -73,7 +73,7 @@ impl Keys {
 }
 
 /// The content; `None` if the key is not the one of the content.
-fn decrypted(key: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
+fn decrypt_with_key(key: &[u8], envelope: &EyamlEnvelope) -> Option<Vec<u8>> {
     if key.len() != envelope.key_bytes {
         return None;
     }
@@ -92,7 +92,7 @@ fn decrypted(key: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
 }
 
 /// Wraps a PKCS #1 key as PKCS #8.
-fn wrapped(pkcs1: &[u8]) -> Zeroizing<Vec<u8>> {
+fn wrap_pkcs1(pkcs1: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(yasna::construct_der(|writer| {
         writer.write_sequence(|writer| {
             writer.next().write_u8(0);

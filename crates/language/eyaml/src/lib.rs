@@ -1,4 +1,4 @@
-//! Decryption of hiera-eyaml values: texts with `ENC[PKCS7,…]`. Main type: [`Keys`].
+//! Decryption of hiera-eyaml values: texts with `ENC[PKCS7,…]`. Main type: [`EyamlKeys`].
 //!
 //! Such a value is a CMS envelope: a random AES key, encrypted for the RSA key of each recipient,
 //! and the text, encrypted with the AES key. `yasna` parses the envelopes; aws-lc-rs, whose RSA is
@@ -12,7 +12,7 @@
 mod envelope;
 mod keys;
 
-pub use keys::{KeyError, Keys};
+pub use keys::{EyamlKeyError, EyamlKeys};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,9 +38,9 @@ const OPEN: &str = "ENC[";
 /// The encryptor if none is named.
 const STANDARD_ENCRYPTOR: &str = "PKCS7";
 
-impl Keys {
+impl EyamlKeys {
     /// Decrypts every `ENC[…]` in a text. One newline at the end is removed.
-    pub fn clear(&self, text: &str) -> Result<String, Error> {
+    pub fn decrypt(&self, text: &str) -> Result<String, Error> {
         let mut out = String::new();
         let mut rest = text;
         while let Some(start) = rest.find(OPEN) {
@@ -68,7 +68,7 @@ impl Keys {
         // Long values are folded over lines.
         let data: String = data.split_ascii_whitespace().collect();
         let data = STANDARD.decode(data).map_err(|_| Error::Base64)?;
-        let envelope = envelope::Envelope::of(&data).ok_or(Error::Envelope)?;
-        String::from_utf8(self.open(&envelope)?).map_err(|_| Error::Utf8)
+        let envelope = envelope::EyamlEnvelope::from_der(&data).ok_or(Error::Envelope)?;
+        String::from_utf8(self.open_envelope(&envelope)?).map_err(|_| Error::Utf8)
     }
 }

@@ -5,38 +5,38 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
-use crate::config::Kind;
-use crate::data::Format;
-use crate::explain::plain;
+use crate::config::DataFunctionKind;
+use crate::data::DataFormat;
+use crate::explain::plain_text;
 use crate::host::FunctionCall;
-use crate::interpolate::Methods;
+use crate::interpolate::MethodUse;
 use crate::key::{self, LookupKey};
-use crate::layer::Layer;
-use crate::location::{At, Place, Resolved};
-use crate::run::Run;
-use crate::{Error, HostError, Session};
+use crate::layer::LookupLayer;
+use crate::location::{DataLocation, DataSource, ResolvedEntry};
+use crate::lookup_run::LookupRun;
+use crate::{Error, HostError, LookupSession};
 
-impl Session {
-    pub(crate) fn search_place(
+impl LookupSession {
+    pub(crate) fn search_location(
         &self,
-        run: &mut Run<'_>,
-        resolved: &Resolved,
-        place: Option<&Place>,
-        layer: &Layer,
+        run: &mut LookupRun<'_>,
+        resolved: &ResolvedEntry,
+        place: Option<&DataLocation>,
+        layer: &LookupLayer,
         key: &LookupKey,
     ) -> Result<Option<Value>, Error> {
         let mut options = resolved.entry.options.clone();
         let mut path = None;
-        match place.map(|place| &place.at) {
-            Some(At::Path { exists: false, .. }) => {
-                run.explain(crate::Explainer::location_not_found);
+        match place.map(|place| &place.source) {
+            Some(DataSource::Path { exists: false, .. }) => {
+                run.explain(crate::LookupExplainer::record_missing_location);
                 return Ok(None);
             }
-            Some(At::Path { path: at, .. }) => {
+            Some(DataSource::Path { path: at, .. }) => {
                 options.insert("path", at.to_string_lossy().into_owned());
                 path = Some(at.as_path());
             }
-            Some(At::Uri(uri)) => {
+            Some(DataSource::Uri(uri)) => {
                 options.insert("uri", uri.as_str());
             }
             None => {}
@@ -49,23 +49,30 @@ impl Session {
             config: layer.config.path.as_deref(),
         };
         let (name, found) = match resolved.entry.kind {
-            Kind::DataHash => (&key.root, self.in_data_hash(run, &call, path, &key.root)?),
-            Kind::LookupKey => (&key.root, self.lookup_key(run, &call, path, &key.root)?),
-            Kind::DataDig => (&key.text, data_dig(run, &call, key)?),
+            DataFunctionKind::DataHash => (
+                &key.root,
+                self.search_data_hash(run, &call, path, &key.root)?,
+            ),
+            DataFunctionKind::LookupKey => {
+                (&key.root, self.lookup_key(run, &call, path, &key.root)?)
+            }
+            DataFunctionKind::DataDig => (&key.text, data_dig(run, &call, key)?),
         };
         match &found {
-            Some(value) => run.found(name, value),
-            None => run.not_found(name),
+            Some(value) => run.record_found(name, value),
+            None => run.record_not_found(name),
         }
         Ok(match resolved.entry.kind {
-            Kind::DataDig => found.map(|value| key::wrapped(&key.segments, value)),
+            DataFunctionKind::DataDig => {
+                found.map(|value| key::wrap_in_segments(&key.segments, value))
+            }
             _ => found,
         })
     }
 
-    fn in_data_hash(
+    fn search_data_hash(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         call: &FunctionCall<'_>,
         path: Option<&Path>,
         key: &str,
@@ -79,23 +86,24 @@ impl Session {
             format!("Value for key '{key}', in hash returned from data_hash function '{function}'")
         };
         let value = as_data(call, value.clone(), subject)?;
-        self.interpolate(run, &value, Methods::Allowed).map(Some)
+        self.interpolate(run, &value, MethodUse::Allowed).map(Some)
     }
 
     fn data_hash(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         call: &FunctionCall<'_>,
         path: Option<&Path>,
     ) -> Result<Arc<Hash>, Error> {
         let format = match call.function {
-            "yaml_data" => Format::Yaml,
-            "json_data" => Format::Json,
-            "hocon_data" => Format::Hocon,
+            "yaml_data" => DataFormat::Yaml,
+            "json_data" => DataFormat::Json,
+            "hocon_data" => DataFormat::Hocon,
             _ => {
                 let data = run.host.data_hash(call);
-                let data = data.ok_or_else(|| no_function(call, Kind::DataHash))?;
-                return self.as_hash(run, call, data.map_err(said)?);
+                let data =
+                    data.ok_or_else(|| missing_function_error(call, DataFunctionKind::DataHash))?;
+                return self.as_hash(run, call, data.map_err(host_error)?);
             }
         };
         let path = path.ok_or_else(|| {
@@ -104,39 +112,39 @@ impl Session {
                  hiera.yaml when using this data_hash function",
             )
         })?;
-        self.file(run, call, path, format)
+        self.read_data_file(run, call, path, format)
     }
 
     /// The data of a file, as this session first read it.
-    fn file(
+    fn read_data_file(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         call: &FunctionCall<'_>,
         path: &Path,
-        format: Format,
+        format: DataFormat,
     ) -> Result<Arc<Hash>, Error> {
         let file = (path.to_owned(), format);
-        let known = self.known.borrow().files.get(&file).cloned();
+        let known = self.data.borrow().files.get(&file).cloned();
         if let Some(data) = known {
             return Ok(data);
         }
         let data = self.cache.load(run.host, path, format)?;
         let data = self.as_hash(run, call, data)?;
-        self.known.borrow_mut().files.insert(file, data.clone());
+        self.data.borrow_mut().files.insert(file, data.clone());
         Ok(data)
     }
 
     /// A value that is not a hash is an error; empty YAML is an empty hash.
     fn as_hash(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         call: &FunctionCall<'_>,
         data: Value,
     ) -> Result<Arc<Hash>, Error> {
         match data {
             Value::Hash(hash) => Ok(hash),
             other if call.function == "yaml_data" || call.function == "eyaml_lookup_key" => {
-                let place = place(call).unwrap_or_default();
+                let place = location_text(call).unwrap_or_default();
                 let text = format!("{place}: file does not contain a valid yaml hash");
                 if self.settings.strict && other != Value::Undef {
                     return Err(Error::data(text));
@@ -146,7 +154,7 @@ impl Session {
             }
             other => {
                 let subject = format!("Value returned from data_hash function '{}'", call.function);
-                let subject = at_place(call, subject);
+                let subject = with_location(call, subject);
                 match pcore::assert_instance(&subject, &pcore::Type::hash(), &other) {
                     Ok(()) => Ok(Arc::default()),
                     Err(mismatch) => Err(Error::data(mismatch.to_string())),
@@ -157,15 +165,16 @@ impl Session {
 
     fn lookup_key(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         call: &FunctionCall<'_>,
         path: Option<&Path>,
         key: &str,
     ) -> Result<Option<Value>, Error> {
         if call.function != "eyaml_lookup_key" {
             let found = run.host.lookup_key(call, key);
-            let found = found.ok_or_else(|| no_function(call, Kind::LookupKey))?;
-            return checked(call, key, "lookup_key", found.map_err(said)?);
+            let found =
+                found.ok_or_else(|| missing_function_error(call, DataFunctionKind::LookupKey))?;
+            return check_result(call, key, "lookup_key", found.map_err(host_error)?);
         }
         let path = path.ok_or_else(|| {
             Error::data(
@@ -173,41 +182,41 @@ impl Session {
                  must be declared in hiera.yaml when using this lookup_key function",
             )
         })?;
-        let data = self.file(run, call, path, Format::Yaml)?;
+        let data = self.read_data_file(run, call, path, DataFormat::Yaml)?;
         match data.get_str(key) {
-            Some(value) => Ok(Some(self.decrypted(run, (call.options, key), value)?)),
+            Some(value) => Ok(Some(self.decrypt_value(run, (call.options, key), value)?)),
             None => Ok(None),
         }
     }
 
-    fn decrypted(
+    fn decrypt_value(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         (options, key): (&Hash, &str),
         value: &Value,
     ) -> Result<Value, Error> {
         match value {
             Value::Str(text) if is_encrypted(text) => {
                 let clear = run.host.decrypt(text, options);
-                let text = clear.map_err(|error| not_decrypted((options, key), text, &error))?;
-                self.interpolate(run, &Value::from(text), Methods::Allowed)
+                let text = clear.map_err(|error| decryption_error((options, key), text, &error))?;
+                self.interpolate(run, &Value::from(text), MethodUse::Allowed)
             }
             Value::Array(items) => {
                 let items: Result<Vec<Value>, Error> = items
                     .iter()
-                    .map(|item| self.decrypted(run, (options, key), item))
+                    .map(|item| self.decrypt_value(run, (options, key), item))
                     .collect();
                 Ok(Value::array(items?))
             }
             Value::Hash(hash) => {
                 let mut clear = Hash::with_capacity(hash.len());
                 for (name, value) in hash.iter() {
-                    let name = self.interpolate(run, name, Methods::Allowed)?;
-                    clear.insert(name, self.decrypted(run, (options, key), value)?);
+                    let name = self.interpolate(run, name, MethodUse::Allowed)?;
+                    clear.insert(name, self.decrypt_value(run, (options, key), value)?);
                 }
                 Ok(Value::Hash(Arc::new(clear)))
             }
-            other => self.interpolate(run, other, Methods::Allowed),
+            other => self.interpolate(run, other, MethodUse::Allowed),
         }
     }
 }
@@ -217,8 +226,8 @@ fn is_encrypted(text: &str) -> bool {
         .is_some_and(|(_, rest)| rest.contains(']'))
 }
 
-fn not_decrypted((options, key): (&Hash, &str), text: &str, error: &HostError) -> Error {
-    let path = options.get_str("path").map(plain).unwrap_or_default();
+fn decryption_error((options, key): (&Hash, &str), text: &str, error: &HostError) -> Error {
+    let path = options.get_str("path").map(plain_text).unwrap_or_default();
     Error::data(format!(
         "hiera-eyaml backend error decrypting {text} when looking up {key} in {path}. Error was \
          {error}"
@@ -226,18 +235,18 @@ fn not_decrypted((options, key): (&Hash, &str), text: &str, error: &HostError) -
 }
 
 fn data_dig(
-    run: &mut Run<'_>,
+    run: &mut LookupRun<'_>,
     call: &FunctionCall<'_>,
     key: &LookupKey,
 ) -> Result<Option<Value>, Error> {
     let mut segments = vec![Value::from(key.root.as_str())];
     segments.extend(key.segments.iter().cloned());
     let found = run.host.data_dig(call, &segments);
-    let found = found.ok_or_else(|| no_function(call, Kind::DataDig))?;
-    checked(call, &key.text, "data_dig", found.map_err(said)?)
+    let found = found.ok_or_else(|| missing_function_error(call, DataFunctionKind::DataDig))?;
+    check_result(call, &key.text, "data_dig", found.map_err(host_error)?)
 }
 
-fn checked(
+fn check_result(
     call: &FunctionCall<'_>,
     key: &str,
     kind: &str,
@@ -261,33 +270,35 @@ fn as_data(
     }
     Err(Error::data(format!(
         "{} has wrong type, expects Puppet::LookupValue, got {}",
-        at_place(call, subject()),
+        with_location(call, subject()),
         pcore::Type::infer(&value)
     )))
 }
 
-fn at_place(call: &FunctionCall<'_>, subject: String) -> String {
-    match place(call) {
+fn with_location(call: &FunctionCall<'_>, subject: String) -> String {
+    match location_text(call) {
         Some(place) => format!("{subject}, when using location '{place}',"),
         None => subject,
     }
 }
 
 /// The path or the URI that is passed to a function.
-fn place(call: &FunctionCall<'_>) -> Option<String> {
+fn location_text(call: &FunctionCall<'_>) -> Option<String> {
     let place = call.options.get_str("path");
-    place.or_else(|| call.options.get_str("uri")).map(plain)
+    place
+        .or_else(|| call.options.get_str("uri"))
+        .map(plain_text)
 }
 
 /// Converts a function's error to the error of the lookup.
-fn said(error: HostError) -> Error {
+fn host_error(error: HostError) -> Error {
     match error.is_wrong_call() {
         true => Error::Raw(error.to_string()),
         false => Error::data(error.to_string()),
     }
 }
 
-fn no_function(call: &FunctionCall<'_>, kind: Kind) -> Error {
+fn missing_function_error(call: &FunctionCall<'_>, kind: DataFunctionKind) -> Error {
     let what = format!(
         "Unable to find '{}' function named '{}'",
         kind.name(),

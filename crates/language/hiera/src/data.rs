@@ -1,4 +1,4 @@
-//! Data files as values: [`Cache`].
+//! Data files as values: [`DataFileCache`].
 //!
 //! Invariant: a file is read and parsed once, until its identity changes.
 
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pcore::{Binary, Hash, Value};
-use psych::{Node, Options};
+use psych::{YamlLoadOptions, YamlTreeNode};
 
 use crate::defaults::CACHED_FILES;
-use crate::{Error, FileIdentity, Host};
+use crate::{Error, FileIdentity, LookupHost};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Format {
+pub(crate) enum DataFormat {
     Yaml,
     Json,
     Hocon,
@@ -21,23 +21,23 @@ pub(crate) enum Format {
 
 /// Parsed files, shared by all sessions of a process.
 #[derive(Debug, Default)]
-pub struct Cache {
-    held: Mutex<HashMap<(PathBuf, Format), Held>>,
+pub struct DataFileCache {
+    files: Mutex<HashMap<(PathBuf, DataFormat), CachedDataFile>>,
 }
 
 #[derive(Debug, Clone)]
-struct Held {
+struct CachedDataFile {
     identity: FileIdentity,
     data: Value,
 }
 
-impl Cache {
+impl DataFileCache {
     /// The data of a file; `Undef` if it is empty.
     pub(crate) fn load(
         &self,
-        host: &mut dyn Host,
+        host: &mut dyn LookupHost,
         path: &Path,
-        format: Format,
+        format: DataFormat,
     ) -> Result<Value, Error> {
         let key = (path.to_owned(), format);
         let identity = host.identity(path);
@@ -49,9 +49,9 @@ impl Cache {
         let text = host.read(path)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let parsed = match format {
-            Format::Yaml => yaml(host, path, text),
-            Format::Json => json_value(text),
-            Format::Hocon => hocon::parse(text)
+            DataFormat::Yaml => load_yaml(host, path, text),
+            DataFormat::Json => json_value(text),
+            DataFormat::Hocon => hocon::parse(text)
                 .map(from_json)
                 .map_err(|error| error.to_string()),
         };
@@ -63,19 +63,19 @@ impl Cache {
                 held.clear();
             }
             let data = data.clone();
-            held.insert(key, Held { identity, data });
+            held.insert(key, CachedDataFile { identity, data });
         }
         Ok(data)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, Format), Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, DataFormat), CachedDataFile>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Parses a YAML text with the options of data files.
 pub fn yaml_value(text: &str) -> Result<Value, String> {
-    let document = psych::load(text, Options::HIERA).map_err(|error| error.to_string())?;
+    let document = psych::load(text, YamlLoadOptions::HIERA).map_err(|error| error.to_string())?;
     Ok(document.root.as_ref().map(from_yaml).unwrap_or_default())
 }
 
@@ -85,8 +85,8 @@ pub fn json_value(text: &str) -> Result<Value, String> {
     json.map(from_json).map_err(|error| error.to_string())
 }
 
-fn yaml(host: &mut dyn Host, path: &Path, text: &str) -> Result<Value, String> {
-    let document = psych::load(text, Options::HIERA).map_err(|error| error.to_string())?;
+fn load_yaml(host: &mut dyn LookupHost, path: &Path, text: &str) -> Result<Value, String> {
+    let document = psych::load(text, YamlLoadOptions::HIERA).map_err(|error| error.to_string())?;
     for warning in &document.warnings {
         host.warn(&format!(
             "{}:{}: the key '{}' is already set in line {}; this one counts",
@@ -101,22 +101,24 @@ fn yaml(host: &mut dyn Host, path: &Path, text: &str) -> Result<Value, String> {
 
 /// Converts a YAML node. As in Puppet, a symbol that is a key becomes a text without the colon; any
 /// other symbol keeps it.
-fn from_yaml(node: &Node) -> Value {
+fn from_yaml(node: &YamlTreeNode) -> Value {
     match &node.value {
-        psych::Value::Null => Value::Undef,
-        psych::Value::Bool(flag) => Value::Bool(*flag),
-        psych::Value::Integer(number) => Value::Int(*number),
-        psych::Value::Float(number) => Value::Float(*number),
-        psych::Value::BigInteger(text) | psych::Value::String(text) => Value::Str(text.clone()),
-        psych::Value::Symbol(text) => Value::from(format!(":{text}")),
-        psych::Value::Binary(bytes) => Value::Binary(Binary::new(bytes.clone())),
+        psych::YamlValue::Null => Value::Undef,
+        psych::YamlValue::Bool(flag) => Value::Bool(*flag),
+        psych::YamlValue::Integer(number) => Value::Int(*number),
+        psych::YamlValue::Float(number) => Value::Float(*number),
+        psych::YamlValue::BigInteger(text) | psych::YamlValue::String(text) => {
+            Value::Str(text.clone())
+        }
+        psych::YamlValue::Symbol(text) => Value::from(format!(":{text}")),
+        psych::YamlValue::Binary(bytes) => Value::Binary(Binary::new(bytes.clone())),
         // Refused while the text was read.
-        psych::Value::Date(_) | psych::Value::Time(_) => Value::Undef,
-        psych::Value::Sequence(items) => Value::array(items.iter().map(from_yaml).collect()),
-        psych::Value::Mapping(mapping) => {
+        psych::YamlValue::Date(_) | psych::YamlValue::Time(_) => Value::Undef,
+        psych::YamlValue::Sequence(items) => Value::array(items.iter().map(from_yaml).collect()),
+        psych::YamlValue::Mapping(mapping) => {
             let entries = mapping.iter().map(|(key, value)| {
                 let key = match &key.value {
-                    psych::Value::Symbol(text) => Value::Str(text.clone()),
+                    psych::YamlValue::Symbol(text) => Value::Str(text.clone()),
                     _ => from_yaml(key),
                 };
                 (key, from_yaml(value))

@@ -20,7 +20,7 @@ pub(crate) struct DeepOptions {
 }
 
 /// The error for an entry of the merge options whose value has the wrong type.
-fn wrong_entry(key: &str, wanted: pcore::Type, value: &Value) -> Error {
+fn entry_type_error(key: &str, wanted: pcore::Type, value: &Value) -> Error {
     let wanted = pcore::Type::optional_of(wanted);
     let fits = pcore::assert_instance("The merge options", &wanted, value);
     let text = fits.err().map(|it| it.to_string()).unwrap_or_default();
@@ -32,7 +32,7 @@ impl DeepOptions {
     pub(crate) fn of(written: &Hash) -> Result<Self, Error> {
         let mut options = Self::default();
         for (key, value) in written.iter() {
-            let key = crate::explain::plain(key);
+            let key = crate::explain::plain_text(key);
             match (key.as_str(), value) {
                 ("knockout_prefix", Value::Str(prefix)) => {
                     options.knockout_prefix = Some(prefix.to_string());
@@ -46,7 +46,7 @@ impl DeepOptions {
                         "knockout_prefix" => pcore::Type::string(),
                         _ => pcore::Type::boolean(),
                     };
-                    return Err(wrong_entry(&key, wanted, other));
+                    return Err(entry_type_error(&key, wanted, other));
                 }
                 _ => {
                     return Err(Error::data(format!(
@@ -59,7 +59,7 @@ impl DeepOptions {
     }
 
     /// The text without the prefix; `None` if it does not have it.
-    fn knocked_out<'v>(&self, value: &'v Value) -> Option<&'v str> {
+    fn knockout_target<'v>(&self, value: &'v Value) -> Option<&'v str> {
         match (value, &self.knockout_prefix) {
             (Value::Str(text), Some(prefix)) if !prefix.is_empty() => text.strip_prefix(&**prefix),
             _ => None,
@@ -76,13 +76,13 @@ pub(crate) fn deep_merge(
     match (source, target) {
         (Value::Undef, target) => Ok(target),
         (source, Value::Undef | Value::Bool(false)) => Ok(source),
-        (Value::Hash(source), target) => hash(&source, target, options),
-        (Value::Array(source), target) => array(&source, target, options),
+        (Value::Hash(source), target) => merge_hash(&source, target, options),
+        (Value::Array(source), target) => merge_array(&source, target, options),
         (source, _) => Ok(overwrite(source, options)),
     }
 }
 
-fn hash(source: &Arc<Hash>, target: Value, options: &DeepOptions) -> Result<Value, Error> {
+fn merge_hash(source: &Arc<Hash>, target: Value, options: &DeepOptions) -> Result<Value, Error> {
     let mut merged = match target {
         Value::Hash(target) => Arc::unwrap_or_clone(target),
         other if source.is_empty() => return Ok(other),
@@ -99,7 +99,7 @@ fn hash(source: &Arc<Hash>, target: Value, options: &DeepOptions) -> Result<Valu
     Ok(Value::Hash(Arc::new(merged)))
 }
 
-fn array(source: &[Value], target: Value, options: &DeepOptions) -> Result<Value, Error> {
+fn merge_array(source: &[Value], target: Value, options: &DeepOptions) -> Result<Value, Error> {
     let mut source = source.to_vec();
     let mut target = target;
     if let Some(prefix) = &options.knockout_prefix {
@@ -115,16 +115,16 @@ fn array(source: &[Value], target: Value, options: &DeepOptions) -> Result<Value
         }
     }
     let Value::Array(items) = target else {
-        source.retain(|item| options.knocked_out(item).is_none());
+        source.retain(|item| options.knockout_target(item).is_none());
         return Ok(Value::array(source));
     };
     let mut items = Arc::unwrap_or_clone(items);
     for item in &source {
-        if let Some(name) = options.knocked_out(item) {
+        if let Some(name) = options.knockout_target(item) {
             items.retain(|it| it != item && !matches!(it, Value::Str(text) if **text == *name));
         }
     }
-    source.retain(|item| options.knocked_out(item).is_none());
+    source.retain(|item| options.knockout_target(item).is_none());
     let hashes = |items: &[Value]| items.iter().all(|item| matches!(item, Value::Hash(_)));
     let mut merged = if options.merge_hash_arrays && hashes(&source) && hashes(&items) {
         let mut rest = source.into_iter();
@@ -146,7 +146,7 @@ fn array(source: &[Value], target: Value, options: &DeepOptions) -> Result<Value
 
 /// Overwrites a value that cannot be merged; a text with the prefix leaves an empty one.
 fn overwrite(source: Value, options: &DeepOptions) -> Value {
-    match options.knocked_out(&source) {
+    match options.knockout_target(&source) {
         Some(_) => Value::from(""),
         None => source,
     }
@@ -157,7 +157,7 @@ fn sort(items: &mut [Value]) -> Result<(), Error> {
     let mut failure = None;
     items.sort_by(|a, b| {
         order(a, b).unwrap_or_else(|| {
-            failure.get_or_insert_with(|| not_comparable(b, a));
+            failure.get_or_insert_with(|| not_comparable_error(b, a));
             Ordering::Equal
         })
     });
@@ -185,7 +185,7 @@ fn order(a: &Value, b: &Value) -> Option<Ordering> {
     }
 }
 
-fn not_comparable(a: &Value, b: &Value) -> Error {
+fn not_comparable_error(a: &Value, b: &Value) -> Error {
     let with = match b {
         Value::Undef | Value::Bool(_) | Value::Int(_) | Value::Float(_) => inspect(b),
         _ => ruby_class(b).to_owned(),

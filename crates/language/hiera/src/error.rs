@@ -53,7 +53,7 @@ impl Error {
     }
 
     /// Marks an error that occurred during a lookup as settled.
-    pub(crate) fn settled(self) -> Self {
+    pub(crate) fn into_settled(self) -> Self {
         match self {
             Self::Settled(_) | Self::Undefined(_) | Self::Raw(_) => self,
             other => Self::Settled(Box::new(other)),
@@ -62,7 +62,7 @@ impl Error {
 
     /// A mistake of a lookup, wherever it occurs.
     pub(crate) fn lookup(text: impl Into<String>) -> Self {
-        Self::data(text).settled()
+        Self::data(text).into_settled()
     }
 
     pub(crate) fn data(text: impl Into<String>) -> Self {

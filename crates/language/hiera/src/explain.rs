@@ -1,4 +1,4 @@
-//! The steps of a lookup, as `puppet lookup --explain` prints them. Main type: [`Explainer`].
+//! The steps of a lookup, as `puppet lookup --explain` prints them. Main type: [`LookupExplainer`].
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use pcore::{Hash, Value};
 
 /// A step, with its subject.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum ExplainStep {
     Root,
     /// The search for a key.
     Top(String),
@@ -33,7 +33,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Event {
+pub(crate) enum ExplainEvent {
     None,
     Found(&'static str),
     NotFound,
@@ -44,9 +44,9 @@ pub(crate) enum Event {
 }
 
 #[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) step: Step,
-    pub(crate) event: Event,
+pub(crate) struct ExplainNode {
+    pub(crate) step: ExplainStep,
+    pub(crate) event: ExplainEvent,
     pub(crate) key: String,
     pub(crate) value: Value,
     pub(crate) texts: Vec<String>,
@@ -56,19 +56,19 @@ pub(crate) struct Node {
 
 /// Collects the steps of one lookup.
 #[derive(Debug)]
-pub struct Explainer {
-    pub(crate) nodes: Vec<Node>,
+pub struct LookupExplainer {
+    pub(crate) nodes: Vec<ExplainNode>,
     current: usize,
     only_options: bool,
 }
 
-impl Default for Explainer {
+impl Default for LookupExplainer {
     fn default() -> Self {
         Self::new(false)
     }
 }
 
-impl Explainer {
+impl LookupExplainer {
     /// Creates an explainer. With `only_options`, only the search for `lookup_options` is carried
     /// out.
     #[must_use]
@@ -78,7 +78,7 @@ impl Explainer {
             current: 0,
             only_options,
         };
-        explainer.nodes.push(Node::of(Step::Root, 0));
+        explainer.nodes.push(ExplainNode::of(ExplainStep::Root, 0));
         explainer
     }
 
@@ -86,9 +86,9 @@ impl Explainer {
         self.only_options
     }
 
-    pub(crate) fn push(&mut self, step: Step) {
+    pub(crate) fn push(&mut self, step: ExplainStep) {
         let index = self.nodes.len();
-        self.nodes.push(Node::of(step, self.current));
+        self.nodes.push(ExplainNode::of(step, self.current));
         self.nodes[self.current].branches.push(index);
         self.current = index;
     }
@@ -97,40 +97,40 @@ impl Explainer {
         self.current = self.nodes[self.current].parent;
     }
 
-    pub(crate) fn found(&mut self, key: &str, value: &Value, place: &'static str) {
+    pub(crate) fn record_found(&mut self, key: &str, value: &Value, place: &'static str) {
         let node = &mut self.nodes[self.current];
-        node.event = Event::Found(place);
+        node.event = ExplainEvent::Found(place);
         node.key = key.to_owned();
         node.value = value.clone();
     }
 
-    pub(crate) fn not_found(&mut self, key: &str) {
+    pub(crate) fn record_not_found(&mut self, key: &str) {
         let node = &mut self.nodes[self.current];
-        node.event = Event::NotFound;
+        node.event = ExplainEvent::NotFound;
         node.key = key.to_owned();
     }
 
-    pub(crate) fn location_not_found(&mut self) {
-        self.nodes[self.current].event = Event::LocationNotFound;
+    pub(crate) fn record_missing_location(&mut self) {
+        self.nodes[self.current].event = ExplainEvent::LocationNotFound;
     }
 
-    pub(crate) fn result(&mut self, value: &Value) {
+    pub(crate) fn record_result(&mut self, value: &Value) {
         let node = &mut self.nodes[self.current];
-        node.event = Event::Result;
+        node.event = ExplainEvent::Result;
         node.value = value.clone();
     }
 
-    pub(crate) fn no_module(&mut self, module: &str, provider_only: bool) {
-        self.push(Step::Module(module.to_owned()));
+    pub(crate) fn record_missing_module(&mut self, module: &str, provider_only: bool) {
+        self.push(ExplainStep::Module(module.to_owned()));
         self.nodes[self.current].event = match provider_only {
-            true => Event::ModuleProviderNotFound,
-            false => Event::ModuleNotFound,
+            true => ExplainEvent::ModuleProviderNotFound,
+            false => ExplainEvent::ModuleNotFound,
         };
         self.pop();
     }
 
     /// Adds a line at the current step of the lookup.
-    pub fn text(&mut self, text: impl Into<String>) {
+    pub fn record_text(&mut self, text: impl Into<String>) {
         self.nodes[self.current].texts.push(text.into());
     }
 
@@ -160,25 +160,27 @@ impl Explainer {
         let inner = format!("{indent}  ");
         let mut outcome = true;
         match &node.step {
-            Step::Root => {}
-            Step::Top(key) => {
+            ExplainStep::Root => {}
+            ExplainStep::Top(key) => {
                 let _ = writeln!(out, "{indent}Searching for \"{key}\"");
                 outcome = false;
             }
-            Step::InvalidKey(key) => {
+            ExplainStep::InvalidKey(key) => {
                 let _ = writeln!(out, "{indent}Invalid key \"{key}\"");
                 return;
             }
-            Step::MergeSource => {
+            ExplainStep::MergeSource => {
                 let _ = writeln!(
                     out,
                     "{indent}Using merge options from \"lookup_options\" hash"
                 );
                 return;
             }
-            Step::Module(module) => {
+            ExplainStep::Module(module) => {
                 let _ = match node.event {
-                    Event::ModuleNotFound => writeln!(out, "{indent}Module \"{module}\" not found"),
+                    ExplainEvent::ModuleNotFound => {
+                        writeln!(out, "{indent}Module \"{module}\" not found")
+                    }
                     _ => writeln!(
                         out,
                         "{indent}Module data provider for module \"{module}\" not found"
@@ -186,29 +188,29 @@ impl Explainer {
                 };
                 return;
             }
-            Step::Provider { name, config } => {
+            ExplainStep::Provider { name, config } => {
                 let _ = writeln!(out, "{indent}{name}");
                 if let Some(config) = config {
                     let _ = writeln!(out, "{inner}Using configuration \"{config}\"");
                 }
             }
-            Step::Interpolate(text) => {
+            ExplainStep::Interpolate(text) => {
                 let _ = writeln!(out, "{indent}Interpolation on \"{text}\"");
                 outcome = false;
             }
-            Step::Scope(name) => {
+            ExplainStep::Scope(name) => {
                 let _ = writeln!(out, "{indent}{name}");
             }
-            Step::SubLookup(key) => {
+            ExplainStep::SubLookup(key) => {
                 let _ = writeln!(out, "{indent}Sub key: \"{key}\"");
             }
-            Step::Segment => return self.outcome(index, out, indent),
-            Step::Location {
+            ExplainStep::Segment => return self.outcome(index, out, indent),
+            ExplainStep::Location {
                 uri,
                 place,
                 original,
             } => return self.location(index, out, indent, (*uri, place, original)),
-            Step::Merge { name, options } => {
+            ExplainStep::Merge { name, options } => {
                 return self.merge(index, out, indent, (name, options));
             }
         }
@@ -234,7 +236,7 @@ impl Explainer {
         let _ = writeln!(out, "{indent}{kind} \"{place}\"");
         let _ = writeln!(out, "{inner}Original {small}: \"{original}\"");
         self.branches(index, out, &inner);
-        if self.nodes[index].event == Event::LocationNotFound {
+        if self.nodes[index].event == ExplainEvent::LocationNotFound {
             let _ = writeln!(out, "{inner}{kind} not found");
         }
         self.outcome(index, out, &inner);
@@ -256,7 +258,7 @@ impl Explainer {
             out.push('\n');
         }
         self.branches(index, out, &inner);
-        if node.event == Event::Result {
+        if node.event == ExplainEvent::Result {
             let _ = write!(out, "{inner}Merged result: ");
             dump_value(out, &inner, &node.value);
             out.push('\n');
@@ -266,10 +268,10 @@ impl Explainer {
     fn outcome(&self, index: usize, out: &mut String, indent: &str) {
         let node = &self.nodes[index];
         match node.event {
-            Event::NotFound => {
+            ExplainEvent::NotFound => {
                 let _ = writeln!(out, "{indent}No such key: \"{}\"", node.key);
             }
-            Event::Found(place) => {
+            ExplainEvent::Found(place) => {
                 let _ = write!(out, "{indent}Found key: \"{}\" value: ", node.key);
                 dump_value(out, indent, &node.value);
                 let _ = writeln!(out, "{place}");
@@ -280,11 +282,11 @@ impl Explainer {
     }
 }
 
-impl Node {
-    fn of(step: Step, parent: usize) -> Self {
+impl ExplainNode {
+    fn of(step: ExplainStep, parent: usize) -> Self {
         Self {
             step,
-            event: Event::None,
+            event: ExplainEvent::None,
             key: String::new(),
             value: Value::Undef,
             texts: Vec::new(),
@@ -342,13 +344,13 @@ pub(crate) fn inspect(value: &Value) -> String {
                 .collect();
             format!("{{{}}}", entries.join(", "))
         }
-        other => plain(other),
+        other => plain_text(other),
     }
 }
 
 /// The value as Ruby's `to_s` prints it.
 #[must_use]
-pub fn plain(value: &Value) -> String {
+pub fn plain_text(value: &Value) -> String {
     match value {
         Value::Undef => String::new(),
         Value::Bool(flag) => flag.to_string(),

@@ -2,9 +2,9 @@
 
 use pcore::{Hash, Value};
 
-use crate::explain::{Event, Explainer, Node, Step};
+use crate::explain::{ExplainEvent, ExplainNode, ExplainStep, LookupExplainer};
 
-impl Explainer {
+impl LookupExplainer {
     /// All collected steps, without steps that only wrap one other step.
     pub(crate) fn to_value(&self) -> Value {
         let Some(root) = self.nodes.first() else {
@@ -29,11 +29,11 @@ impl Explainer {
 
     fn node(&self, index: usize) -> Value {
         let node = &self.nodes[index];
-        if let (Step::Merge { .. }, [only]) = (&node.step, node.branches.as_slice()) {
+        if let (ExplainStep::Merge { .. }, [only]) = (&node.step, node.branches.as_slice()) {
             return self.node(*only);
         }
         let mut hash = Hash::new();
-        if let Step::MergeSource = node.step {
+        if let ExplainStep::MergeSource = node.step {
             hash.insert("type", "merge_source");
             hash.insert("merge_source", "lookup_options");
             return Value::hash(hash);
@@ -49,42 +49,42 @@ impl Explainer {
     }
 }
 
-fn outcome(hash: &mut Hash, node: &Node) {
+fn outcome(hash: &mut Hash, node: &ExplainNode) {
     let key = match &node.step {
-        Step::Top(key) | Step::InvalidKey(key) => key,
+        ExplainStep::Top(key) | ExplainStep::InvalidKey(key) => key,
         _ => &node.key,
     };
     if !key.is_empty() {
         hash.insert("key", key.as_str());
     }
-    if let Event::Found(_) | Event::Result = node.event {
+    if let ExplainEvent::Found(_) | ExplainEvent::Result = node.event {
         hash.insert("value", node.value.clone());
     }
     let event = match node.event {
-        Event::None => return,
-        Event::Found(" in overrides") => "found_in_overrides",
-        Event::Found(" in defaults") => "found_in_defaults",
-        Event::Found(_) => "found",
-        Event::NotFound => "not_found",
-        Event::LocationNotFound => "location_not_found",
-        Event::Result => "result",
-        Event::ModuleNotFound => "module_not_found",
-        Event::ModuleProviderNotFound => "module_provider_not_found",
+        ExplainEvent::None => return,
+        ExplainEvent::Found(" in overrides") => "found_in_overrides",
+        ExplainEvent::Found(" in defaults") => "found_in_defaults",
+        ExplainEvent::Found(_) => "found",
+        ExplainEvent::NotFound => "not_found",
+        ExplainEvent::LocationNotFound => "location_not_found",
+        ExplainEvent::Result => "result",
+        ExplainEvent::ModuleNotFound => "module_not_found",
+        ExplainEvent::ModuleProviderNotFound => "module_provider_not_found",
     };
     hash.insert("event", event);
 }
 
 /// Adds the kind of a step and the properties of that kind.
-fn kind(hash: &mut Hash, step: &Step) {
+fn kind(hash: &mut Hash, step: &ExplainStep) {
     let mut more = Hash::new();
     let name = match step {
-        Step::Root | Step::Top(_) => "root",
-        Step::InvalidKey(_) => "invalid_key",
-        Step::MergeSource => "merge_source",
-        Step::Module(_) => "module",
-        Step::SubLookup(_) => "sub_key",
-        Step::Segment => "segment",
-        Step::Provider { name, config } => {
+        ExplainStep::Root | ExplainStep::Top(_) => "root",
+        ExplainStep::InvalidKey(_) => "invalid_key",
+        ExplainStep::MergeSource => "merge_source",
+        ExplainStep::Module(_) => "module",
+        ExplainStep::SubLookup(_) => "sub_key",
+        ExplainStep::Segment => "segment",
+        ExplainStep::Provider { name, config } => {
             more.insert("name", name.as_str());
             if let Some(config) = config {
                 more.insert("configuration_path", config.as_str());
@@ -94,22 +94,22 @@ fn kind(hash: &mut Hash, step: &Step) {
             }
             "data_provider"
         }
-        Step::Interpolate(text) => {
+        ExplainStep::Interpolate(text) => {
             more.insert("expression", text.as_str());
             "interpolate"
         }
-        Step::Scope(name) => {
+        ExplainStep::Scope(name) => {
             more.insert("name", name.as_str());
             "scope"
         }
-        Step::Merge { name, options } => {
+        ExplainStep::Merge { name, options } => {
             more.insert("merge", *name);
             if !options.is_empty() {
                 more.insert("options", options.clone());
             }
             "merge"
         }
-        Step::Location {
+        ExplainStep::Location {
             uri,
             place,
             original,

@@ -9,11 +9,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Host;
+use crate::LookupHost;
 use crate::defaults::{GLOB_ALTERNATIVES, GLOB_DEPTH, GLOBBED_PATHS};
 
 /// The files that match a pattern. The pattern begins with `/`.
-pub(crate) fn glob(host: &mut dyn Host, pattern: &str) -> Vec<PathBuf> {
+pub(crate) fn glob(host: &mut dyn LookupHost, pattern: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for pattern in alternatives(pattern) {
         let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
@@ -31,12 +31,12 @@ pub(crate) fn fixed_part(pattern: &str) -> PathBuf {
 }
 
 /// The rest of a pattern after a directory.
-type Rest<'p> = &'p [&'p str];
+type RestPattern<'p> = &'p [&'p str];
 
 fn descend(
-    host: &mut dyn Host,
+    host: &mut dyn LookupHost,
     directory: &Path,
-    mut patterns: Vec<Rest<'_>>,
+    mut patterns: Vec<RestPattern<'_>>,
     depth: usize,
     found: &mut Vec<PathBuf>,
 ) {
@@ -62,7 +62,7 @@ fn descend(
             patterns.push(rest);
         }
     }
-    for entry in listed(host, directory) {
+    for entry in list_directory(host, directory) {
         let name: Vec<char> = entry.name.chars().collect();
         let path = directory.join(&entry.name);
         let mut below = Vec::new();
@@ -88,7 +88,7 @@ fn descend(
     }
 }
 
-fn listed(host: &mut dyn Host, directory: &Path) -> Vec<crate::DirectoryEntry> {
+fn list_directory(host: &mut dyn LookupHost, directory: &Path) -> Vec<crate::DirectoryEntry> {
     let mut entries = host.entries(directory);
     entries.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
     entries

@@ -1,4 +1,4 @@
-//! The interface through which a lookup accesses files, variables and functions: [`Host`].
+//! The interface through which a lookup accesses files, variables and functions: [`LookupHost`].
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct DirectoryEntry {
 }
 
 /// Files, variables and functions. Everything that a lookup reads comes through this trait.
-pub trait Host {
+pub trait LookupHost {
     /// The value of a variable by its name without `$`, in the scope of the code that performs the
     /// lookup; `None` if there is none.
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError>;
@@ -48,7 +48,7 @@ pub trait Host {
     /// Notes that the global layer names a file, or a directory of files. A host that shows only
     /// the environment and its modules shows these paths, too: the author of that layer owns the
     /// server.
-    fn named_globally(&mut self, path: &Path) {
+    fn note_global_path(&mut self, path: &Path) {
         let _ = path;
     }
 

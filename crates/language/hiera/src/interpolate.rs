@@ -5,34 +5,34 @@ use std::sync::Arc;
 use pcore::{Hash, Value};
 
 use crate::defaults::MAX_INTERPOLATED_BYTES;
-use crate::explain::{Step, plain};
+use crate::explain::{ExplainStep, plain_text};
 use crate::key;
-use crate::run::Run;
-use crate::{Error, Session};
+use crate::lookup_run::LookupRun;
+use crate::{Error, LookupSession};
 
 /// The use of methods such as `%{lookup('…')}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Methods {
+pub(crate) enum MethodUse {
     Allowed,
     /// Methods are refused, as in a configuration.
     Forbidden,
 }
 
 /// The content of an interpolated expression.
-enum Asked<'e> {
+enum InterpolatedExpression<'e> {
     Variable(&'e str),
     Key(&'e str),
     Alias(&'e str),
     Literal(&'e str),
 }
 
-impl Session {
+impl LookupSession {
     /// Interpolates all expressions in the texts and keys of a value.
     pub(crate) fn interpolate(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         value: &Value,
-        methods: Methods,
+        methods: MethodUse,
     ) -> Result<Value, Error> {
         match value {
             Value::Str(text) if text.contains("%{") => self.interpolate_text(run, text, methods),
@@ -58,20 +58,20 @@ impl Session {
     /// Interpolates a text of a configuration.
     pub(crate) fn interpolate_config(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         text: &str,
     ) -> Result<String, Error> {
-        let value = self.interpolate(run, &Value::from(text), Methods::Forbidden)?;
-        Ok(plain(&value))
+        let value = self.interpolate(run, &Value::from(text), MethodUse::Forbidden)?;
+        Ok(plain_text(&value))
     }
 
     fn interpolate_text(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         text: &str,
-        methods: Methods,
+        methods: MethodUse,
     ) -> Result<Value, Error> {
-        run.within(Step::Interpolate(text.to_owned()), |run| {
+        run.explain_within(ExplainStep::Interpolate(text.to_owned()), |run| {
             let mut out = String::new();
             let mut rest = text;
             while let Some(start) = rest.find("%{") {
@@ -82,8 +82,8 @@ impl Session {
                 let is_whole = whole && rest.len() == text.len();
                 rest = &inner[end + 1..];
                 match self.expression(run, inner[..end].trim(), is_whole, methods)? {
-                    Filled::Alias(value) => return Ok(value),
-                    Filled::Text(filled) => out.push_str(&filled),
+                    InterpolatedValue::Alias(value) => return Ok(value),
+                    InterpolatedValue::Text(filled) => out.push_str(&filled),
                 }
                 if out.len() > MAX_INTERPOLATED_BYTES {
                     return Err(Error::data(format!(
@@ -98,35 +98,37 @@ impl Session {
 
     fn expression(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         expression: &str,
         is_whole: bool,
-        methods: Methods,
-    ) -> Result<Filled, Error> {
+        methods: MethodUse,
+    ) -> Result<InterpolatedValue, Error> {
         if matches!(expression, "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
-            return Ok(Filled::Text(String::new()));
+            return Ok(InterpolatedValue::Text(String::new()));
         }
-        let (name, value) = match asked(expression, methods)? {
-            Asked::Variable(name) => {
+        let (name, value) = match parse_expression(expression, methods)? {
+            InterpolatedExpression::Variable(name) => {
                 let value = self.scope_value(run, name, expression)?;
                 (format!("scope:{name}"), value)
             }
-            Asked::Literal(text) => (text.to_owned(), Value::from(text)),
-            Asked::Key(key) => (key.to_owned(), self.sub_lookup(run, key)?),
-            Asked::Alias(_) if !is_whole => {
+            InterpolatedExpression::Literal(text) => (text.to_owned(), Value::from(text)),
+            InterpolatedExpression::Key(key) => (key.to_owned(), self.sub_lookup(run, key)?),
+            InterpolatedExpression::Alias(_) if !is_whole => {
                 return Err(Error::Expression(
                     "'alias' interpolation is only permitted if the expression is equal to the \
                      entire string",
                 ));
             }
-            Asked::Alias(key) => return Ok(Filled::Alias(self.sub_lookup(run, key)?)),
+            InterpolatedExpression::Alias(key) => {
+                return Ok(InterpolatedValue::Alias(self.sub_lookup(run, key)?));
+            }
         };
         let filled = run.check(&name, |run| self.interpolate(run, &value, methods))?;
-        Ok(Filled::Text(plain(&filled)))
+        Ok(InterpolatedValue::Text(plain_text(&filled)))
     }
 
     /// The lookup of `%{lookup('…')}`; a missing value is empty.
-    fn sub_lookup(&self, run: &mut Run<'_>, key: &str) -> Result<Value, Error> {
+    fn sub_lookup(&self, run: &mut LookupRun<'_>, key: &str) -> Result<Value, Error> {
         if let Some(value) = run.overrides.get_str(key) {
             return Ok(value.clone());
         }
@@ -140,7 +142,7 @@ impl Session {
     /// A variable, with its segments resolved; undefined if there is none.
     pub(crate) fn scope_value(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         name: &str,
         subject: &str,
     ) -> Result<Value, Error> {
@@ -149,14 +151,14 @@ impl Session {
         let (root, below) = segments
             .split_first()
             .ok_or_else(|| Error::data(format!("Syntax error in string: {subject}")))?;
-        let root = plain(root);
-        let value = run.within(Step::Scope("Global Scope".to_owned()), |run| {
+        let root = plain_text(root);
+        let value = run.explain_within(ExplainStep::Scope("Global Scope".to_owned()), |run| {
             if let Some(value) = run.overrides.get_str(&root) {
-                run.explain(|it| it.found(&root, value, " in overrides"));
+                run.explain(|it| it.record_found(&root, value, " in overrides"));
                 return Ok(value.clone());
             }
             if let Some(value) = run.variable(&root)? {
-                run.found(&root, &value);
+                run.record_found(&root, &value);
                 return Ok(value);
             }
             if run.depends_on.is_none() && run.host.strict_variables() {
@@ -164,7 +166,7 @@ impl Session {
             }
             match run.defaults.get_str(&root) {
                 Some(value) => {
-                    run.explain(|it| it.found(&root, value, " in defaults"));
+                    run.explain(|it| it.record_found(&root, value, " in defaults"));
                     Ok(value.clone())
                 }
                 None => Ok(Value::Undef),
@@ -177,26 +179,29 @@ impl Session {
     }
 }
 
-enum Filled {
+enum InterpolatedValue {
     Text(String),
     Alias(Value),
 }
 
 /// Parses `name`, or a method as in `lookup('key')`.
-fn asked(expression: &str, methods: Methods) -> Result<Asked<'_>, Error> {
+fn parse_expression(
+    expression: &str,
+    methods: MethodUse,
+) -> Result<InterpolatedExpression<'_>, Error> {
     let Some((method, key)) = method_call(expression) else {
-        return Ok(Asked::Variable(expression));
+        return Ok(InterpolatedExpression::Variable(expression));
     };
-    if methods == Methods::Forbidden {
+    if methods == MethodUse::Forbidden {
         return Err(Error::Expression(
             "Interpolation using method syntax is not allowed in this context",
         ));
     }
     match method {
-        "lookup" | "hiera" => Ok(Asked::Key(key)),
-        "alias" => Ok(Asked::Alias(key)),
-        "scope" => Ok(Asked::Variable(key)),
-        "literal" => Ok(Asked::Literal(key)),
+        "lookup" | "hiera" => Ok(InterpolatedExpression::Key(key)),
+        "alias" => Ok(InterpolatedExpression::Alias(key)),
+        "scope" => Ok(InterpolatedExpression::Variable(key)),
+        "literal" => Ok(InterpolatedExpression::Literal(key)),
         _ => Err(Error::Method(method.to_owned())),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
-use crate::explain::Step;
-use crate::run::Run;
+use crate::explain::ExplainStep;
+use crate::lookup_run::LookupRun;
 use crate::{Error, explain};
 
 /// A key, split into its root and segments.
@@ -38,7 +38,11 @@ impl LookupKey {
     }
 
     /// Resolves the segments in a value.
-    pub(crate) fn dig(&self, run: &mut Run<'_>, value: Value) -> Result<Option<Value>, Error> {
+    pub(crate) fn dig(
+        &self,
+        run: &mut LookupRun<'_>,
+        value: Value,
+    ) -> Result<Option<Value>, Error> {
         dig(run, &self.text, &self.segments, value)
     }
 }
@@ -86,7 +90,7 @@ fn plain_segment(text: &str) -> Value {
 
 /// Resolves segments in a value; `None` if there is no such element.
 pub(crate) fn dig(
-    run: &mut Run<'_>,
+    run: &mut LookupRun<'_>,
     key: &str,
     segments: &[Value],
     value: Value,
@@ -94,16 +98,16 @@ pub(crate) fn dig(
     if segments.is_empty() {
         return Ok(Some(value));
     }
-    let joined: Vec<String> = segments.iter().map(explain::plain).collect();
-    run.within(Step::SubLookup(joined.join(".")), |run| {
+    let joined: Vec<String> = segments.iter().map(explain::plain_text).collect();
+    run.explain_within(ExplainStep::SubLookup(joined.join(".")), |run| {
         let mut value = value;
         for segment in segments {
-            let found = run.within(Step::Segment, |run| {
-                let name = explain::plain(segment);
-                let found = one(key, segment, &value)?;
+            let found = run.explain_within(ExplainStep::Segment, |run| {
+                let name = explain::plain_text(segment);
+                let found = dig_one(key, segment, &value)?;
                 match &found {
-                    Some(found) => run.found(&name, found),
-                    None => run.not_found(&name),
+                    Some(found) => run.record_found(&name, found),
+                    None => run.record_not_found(&name),
                 }
                 Ok(found)
             })?;
@@ -116,7 +120,7 @@ pub(crate) fn dig(
     })
 }
 
-fn one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, Error> {
+fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, Error> {
     match (value, segment) {
         (Value::Undef, _) => Ok(None),
         (Value::Array(items), Value::Int(index)) => {
@@ -128,7 +132,7 @@ fn one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, Error
             "Data Provider type mismatch: Got {} when a hash-like object was expected to access \
              value using '{}' from key '{key}'",
             ruby_class(other),
-            explain::plain(segment)
+            explain::plain_text(segment)
         ))),
     }
 }
@@ -148,7 +152,7 @@ pub(crate) fn ruby_class(value: &Value) -> &'static str {
 }
 
 /// Wraps a value in the hashes and lists that the segments describe.
-pub(crate) fn wrapped(segments: &[Value], value: Value) -> Value {
+pub(crate) fn wrap_in_segments(segments: &[Value], value: Value) -> Value {
     segments
         .iter()
         .rev()

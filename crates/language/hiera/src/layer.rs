@@ -4,27 +4,27 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
-use crate::config::{Config, Owner};
-use crate::explain::Step;
+use crate::config::{ConfigLayer, HieraConfig};
+use crate::explain::ExplainStep;
 use crate::key::LookupKey;
-use crate::location::{At, Resolved};
-use crate::merge::Merge;
-use crate::run::Run;
-use crate::{Error, Session};
+use crate::location::{DataSource, ResolvedEntry};
+use crate::lookup_run::LookupRun;
+use crate::merge::MergeStrategy;
+use crate::{Error, LookupSession};
 
 /// A configuration and, after its first use, its hierarchies.
 #[derive(Debug, Clone)]
-pub(crate) struct Layer {
-    pub(crate) config: Arc<Config>,
-    pub(crate) owner: Owner,
+pub(crate) struct LookupLayer {
+    pub(crate) config: Arc<HieraConfig>,
+    pub(crate) owner: ConfigLayer,
     pub(crate) module: Option<String>,
-    resolved: Option<Arc<Hierarchies>>,
+    resolved: Option<Arc<ResolvedHierarchies>>,
 }
 
 #[derive(Debug)]
-struct Hierarchies {
-    main: Vec<Resolved>,
-    default: Vec<Resolved>,
+struct ResolvedHierarchies {
+    main: Vec<ResolvedEntry>,
+    default: Vec<ResolvedEntry>,
     /// Variables that were used to build the hierarchies, with their values.
     depends_on: Vec<(String, Option<Value>)>,
 }
@@ -37,8 +37,8 @@ pub(crate) enum LayerId {
     Module(String),
 }
 
-impl Layer {
-    pub(crate) fn of(config: Config, owner: Owner, module: Option<String>) -> Self {
+impl LookupLayer {
+    pub(crate) fn of(config: HieraConfig, owner: ConfigLayer, module: Option<String>) -> Self {
         Self {
             config: Arc::new(config),
             owner,
@@ -50,32 +50,32 @@ impl Layer {
     fn name(&self) -> String {
         let version = self.config.version;
         let place = match (&self.owner, &self.module) {
-            (Owner::Global, _) => "Global ".to_owned(),
-            (Owner::Environment, _) => "Environment ".to_owned(),
-            (Owner::Module, module) => {
+            (ConfigLayer::Global, _) => "Global ".to_owned(),
+            (ConfigLayer::Environment, _) => "Environment ".to_owned(),
+            (ConfigLayer::Module, module) => {
                 format!("Module \"{}\" ", module.as_deref().unwrap_or_default())
             }
         };
         format!("{place}Data Provider (hiera configuration version {version})")
     }
 
-    fn step(&self) -> Step {
+    fn step(&self) -> ExplainStep {
         let config = self.config.path.as_ref();
-        Step::Provider {
+        ExplainStep::Provider {
             name: self.name(),
             config: config.map(|path| path.display().to_string()),
         }
     }
 }
 
-impl Session {
+impl LookupSession {
     /// Searches a layer, or the `default_hierarchy` of a module's layer.
     pub(crate) fn search_layer(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         id: &LayerId,
         key: &LookupKey,
-        merge: &Merge,
+        merge: &MergeStrategy,
         default: bool,
     ) -> Result<Option<Value>, Error> {
         let Some(layer) = self.layer(run, id)? else {
@@ -87,14 +87,14 @@ impl Session {
             self.hierarchies(run, id)?;
         }
         run.check(&key.text, |run| {
-            run.within(step, |run| {
+            run.explain_within(step, |run| {
                 let hierarchies = self.hierarchies(run, id)?;
                 let entries = match default {
                     true => &hierarchies.default,
                     false => &hierarchies.main,
                 };
                 if entries.is_empty() {
-                    run.not_found(&key.text);
+                    run.record_not_found(&key.text);
                     return Ok(None);
                 }
                 merge_over(run, merge, entries, |run, entry| {
@@ -105,9 +105,13 @@ impl Session {
     }
 
     /// The hierarchies, built again if a variable they depend on has changed.
-    fn hierarchies(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Arc<Hierarchies>, Error> {
+    fn hierarchies(
+        &self,
+        run: &mut LookupRun<'_>,
+        id: &LayerId,
+    ) -> Result<Arc<ResolvedHierarchies>, Error> {
         let Some(layer) = self.layer(run, id)? else {
-            return Ok(Arc::new(Hierarchies {
+            return Ok(Arc::new(ResolvedHierarchies {
                 main: Vec::new(),
                 default: Vec::new(),
                 depends_on: Vec::new(),
@@ -122,7 +126,7 @@ impl Session {
                 return Ok(resolved.clone());
             }
             run.explain(|it| {
-                it.text(
+                it.record_text(
                     "Hiera configuration recreated due to change of scope variables used in \
                      interpolation expressions",
                 );
@@ -134,14 +138,14 @@ impl Session {
             _ => &config.hierarchy,
         };
         let outer = run.depends_on.replace(Vec::new());
-        let resolved = run.untold(|run| {
+        let resolved = run.without_explanation(|run| {
             let main = self.resolve(run, (layer.owner, &config), main)?;
             let default = config.default_hierarchy.as_deref().unwrap_or_default();
             Ok((main, self.resolve(run, (layer.owner, &config), default)?))
         });
         let depends_on = std::mem::replace(&mut run.depends_on, outer).unwrap_or_default();
         let (main, default) = resolved?;
-        let resolved = Arc::new(Hierarchies {
+        let resolved = Arc::new(ResolvedHierarchies {
             main,
             default,
             depends_on,
@@ -152,33 +156,33 @@ impl Session {
 
     fn search_entry(
         &self,
-        run: &mut Run<'_>,
-        resolved: &Resolved,
-        layer: &Layer,
+        run: &mut LookupRun<'_>,
+        resolved: &ResolvedEntry,
+        layer: &LookupLayer,
         key: &LookupKey,
-        merge: &Merge,
+        merge: &MergeStrategy,
     ) -> Result<Option<Value>, Error> {
-        let step = Step::Provider {
+        let step = ExplainStep::Provider {
             name: format!("Hierarchy entry \"{}\"", resolved.entry.name),
             config: None,
         };
-        run.within(step, |run| {
-            let Some(places) = &resolved.places else {
-                let found = self.search_place(run, resolved, None, layer, key)?;
-                return Ok(found.map(|value| merge.single(value)));
+        run.explain_within(step, |run| {
+            let Some(places) = &resolved.locations else {
+                let found = self.search_location(run, resolved, None, layer, key)?;
+                return Ok(found.map(|value| merge.apply_to_single(value)));
             };
             merge_over(run, merge, places, |run, place| {
-                let step = match &place.at {
-                    At::Path { path, .. } => (false, path.display().to_string()),
-                    At::Uri(uri) => (true, uri.clone()),
+                let step = match &place.source {
+                    DataSource::Path { path, .. } => (false, path.display().to_string()),
+                    DataSource::Uri(uri) => (true, uri.clone()),
                 };
-                let step = Step::Location {
+                let step = ExplainStep::Location {
                     uri: step.0,
                     place: step.1,
                     original: place.original.clone(),
                 };
-                run.within(step, |run| {
-                    self.search_place(run, resolved, Some(place), layer, key)
+                run.explain_within(step, |run| {
+                    self.search_location(run, resolved, Some(place), layer, key)
                 })
             })
         })
@@ -187,10 +191,10 @@ impl Session {
 
 /// Merges the values of several locations into one.
 pub(crate) fn merge_over<T>(
-    run: &mut Run<'_>,
-    merge: &Merge,
+    run: &mut LookupRun<'_>,
+    merge: &MergeStrategy,
     places: &[T],
-    mut search: impl FnMut(&mut Run<'_>, &T) -> Result<Option<Value>, Error>,
+    mut search: impl FnMut(&mut LookupRun<'_>, &T) -> Result<Option<Value>, Error>,
 ) -> Result<Option<Value>, Error> {
     if merge.takes_first() {
         for place in places {
@@ -202,15 +206,15 @@ pub(crate) fn merge_over<T>(
     }
     match places {
         [] => return Ok(None),
-        [only] => return Ok(search(run, only)?.map(|value| merge.single(value))),
+        [only] => return Ok(search(run, only)?.map(|value| merge.apply_to_single(value))),
         _ => {}
     }
     let options = match merge {
-        Merge::Deep { written, .. } => written.clone(),
+        MergeStrategy::Deep { written, .. } => written.clone(),
         _ => Hash::new(),
     };
     let name = merge.name();
-    run.within(Step::Merge { name, options }, |run| {
+    run.explain_within(ExplainStep::Merge { name, options }, |run| {
         let mut merged = None;
         for place in places {
             let Some(value) = search(run, place)? else {
@@ -222,7 +226,7 @@ pub(crate) fn merge_over<T>(
             });
         }
         if let Some(merged) = &merged {
-            run.explain(|it| it.result(merged));
+            run.explain(|it| it.record_result(merged));
         }
         Ok(merged)
     })

@@ -1,10 +1,10 @@
 //! Hiera 5: values by their keys, from the layers global, environment and module. Main types:
-//! [`Session`], which belongs to one compilation or plan, and [`Request`].
+//! [`LookupSession`], which belongs to one compilation or plan, and [`LookupRequest`].
 //!
 //! Left out, each refused by name: backends of Hiera 3 that are written in Ruby. Configurations of
 //! version 3 are read in the global layer, for yaml, json, hocon and eyaml.
 //!
-//! Invariants: everything that a lookup reads comes through [`Host`]; a lookup ends within the
+//! Invariants: everything that a lookup reads comes through [`LookupHost`]; a lookup ends within the
 //! limits of [`defaults`]; a file is parsed once, until its identity changes.
 
 mod backend;
@@ -21,15 +21,15 @@ mod interpolate;
 mod key;
 mod layer;
 mod location;
+mod lookup_run;
+mod lookup_trail;
 mod merge;
 mod options;
-mod run;
 mod session;
-mod trail;
 
-pub use data::{Cache, json_value, yaml_value};
+pub use data::{DataFileCache, json_value, yaml_value};
 pub use error::{Error, HostError};
-pub use explain::{Explainer, plain};
-pub use host::{DirectoryEntry, FileIdentity, FunctionCall, Host};
-pub use session::{Request, Session, Settings};
-pub use trail::Trail;
+pub use explain::{LookupExplainer, plain_text};
+pub use host::{DirectoryEntry, FileIdentity, FunctionCall, LookupHost};
+pub use lookup_trail::LookupTrail;
+pub use session::{HieraSettings, LookupRequest, LookupSession};

@@ -1,51 +1,53 @@
-//! The locations of an entry of a hierarchy: [`Place`].
+//! The locations of an entry of a hierarchy: [`DataLocation`].
 
 use std::path::{Path, PathBuf};
 
 use pcore::Value;
 
-use crate::config::{Config, Entry, Locations, Owner};
-use crate::explain::plain;
-use crate::run::Run;
-use crate::{Error, Session};
+use crate::config::{ConfigLayer, EntryLocations, HieraConfig, HierarchyEntry};
+use crate::explain::plain_text;
+use crate::lookup_run::LookupRun;
+use crate::{Error, LookupSession};
 
 /// A location of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct DataLocation {
     /// The text in the configuration, before interpolation.
     pub(crate) original: String,
-    pub(crate) at: At,
+    pub(crate) source: DataSource,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum DataSource {
     Path { path: PathBuf, exists: bool },
     Uri(String),
 }
 
 /// An entry whose locations are resolved.
 #[derive(Debug, Clone)]
-pub(crate) struct Resolved {
-    pub(crate) entry: Entry,
+pub(crate) struct ResolvedEntry {
+    pub(crate) entry: HierarchyEntry,
     /// `None` if the entry has no locations and is called once as a whole.
-    pub(crate) places: Option<Vec<Place>>,
+    pub(crate) locations: Option<Vec<DataLocation>>,
 }
 
-impl Session {
+impl LookupSession {
     /// Resolves the entries of a hierarchy, with all expressions interpolated.
     pub(crate) fn resolve(
         &self,
-        run: &mut Run<'_>,
-        (owner, config): (Owner, &Config),
-        entries: &[Entry],
-    ) -> Result<Vec<Resolved>, Error> {
+        run: &mut LookupRun<'_>,
+        (owner, config): (ConfigLayer, &HieraConfig),
+        entries: &[HierarchyEntry],
+    ) -> Result<Vec<ResolvedEntry>, Error> {
         let mut resolved = Vec::new();
         for entry in entries {
             let datadir = config.root.join(&entry.datadir);
             let datadir = self.interpolate_config(run, &datadir.to_string_lossy())?;
-            let mut places = self.places(run, (owner, Path::new(&datadir)), &entry.locations)?;
+            let mut places =
+                self.entry_locations(run, (owner, Path::new(&datadir)), &entry.locations)?;
             if let (None, Some(places)) = (&config.path, &mut places) {
-                places.retain(|place| matches!(place.at, At::Path { exists: true, .. }));
+                places
+                    .retain(|place| matches!(place.source, DataSource::Path { exists: true, .. }));
                 if places.is_empty() {
                     continue;
                 }
@@ -53,26 +55,29 @@ impl Session {
             let mut entry = entry.clone();
             let options = Value::from(entry.options);
             let options =
-                self.interpolate(run, &options, crate::interpolate::Methods::Forbidden)?;
+                self.interpolate(run, &options, crate::interpolate::MethodUse::Forbidden)?;
             entry.options = match options {
                 Value::Hash(options) => std::sync::Arc::unwrap_or_clone(options),
                 _ => pcore::Hash::new(),
             };
-            resolved.push(Resolved { entry, places });
+            resolved.push(ResolvedEntry {
+                entry,
+                locations: places,
+            });
         }
         Ok(resolved)
     }
 
-    fn places(
+    fn entry_locations(
         &self,
-        run: &mut Run<'_>,
-        (owner, datadir): (Owner, &Path),
-        locations: &Locations,
-    ) -> Result<Option<Vec<Place>>, Error> {
+        run: &mut LookupRun<'_>,
+        (owner, datadir): (ConfigLayer, &Path),
+        locations: &EntryLocations,
+    ) -> Result<Option<Vec<DataLocation>>, Error> {
         let mut places = Vec::new();
         match locations {
-            Locations::None => return Ok(None),
-            Locations::Paths(paths, extension) => {
+            EntryLocations::None => return Ok(None),
+            EntryLocations::Paths(paths, extension) => {
                 for original in paths {
                     let mut path = self.interpolate_config(run, original)?;
                     if let Some(extension) = extension
@@ -80,38 +85,44 @@ impl Session {
                     {
                         path.push_str(extension);
                     }
-                    places.push(path_place(run, (owner, datadir), original, &path));
+                    places.push(path_location(run, (owner, datadir), original, &path));
                 }
             }
-            Locations::Globs(globs) => {
+            EntryLocations::Globs(globs) => {
                 for glob in globs {
                     let glob = self.interpolate_config(run, glob)?;
                     let glob = datadir.join(glob).to_string_lossy().into_owned();
-                    if owner == Owner::Global {
-                        run.host.named_globally(&crate::glob::fixed_part(&glob));
+                    if owner == ConfigLayer::Global {
+                        run.host.note_global_path(&crate::glob::fixed_part(&glob));
                     }
                     for path in crate::glob::glob(run.host, &glob) {
                         let original = glob.clone();
-                        let at = At::Path { path, exists: true };
-                        places.push(Place { original, at });
+                        let at = DataSource::Path { path, exists: true };
+                        places.push(DataLocation {
+                            original,
+                            source: at,
+                        });
                     }
                 }
             }
-            Locations::Uris(uris) => {
+            EntryLocations::Uris(uris) => {
                 for original in uris {
                     let uri = self.interpolate_config(run, original)?;
                     let original = original.clone();
-                    let at = At::Uri(uri);
-                    places.push(Place { original, at });
+                    let at = DataSource::Uri(uri);
+                    places.push(DataLocation {
+                        original,
+                        source: at,
+                    });
                 }
             }
-            Locations::Mapped(variable, name, template) => {
+            EntryLocations::Mapped(variable, name, template) => {
                 let values = self.scope_value(run, variable, "mapped_path[0]")?;
-                for value in mapped(values) {
+                for value in mapped_values(values) {
                     let outer = run.mapped.replace((name.clone(), value));
                     let path = self.interpolate_config(run, template);
                     run.mapped = outer;
-                    places.push(path_place(run, (owner, datadir), template, &path?));
+                    places.push(path_location(run, (owner, datadir), template, &path?));
                 }
             }
         }
@@ -119,24 +130,27 @@ impl Session {
     }
 }
 
-fn path_place(
-    run: &mut Run<'_>,
-    (owner, datadir): (Owner, &Path),
+fn path_location(
+    run: &mut LookupRun<'_>,
+    (owner, datadir): (ConfigLayer, &Path),
     original: &str,
     path: &str,
-) -> Place {
+) -> DataLocation {
     let path = datadir.join(path);
-    if owner == Owner::Global {
-        run.host.named_globally(&path);
+    if owner == ConfigLayer::Global {
+        run.host.note_global_path(&path);
     }
     let exists = run.host.identity(&path).is_some();
     let original = original.to_owned();
-    let at = At::Path { path, exists };
-    Place { original, at }
+    let at = DataSource::Path { path, exists };
+    DataLocation {
+        original,
+        source: at,
+    }
 }
 
 /// The values over which a variable of `mapped_paths` iterates.
-fn mapped(values: Value) -> Vec<Value> {
+fn mapped_values(values: Value) -> Vec<Value> {
     match values {
         Value::Undef => Vec::new(),
         Value::Str(text) if text.is_empty() => Vec::new(),
@@ -145,6 +159,6 @@ fn mapped(values: Value) -> Vec<Value> {
             .iter()
             .map(|(key, value)| Value::array(vec![key.clone(), value.clone()]))
             .collect(),
-        other => vec![Value::from(plain(&other))],
+        other => vec![Value::from(plain_text(&other))],
     }
 }

@@ -1,4 +1,4 @@
-//! Merging of values from several locations: [`Merge`].
+//! Merging of values from several locations: [`MergeStrategy`].
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::deep::{DeepOptions, deep_merge};
 
 /// A merge strategy with its options.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Merge {
+pub(crate) enum MergeStrategy {
     /// No strategy is given, which means `first`.
     Default,
     First,
@@ -22,24 +22,24 @@ pub(crate) enum Merge {
     },
 }
 
-impl Merge {
+impl MergeStrategy {
     /// Parses a name, a hash with `strategy`, or no value.
-    pub(crate) fn of(value: &Value) -> Result<Self, Error> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Error> {
         match value {
             Value::Undef | Value::Bool(false) => Ok(Self::Default),
-            Value::Str(name) => Self::named(name, None),
+            Value::Str(name) => Self::from_name(name, None),
             Value::Hash(options) => match options.get_str("strategy") {
-                Some(Value::Str(name)) => Self::named(name, Some(options)),
+                Some(Value::Str(name)) => Self::from_name(name, Some(options)),
                 _ => Err(Error::data(
                     "The hash given as 'merge' must contain the name of a strategy in string form \
                      for the key 'strategy'",
                 )),
             },
-            other => Self::named(&crate::explain::plain(other), None),
+            other => Self::from_name(&crate::explain::plain_text(other), None),
         }
     }
 
-    fn named(name: &str, options: Option<&Hash>) -> Result<Self, Error> {
+    fn from_name(name: &str, options: Option<&Hash>) -> Result<Self, Error> {
         let written: Hash = options
             .into_iter()
             .flat_map(Hash::iter)
@@ -63,7 +63,7 @@ impl Merge {
         match written.keys().next() {
             Some(key) => Err(Error::data(format!(
                 "The merge options has wrong type, unrecognized key '{}'",
-                crate::explain::plain(key)
+                crate::explain::plain_text(key)
             ))),
             None => Ok(plain),
         }
@@ -87,13 +87,13 @@ impl Merge {
     /// Prepares the first value found, before others are merged into it.
     pub(crate) fn start(&self, value: Value) -> Value {
         match self {
-            Self::Unique => Value::array(flat(&value)),
+            Self::Unique => Value::array(flatten_once(&value)),
             _ => value,
         }
     }
 
     /// Prepares the only value of a lookup without a merge.
-    pub(crate) fn single(&self, value: Value) -> Value {
+    pub(crate) fn apply_to_single(&self, value: Value) -> Value {
         match (self, &value) {
             (Self::Unique, Value::Array(items)) => Value::array(unique(items.iter().cloned())),
             _ => value,
@@ -107,11 +107,11 @@ impl Merge {
             Self::Unique => {
                 for (which, value) in [("first", high), ("second", low)] {
                     if matches!(value, Value::Hash(_)) {
-                        return Err(wrong_type(which, "a value of type Scalar or Array", value));
+                        return Err(type_error(which, "a value of type Scalar or Array", value));
                     }
                 }
                 Ok(Value::array(unique(
-                    flat(high).into_iter().chain(flat(low)),
+                    flatten_once(high).into_iter().chain(flatten_once(low)),
                 )))
             }
             Self::Hash => match (high, low) {
@@ -120,15 +120,15 @@ impl Merge {
                     merged.extend(high.iter().map(|(key, value)| (key.clone(), value.clone())));
                     Ok(Value::Hash(Arc::new(merged)))
                 }
-                (Value::Hash(_), other) => Err(wrong_type("second", "a Hash value", other)),
-                (other, _) => Err(wrong_type("first", "a Hash value", other)),
+                (Value::Hash(_), other) => Err(type_error("second", "a Hash value", other)),
+                (other, _) => Err(type_error("first", "a Hash value", other)),
             },
             Self::Deep { options, .. } => deep_merge(high.clone(), low.clone(), options),
         }
     }
 }
 
-fn wrong_type(which: &str, expected: &str, value: &Value) -> Error {
+fn type_error(which: &str, expected: &str, value: &Value) -> Error {
     let name = pcore::Type::infer_detailed(value).to_string();
     let name = name.split('[').next().unwrap_or_default();
     Error::data(format!(
@@ -136,9 +136,9 @@ fn wrong_type(which: &str, expected: &str, value: &Value) -> Error {
     ))
 }
 
-fn flat(value: &Value) -> Vec<Value> {
+fn flatten_once(value: &Value) -> Vec<Value> {
     match value {
-        Value::Array(items) => items.iter().flat_map(flat).collect(),
+        Value::Array(items) => items.iter().flat_map(flatten_once).collect(),
         other => vec![other.clone()],
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use pcore::{Hash, Value};
 use ruby_regex::Regex;
 
-use crate::explain::{Step, plain};
+use crate::explain::{ExplainStep, plain_text};
 use crate::key::LookupKey;
 use crate::layer::{LayerId, merge_over};
-use crate::merge::Merge;
-use crate::run::Run;
-use crate::{Error, Session};
+use crate::lookup_run::LookupRun;
+use crate::merge::MergeStrategy;
+use crate::{Error, LookupSession};
 
 pub(crate) const LOOKUP_OPTIONS: &str = "lookup_options";
 
@@ -25,7 +25,7 @@ impl KeyOptions {
     fn of(options: &Hash) -> Result<Self, Error> {
         let mut read = Self::default();
         for (key, value) in options.iter() {
-            let name = plain(key);
+            let name = plain_text(key);
             if name.starts_with('^') {
                 let regex = Regex::new(&name).map_err(|error| Error::data(error.to_string()))?;
                 read.patterns.push((regex, value.clone()));
@@ -37,7 +37,7 @@ impl KeyOptions {
     }
 
     /// The options of a key.
-    pub(crate) fn of_key(&self, root: &str) -> Result<Option<Value>, Error> {
+    pub(crate) fn options_of_key(&self, root: &str) -> Result<Option<Value>, Error> {
         match self.keys.get_str(root) {
             None | Some(Value::Undef) => {}
             found => return Ok(found.cloned()),
@@ -52,21 +52,25 @@ impl KeyOptions {
     }
 }
 
-impl Session {
+impl LookupSession {
     /// The options of a key, merged from all layers that contain options for it.
-    pub(crate) fn options_of(&self, run: &mut Run<'_>, key: &LookupKey) -> Result<Hash, Error> {
+    pub(crate) fn options_of(
+        &self,
+        run: &mut LookupRun<'_>,
+        key: &LookupKey,
+    ) -> Result<Hash, Error> {
         let of = (key.module.clone(), run.global_only);
-        let known = self.known.borrow().options.get(&of).cloned();
+        let known = self.data.borrow().options.get(&of).cloned();
         let all = match known {
             Some(all) => all,
             None => {
                 let all = self.collect_options(run, key.module.as_deref())?;
                 let all = Arc::new(KeyOptions::of(&all)?);
-                self.known.borrow_mut().options.insert(of, all.clone());
+                self.data.borrow_mut().options.insert(of, all.clone());
                 all
             }
         };
-        match all.of_key(&key.root)? {
+        match all.options_of_key(&key.root)? {
             Some(Value::Hash(options)) => Ok(Arc::unwrap_or_clone(options)),
             _ => Ok(Hash::new()),
         }
@@ -75,29 +79,29 @@ impl Session {
     /// Searches for `lookup_options` only, for an explanation of them.
     pub(crate) fn collect_options(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         module: Option<&str>,
     ) -> Result<Hash, Error> {
-        run.within(Step::Top(LOOKUP_OPTIONS.to_owned()), |run| {
-            let known = self.known.borrow().global_options.clone();
+        run.explain_within(ExplainStep::Top(LOOKUP_OPTIONS.to_owned()), |run| {
+            let known = self.data.borrow().global_options.clone();
             let global = match known {
                 Some(known) => known,
                 None => {
                     let found = self.layer_options(run, &LayerId::Global, None)?;
-                    self.known.borrow_mut().global_options = Some(found.clone());
+                    self.data.borrow_mut().global_options = Some(found.clone());
                     found
                 }
             };
             if run.global_only {
                 return Ok(global.unwrap_or_default());
             }
-            let known = self.known.borrow().environment_options.clone();
+            let known = self.data.borrow().environment_options.clone();
             let environment = match known {
                 Some(known) => known,
                 None => {
                     let found = self.layer_options(run, &LayerId::Environment, None)?;
-                    let merged = merged(global, found)?;
-                    self.known.borrow_mut().environment_options = Some(merged.clone());
+                    let merged = merge_options(global, found)?;
+                    self.data.borrow_mut().environment_options = Some(merged.clone());
                     merged
                 }
             };
@@ -112,10 +116,10 @@ impl Session {
                 ("Global and Environment".to_owned(), environment.clone()),
                 (format!("Module {module}"), own.clone()),
             ];
-            let found = merge_over(run, &Merge::Hash, &both, |run, (name, options)| {
-                run.within(Step::Scope(name.clone()), |run| {
+            let found = merge_over(run, &MergeStrategy::Hash, &both, |run, (name, options)| {
+                run.explain_within(ExplainStep::Scope(name.clone()), |run| {
                     let options = Value::from(options.clone());
-                    run.found(LOOKUP_OPTIONS, &options);
+                    run.record_found(LOOKUP_OPTIONS, &options);
                     Ok(Some(options))
                 })
             })?;
@@ -128,53 +132,53 @@ impl Session {
 
     fn layer_options(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         layer: &LayerId,
         module: Option<&str>,
     ) -> Result<Option<Hash>, Error> {
         let key = LookupKey::parse(LOOKUP_OPTIONS)?;
         let found = match layer {
-            LayerId::Module(name) => self.search_module(run, name, &key, &Merge::Hash)?,
-            layer => self.search_layer(run, layer, &key, &Merge::Hash, false)?,
+            LayerId::Module(name) => self.search_module(run, name, &key, &MergeStrategy::Hash)?,
+            layer => self.search_layer(run, layer, &key, &MergeStrategy::Hash, false)?,
         };
-        validated(found, module)
+        validate_options(found, module)
     }
 
     /// The options of the `default_hierarchy` of a module for one of its keys.
     pub(crate) fn default_options_of(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         module: &str,
         key: &LookupKey,
-    ) -> Result<Merge, Error> {
-        let known = self.known.borrow().default_options.get(module).cloned();
+    ) -> Result<MergeStrategy, Error> {
+        let known = self.data.borrow().default_options.get(module).cloned();
         let all = match known {
             Some(all) => all,
             None => {
                 let name = LookupKey::parse(LOOKUP_OPTIONS)?;
                 let layer = LayerId::Module(module.to_owned());
                 let text = format!("Searching for \"{LOOKUP_OPTIONS}\"");
-                let found = run.within(Step::Scope(text), |run| {
-                    self.search_layer(run, &layer, &name, &Merge::Hash, true)
+                let found = run.explain_within(ExplainStep::Scope(text), |run| {
+                    self.search_layer(run, &layer, &name, &MergeStrategy::Hash, true)
                 })?;
-                let found = validated(found, Some(module))?.unwrap_or_default();
+                let found = validate_options(found, Some(module))?.unwrap_or_default();
                 let all = Arc::new(KeyOptions::of(&found)?);
-                let mut known = self.known.borrow_mut();
+                let mut known = self.data.borrow_mut();
                 known.default_options.insert(module.to_owned(), all.clone());
                 all
             }
         };
-        match all.of_key(&key.root)? {
+        match all.options_of_key(&key.root)? {
             Some(Value::Hash(options)) => {
-                Merge::of(options.get_str("merge").unwrap_or(&Value::Undef))
+                MergeStrategy::from_value(options.get_str("merge").unwrap_or(&Value::Undef))
             }
-            _ => Ok(Merge::Default),
+            _ => Ok(MergeStrategy::Default),
         }
     }
 }
 
 /// Checks that the options are a hash, and that a module's options concern only its own keys.
-fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>, Error> {
+fn validate_options(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>, Error> {
     let options = match found {
         None | Some(Value::Undef) => return Ok(None),
         Some(Value::Hash(options)) => Arc::unwrap_or_clone(options),
@@ -187,7 +191,7 @@ fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>,
         return Ok(Some(options));
     };
     let prefix = format!("{module}::");
-    for key in options.keys().map(plain) {
+    for key in options.keys().map(plain_text) {
         let fault = match key.strip_prefix('^') {
             Some(pattern) if !pattern.starts_with(&prefix) => {
                 "patterns must match a key starting with module name"
@@ -202,12 +206,12 @@ fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>,
     Ok(Some(options))
 }
 
-fn merged(high: Option<Hash>, low: Option<Hash>) -> Result<Option<Hash>, Error> {
+fn merge_options(high: Option<Hash>, low: Option<Hash>) -> Result<Option<Hash>, Error> {
     let (Some(high), Some(low)) = (&high, &low) else {
         return Ok(high.or(low));
     };
     let (high, low) = (Value::from(high.clone()), Value::from(low.clone()));
-    match Merge::Hash.merge(&high, &low)? {
+    match MergeStrategy::Hash.merge(&high, &low)? {
         Value::Hash(merged) => Ok(Some(Arc::unwrap_or_clone(merged))),
         _ => Ok(None),
     }

@@ -1,4 +1,4 @@
-//! Lookups of one compilation or plan: [`Session`].
+//! Lookups of one compilation or plan: [`LookupSession`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use pcore::{Hash, Type, Value};
 
-use crate::config::{Config, Owner};
-use crate::data::Format;
-use crate::explain::Step;
-use crate::interpolate::Methods;
+use crate::config::{ConfigLayer, HieraConfig};
+use crate::data::DataFormat;
+use crate::explain::ExplainStep;
+use crate::interpolate::MethodUse;
 use crate::key::LookupKey;
-use crate::layer::{Layer, LayerId, merge_over};
-use crate::merge::Merge;
+use crate::layer::{LayerId, LookupLayer, merge_over};
+use crate::lookup_run::LookupRun;
+use crate::lookup_trail::LookupTrail;
+use crate::merge::MergeStrategy;
 use crate::options::{KeyOptions, LOOKUP_OPTIONS};
-use crate::run::Run;
-use crate::trail::Trail;
-use crate::{Cache, Error, Host};
+use crate::{DataFileCache, Error, LookupHost};
 
 /// The locations of configurations, and the strictness.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct HieraSettings {
     /// Path of the global `hiera.yaml`, which need not exist; `None` for no global layer.
     pub global_config: Option<PathBuf>,
     /// The environment's directory; `None` for no environment layer.
@@ -34,7 +34,7 @@ pub struct Settings {
 
 /// The parameters of a lookup.
 #[derive(Debug, Clone, Default)]
-pub struct Request<'r> {
+pub struct LookupRequest<'r> {
     /// The names to look up; the first that has a value counts.
     pub names: &'r [String],
     /// The type that the value must have; `None` for any.
@@ -52,7 +52,7 @@ pub struct Request<'r> {
     pub global_only: bool,
 }
 
-impl Request<'_> {
+impl LookupRequest<'_> {
     /// Puppet's message for names without a value.
     #[must_use]
     pub fn not_found(&self) -> String {
@@ -68,17 +68,17 @@ impl Request<'_> {
 /// The state that lookups of one compilation or plan share. A host may perform lookups while the
 /// session calls it: nothing is borrowed then.
 #[derive(Debug)]
-pub struct Session {
-    pub(crate) settings: Settings,
-    pub(crate) cache: Arc<Cache>,
-    pub(crate) known: RefCell<Known>,
+pub struct LookupSession {
+    pub(crate) settings: HieraSettings,
+    pub(crate) cache: Arc<DataFileCache>,
+    pub(crate) data: RefCell<SessionData>,
 }
 
 /// The data that a session has read; it does not notice changes of files.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    layers: HashMap<LayerId, Option<Layer>>,
-    pub(crate) files: HashMap<(PathBuf, Format), Arc<Hash>>,
+pub(crate) struct SessionData {
+    layers: HashMap<LayerId, Option<LookupLayer>>,
+    pub(crate) files: HashMap<(PathBuf, DataFormat), Arc<Hash>>,
     /// Keyed by the module of the key, and by `global_only`.
     pub(crate) options: HashMap<(Option<String>, bool), Arc<KeyOptions>>,
     pub(crate) global_options: Option<Option<Hash>>,
@@ -86,24 +86,24 @@ pub(crate) struct Known {
     pub(crate) default_options: HashMap<String, Arc<KeyOptions>>,
 }
 
-impl Session {
+impl LookupSession {
     #[must_use]
-    pub fn new(settings: Settings, cache: Arc<Cache>) -> Self {
+    pub fn new(settings: HieraSettings, cache: Arc<DataFileCache>) -> Self {
         Self {
             settings,
             cache,
-            known: RefCell::default(),
+            data: RefCell::default(),
         }
     }
 
     /// Performs a lookup; `None` if nothing was found and the request has no default.
     pub fn lookup(
         &self,
-        host: &mut dyn Host,
-        request: &Request<'_>,
-        trail: &Trail,
+        host: &mut dyn LookupHost,
+        request: &LookupRequest<'_>,
+        trail: &LookupTrail,
     ) -> Result<Option<Value>, Error> {
-        let mut run = Run::new(host, trail, &request.overrides, &request.defaults);
+        let mut run = LookupRun::new(host, trail, &request.overrides, &request.defaults);
         run.global_only = request.global_only;
         let typed = |subject: &str, value: Value| match request.value_type {
             None => Ok(Some(value)),
@@ -134,22 +134,22 @@ impl Session {
     }
 
     /// Interpolates the expressions in a value, for a function that a hierarchy names.
-    pub fn fill_in(
+    pub fn interpolate_value(
         &self,
-        host: &mut dyn Host,
+        host: &mut dyn LookupHost,
         value: &Value,
         (overrides, defaults): (&Hash, &Hash),
-        trail: &Trail,
+        trail: &LookupTrail,
     ) -> Result<Value, Error> {
-        let mut run = Run::new(host, trail, overrides, defaults);
-        self.interpolate(&mut run, value, Methods::Allowed)
+        let mut run = LookupRun::new(host, trail, overrides, defaults);
+        self.interpolate(&mut run, value, MethodUse::Allowed)
     }
 
     /// The versions of the global configuration and of the environment's; `None` for a missing
     /// layer.
-    pub fn versions(&self, host: &mut dyn Host) -> Result<(Option<i64>, Option<i64>), Error> {
-        let (trail, none) = (Trail::new(), Hash::new());
-        let mut run = Run::new(host, &trail, &none, &none);
+    pub fn versions(&self, host: &mut dyn LookupHost) -> Result<(Option<i64>, Option<i64>), Error> {
+        let (trail, none) = (LookupTrail::new(), Hash::new());
+        let mut run = LookupRun::new(host, &trail, &none, &none);
         let mut version = |id: &LayerId| -> Result<Option<i64>, Error> {
             let layer = self.layer(&mut run, id)?;
             Ok(layer.map(|layer| layer.config.version))
@@ -160,30 +160,32 @@ impl Session {
     /// Searches one name through all layers.
     pub(crate) fn search(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         name: &str,
         merge: &Value,
     ) -> Result<Option<Value>, Error> {
         if name == LOOKUP_OPTIONS || name.starts_with("lookup_options.") {
-            return run.within(Step::InvalidKey(LOOKUP_OPTIONS.to_owned()), |_| Ok(None));
+            return run.explain_within(ExplainStep::InvalidKey(LOOKUP_OPTIONS.to_owned()), |_| {
+                Ok(None)
+            });
         }
         let key = LookupKey::parse(name)?;
         if run.only_options() {
             let options = LookupKey::parse(LOOKUP_OPTIONS)?;
             let module = key.module.as_deref();
-            self.search_layers(run, module, &options, &Merge::Hash)?;
+            self.search_layers(run, module, &options, &MergeStrategy::Hash)?;
             return Ok(Some(Value::Undef));
         }
         let options = self.options_of(run, &key)?;
         let merge = match (merge, options.get_str("merge")) {
             (Value::Undef, Some(merge)) if *merge != Value::Undef => {
-                run.within(Step::MergeSource, |_| Ok(()))?;
+                run.explain_within(ExplainStep::MergeSource, |_| Ok(()))?;
                 merge.clone()
             }
             _ => merge.clone(),
         };
-        let found = run.within(Step::Top(key.text.clone()), |run| {
-            let merge = Merge::of(&merge)?;
+        let found = run.explain_within(ExplainStep::Top(key.text.clone()), |run| {
+            let merge = MergeStrategy::from_value(&merge)?;
             let found = self.search_layers(run, key.module.as_deref(), &key, &merge)?;
             if let Some(value) = found {
                 return key.dig(run, value);
@@ -204,14 +206,14 @@ impl Session {
 
     fn search_layers(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         module: Option<&str>,
         key: &LookupKey,
-        merge: &Merge,
+        merge: &MergeStrategy,
     ) -> Result<Option<Value>, Error> {
         if run.global_only {
             let found = self.search_layer(run, &LayerId::Global, key, merge, false);
-            return found.map_err(|error| in_global(error, key));
+            return found.map_err(|error| with_global_hint(error, key));
         }
         let layers = [
             LayerId::Global,
@@ -223,17 +225,17 @@ impl Session {
             LayerId::Module(module) => self.search_module(run, module, key, merge),
             LayerId::Global => self
                 .search_layer(run, layer, key, merge, false)
-                .map_err(|error| in_global(error, key)),
+                .map_err(|error| with_global_hint(error, key)),
             LayerId::Environment => self.search_layer(run, layer, key, merge, false),
         })
     }
 
     pub(crate) fn search_module(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         module: &str,
         key: &LookupKey,
-        merge: &Merge,
+        merge: &MergeStrategy,
     ) -> Result<Option<Value>, Error> {
         if module.is_empty() {
             return Ok(None);
@@ -241,7 +243,7 @@ impl Session {
         let id = LayerId::Module(module.to_owned());
         if self.layer(run, &id)?.is_none() {
             let known = run.host.module_root(module).is_some();
-            run.explain(|it| it.no_module(module, known));
+            run.explain(|it| it.record_missing_module(module, known));
             return Ok(None);
         }
         self.search_layer(run, &id, key, merge, false)
@@ -250,7 +252,7 @@ impl Session {
     /// Searches the `default_hierarchy` of a module, if no layer has a value.
     fn search_defaults(
         &self,
-        run: &mut Run<'_>,
+        run: &mut LookupRun<'_>,
         module: &str,
         key: &LookupKey,
     ) -> Result<Option<Value>, Error> {
@@ -260,10 +262,10 @@ impl Session {
             return Ok(None);
         }
         let text = format!("Searching default_hierarchy of module \"{module}\"");
-        let found = run.within(Step::Scope(text), |run| {
+        let found = run.explain_within(ExplainStep::Scope(text), |run| {
             let merge = self.default_options_of(run, module, key)?;
             let text = format!("Searching for \"{}\"", key.text);
-            run.within(Step::Scope(text), |run| {
+            run.explain_within(ExplainStep::Scope(text), |run| {
                 self.search_layer(run, &id, key, &merge, true)
             })
         })?;
@@ -274,54 +276,66 @@ impl Session {
     }
 
     /// A layer, read at first use.
-    pub(crate) fn layer(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
-        if let Some(known) = self.known.borrow().layers.get(id) {
+    pub(crate) fn layer(
+        &self,
+        run: &mut LookupRun<'_>,
+        id: &LayerId,
+    ) -> Result<Option<LookupLayer>, Error> {
+        if let Some(known) = self.data.borrow().layers.get(id) {
             return Ok(known.clone());
         }
         let layer = self.read_layer(run, id)?;
-        let mut known = self.known.borrow_mut();
+        let mut known = self.data.borrow_mut();
         known.layers.insert(id.clone(), layer.clone());
         Ok(layer)
     }
 
     /// Changes the stored state of a layer.
-    pub(crate) fn change_layer(&self, id: &LayerId, change: impl FnOnce(&mut Layer)) {
-        if let Some(Some(layer)) = self.known.borrow_mut().layers.get_mut(id) {
+    pub(crate) fn change_layer(&self, id: &LayerId, change: impl FnOnce(&mut LookupLayer)) {
+        if let Some(Some(layer)) = self.data.borrow_mut().layers.get_mut(id) {
             change(layer);
         }
     }
 
-    fn read_layer(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
+    fn read_layer(
+        &self,
+        run: &mut LookupRun<'_>,
+        id: &LayerId,
+    ) -> Result<Option<LookupLayer>, Error> {
         let (path, owner, module) = match id {
-            LayerId::Global => (self.settings.global_config.clone(), Owner::Global, None),
+            LayerId::Global => (
+                self.settings.global_config.clone(),
+                ConfigLayer::Global,
+                None,
+            ),
             LayerId::Environment => {
                 let root = self.settings.environment_root.as_ref();
                 let path = root.map(|root| root.join("hiera.yaml"));
-                (path, Owner::Environment, None)
+                (path, ConfigLayer::Environment, None)
             }
             LayerId::Module(name) => {
                 let root = run.host.module_root(name);
                 let path = root.map(|root| root.join("hiera.yaml"));
-                (path, Owner::Module, Some(name.clone()))
+                (path, ConfigLayer::Module, Some(name.clone()))
             }
         };
         let Some(path) = path else { return Ok(None) };
-        if owner == Owner::Global {
-            run.host.named_globally(&path);
+        if owner == ConfigLayer::Global {
+            run.host.note_global_path(&path);
         }
         if run.host.identity(&path).is_none() {
             let root = path.parent().unwrap_or(Path::new("/"));
-            let standard =
-                (owner == Owner::Global).then(|| Layer::of(Config::standard(root), owner, module));
+            let standard = (owner == ConfigLayer::Global)
+                .then(|| LookupLayer::of(HieraConfig::default_config(root), owner, module));
             return Ok(standard);
         }
-        let data = self.cache.load(run.host, &path, Format::Yaml)?;
-        let config = Config::of(&path, &data, owner)?;
-        Ok(Some(Layer::of(config, owner, module)))
+        let data = self.cache.load(run.host, &path, DataFormat::Yaml)?;
+        let config = HieraConfig::of(&path, &data, owner)?;
+        Ok(Some(LookupLayer::of(config, owner, module)))
     }
 }
 
-fn in_global(error: Error, key: &LookupKey) -> Error {
+fn with_global_hint(error: Error, key: &LookupKey) -> Error {
     match error.kind() {
         Error::Data(_) | Error::Recursive { .. } | Error::Nesting { .. } => {
             let name = &key.text;
@@ -332,7 +346,7 @@ fn in_global(error: Error, key: &LookupKey) -> Error {
 }
 
 fn convert(
-    run: &mut Run<'_>,
+    run: &mut LookupRun<'_>,
     key: &LookupKey,
     value: Value,
     convert_to: &Value,
@@ -358,7 +372,7 @@ fn convert(
     })?;
     run.explain(|it| {
         let arguments = Value::array(arguments).to_string();
-        it.text(format!(
+        it.record_text(format!(
             "Applying convert_to lookup_option with arguments {arguments}"
         ));
     });

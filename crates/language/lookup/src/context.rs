@@ -1,11 +1,11 @@
-//! The context argument of a function that a hierarchy names: `Puppet::LookupContext`, [`Context`].
+//! The context argument of a function that a hierarchy names: `Puppet::LookupContext`, [`LookupContext`].
 
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use hiera::FunctionCall;
-use pcore::{Hash, Kind, Object, ObjectType, Type, Value};
+use pcore::{Hash, ObjectTypeDefinition, PuppetObject, Type, TypeKind, Value};
 
 /// Name of the context's type in programs.
 const NAME: &str = "Puppet::LookupContext";
@@ -42,14 +42,14 @@ fn defined() -> Option<Type> {
     .collect();
     let methods = METHODS.iter().map(|(name, text)| Some((*name, ty(text)?)));
     let methods: Hash = methods.collect::<Option<Vec<_>>>()?.into_iter().collect();
-    let object = ObjectType::declare(Some(NAME.into()));
+    let object = ObjectTypeDefinition::declare(Some(NAME.into()));
     let parts = [("attributes", attributes), ("functions", methods)];
     let parts: Hash = parts
         .into_iter()
         .map(|(name, part)| (name, Value::hash(part)))
         .collect();
     object.define(&parts).ok()?;
-    Some(Kind::Object(object).into())
+    Some(TypeKind::Object(object).into())
 }
 
 /// The type of the context, if `name` is its name; for `Host::named_type`.
@@ -65,16 +65,16 @@ pub fn context_type(name: &str) -> Option<Type> {
 /// The place from which a function is called: an entry of a hierarchy and one of its locations. The
 /// cached data of the function belong to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Asking {
+pub(crate) struct FunctionCallSite {
     function: String,
     config: Option<PathBuf>,
     entry: String,
     module: Option<String>,
     /// A path or a URI; `None` if the entry has no locations.
-    place: Option<String>,
+    data_location: Option<String>,
 }
 
-impl Asking {
+impl FunctionCallSite {
     pub(crate) fn of(call: &FunctionCall<'_>) -> Self {
         let place = call.options.get_str("path");
         let place = place.or_else(|| call.options.get_str("uri"));
@@ -83,19 +83,19 @@ impl Asking {
             config: call.config.map(PathBuf::from),
             entry: call.entry.to_owned(),
             module: call.module.map(str::to_owned),
-            place: place.and_then(Value::as_str).map(str::to_owned),
+            data_location: place.and_then(Value::as_str).map(str::to_owned),
         }
     }
 }
 
 /// The context object. Its host implements all methods, see `methods`.
 #[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) asking: Arc<Asking>,
+pub(crate) struct LookupContext {
+    pub(crate) call_site: Arc<FunctionCallSite>,
     pub(crate) environment: Arc<str>,
 }
 
-impl Object for Context {
+impl PuppetObject for LookupContext {
     fn object_type(&self) -> Type {
         context_type(NAME).unwrap_or_else(Type::object)
     }
@@ -103,7 +103,7 @@ impl Object for Context {
     fn attribute(&self, name: &str) -> Option<Value> {
         match name {
             "environment_name" => Some(Value::from(&*self.environment)),
-            "module_name" => Some(match &self.asking.module {
+            "module_name" => Some(match &self.call_site.module {
                 Some(module) => Value::from(module.as_str()),
                 None => Value::Undef,
             }),
@@ -111,9 +111,9 @@ impl Object for Context {
         }
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         let other = other.as_any().downcast_ref::<Self>();
-        other.is_some_and(|other| self.asking == other.asking)
+        other.is_some_and(|other| self.call_site == other.call_site)
     }
 
     fn init_hash(&self) -> Hash {

@@ -1,4 +1,4 @@
-//! The private keys of hiera-eyaml: [`Keys`].
+//! The private keys of hiera-eyaml: [`EyamlKeyCache`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use hiera::HostError;
 use pcore::{Hash, Value};
 
-use crate::Files;
+use crate::LookupFiles;
 
 const KEY: &str = "pkcs7_private_key";
 /// The default key path of hiera-eyaml.
@@ -17,15 +17,15 @@ const KEY_IN_VARIABLE: &str = "pkcs7_private_key_env_var";
 
 /// Keys by their paths, read at first use. A hierarchy names one or two.
 #[derive(Debug, Default)]
-pub(crate) struct Keys {
-    read: RefCell<HashMap<PathBuf, Rc<eyaml::Keys>>>,
+pub(crate) struct EyamlKeyCache {
+    read: RefCell<HashMap<PathBuf, Rc<eyaml::EyamlKeys>>>,
 }
 
-impl Keys {
+impl EyamlKeyCache {
     /// Decrypts a text, with the options of an entry of a hierarchy.
-    pub(crate) fn clear(
+    pub(crate) fn decrypt(
         &self,
-        files: &dyn Files,
+        files: &dyn LookupFiles,
         text: &str,
         options: &Hash,
     ) -> Result<String, HostError> {
@@ -39,15 +39,19 @@ impl Keys {
             _ => PathBuf::from(STANDARD_KEY),
         };
         let keys = self.of(files, path)?;
-        keys.clear(text).map_err(|error| HostError(error.into()))
+        keys.decrypt(text).map_err(|error| HostError(error.into()))
     }
 
-    fn of(&self, files: &dyn Files, path: PathBuf) -> Result<Rc<eyaml::Keys>, HostError> {
+    fn of(
+        &self,
+        files: &dyn LookupFiles,
+        path: PathBuf,
+    ) -> Result<Rc<eyaml::EyamlKeys>, HostError> {
         if let Some(known) = self.read.borrow().get(&path) {
             return Ok(Rc::clone(known));
         }
         let text = files.key(&path)?;
-        let mut keys = eyaml::Keys::default();
+        let mut keys = eyaml::EyamlKeys::default();
         keys.add_pem(&text).map_err(|error| {
             HostError::text(format!(
                 "the private key {} cannot be used: {error}",

@@ -2,7 +2,7 @@
 //!
 //! A host of the evaluator holds a [`Lookup`] for one compilation or plan and passes calls of
 //! `Host::lookup`, `Host::method` and `Host::named_type` to it. It accesses the disk through
-//! [`Files`]. Functions written in Puppet may be backends of a hierarchy; they get a
+//! [`LookupFiles`]. Functions written in Puppet may be backends of a hierarchy; they get a
 //! `Puppet::LookupContext` ([`context`]) and may perform lookups themselves.
 //!
 //! Left out, each refused by name: backends written in Ruby, the third argument of `hiera` with a
@@ -12,18 +12,19 @@
 //! lookup within a lookup is recognised as such, on whatever stack it runs; no text of a key is
 //! stored, logged or shown.
 
-mod active;
-mod asked;
+mod active_lookups;
+mod arguments;
 mod context;
-mod files;
+mod evaluator_host;
 mod keys;
 mod lookup;
+mod lookup_files;
 mod methods;
-mod world;
 
 pub use context::context_type;
-pub use files::Files;
 pub use hiera::{
-    Cache, DirectoryEntry, Explainer, FileIdentity, HostError, Request, Settings, Trail,
+    DataFileCache, DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupExplainer,
+    LookupRequest, LookupTrail,
 };
-pub use lookup::{Lookup, Options};
+pub use lookup::{Lookup, LookupSettings};
+pub use lookup_files::LookupFiles;

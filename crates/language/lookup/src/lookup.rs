@@ -7,21 +7,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use evaluator::function::CallArguments;
-use evaluator::{Eval, Evaluator, LogLevel, SourceLocation, VariableScope, raise};
-use hiera::{Cache, FileIdentity, Request, Session, Settings, Trail};
+use evaluator::{EvalResult, Evaluator, LogLevel, SourceLocation, VariableScope, raise};
+use hiera::{
+    DataFileCache, FileIdentity, HieraSettings, LookupRequest, LookupSession, LookupTrail,
+};
 use pcore::{Hash, Value};
 
-use crate::Files;
-use crate::active::Active;
-use crate::asked::Asked;
-use crate::context::Asking;
-use crate::keys::Keys;
-use crate::world::{World, settled};
+use crate::LookupFiles;
+use crate::active_lookups::ActiveLookups;
+use crate::arguments::LookupArguments;
+use crate::context::FunctionCallSite;
+use crate::evaluator_host::{EvaluatorLookupHost, settled_error};
+use crate::keys::EyamlKeyCache;
 
 /// The options of a [`Lookup`].
 #[derive(Debug, Clone)]
-pub struct Options {
-    pub settings: Settings,
+pub struct LookupSettings {
+    pub settings: HieraSettings,
     /// The environment's name, as backends see it.
     pub environment: String,
     /// True if it is an error when data refer to an undefined variable.
@@ -31,13 +33,13 @@ pub struct Options {
 /// The lookups of one compilation or plan, of all its stacks.
 #[derive(Debug)]
 pub struct Lookup {
-    pub(crate) session: Session,
+    pub(crate) session: LookupSession,
     pub(crate) environment: Arc<str>,
     pub(crate) strict_variables: bool,
-    pub(crate) keys: Keys,
-    pub(crate) active: Active,
+    pub(crate) keys: EyamlKeyCache,
+    pub(crate) active: ActiveLookups,
     /// The cached values and answers of backends, by the place from which they were called.
-    kept: RefCell<HashMap<Arc<Asking>, Kept>>,
+    cached_answers: RefCell<HashMap<Arc<FunctionCallSite>, CachedAnswers>>,
     /// The results of backends for files, by path and file state.
     pub(crate) file_data: RefCell<HashMap<PathBuf, (FileIdentity, Value)>>,
     /// Functions for which a warning was already logged.
@@ -45,21 +47,21 @@ pub struct Lookup {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedAnswers {
     cache: Hash,
     answers: Hash,
 }
 
 impl Lookup {
     #[must_use]
-    pub fn new(options: Options, cache: Arc<Cache>) -> Self {
+    pub fn new(options: LookupSettings, cache: Arc<DataFileCache>) -> Self {
         Self {
-            session: Session::new(options.settings, cache),
+            session: LookupSession::new(options.settings, cache),
             environment: options.environment.into(),
             strict_variables: options.strict_variables,
-            keys: Keys::default(),
-            active: Active::default(),
-            kept: RefCell::default(),
+            keys: EyamlKeyCache::default(),
+            active: ActiveLookups::default(),
+            cached_answers: RefCell::default(),
             file_data: RefCell::default(),
             warned: RefCell::default(),
         }
@@ -68,28 +70,29 @@ impl Lookup {
     /// Executes `lookup`, `hiera`, `hiera_array` or `hiera_hash`: for `Host::lookup`.
     pub fn call(
         &self,
-        files: &dyn Files,
+        files: &dyn LookupFiles,
         evaluator: &mut Evaluator<'_>,
         call: &mut CallArguments<'_>,
-    ) -> Eval {
-        let (scope, place) = (call.scope(), call.place());
+    ) -> EvalResult {
+        let (scope, place) = (call.scope(), call.location());
         let is_old = call.name != "lookup";
         let asked = match is_old {
-            true => Asked::hiera(call),
-            false => Asked::lookup(call),
+            true => LookupArguments::hiera(call),
+            false => LookupArguments::lookup(call),
         };
         let mut request = asked.request(call.block.is_some());
         if is_old {
-            self.deprecated(evaluator, call);
-            request.global_only = self.global_only(files, evaluator, (&scope, &place), &asked)?;
+            self.warn_deprecated(evaluator, call);
+            request.global_only =
+                self.is_global_only(files, evaluator, (&scope, &place), &asked)?;
         }
-        let trail = Rc::new(Trail::new());
-        let found = self.found(files, evaluator, &scope, (&request, &trail, &place))?;
+        let trail = Rc::new(LookupTrail::new());
+        let found = self.look_up(files, evaluator, &scope, (&request, &trail, &place))?;
         if let Some(value) = found {
             return Ok(value);
         }
         let Some(block) = call.block else {
-            return Err(settled(request.not_found(), &place));
+            return Err(settled_error(request.not_found(), &place));
         };
         let value = evaluator.call_block_with(block, vec![asked.name.clone()])?;
         let Some(ty) = &asked.value_type else {
@@ -105,48 +108,48 @@ impl Lookup {
     /// default. Within another lookup of the same stack, the trail of that lookup is used.
     pub fn find(
         &self,
-        files: &dyn Files,
+        files: &dyn LookupFiles,
         evaluator: &mut Evaluator<'_>,
         scope: &VariableScope,
-        (request, trail): (&Request<'_>, &Rc<Trail>),
-    ) -> Eval<Option<Value>> {
+        (request, trail): (&LookupRequest<'_>, &Rc<LookupTrail>),
+    ) -> EvalResult<Option<Value>> {
         let nowhere = SourceLocation::default();
-        self.found(files, evaluator, scope, (request, trail, &nowhere))
+        self.look_up(files, evaluator, scope, (request, trail, &nowhere))
     }
 
-    fn found(
+    fn look_up(
         &self,
-        files: &dyn Files,
+        files: &dyn LookupFiles,
         evaluator: &mut Evaluator<'_>,
         scope: &VariableScope,
-        (request, trail, place): (&Request<'_>, &Rc<Trail>, &SourceLocation),
-    ) -> Eval<Option<Value>> {
-        let outer = self.active.on(evaluator);
+        (request, trail, place): (&LookupRequest<'_>, &Rc<LookupTrail>, &SourceLocation),
+    ) -> EvalResult<Option<Value>> {
+        let outer = self.active.current(evaluator);
         let trail = outer.as_ref().map_or(trail, |outer| &outer.trail);
         let mut request = request.clone();
         request.global_only |= outer.as_ref().is_some_and(|outer| outer.global_only);
         let lookup = self
             .active
             .begin(evaluator, Rc::clone(trail), scope.clone(), &request);
-        let mut world = World::new(self, files, evaluator, scope);
+        let mut world = EvaluatorLookupHost::new(self, files, evaluator, scope);
         let found = self.session.lookup(&mut world, &request, trail);
-        let found = world.done(found, place);
+        let found = world.finish(found, place);
         self.active.end(&lookup);
         found
     }
 
     /// Hiera 3 has the global layer only; so do its functions if the environment's configuration is
     /// not of version 5.
-    fn global_only(
+    fn is_global_only(
         &self,
-        files: &dyn Files,
+        files: &dyn LookupFiles,
         evaluator: &mut Evaluator<'_>,
         (scope, place): (&VariableScope, &SourceLocation),
-        asked: &Asked,
-    ) -> Eval<bool> {
-        let mut world = World::new(self, files, evaluator, scope);
+        asked: &LookupArguments,
+    ) -> EvalResult<bool> {
+        let mut world = EvaluatorLookupHost::new(self, files, evaluator, scope);
         let versions = self.session.versions(&mut world);
-        let (global, environment) = world.done(versions, place)?;
+        let (global, environment) = world.finish(versions, place)?;
         if asked.has_paths && global == Some(3) {
             return raise(
                 "the third argument of hiera() is not supported with a configuration of version 3: \
@@ -156,29 +159,42 @@ impl Lookup {
         Ok(environment.is_none_or(|version| version < 5))
     }
 
-    fn deprecated(&self, evaluator: &Evaluator<'_>, call: &CallArguments<'_>) {
+    fn warn_deprecated(&self, evaluator: &Evaluator<'_>, call: &CallArguments<'_>) {
         if self.warned.borrow_mut().insert(call.name.to_owned()) {
             let name = call.name;
             let text = format!("The function '{name}' is deprecated in favor of using 'lookup'.");
             evaluator
                 .host()
-                .log(LogLevel::Warning, &text, &call.place());
+                .log(LogLevel::Warning, &text, &call.location());
         }
     }
 
     /// Runs a function on the cached values of a backend.
-    pub(crate) fn keep<T>(&self, asking: &Arc<Asking>, change: impl FnOnce(&mut Hash) -> T) -> T {
-        let mut kept = self.kept.borrow_mut();
+    pub(crate) fn change_cache<T>(
+        &self,
+        asking: &Arc<FunctionCallSite>,
+        change: impl FnOnce(&mut Hash) -> T,
+    ) -> T {
+        let mut kept = self.cached_answers.borrow_mut();
         change(&mut kept.entry(Arc::clone(asking)).or_default().cache)
     }
 
     /// The cached answer of a backend; `None` if it was not called for this key.
-    pub(crate) fn answer(&self, asking: &Arc<Asking>, key: &Value) -> Option<Value> {
-        self.kept.borrow().get(asking)?.answers.get(key).cloned()
+    pub(crate) fn cached_answer(
+        &self,
+        asking: &Arc<FunctionCallSite>,
+        key: &Value,
+    ) -> Option<Value> {
+        self.cached_answers
+            .borrow()
+            .get(asking)?
+            .answers
+            .get(key)
+            .cloned()
     }
 
-    pub(crate) fn answered(&self, asking: &Arc<Asking>, key: Value, value: Value) {
-        let mut kept = self.kept.borrow_mut();
+    pub(crate) fn store_answer(&self, asking: &Arc<FunctionCallSite>, key: Value, value: Value) {
+        let mut kept = self.cached_answers.borrow_mut();
         let kept = kept.entry(Arc::clone(asking)).or_default();
         kept.answers.insert(key, value);
     }

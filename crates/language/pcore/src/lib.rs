@@ -4,8 +4,8 @@
 //! The crate is independent of evaluation: the evaluator passes values and types to it.
 //!
 //! - [`Value`] is any value of the language: immutable, cheap to clone, shared between threads.
-//! - [`Type`] is any type of it; [`Kind`] says which.
-//! - [`Object`] is what native objects (a target, a result) and instances of `Object` types do.
+//! - [`Type`] is any type of it; [`TypeKind`] says which.
+//! - [`PuppetObject`] is what native objects (a target, a result) and instances of `PuppetObject` types do.
 //!
 //! Invariant: every answer (assignable, instance, text, error) is the answer that real
 //! Puppet gives, and where it is not, docs/language.md says so with the reason.
@@ -25,23 +25,24 @@ mod value;
 
 pub use access::AccessError;
 pub use convert::{ConversionError, new_instance};
-pub use data::DataError;
+pub use data::RichDataError;
 pub use defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 pub use describe::{
-    Signature, TypeMismatch, assert_instance, describe_call, describe_default, describe_mismatch,
-    describe_parameters,
+    CallSignature, TypeMismatch, assert_instance, describe_call, describe_default,
+    describe_mismatch, describe_parameters,
 };
 pub use format::{FormatError, format_value};
-pub use parse::{AliasFile, Lookup, TypeTextError};
+pub use parse::{AliasFile, TypeLookup, TypeTextError};
 pub use text::{REDACTED, double_quote, quote, ruby_float, ruby_inspect};
 pub use time::TimeError;
 pub use types::{
-    Alias, AliasError, Attribute, AttributeKind, CallableType, EnumType, FloatRange, Function,
-    InitType, IntRange, Kind, ObjectBody, ObjectType, ObjectTypeError, RuntimeName, RuntimeType,
-    StringType, StructElement, TimeRange, TupleType, Type, TypeParameter, TypeSetType,
-    unresolved_reference,
+    AliasError, AttributeKind, CallableType, EnumType, FloatRange, InitType, IntRange,
+    NamedTypeAlias, ObjectAttribute, ObjectBody, ObjectFunction, ObjectTypeDefinition,
+    ObjectTypeError, RuntimeName, RuntimeType, StringType, StructElement, TimeRange, TupleType,
+    Type, TypeKind, TypeParameter, TypeSetType, unresolved_reference,
 };
 pub use value::{
-    Binary, CompareError, Hash, Instance, Key, Object, ObjectError, Regexp, SemVer, SemVerError,
-    SemVerRange, SemVerRangeError, Timespan, Timestamp, Uri, UriError, Value,
+    Binary, CompareError, Hash, HashKey, ObjectError, ObjectInstance, PuppetObject,
+    PuppetTimestamp, PuppetUriError, Regexp, SemVer, SemVerError, SemVerRange, SemVerRangeError,
+    Timespan, Uri, Value,
 };

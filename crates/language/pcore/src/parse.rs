@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, TypeAlias, UnaryOp};
-use syntax::{Options, Parsed, Severity, Source};
+use syntax::{DiagnosticSeverity, ParsedSource, SourceText, SyntaxOptions};
 
 use crate::access::AccessError;
-use crate::types::{Alias, AliasError, Kind, Type};
+use crate::types::{AliasError, NamedTypeAlias, Type, TypeKind};
 use crate::value::{Hash, Regexp, Value};
 
 /// A text is not a type.
@@ -47,7 +47,7 @@ const RESOURCES: [&str; 15] = [
 ];
 
 /// Finds types by names that are not Puppet's own.
-pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
+pub type TypeLookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
 
 impl Type {
     /// Reads a type that is made of Puppet's own types.
@@ -56,7 +56,7 @@ impl Type {
     }
 
     /// Reads a type; other names are looked up.
-    pub fn parse_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
+    pub fn parse_with(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
         match Value::parse_literal_with(text, lookup)? {
             Value::Type(ty) => Ok(ty),
             _ => Err(TypeTextError::NotAType(text.to_owned())),
@@ -65,7 +65,7 @@ impl Type {
 
     /// A type by its name: Puppet's own, those of resources, or looked up.
     #[must_use]
-    pub fn named(name: &str, lookup: Lookup<'_>) -> Self {
+    pub fn named(name: &str, lookup: TypeLookup<'_>) -> Self {
         if let Some(ty) = Self::builtin(name).or_else(|| lookup(name)) {
             return ty;
         }
@@ -86,9 +86,9 @@ impl Value {
     }
 
     /// The same with other names of types looked up.
-    pub fn parse_literal_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
+    pub fn parse_literal_with(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
         let parsed = parse(text)?;
-        let reader = Reader {
+        let reader = TypeExpressionReader {
             ast: &parsed.ast,
             lookup,
         };
@@ -102,7 +102,7 @@ impl Value {
 /// A file with one type alias, such as `types/port.pp` of a module, before its type is resolved.
 #[derive(Debug)]
 pub struct AliasFile {
-    parsed: Parsed,
+    parsed: ParsedSource,
     alias: TypeAlias,
 }
 
@@ -127,37 +127,41 @@ impl AliasFile {
     }
 
     /// Resolves `alias` to the type of this file; `lookup` may give the alias itself.
-    pub fn resolve(&self, alias: &Alias, lookup: Lookup<'_>) -> Result<(), TypeTextError> {
-        let reader = Reader {
+    pub fn resolve(
+        &self,
+        alias: &NamedTypeAlias,
+        lookup: TypeLookup<'_>,
+    ) -> Result<(), TypeTextError> {
+        let reader = TypeExpressionReader {
             ast: &self.parsed.ast,
             lookup,
         };
         match reader.value(self.alias.type_expr)? {
             Value::Type(ty) => Ok(alias.resolve(&ty)?),
-            _ => Err(reader.refused()),
+            _ => Err(reader.refusal_error()),
         }
     }
 }
 
-fn parse(text: &str) -> Result<Parsed, TypeTextError> {
-    let source = Arc::new(Source::new(None, text));
-    let parsed = syntax::parse(&source, Options::default());
+fn parse(text: &str) -> Result<ParsedSource, TypeTextError> {
+    let source = Arc::new(SourceText::new(None, text));
+    let parsed = syntax::parse(&source, SyntaxOptions::default());
     let error = parsed
         .diagnostics
         .iter()
-        .find(|diagnostic| diagnostic.severity == Severity::Error);
+        .find(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error);
     match error {
         Some(error) => Err(TypeTextError::Syntax(error.message.clone())),
         None => Ok(parsed),
     }
 }
 
-struct Reader<'a> {
+struct TypeExpressionReader<'a> {
     ast: &'a Ast,
-    lookup: Lookup<'a>,
+    lookup: TypeLookup<'a>,
 }
 
-impl Reader<'_> {
+impl TypeExpressionReader<'_> {
     fn value(&self, id: ExprId) -> Result<Value, TypeTextError> {
         let text = |sym| Value::Str(self.ast.text(sym).clone());
         Ok(match self.ast.expr(id) {
@@ -185,16 +189,16 @@ impl Reader<'_> {
             } => match self.value(operand)? {
                 Value::Int(number) => Value::Int(-number),
                 Value::Float(number) => Value::Float(-number),
-                _ => return Err(self.refused()),
+                _ => return Err(self.refusal_error()),
             },
             Expr::Access { left, keys } => {
                 let arguments = self.values(self.ast.get(keys))?;
                 match self.value(left)? {
                     Value::Type(ty) => access(&ty, &arguments)?,
-                    _ => return Err(self.refused()),
+                    _ => return Err(self.refusal_error()),
                 }
             }
-            _ => return Err(self.refused()),
+            _ => return Err(self.refusal_error()),
         })
     }
 
@@ -202,7 +206,7 @@ impl Reader<'_> {
         ids.iter().map(|id| self.value(*id)).collect()
     }
 
-    fn refused(&self) -> TypeTextError {
+    fn refusal_error(&self) -> TypeTextError {
         TypeTextError::NotAType(self.ast.source().text().to_string())
     }
 }
@@ -210,7 +214,7 @@ impl Reader<'_> {
 /// Applies arguments to a type. An unknown type stays a reference with its arguments.
 fn access(ty: &Type, arguments: &[Value]) -> Result<Value, TypeTextError> {
     match ty.kind() {
-        Kind::Reference(text) => {
+        TypeKind::Reference(text) => {
             let words: Vec<String> = arguments.iter().map(Value::to_program_string).collect();
             Ok(Type::reference(format!("{text}[{}]", words.join(", "))).into())
         }

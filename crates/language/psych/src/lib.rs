@@ -1,4 +1,4 @@
-//! YAML as Ruby's Psych reads it, which is the parser of Hiera and Bolt: [`load`], [`Node`]; and as
+//! YAML as Ruby's Psych reads it, which is the parser of Hiera and Bolt: [`load`], [`YamlTreeNode`]; and as
 //! Psych writes it: [`emit`].
 //!
 //! The notation is parsed by `saphyr-parser`; the meaning of a scalar is determined here, by the
@@ -6,7 +6,7 @@
 //! merges. Every value has its position and the style in which it was written.
 //!
 //! As with `safe_load`, tags of Ruby's objects are refused, and so are dates, times, symbols and
-//! aliases unless [`Options`] allow them. Left out: everything but the first document of a text,
+//! aliases unless [`YamlLoadOptions`] allow them. Left out: everything but the first document of a text,
 //! and structures that contain themselves.
 //!
 //! Invariants: reading does no I/O; any text results in a tree or an [`Error`] with line and
@@ -15,18 +15,18 @@
 pub mod defaults;
 mod emit;
 mod error;
-mod lenient;
 mod load;
 mod loader;
 mod mapping;
 mod node;
 mod number;
+mod repair;
 mod scalar;
 mod tag;
 mod time;
 
-pub use emit::{EmitError, Layout, emit};
+pub use emit::{EmitError, EmitLayout, emit};
 pub use error::Error;
-pub use load::{Document, Options, Warning, load};
-pub use node::{Key, Mapping, Node, Style, Value};
-pub use time::{Date, Time};
+pub use load::{DuplicateKeyWarning, YamlDocument, YamlLoadOptions, load};
+pub use node::{ScalarStyle, YamlKey, YamlMapping, YamlTreeNode, YamlValue};
+pub use time::{YamlDate, YamlTime};

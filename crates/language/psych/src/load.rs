@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use saphyr_parser::{Parser, ScanError, StrInput};
 
 use crate::defaults::{MAX_BYTES, MAX_DEPTH, MAX_READ_BYTES};
-use crate::loader::{Loader, Place};
-use crate::{Error, Node, lenient};
+use crate::loader::{ScalarPosition, YamlLoader};
+use crate::{Error, YamlTreeNode, repair};
 
 /// The values other than plain data that a document may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct YamlLoadOptions {
     pub aliases: bool,
     pub symbols: bool,
     /// True to allow dates and times without quotes.
     pub times: bool,
 }
 
-impl Options {
+impl YamlLoadOptions {
     /// The options for Hiera's data files and `hiera.yaml`.
     pub const HIERA: Self = Self {
         aliases: true,
@@ -34,15 +34,15 @@ impl Options {
 
 /// The result of reading a document.
 #[derive(Debug, Clone, Default)]
-pub struct Document {
+pub struct YamlDocument {
     /// The tree of the document; `None` if the text contains no document.
-    pub root: Option<Node>,
-    pub warnings: Vec<Warning>,
+    pub root: Option<YamlTreeNode>,
+    pub warnings: Vec<DuplicateKeyWarning>,
 }
 
 /// A duplicate key in one mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct DuplicateKeyWarning {
     pub key: String,
     /// Line of the first occurrence of the key, from 1.
     pub first_line: u32,
@@ -51,7 +51,7 @@ pub struct Warning {
 }
 
 /// Reads the first document of a text.
-pub fn load(text: &str, options: Options) -> Result<Document, Error> {
+pub fn load(text: &str, options: YamlLoadOptions) -> Result<YamlDocument, Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::Size { limit: MAX_BYTES });
     }
@@ -60,12 +60,12 @@ pub fn load(text: &str, options: Options) -> Result<Document, Error> {
     loop {
         let scan_error = match read(&text, options) {
             Ok(document) => return Ok(document),
-            Err(Failure::Refused(error)) => return Err(error),
-            Err(Failure::Scan(error)) => error,
+            Err(LoadFailure::Refused(error)) => return Err(error),
+            Err(LoadFailure::Scan(error)) => error,
         };
         // The bytes read so far, and the cost of the copy for the repair.
         read_bytes += scan_error.marker().index() + text.len() / COPIED_PER_READ;
-        let repaired = lenient::repaired(&text, &scan_error);
+        let repaired = repair::repair(&text, &scan_error);
         match repaired.filter(|_| read_bytes < MAX_READ_BYTES) {
             Some(better) => text = Cow::Owned(better),
             None => return Err(syntax(&scan_error)),
@@ -76,17 +76,19 @@ pub fn load(text: &str, options: Options) -> Result<Document, Error> {
 /// Number of bytes that are copied in the time in which one is parsed.
 const COPIED_PER_READ: usize = 16;
 
-enum Failure {
+enum LoadFailure {
     Scan(ScanError),
     Refused(Error),
 }
 
-fn read(text: &str, options: Options) -> Result<Document, Failure> {
-    let mut loader = Loader::new(options, text);
+fn read(text: &str, options: YamlLoadOptions) -> Result<YamlDocument, LoadFailure> {
+    let mut loader = YamlLoader::new(options, text);
     let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(Failure::Scan)?;
-        let ended = loader.event(event, &span).map_err(Failure::Refused)?;
+        let (event, span) = event.map_err(LoadFailure::Scan)?;
+        let ended = loader
+            .handle_event(event, &span)
+            .map_err(LoadFailure::Refused)?;
         if ended {
             break;
         }
@@ -95,7 +97,7 @@ fn read(text: &str, options: Options) -> Result<Document, Failure> {
 }
 
 fn syntax(error: &ScanError) -> Error {
-    let Place { line, column } = Place::of(error.marker());
+    let ScalarPosition { line, column } = ScalarPosition::from_marker(error.marker());
     // The parser reads ahead of the current nesting.
     if error.info() == "recursion limit exceeded" {
         let limit = MAX_DEPTH;

@@ -1,4 +1,4 @@
-//! Converts events to a tree: [`Loader`].
+//! Converts events to a tree: [`YamlLoader`].
 //!
 //! Invariant: open collections are on a stack of our own, so no nesting overflows the thread's
 //! stack.
@@ -6,24 +6,27 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use saphyr_parser::{Event, Marker, ScalarStyle, Span};
+use saphyr_parser::{Event, Marker, ScalarStyle as EventStyle, Span};
 
 use crate::defaults::{MAX_DEPTH, MAX_NODES, MAX_WARNINGS};
-use crate::mapping::{Building, Stands};
+use crate::mapping::{MappingBuilder, WrittenForm};
 use crate::number::NotNumber;
-use crate::scalar::{Allowed, Refused};
+use crate::scalar::{AllowedClasses, RefusedScalar};
 use crate::tag::{self, CollectionTag, ScalarTag};
-use crate::{Document, Error, Mapping, Node, Options, Style, Value, Warning, scalar};
+use crate::{
+    DuplicateKeyWarning, Error, ScalarStyle, YamlDocument, YamlLoadOptions, YamlMapping,
+    YamlTreeNode, YamlValue, scalar,
+};
 
 /// The start of a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct ScalarPosition {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-impl Place {
-    pub(crate) fn of(marker: &Marker) -> Self {
+impl ScalarPosition {
+    pub(crate) fn from_marker(marker: &Marker) -> Self {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
             line: count(marker.line()),
@@ -32,93 +35,93 @@ impl Place {
     }
 }
 
-pub(crate) struct Loader {
-    options: Options,
-    open: Vec<Open>,
-    anchors: HashMap<usize, Anchored>,
+pub(crate) struct YamlLoader {
+    options: YamlLoadOptions,
+    open: Vec<OpenCollection>,
+    anchors: HashMap<usize, AnchoredNode>,
     /// Number of values so far, including those behind aliases.
     nodes: usize,
-    document: Document,
+    document: YamlDocument,
     open_end: Option<usize>,
 }
 
 /// A collection whose end has not been read.
-struct Open {
-    content: Content,
-    place: Place,
+struct OpenCollection {
+    content: OpenContent,
+    position: ScalarPosition,
     anchor: usize,
     /// Number of values before it.
     nodes_before: usize,
 }
 
-enum Content {
+enum OpenContent {
     Sequence {
-        items: Vec<Node>,
+        items: Vec<YamlTreeNode>,
         omap: bool,
     },
     Mapping {
-        building: Building,
+        building: MappingBuilder,
         key: Option<WrittenKey>,
     },
 }
 
 struct WrittenKey {
-    node: Node,
+    node: YamlTreeNode,
     /// True for a `<<` that is not tagged as text.
     merges: bool,
 }
 
-struct Anchored {
-    node: Node,
+struct AnchoredNode {
+    node: YamlTreeNode,
     nodes: usize,
 }
 
-impl Loader {
-    pub(crate) fn new(options: Options, text: &str) -> Self {
+impl YamlLoader {
+    pub(crate) fn new(options: YamlLoadOptions, text: &str) -> Self {
         Self {
             options,
             open: Vec::new(),
             anchors: HashMap::new(),
             nodes: 0,
-            document: Document::default(),
+            document: YamlDocument::default(),
             open_end: open_end(text),
         }
     }
 
-    pub(crate) fn finish(self) -> Document {
+    pub(crate) fn finish(self) -> YamlDocument {
         self.document
     }
 
     /// Handles an event. True at the end of the document.
-    pub(crate) fn event(&mut self, event: Event<'_>, span: &Span) -> Result<bool, Error> {
-        let place = Place::of(&span.start);
+    pub(crate) fn handle_event(&mut self, event: Event<'_>, span: &Span) -> Result<bool, Error> {
+        let place = ScalarPosition::from_marker(&span.start);
         match event {
             Event::DocumentEnd | Event::StreamEnd => return Ok(true),
             Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => {}
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(1, place)?;
-                let tag = tag::of_scalar(tag.as_deref());
+                let tag = tag::scalar_tag(tag.as_deref());
                 let written_as_text = tag == ScalarTag::Text;
                 let text = self.as_it_ends(&text, style, span);
                 let node = self.scalar(text, style, tag, place)?;
                 self.anchor(anchor, &node, 1);
-                self.place(node, Stands::Scalar, written_as_text);
+                self.place(node, WrittenForm::Scalar, written_as_text);
             }
             Event::SequenceStart(anchor, tag) => {
-                let omap = match tag::of_sequence(tag.as_deref()) {
-                    CollectionTag::Refused(class) => return Err(unpermitted(class, place)),
+                let omap = match tag::sequence_tag(tag.as_deref()) {
+                    CollectionTag::Refused(class) => return Err(unpermitted_error(class, place)),
                     tag => tag == CollectionTag::Omap,
                 };
                 let items = Vec::new();
-                self.enter(Content::Sequence { items, omap }, place, anchor)?;
+                self.enter(OpenContent::Sequence { items, omap }, place, anchor)?;
             }
             Event::MappingStart(anchor, tag) => {
-                if let CollectionTag::Refused(class) = tag::of_mapping(tag.as_deref()) {
-                    return Err(unpermitted(class, place));
+                if let CollectionTag::Refused(class) = tag::mapping_tag(tag.as_deref()) {
+                    return Err(unpermitted_error(class, place));
                 }
-                let building = Building::default();
+                let building = MappingBuilder::default();
                 let key = None;
-                self.enter(Content::Mapping { building, key }, place, anchor)?;
+                self.enter(OpenContent::Mapping { building, key }, place, anchor)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.leave(),
             Event::Alias(anchor) => self.alias(anchor, place)?,
@@ -127,18 +130,18 @@ impl Loader {
     }
 
     /// A block that ends with the text has no newline there, although the parser adds one.
-    fn as_it_ends<'t>(&self, text: &'t str, style: ScalarStyle, span: &Span) -> &'t str {
-        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+    fn as_it_ends<'t>(&self, text: &'t str, style: EventStyle, span: &Span) -> &'t str {
+        let block = matches!(style, EventStyle::Literal | EventStyle::Folded);
         if block && self.open_end == Some(span.end.index()) {
             return text.strip_suffix('\n').unwrap_or(text);
         }
         text
     }
 
-    fn count(&mut self, nodes: usize, place: Place) -> Result<(), Error> {
+    fn count(&mut self, nodes: usize, place: ScalarPosition) -> Result<(), Error> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > MAX_NODES {
-            let Place { line, column } = place;
+            let ScalarPosition { line, column } = place;
             return Err(Error::Nodes {
                 limit: MAX_NODES,
                 line,
@@ -148,9 +151,14 @@ impl Loader {
         Ok(())
     }
 
-    fn enter(&mut self, content: Content, place: Place, anchor: usize) -> Result<(), Error> {
+    fn enter(
+        &mut self,
+        content: OpenContent,
+        place: ScalarPosition,
+        anchor: usize,
+    ) -> Result<(), Error> {
         if self.open.len() >= MAX_DEPTH {
-            let Place { line, column } = place;
+            let ScalarPosition { line, column } = place;
             return Err(Error::Depth {
                 limit: MAX_DEPTH,
                 line,
@@ -159,9 +167,9 @@ impl Loader {
         }
         let nodes_before = self.nodes;
         self.count(1, place)?;
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             content,
-            place,
+            position: place,
             anchor,
             nodes_before,
         });
@@ -173,28 +181,30 @@ impl Loader {
             return;
         };
         let (value, stands) = match open.content {
-            Content::Sequence { items, omap: false } => {
-                (Value::Sequence(Arc::new(items)), Stands::Sequence)
+            OpenContent::Sequence { items, omap: false } => {
+                (YamlValue::Sequence(Arc::new(items)), WrittenForm::Sequence)
             }
-            Content::Sequence { items, omap: true } => {
-                (Value::Mapping(Arc::new(omap(&items))), Stands::Sequence)
-            }
-            Content::Mapping { building, .. } => {
-                (Value::Mapping(Arc::new(building.finish())), Stands::Mapping)
-            }
+            OpenContent::Sequence { items, omap: true } => (
+                YamlValue::Mapping(Arc::new(omap(&items))),
+                WrittenForm::Sequence,
+            ),
+            OpenContent::Mapping { building, .. } => (
+                YamlValue::Mapping(Arc::new(building.finish())),
+                WrittenForm::Mapping,
+            ),
         };
-        let node = Node {
+        let node = YamlTreeNode {
             value,
-            line: open.place.line,
-            column: open.place.column,
-            style: Style::Collection,
+            line: open.position.line,
+            column: open.position.column,
+            style: ScalarStyle::Collection,
         };
         self.anchor(open.anchor, &node, self.nodes - open.nodes_before);
         self.place(node, stands, false);
     }
 
-    fn alias(&mut self, anchor: usize, place: Place) -> Result<(), Error> {
-        let Place { line, column } = place;
+    fn alias(&mut self, anchor: usize, place: ScalarPosition) -> Result<(), Error> {
+        let ScalarPosition { line, column } = place;
         if !self.options.aliases {
             return Err(Error::Alias { line, column });
         }
@@ -205,26 +215,26 @@ impl Loader {
         let (mut node, nodes) = (anchored.node.clone(), anchored.nodes);
         (node.line, node.column) = (line, column);
         self.count(nodes, place)?;
-        self.place(node, Stands::Alias, false);
+        self.place(node, WrittenForm::Alias, false);
         Ok(())
     }
 
-    fn anchor(&mut self, anchor: usize, node: &Node, nodes: usize) {
+    fn anchor(&mut self, anchor: usize, node: &YamlTreeNode, nodes: usize) {
         if anchor > 0 {
             let node = node.clone();
-            self.anchors.insert(anchor, Anchored { node, nodes });
+            self.anchors.insert(anchor, AnchoredNode { node, nodes });
         }
     }
 
     /// Adds a complete value to its collection.
-    fn place(&mut self, node: Node, stands: Stands, written_as_text: bool) {
+    fn place(&mut self, node: YamlTreeNode, stands: WrittenForm, written_as_text: bool) {
         let Some(open) = self.open.last_mut() else {
             self.document.root = Some(node);
             return;
         };
         let (building, key) = match &mut open.content {
-            Content::Sequence { items, .. } => return items.push(node),
-            Content::Mapping { building, key } => (building, key),
+            OpenContent::Sequence { items, .. } => return items.push(node),
+            OpenContent::Mapping { building, key } => (building, key),
         };
         let Some(WrittenKey { node: name, merges }) = key.take() else {
             let merges = !written_as_text && node.as_str() == Some("<<");
@@ -243,7 +253,7 @@ impl Loader {
         if let Some(first_line) = building.put(name, value)
             && self.document.warnings.len() < MAX_WARNINGS
         {
-            self.document.warnings.push(Warning {
+            self.document.warnings.push(DuplicateKeyWarning {
                 key: text,
                 first_line,
                 line,
@@ -255,46 +265,46 @@ impl Loader {
     fn scalar(
         &self,
         text: &str,
-        style: ScalarStyle,
+        style: EventStyle,
         tag: ScalarTag,
-        place: Place,
-    ) -> Result<Node, Error> {
-        let allowed = Allowed {
+        place: ScalarPosition,
+    ) -> Result<YamlTreeNode, Error> {
+        let allowed = AllowedClasses {
             symbols: self.options.symbols,
             times: self.options.times,
         };
-        let plain = || scalar::plain(text, allowed);
-        let string = || Ok(Value::String(Arc::from(text)));
+        let plain = || scalar::parse_plain(text, allowed);
+        let string = || Ok(YamlValue::String(Arc::from(text)));
         let value = match tag {
-            ScalarTag::Untagged if style != ScalarStyle::Plain => string(),
+            ScalarTag::Untagged if style != EventStyle::Plain => string(),
             ScalarTag::Text => string(),
             ScalarTag::Untagged | ScalarTag::None => plain(),
-            ScalarTag::Binary => Ok(Value::Binary(Arc::from(tag::unpacked(text)))),
+            ScalarTag::Binary => Ok(YamlValue::Binary(Arc::from(tag::decode_base64(text)))),
             ScalarTag::Float => plain().and_then(|value| scalar::as_float(&value)),
-            ScalarTag::Symbol if allowed.symbols => Ok(Value::Symbol(Arc::from(text))),
-            ScalarTag::Symbol => Err(Refused::Class("Symbol")),
-            ScalarTag::Refused(class) => return Err(unpermitted(class, place)),
+            ScalarTag::Symbol if allowed.symbols => Ok(YamlValue::Symbol(Arc::from(text))),
+            ScalarTag::Symbol => Err(RefusedScalar::Class("Symbol")),
+            ScalarTag::Refused(class) => return Err(unpermitted_error(class, place)),
         };
-        let Place { line, column } = place;
+        let ScalarPosition { line, column } = place;
         let value = value.map_err(|refused| match refused {
-            Refused::Class(class) => unpermitted(class.to_owned(), place),
-            Refused::Number(NotNumber::TooLong) => Error::LongNumber { line, column },
-            Refused::Number(NotNumber::Invalid) => Error::Number {
+            RefusedScalar::Class(class) => unpermitted_error(class.to_owned(), place),
+            RefusedScalar::Number(NotNumber::TooLong) => Error::LongNumber { line, column },
+            RefusedScalar::Number(NotNumber::Invalid) => Error::Number {
                 text: text.chars().take(40).collect(),
                 line,
                 column,
             },
         })?;
-        Ok(Node {
+        Ok(YamlTreeNode {
             value,
             line,
             column,
             style: match style {
-                ScalarStyle::Plain => Style::Plain,
-                ScalarStyle::SingleQuoted => Style::Single,
-                ScalarStyle::DoubleQuoted => Style::Double,
-                ScalarStyle::Literal => Style::Literal,
-                ScalarStyle::Folded => Style::Folded,
+                EventStyle::Plain => ScalarStyle::Plain,
+                EventStyle::SingleQuoted => ScalarStyle::Single,
+                EventStyle::DoubleQuoted => ScalarStyle::Double,
+                EventStyle::Literal => ScalarStyle::Literal,
+                EventStyle::Folded => ScalarStyle::Folded,
             },
         })
     }
@@ -306,8 +316,8 @@ fn open_end(text: &str) -> Option<usize> {
     open.then(|| text.chars().count())
 }
 
-fn unpermitted(class: String, place: Place) -> Error {
-    let Place { line, column } = place;
+fn unpermitted_error(class: String, place: ScalarPosition) -> Error {
+    let ScalarPosition { line, column } = place;
     Error::Unpermitted {
         class,
         line,
@@ -316,7 +326,7 @@ fn unpermitted(class: String, place: Place) -> Error {
 }
 
 /// Converts the items to a mapping of their first entries.
-fn omap(items: &[Node]) -> Mapping {
+fn omap(items: &[YamlTreeNode]) -> YamlMapping {
     let firsts = items.iter().filter_map(|item| item.as_mapping()?.first());
     firsts
         .map(|(key, value)| (key.clone(), value.clone()))

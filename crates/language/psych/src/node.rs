@@ -1,4 +1,4 @@
-//! The tree of a document: [`Node`].
+//! The tree of a document: [`YamlTreeNode`].
 //!
 //! Equality is that of Ruby's hash keys, so it compares only values: 1 and 1.0 differ, and
 //! positions and styles are ignored.
@@ -8,27 +8,27 @@ use std::sync::Arc;
 
 use indexmap::{Equivalent, IndexMap};
 
-use crate::{Date, Time};
+use crate::{YamlDate, YamlTime};
 
 /// The entries of a mapping, in the order in which keys were first written.
-pub type Mapping = IndexMap<Node, Node>;
+pub type YamlMapping = IndexMap<YamlTreeNode, YamlTreeNode>;
 
 /// A value, its position and its style. Clones share their contents.
 ///
 /// The position of a block after `|` or `>` is the start of its text.
 #[derive(Debug, Clone)]
-pub struct Node {
-    pub value: Value,
+pub struct YamlTreeNode {
+    pub value: YamlValue,
     /// Line of the value, counted from 1.
     pub line: u32,
     /// Column of the value, counted from 1 in characters.
     pub column: u32,
-    pub style: Style,
+    pub style: ScalarStyle,
 }
 
 /// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum ScalarStyle {
     Plain,
     Single,
     Double,
@@ -41,7 +41,7 @@ pub enum Style {
 }
 
 #[derive(Debug, Clone)]
-pub enum Value {
+pub enum YamlValue {
     Null,
     Bool(bool),
     Integer(i64),
@@ -51,81 +51,81 @@ pub enum Value {
     String(Arc<str>),
     Symbol(Arc<str>),
     Binary(Arc<[u8]>),
-    Date(Date),
-    Time(Time),
-    Sequence(Arc<Vec<Node>>),
-    Mapping(Arc<Mapping>),
+    Date(YamlDate),
+    Time(YamlTime),
+    Sequence(Arc<Vec<YamlTreeNode>>),
+    Mapping(Arc<YamlMapping>),
 }
 
-impl Node {
+impl YamlTreeNode {
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
-            Value::String(text) => Some(text),
+            YamlValue::String(text) => Some(text),
             _ => None,
         }
     }
 
     #[must_use]
-    pub fn as_mapping(&self) -> Option<&Mapping> {
+    pub fn as_mapping(&self) -> Option<&YamlMapping> {
         match &self.value {
-            Value::Mapping(mapping) => Some(mapping),
+            YamlValue::Mapping(mapping) => Some(mapping),
             _ => None,
         }
     }
 
     #[must_use]
-    pub fn as_sequence(&self) -> Option<&[Node]> {
+    pub fn as_sequence(&self) -> Option<&[YamlTreeNode]> {
         match &self.value {
-            Value::Sequence(items) => Some(items),
+            YamlValue::Sequence(items) => Some(items),
             _ => None,
         }
     }
 
     /// The value of a string key, if this is a mapping that has it.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        self.as_mapping()?.get(&Key(key))
+    pub fn get(&self, key: &str) -> Option<&YamlTreeNode> {
+        self.as_mapping()?.get(&YamlKey(key))
     }
 }
 
-/// A string that is equal to the node of that string, for access to the keys of a [`Mapping`].
+/// A string that is equal to the node of that string, for access to the keys of a [`YamlMapping`].
 #[derive(Debug, Clone, Copy)]
-pub struct Key<'k>(pub &'k str);
+pub struct YamlKey<'k>(pub &'k str);
 
-impl Equivalent<Node> for Key<'_> {
-    fn equivalent(&self, node: &Node) -> bool {
+impl Equivalent<YamlTreeNode> for YamlKey<'_> {
+    fn equivalent(&self, node: &YamlTreeNode) -> bool {
         node.as_str() == Some(self.0)
     }
 }
 
-impl Hash for Key<'_> {
+impl Hash for YamlKey<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         hash_string(self.0, state);
     }
 }
 
-/// The hash of a string, which is the same for [`Key`] and [`Node`].
+/// The hash of a string, which is the same for [`YamlKey`] and [`YamlTreeNode`].
 fn hash_string<H: Hasher>(text: &str, state: &mut H) {
     0u8.hash(state);
     text.hash(state);
 }
 
-impl PartialEq for Node {
+impl PartialEq for YamlTreeNode {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
 }
 
-impl Eq for Node {}
+impl Eq for YamlTreeNode {}
 
-impl Hash for Node {
+impl Hash for YamlTreeNode {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.value.hash(state);
     }
 }
 
-impl PartialEq for Value {
+impl PartialEq for YamlValue {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -145,9 +145,9 @@ impl PartialEq for Value {
     }
 }
 
-impl Eq for Value {}
+impl Eq for YamlValue {}
 
-impl Hash for Value {
+impl Hash for YamlValue {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::String(text) => return hash_string(text, state),

@@ -1,9 +1,9 @@
-//! Plain scalars that are numbers: [`number`].
+//! Plain scalars that are numbers: [`parse_number`].
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::Value;
+use crate::YamlValue;
 use crate::defaults::MAX_NUMBER_BYTES;
 
 /// A text with the shape of a number that is not one, on which Psych fails.
@@ -14,7 +14,7 @@ pub(crate) enum NotNumber {
 }
 
 /// The value of a number; `Ok(None)` if the text does not have the shape of a number.
-pub(crate) fn number(text: &str) -> Result<Option<Value>, NotNumber> {
+pub(crate) fn parse_number(text: &str) -> Result<Option<YamlValue>, NotNumber> {
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return Ok(None);
     }
@@ -25,9 +25,9 @@ pub(crate) fn number(text: &str) -> Result<Option<Value>, NotNumber> {
 }
 
 /// The result for a text with the shape of a number: its value, or the error.
-type Shaped = Option<Result<Value, NotNumber>>;
+type ParsedNumber = Option<Result<YamlValue, NotNumber>>;
 
-fn unsigned(text: &str) -> (bool, &str) {
+fn split_sign(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -36,8 +36,8 @@ fn unsigned(text: &str) -> (bool, &str) {
 }
 
 /// `1:30` and `1:30:00.5`. As in Psych, the first part is hours even if there are only two.
-fn sexagesimal(text: &str) -> Shaped {
-    let (_, plain) = unsigned(text);
+fn sexagesimal(text: &str) -> ParsedNumber {
+    let (_, plain) = split_sign(text);
     if !plain.contains(':') {
         return None;
     }
@@ -68,7 +68,7 @@ fn sexagesimal(text: &str) -> Shaped {
     }
     Some(Ok(if fraction.is_some() {
         let parts = text.split(':').zip([3600.0, 60.0, 1.0]);
-        Value::Float(parts.map(|(part, unit)| leading_float(part) * unit).sum())
+        YamlValue::Float(parts.map(|(part, unit)| leading_float(part) * unit).sum())
     } else {
         let parts = text.split(':').zip([3600, 60, 1]);
         let sum = parts.map(|(part, unit)| leading_integer(part).saturating_mul(unit));
@@ -78,7 +78,7 @@ fn sexagesimal(text: &str) -> Shaped {
 
 /// Ruby's `to_i`: digits with single underscores between them.
 fn leading_integer(text: &str) -> i128 {
-    let (negative, plain) = unsigned(text);
+    let (negative, plain) = split_sign(text);
     let mut value: i128 = 0;
     let mut after_underscore = true;
     for byte in plain.bytes() {
@@ -98,7 +98,7 @@ fn leading_integer(text: &str) -> i128 {
 
 /// Ruby's `to_f`: digits with single underscores between them.
 fn leading_float(text: &str) -> f64 {
-    let (negative, plain) = unsigned(text);
+    let (negative, plain) = split_sign(text);
     let mut digits = String::new();
     let mut after_digit = false;
     for byte in plain.bytes() {
@@ -115,8 +115,8 @@ fn leading_float(text: &str) -> f64 {
 }
 
 /// `1.5`, `.5`, `1.`, `1_000.5`, `1.5e+3`: with a dot, and an exponent with a sign.
-fn float(text: &str) -> Shaped {
-    let (_, plain) = unsigned(text);
+fn float(text: &str) -> ParsedNumber {
+    let (_, plain) = split_sign(text);
     let (whole, after) = plain.split_once('.')?;
     let digits_and = |text: &str| {
         text.bytes()
@@ -140,7 +140,7 @@ fn float(text: &str) -> Shaped {
     Some(
         plain
             .parse()
-            .map(Value::Float)
+            .map(YamlValue::Float)
             .map_err(|_| NotNumber::Invalid),
     )
 }
@@ -153,8 +153,8 @@ fn is_exponent(text: &str) -> bool {
 }
 
 /// `12`, `1_000`, `1,000`, `010`, `0x1f`, `0b11`.
-fn integer(text: &str) -> Shaped {
-    let (negative, plain) = unsigned(text);
+fn integer(text: &str) -> ParsedNumber {
+    let (negative, plain) = split_sign(text);
     let separator = |b: u8| b == b'_' || b == b',';
     let prefixed = |prefix: &str, digit: fn(u8) -> bool| {
         let rest = plain.strip_prefix(prefix)?;
@@ -203,15 +203,15 @@ fn is_decimal(bytes: &[u8]) -> bool {
     after_digit
 }
 
-fn from_i128(value: i128) -> Value {
+fn from_i128(value: i128) -> YamlValue {
     match i64::try_from(value) {
-        Ok(value) => Value::Integer(value),
-        Err(_) => Value::BigInteger(Arc::from(value.to_string())),
+        Ok(value) => YamlValue::Integer(value),
+        Err(_) => YamlValue::BigInteger(Arc::from(value.to_string())),
     }
 }
 
 /// Any number of digits, as decimal text.
-fn big(negative: bool, digits: &str, radix: u32) -> Value {
+fn big(negative: bool, digits: &str, radix: u32) -> YamlValue {
     const CHUNK: u64 = 1_000_000_000;
     // Nine decimal digits each, the least significant first.
     let mut chunks: Vec<u32> = vec![0];
@@ -233,5 +233,5 @@ fn big(negative: bool, digits: &str, radix: u32) -> Value {
             _ => _ = write!(text, "{chunk:09}"),
         }
     }
-    Value::BigInteger(Arc::from(text))
+    YamlValue::BigInteger(Arc::from(text))
 }

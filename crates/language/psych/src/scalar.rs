@@ -1,17 +1,17 @@
-//! The value of a plain scalar: [`plain`].
+//! The value of a plain scalar: [`parse_plain`].
 //!
 //! The tests are in Psych's order, which affects the result: a text with a letter or blank near its
 //! beginning is never a number, and only short texts can be words like `yes`.
 
 use std::sync::Arc;
 
-use crate::Value;
-use crate::number::{NotNumber, number};
-use crate::time::{Shape, shape};
+use crate::YamlValue;
+use crate::number::{NotNumber, parse_number};
+use crate::time::{DateTimeScalar, parse_date_time};
 
 /// The reason for which a plain scalar is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedScalar {
     /// Its class must be allowed explicitly.
     Class(&'static str),
     Number(NotNumber),
@@ -19,47 +19,47 @@ pub(crate) enum Refused {
 
 /// The classes to which a plain scalar may be converted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedClasses {
     pub(crate) symbols: bool,
     pub(crate) times: bool,
 }
 
-pub(crate) fn plain(text: &str, allowed: Allowed) -> Result<Value, Refused> {
+pub(crate) fn parse_plain(text: &str, allowed: AllowedClasses) -> Result<YamlValue, RefusedScalar> {
     if text.is_empty() {
-        return Ok(Value::Null);
+        return Ok(YamlValue::Null);
     }
     if is_wordlike(text) {
         return Ok(word(text));
     }
-    if let Some(shape) = shape(text) {
+    if let Some(shape) = parse_date_time(text) {
         let (class, value) = match shape {
-            Shape::Date(date) => ("Date", date.map(Value::Date)),
-            Shape::Time(time) => ("Time", time.map(Value::Time)),
+            DateTimeScalar::Date(date) => ("Date", date.map(YamlValue::Date)),
+            DateTimeScalar::Time(time) => ("Time", time.map(YamlValue::Time)),
         };
         if !allowed.times {
-            return Err(Refused::Class(class));
+            return Err(RefusedScalar::Class(class));
         }
         return Ok(value.unwrap_or_else(|| string(text)));
     }
-    if let Some(value) = not_finite(text) {
-        return Ok(Value::Float(value));
+    if let Some(value) = parse_not_finite(text) {
+        return Ok(YamlValue::Float(value));
     }
     if let Some(name) = text.strip_prefix(':')
         && !name.is_empty()
     {
         if !allowed.symbols {
-            return Err(Refused::Class("Symbol"));
+            return Err(RefusedScalar::Class("Symbol"));
         }
-        return Ok(Value::Symbol(Arc::from(symbol(name))));
+        return Ok(YamlValue::Symbol(Arc::from(symbol(name))));
     }
-    match number(text) {
+    match parse_number(text) {
         Ok(value) => Ok(value.unwrap_or_else(|| string(text))),
-        Err(not) => Err(Refused::Number(not)),
+        Err(not) => Err(RefusedScalar::Number(not)),
     }
 }
 
-fn string(text: &str) -> Value {
-    Value::String(Arc::from(text))
+fn string(text: &str) -> YamlValue {
+    YamlValue::String(Arc::from(text))
 }
 
 /// True if the first character is a letter, blank or sign, or the second one is and the first
@@ -83,7 +83,7 @@ fn is_word_char(c: char) -> bool {
 }
 
 /// Parses `yes`, `off`, `null` and the like in any case; other words are texts.
-fn word(text: &str) -> Value {
+fn word(text: &str) -> YamlValue {
     const LONGEST: usize = 5;
     if text.chars().nth(LONGEST).is_some() {
         return string(text);
@@ -104,17 +104,17 @@ fn word(text: &str) -> Value {
         lines.any(|line| words.iter().any(|word| line.eq_ignore_ascii_case(word)))
     };
     if text == "~" || any(&["null"]) {
-        Value::Null
+        YamlValue::Null
     } else if any(&["yes", "true", "on"]) {
-        Value::Bool(true)
+        YamlValue::Bool(true)
     } else if any(&["no", "false", "off"]) {
-        Value::Bool(false)
+        YamlValue::Bool(false)
     } else {
         string(text)
     }
 }
 
-fn not_finite(text: &str) -> Option<f64> {
+fn parse_not_finite(text: &str) -> Option<f64> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     if is(".inf") || is("+.inf") {
         Some(f64::INFINITY)
@@ -141,15 +141,15 @@ fn symbol(name: &str) -> &str {
 }
 
 /// A value tagged as a float.
-pub(crate) fn as_float(value: &Value) -> Result<Value, Refused> {
+pub(crate) fn as_float(value: &YamlValue) -> Result<YamlValue, RefusedScalar> {
     let float = match value {
-        Value::Float(float) => Some(*float),
+        YamlValue::Float(float) => Some(*float),
         #[expect(clippy::cast_precision_loss, reason = "Ruby's Float() rounds too")]
-        Value::Integer(integer) => Some(*integer as f64),
-        Value::BigInteger(text) | Value::String(text) => text.trim().parse().ok(),
+        YamlValue::Integer(integer) => Some(*integer as f64),
+        YamlValue::BigInteger(text) | YamlValue::String(text) => text.trim().parse().ok(),
         _ => None,
     };
     float
-        .map(Value::Float)
-        .ok_or(Refused::Number(NotNumber::Invalid))
+        .map(YamlValue::Float)
+        .ok_or(RefusedScalar::Number(NotNumber::Invalid))
 }

@@ -32,7 +32,7 @@ fn whole(tag: &Tag) -> String {
     format!("{}{}", tag.handle, tag.suffix)
 }
 
-pub(crate) fn of_scalar(tag: Option<&Tag>) -> ScalarTag {
+pub(crate) fn scalar_tag(tag: Option<&Tag>) -> ScalarTag {
     let Some(tag) = tag.map(whole) else {
         return ScalarTag::Untagged;
     };
@@ -55,7 +55,7 @@ pub(crate) fn of_scalar(tag: Option<&Tag>) -> ScalarTag {
     }
 }
 
-pub(crate) fn of_sequence(tag: Option<&Tag>) -> CollectionTag {
+pub(crate) fn sequence_tag(tag: Option<&Tag>) -> CollectionTag {
     let tag = tag.map(whole).unwrap_or_default();
     if matches!(tag.as_str(), "!omap" | "tag:yaml.org,2002:omap") {
         return CollectionTag::Omap;
@@ -67,7 +67,7 @@ pub(crate) fn of_sequence(tag: Option<&Tag>) -> CollectionTag {
     }
 }
 
-pub(crate) fn of_mapping(tag: Option<&Tag>) -> CollectionTag {
+pub(crate) fn mapping_tag(tag: Option<&Tag>) -> CollectionTag {
     let tag = tag.map(whole).unwrap_or_default();
     let class = match tag.as_str() {
         "!ruby/object:Hash" => return CollectionTag::None,
@@ -104,7 +104,7 @@ fn class_of(name: &str, kinds: &[&str]) -> Option<String> {
 
 /// Decodes Base64 as Ruby's `unpack('m')` does: other characters are skipped, padding ends the
 /// text.
-pub(crate) fn unpacked(text: &str) -> Vec<u8> {
+pub(crate) fn decode_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut held) = (0u32, 0u32);
     for byte in text.bytes() {

@@ -1,10 +1,10 @@
-//! Plain scalars with the shape of dates and times: [`Date`], [`Time`].
+//! Plain scalars with the shape of dates and times: [`YamlDate`], [`YamlTime`].
 //!
 //! Invariant: texts that Ruby's `Date.strptime` and `Time.utc` refuse remain texts.
 
 /// A calendar day without a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Date {
+pub struct YamlDate {
     pub year: i32,
     pub month: u8,
     pub day: u8,
@@ -12,7 +12,7 @@ pub struct Date {
 
 /// A moment, with the time zone of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Time {
+pub struct YamlTime {
     /// Seconds since 1970-01-01 00:00 UTC.
     pub seconds: i64,
     pub nanoseconds: u32,
@@ -22,26 +22,26 @@ pub struct Time {
 
 /// The result for a scalar with the shape of a date or time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Shape {
-    Date(Option<Date>),
-    Time(Option<Time>),
+pub(crate) enum DateTimeScalar {
+    Date(Option<YamlDate>),
+    Time(Option<YamlTime>),
 }
 
 /// Recognises a date or time; `None` if the text has neither shape.
-pub(crate) fn shape(text: &str) -> Option<Shape> {
-    let mut scan = Scan(text.as_bytes());
+pub(crate) fn parse_date_time(text: &str) -> Option<DateTimeScalar> {
+    let mut scan = TimestampScanner(text.as_bytes());
     if let Some(time) = scan.time() {
-        return Some(Shape::Time(time));
+        return Some(DateTimeScalar::Time(time));
     }
-    let mut scan = Scan(text.as_bytes());
-    scan.date().map(Shape::Date)
+    let mut scan = TimestampScanner(text.as_bytes());
+    scan.date().map(DateTimeScalar::Date)
 }
 
-struct Scan<'t>(&'t [u8]);
+struct TimestampScanner<'t>(&'t [u8]);
 
-impl Scan<'_> {
+impl TimestampScanner<'_> {
     /// The outer `None` means another shape, the inner one that there is no such day.
-    fn date(&mut self) -> Option<Option<Date>> {
+    fn date(&mut self) -> Option<Option<YamlDate>> {
         let year = self.number(4, 4)?;
         self.byte(b'-')?;
         let month = self.number(1, 2).filter(|it| *it <= 12)?;
@@ -51,7 +51,7 @@ impl Scan<'_> {
         Some(civil(year, month, day))
     }
 
-    fn time(&mut self) -> Option<Option<Time>> {
+    fn time(&mut self) -> Option<Option<YamlTime>> {
         let before_christ = self.byte(b'-').is_some();
         let year = self.number(4, 4)?;
         self.byte(b'-')?;
@@ -85,7 +85,7 @@ impl Scan<'_> {
         let days = days_since_epoch(i64::from(year), i64::from(month), i64::from(day));
         let of_day = i64::from(hour * 3600 + minute * 60 + second);
         let local = days * 86_400 + of_day;
-        Some(Some(Time {
+        Some(Some(YamlTime {
             seconds: local - i64::from(offset_seconds.unwrap_or(0)),
             nanoseconds,
             offset_seconds,
@@ -158,7 +158,7 @@ impl Scan<'_> {
 }
 
 /// An existing day, by the Julian calendar before 1582-10-15, as in Ruby.
-fn civil(year: i32, month: i32, day: i32) -> Option<Date> {
+fn civil(year: i32, month: i32, day: i32) -> Option<YamlDate> {
     let julian = (year, month, day) < (1582, 10, 15);
     if julian && (year, month, day) > (1582, 10, 4) {
         return None;
@@ -171,7 +171,7 @@ fn civil(year: i32, month: i32, day: i32) -> Option<Date> {
         _ => 31,
     };
     let exists = (1..=12).contains(&month) && (1..=length).contains(&day);
-    exists.then_some(Date {
+    exists.then_some(YamlDate {
         year,
         month: u8::try_from(month).ok()?,
         day: u8::try_from(day).ok()?,

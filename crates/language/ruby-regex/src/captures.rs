@@ -1,4 +1,4 @@
-//! The result of a search: [`Captures`], Ruby's `MatchData`.
+//! The result of a search: [`RegexCaptures`], Ruby's `MatchData`.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::Regex;
 
 /// A match and its groups. Group 0 is the whole match.
 #[derive(Debug, Clone)]
-pub struct Captures<'t> {
+pub struct RegexCaptures<'t> {
     pub(crate) regex: Regex,
     pub(crate) text: &'t str,
     pub(crate) whole: Range<usize>,
@@ -14,7 +14,7 @@ pub struct Captures<'t> {
     pub(crate) groups: Vec<Option<Range<usize>>>,
 }
 
-impl<'t> Captures<'t> {
+impl<'t> RegexCaptures<'t> {
     /// The text of a group; `None` if there is no such group or it did not take part in the match.
     #[must_use]
     pub fn get(&self, group: usize) -> Option<&'t str> {
@@ -54,13 +54,13 @@ impl<'t> Captures<'t> {
 
     /// The text before the match.
     #[must_use]
-    pub fn before(&self) -> &'t str {
+    pub fn text_before(&self) -> &'t str {
         self.text.get(..self.whole.start).unwrap_or_default()
     }
 
     /// The text after the match.
     #[must_use]
-    pub fn after(&self) -> &'t str {
+    pub fn text_after(&self) -> &'t str {
         self.text.get(self.whole.end..).unwrap_or_default()
     }
 }

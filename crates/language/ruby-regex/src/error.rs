@@ -4,7 +4,7 @@ use crate::defaults::{MAX_BACKTRACKS, MAX_CHOICE_POINTS, MAX_REPLACED_BYTES, MAX
 
 /// A pattern cannot be compiled. The message is that of Ruby's `RegexpError`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: /{}/", shown(source_text))]
+#[error("{what}: /{}/", shorten_pattern(source_text))]
 pub struct RegexError {
     /// Description of the error in Ruby's words.
     pub what: String,
@@ -43,7 +43,7 @@ pub enum SearchError {
 /// Longest part of a pattern, in characters, that a message shows.
 const SHOWN_CHARS: usize = 200;
 
-pub(crate) fn shown(pattern: &str) -> String {
+pub(crate) fn shorten_pattern(pattern: &str) -> String {
     match pattern.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &pattern[..end]),
         None => pattern.to_owned(),
@@ -51,8 +51,8 @@ pub(crate) fn shown(pattern: &str) -> String {
 }
 
 impl SearchError {
-    pub(crate) fn of(error: &ferroni::RegexError, pattern: &str) -> Self {
-        let pattern = shown(pattern);
+    pub(crate) fn from_engine(error: &ferroni::RegexError, pattern: &str) -> Self {
+        let pattern = shorten_pattern(pattern);
         match error {
             ferroni::RegexError::RetryLimitInMatchOver
             | ferroni::RegexError::RetryLimitInSearchOver
@@ -68,7 +68,7 @@ impl SearchError {
 }
 
 /// The engine's text is Oniguruma's, which Ruby uses too.
-pub(crate) fn in_rubys_words(error: &ferroni::RegexError) -> String {
+pub(crate) fn ruby_message(error: &ferroni::RegexError) -> String {
     match error {
         ferroni::RegexError::Syntax { message, .. }
         | ferroni::RegexError::InternalBug { message, .. }

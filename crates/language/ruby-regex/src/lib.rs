@@ -18,10 +18,10 @@ mod cache;
 mod captures;
 pub mod defaults;
 mod error;
-mod printed;
 mod replace;
 mod search;
 mod split;
+mod to_ruby_text;
 mod translate;
 
 use std::hash::{Hash, Hasher};
@@ -30,14 +30,14 @@ use std::sync::Arc;
 use ferroni::Syntax;
 use ferroni::oniguruma::{ONIG_OPTION_EXTEND, ONIG_OPTION_IGNORECASE, ONIG_OPTION_MULTILINE};
 
-pub use cache::Cache;
-pub use captures::Captures;
+pub use cache::RegexCache;
+pub use captures::RegexCaptures;
 pub use error::{RegexError, SearchError};
-pub use search::Matches;
+pub use search::RegexMatches;
 
 /// The flags after the closing slash in Ruby, which `regsubst` accepts as `E`, `I` and `M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Flags {
+pub struct RegexFlags {
     /// Flag `x`: blanks and comments in the pattern are ignored.
     pub extended: bool,
     /// Flag `i`: case is ignored.
@@ -50,12 +50,12 @@ pub struct Flags {
 /// Ruby.
 #[derive(Clone)]
 pub struct Regex {
-    inner: Arc<Compiled>,
+    inner: Arc<CompiledPattern>,
 }
 
-struct Compiled {
+struct CompiledPattern {
     source: String,
-    flags: Flags,
+    flags: RegexFlags,
     program: ferroni::Regex,
     /// Each name with the numbers of its groups, in the order of the first group.
     names: Vec<(String, Vec<usize>)>,
@@ -64,10 +64,10 @@ struct Compiled {
 impl Regex {
     /// Compiles a pattern as Ruby's `Regexp.new` does.
     pub fn new(source: &str) -> Result<Self, RegexError> {
-        Self::with_flags(source, Flags::default())
+        Self::with_flags(source, RegexFlags::default())
     }
 
-    pub fn with_flags(source: &str, flags: Flags) -> Result<Self, RegexError> {
+    pub fn with_flags(source: &str, flags: RegexFlags) -> Result<Self, RegexError> {
         let refused = |what: String| RegexError {
             what,
             source_text: source.to_owned(),
@@ -88,7 +88,7 @@ impl Regex {
         }
         let program = builder
             .build()
-            .map_err(|error| refused(error::in_rubys_words(&error)))?;
+            .map_err(|error| refused(error::ruby_message(&error)))?;
         let mut names: Vec<(String, Vec<usize>)> = Vec::new();
         for (group, name) in program.capture_names().enumerate() {
             let Some(name) = name else { continue };
@@ -97,7 +97,7 @@ impl Regex {
                 None => names.push((name.to_owned(), vec![group])),
             }
         }
-        let inner = Arc::new(Compiled {
+        let inner = Arc::new(CompiledPattern {
             source: source.to_owned(),
             flags,
             program,
@@ -113,7 +113,7 @@ impl Regex {
     }
 
     #[must_use]
-    pub fn flags(&self) -> Flags {
+    pub fn flags(&self) -> RegexFlags {
         self.inner.flags
     }
 

@@ -5,8 +5,8 @@
 //! stays.
 
 use crate::defaults::MAX_REPLACED_BYTES;
-use crate::error::shown;
-use crate::{Captures, Regex, SearchError};
+use crate::error::shorten_pattern;
+use crate::{Regex, RegexCaptures, SearchError};
 
 impl Regex {
     /// Replaces the first match, or all of them, by a replacement with references to groups.
@@ -19,7 +19,7 @@ impl Regex {
         &self,
         text: &str,
         all: bool,
-        mut with: impl FnMut(&Captures<'_>, &mut String) -> Result<(), E>,
+        mut with: impl FnMut(&RegexCaptures<'_>, &mut String) -> Result<(), E>,
     ) -> Result<String, E> {
         let mut replaced = String::new();
         let mut copied = 0;
@@ -29,7 +29,7 @@ impl Regex {
             replaced.push_str(text.get(copied..found.whole.start).unwrap_or_default());
             with(&found, &mut replaced)?;
             if replaced.len() > MAX_REPLACED_BYTES {
-                let pattern = shown(self.source());
+                let pattern = shorten_pattern(self.source());
                 return Err(SearchError::TooLong { pattern }.into());
             }
             copied = found.whole.end;
@@ -43,7 +43,11 @@ impl Regex {
 }
 
 /// Appends a replacement with its references expanded.
-fn expand(found: &Captures<'_>, replacement: &str, into: &mut String) -> Result<(), SearchError> {
+fn expand(
+    found: &RegexCaptures<'_>,
+    replacement: &str,
+    into: &mut String,
+) -> Result<(), SearchError> {
     let mut rest = replacement;
     while let Some(at) = rest.find('\\') {
         into.push_str(&rest[..at]);
@@ -58,12 +62,12 @@ fn expand(found: &Captures<'_>, replacement: &str, into: &mut String) -> Result<
             // If groups have names, their numbers are not references.
             '1'..='9' if !found.regex.names().is_empty() => None,
             '1'..='9' => found.get(selector as usize - '0' as usize),
-            '`' => Some(found.before()),
-            '\'' => Some(found.after()),
+            '`' => Some(found.text_before()),
+            '\'' => Some(found.text_after()),
             '\\' => Some("\\"),
             'k' if after.starts_with('<') => {
                 let name = after[1..].split_once('>');
-                let (name, after) = name.ok_or_else(|| no_such_group(found, &after[1..]))?;
+                let (name, after) = name.ok_or_else(|| missing_group_error(found, &after[1..]))?;
                 into.push_str(named(found, name)?.unwrap_or_default());
                 rest = after;
                 continue;
@@ -82,18 +86,18 @@ fn expand(found: &Captures<'_>, replacement: &str, into: &mut String) -> Result<
     Ok(())
 }
 
-fn named<'t>(found: &Captures<'t>, name: &str) -> Result<Option<&'t str>, SearchError> {
+fn named<'t>(found: &RegexCaptures<'t>, name: &str) -> Result<Option<&'t str>, SearchError> {
     let mut names = found.regex.names().iter();
     if names.any(|(known, _)| known == name) {
         Ok(found.name(name))
     } else {
-        Err(no_such_group(found, name))
+        Err(missing_group_error(found, name))
     }
 }
 
-fn no_such_group(found: &Captures<'_>, name: &str) -> SearchError {
+fn missing_group_error(found: &RegexCaptures<'_>, name: &str) -> SearchError {
     SearchError::NoSuchGroup {
-        pattern: shown(found.regex.source()),
+        pattern: shorten_pattern(found.regex.source()),
         name: name.to_owned(),
     }
 }

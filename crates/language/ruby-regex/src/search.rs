@@ -1,4 +1,4 @@
-//! Searches for one match or all matches in a text: [`Matches`].
+//! Searches for one match or all matches in a text: [`RegexMatches`].
 //!
 //! Invariant: after an empty match the search continues one character later, and an empty match may
 //! follow a match at its very end, as in Ruby's `scan` and `gsub`.
@@ -6,7 +6,7 @@
 use ferroni::SearchOptions;
 
 use crate::defaults::{MAX_BACKTRACKS, MAX_CHOICE_POINTS, MAX_SEARCH_TIME};
-use crate::{Captures, Regex, SearchError};
+use crate::{Regex, RegexCaptures, SearchError};
 
 fn limits() -> SearchOptions {
     SearchOptions::new()
@@ -22,18 +22,18 @@ impl Regex {
         self.inner
             .program
             .is_match_with(text, limits())
-            .map_err(|error| SearchError::of(&error, self.source()))
+            .map_err(|error| SearchError::from_engine(&error, self.source()))
     }
 
     /// The first match; `None` if there is none.
-    pub fn captures<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>, SearchError> {
+    pub fn captures<'t>(&self, text: &'t str) -> Result<Option<RegexCaptures<'t>>, SearchError> {
         self.captures_from(text, 0)
     }
 
     /// All matches, each after the previous one.
     #[must_use]
-    pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
-        Matches {
+    pub fn matches<'t>(&self, text: &'t str) -> RegexMatches<'t> {
+        RegexMatches {
             regex: self.clone(),
             text,
             from: Some(0),
@@ -46,18 +46,18 @@ impl Regex {
         &self,
         text: &'t str,
         from: usize,
-    ) -> Result<Option<Captures<'t>>, SearchError> {
+    ) -> Result<Option<RegexCaptures<'t>>, SearchError> {
         let found = self
             .inner
             .program
             .captures_at_with(text, from, limits())
-            .map_err(|error| SearchError::of(&error, self.source()))?;
+            .map_err(|error| SearchError::from_engine(&error, self.source()))?;
         Ok(found.and_then(|found| {
             let whole = found.get(0)?.range();
             let groups = (1..found.len())
                 .map(|group| found.get(group).map(|it| it.range()))
                 .collect();
-            Some(Captures {
+            Some(RegexCaptures {
                 regex: self.clone(),
                 text,
                 whole,
@@ -69,15 +69,15 @@ impl Regex {
 
 /// Iterator over the matches of a pattern in a text. Ends after an error.
 #[derive(Debug)]
-pub struct Matches<'t> {
+pub struct RegexMatches<'t> {
     regex: Regex,
     text: &'t str,
     /// Byte offset of the next search; `None` at the end.
     from: Option<usize>,
 }
 
-impl<'t> Iterator for Matches<'t> {
-    type Item = Result<Captures<'t>, SearchError>;
+impl<'t> Iterator for RegexMatches<'t> {
+    type Item = Result<RegexCaptures<'t>, SearchError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let from = self.from.take()?;

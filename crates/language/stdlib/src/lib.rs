@@ -1,7 +1,7 @@
 //! The functions and types of puppetlabs-stdlib, without Ruby: [`function`], [`named_type`].
 //!
 //! A host of an evaluation returns them when the evaluator requests functions and types. The
-//! functions have the names, arguments, values and error texts of stdlib 8 and 9. The module `old`
+//! functions have the names, arguments, values and error texts of stdlib 8 and 9. The module `old_api`
 //! passes arguments to functions of Puppet's former interface; `ruby` implements operations of
 //! Ruby's library on texts and numbers.
 //!
@@ -11,11 +11,11 @@
 mod aliases;
 pub mod defaults;
 mod functions;
-mod old;
+mod old_api;
 mod registry;
 mod ruby;
 mod ruby_functions;
 
 pub use aliases::{named_type, type_alias, type_alias_names};
 pub use registry::{function, function_names};
-pub use ruby_functions::{RUBY_FUNCTION_DIRECTORIES, replaces};
+pub use ruby_functions::{RUBY_FUNCTION_DIRECTORIES, replaced_function};

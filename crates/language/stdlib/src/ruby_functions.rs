@@ -1,4 +1,4 @@
-//! Ruby functions of modules that the built-in functions of this crate replace: [`replaces`].
+//! Ruby functions of modules that the built-in functions of this crate replace: [`replaced_function`].
 //!
 //! `known_ruby_functions.txt` contains the hashes of the files of puppetlabs-stdlib 8.5 and 9.7
 //! whose behaviour is that of the built-in function of that name: a name, and the first 64 bits of
@@ -21,7 +21,7 @@ pub const RUBY_FUNCTION_DIRECTORIES: [&str; 2] =
 /// The name of the built-in function that replaces a file of a module, if the file differs from it
 /// or may differ; otherwise `None`. `path` is relative to the module.
 #[must_use]
-pub fn replaces(path: &str, content: &[u8]) -> Option<String> {
+pub fn replaced_function(path: &str, content: &[u8]) -> Option<String> {
     let name = name_of(path).filter(|name| function(name).is_some())?;
     let is_same = known().get(name.as_str()).is_some_and(|hashes| {
         let hash = hash(content);
@@ -119,9 +119,15 @@ mod tests {
     fn a_function_of_ones_own_is_never_taken_for_a_built_in_one() {
         let own =
             b"Puppet::Functions.create_function(:merge) do\n  def merge(a)\n    a\n  end\nend\n";
-        let replaced = replaces("lib/puppet/functions/merge.rb", own);
+        let replaced = replaced_function("lib/puppet/functions/merge.rb", own);
         assert_eq!(replaced.as_deref(), Some("merge"));
-        assert_eq!(replaces("lib/puppet/functions/of_mine.rb", own), None);
-        assert_eq!(replaces("lib/puppet/functions/merge.rb.orig", own), None);
+        assert_eq!(
+            replaced_function("lib/puppet/functions/of_mine.rb", own),
+            None
+        );
+        assert_eq!(
+            replaced_function("lib/puppet/functions/merge.rb.orig", own),
+            None
+        );
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use syntax::{Options, Source};
+use syntax::{SourceText, SyntaxOptions};
 
 /// Bytes of the smaller of the two sources that are compared.
 const SMALL: usize = 200_000;
@@ -63,7 +63,7 @@ fn main() {
     for (name, before, part, behind) in SHAPES {
         let of = |bytes: usize| {
             let text = format!("{before}{}{behind}", part.repeat(bytes / part.len()));
-            Arc::new(Source::new(None, text))
+            Arc::new(SourceText::new(None, text))
         };
         let [small, large] = [of(small_bytes), of(large_bytes)];
         for tasks in [false, true] {
@@ -78,8 +78,8 @@ fn main() {
 }
 
 /// Nanoseconds per byte.
-fn nanoseconds(source: &Arc<Source>, tasks: bool) -> f64 {
-    let options = Options { epp: false, tasks };
+fn nanoseconds(source: &Arc<SourceText>, tasks: bool) -> f64 {
+    let options = SyntaxOptions { epp: false, tasks };
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
         let started = Instant::now();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use syntax::{Options, Source};
+use syntax::{SourceText, SyntaxOptions};
 
 /// Number of runs over the whole corpus, of which the fastest counts.
 const ROUNDS: usize = 20;
@@ -27,7 +27,7 @@ fn main() {
         let started = Instant::now();
         let parsed: Vec<_> = sources
             .iter()
-            .map(|source| syntax::parse(source, Options::default()))
+            .map(|source| syntax::parse(source, SyntaxOptions::default()))
             .collect();
         best = best.min(started.elapsed());
         tree_bytes = parsed.iter().map(|one| one.ast.heap_bytes()).sum();
@@ -44,7 +44,7 @@ fn main() {
     );
 }
 
-fn collect(directory: &Path, sources: &mut Vec<Arc<Source>>) {
+fn collect(directory: &Path, sources: &mut Vec<Arc<SourceText>>) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
@@ -54,7 +54,7 @@ fn collect(directory: &Path, sources: &mut Vec<Arc<Source>>) {
         } else if path.extension().is_some_and(|extension| extension == "pp")
             && let Ok(text) = std::fs::read_to_string(&path)
         {
-            sources.push(Arc::new(Source::new(None, text)));
+            sources.push(Arc::new(SourceText::new(None, text)));
         }
     }
 }

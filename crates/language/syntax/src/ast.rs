@@ -1,6 +1,6 @@
 //! The tree of one file: [`Ast`], an arena of [`Expr`]s, and the parts of expressions.
 //!
-//! An [`ExprId`] is an index; [`Ast::expr`] copies the 16 bytes of its node. Lists are [`Slice`]s,
+//! An [`ExprId`] is an index; [`Ast::expr`] copies the 16 bytes of its node. Lists are [`AstSlice`]s,
 //! read by [`Ast::get`]; texts are [`Sym`]s, read by [`Ast::text`] as `&Arc<str>`, each different
 //! text once per file. Everything that is not an expression (parameters, attributes, lambdas,
 //! definitions) has a table of its own.
@@ -11,29 +11,29 @@
 //! report (the operator of `1 + 2`).
 
 mod build;
+mod components;
 mod definitions;
 pub mod labels;
 mod ops;
-mod parts;
 mod pool;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 pub(crate) use self::build::Builder;
+pub use self::components::{
+    AttributeOp, CallExpr, CallId, CaseOption, CollectId, CollectorExpr, HashEntry, Lambda,
+    LambdaId, Param, ResourceBody, ResourceExpr, ResourceId, SelectorEntry,
+};
 pub use self::definitions::{
-    Body, Class, Definition, DefinitionId, DefinitionKind, Node, TypeAlias, TypeDefinition,
-    TypeMapping,
+    ClassDefinition, Definition, DefinitionBody, DefinitionId, DefinitionKind, NodeDefinition,
+    TypeAlias, TypeDefinition, TypeMapping,
 };
 pub use self::ops::{AssignOp, AttributeOpKind, BinaryOp, EdgeOp, ResourceForm, UnaryOp};
-pub use self::parts::{
-    AttributeOp, Call, CallId, CaseOption, Collect, CollectId, HashEntry, Lambda, LambdaId, Param,
-    Resource, ResourceBody, ResourceId, SelectorEntry,
-};
-pub use self::pool::{Pooled, Slice};
+pub use self::pool::{AstSlice, Pooled};
 use crate::comments::Comment;
 use crate::source::as_u32;
-use crate::{Position, Source, Span};
+use crate::{SourcePosition, SourceSpan, SourceText};
 
 /// Index of an expression in its file's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ pub enum Expr {
     /// The reserved words `private` and `attr`, which are parsed only to be refused.
     Reserved(Sym),
     /// `"a${b}c"`: [`Expr::Str`]s, never empty, and [`Expr::Text`]s.
-    Concat(Slice<ExprId>),
+    Concat(AstSlice<ExprId>),
     /// An interpolated expression inside a string; names before `.` and `[` are variables already.
     Text(ExprId),
     /// `@(TAG:syntax)`; the text is an [`Expr::Str`] or [`Expr::Concat`].
@@ -78,8 +78,8 @@ pub enum Expr {
         syntax: Option<Sym>,
         text: ExprId,
     },
-    Array(Slice<ExprId>),
-    Hash(Slice<HashEntry>),
+    Array(AstSlice<ExprId>),
+    Hash(AstSlice<HashEntry>),
     Paren(ExprId),
     Unary {
         op: UnaryOp,
@@ -103,7 +103,7 @@ pub enum Expr {
     /// `left[keys]`
     Access {
         left: ExprId,
-        keys: Slice<ExprId>,
+        keys: AstSlice<ExprId>,
     },
     /// `left.name`, the functor of a method call; the name is an [`Expr::QName`].
     NamedAccess {
@@ -125,32 +125,32 @@ pub enum Expr {
     },
     Case {
         test: ExprId,
-        options: Slice<CaseOption>,
+        options: AstSlice<CaseOption>,
     },
     Selector {
         left: ExprId,
-        entries: Slice<SelectorEntry>,
+        entries: AstSlice<SelectorEntry>,
     },
     /// Two or more statements; a body of one is that one.
-    Block(Slice<ExprId>),
+    Block(AstSlice<ExprId>),
     Resource(ResourceId),
     /// `File { mode => … }`
     ResourceDefaults {
         form: ResourceForm,
         type_ref: ExprId,
-        ops: Slice<AttributeOp>,
+        ops: AstSlice<AttributeOp>,
     },
     /// `File['/x'] { mode => … }`
     ResourceOverride {
         form: ResourceForm,
         resources: ExprId,
-        ops: Slice<AttributeOp>,
+        ops: AstSlice<AttributeOp>,
     },
     Collect(CollectId),
     Definition(DefinitionId),
     /// `apply(targets) { … }` of a plan.
     Apply {
-        args: Slice<ExprId>,
+        args: AstSlice<ExprId>,
         /// `None` if the braces are empty.
         body: Option<ExprId>,
     },
@@ -162,8 +162,8 @@ pub enum Expr {
 
 /// The properties of an EPP template besides its body.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Epp {
-    pub params: Slice<Param>,
+pub struct EppProperties {
+    pub params: AstSlice<Param>,
     /// True if the template has a parameter section `<%- | … | -%>`, even an empty one.
     pub params_given: bool,
 }
@@ -171,9 +171,9 @@ pub struct Epp {
 /// The tree of one file, immutable after parsing.
 #[derive(Debug)]
 pub struct Ast {
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     exprs: Vec<Expr>,
-    spans: Vec<Span>,
+    spans: Vec<SourceSpan>,
     texts: Vec<Arc<str>>,
     lists: Vec<ExprId>,
     hash_entries: Vec<HashEntry>,
@@ -182,14 +182,14 @@ pub struct Ast {
     attribute_ops: Vec<AttributeOp>,
     resource_bodies: Vec<ResourceBody>,
     params: Vec<Param>,
-    calls: Vec<Call>,
+    calls: Vec<CallExpr>,
     lambdas: Vec<Lambda>,
-    resources: Vec<Resource>,
-    collects: Vec<Collect>,
+    resources: Vec<ResourceExpr>,
+    collects: Vec<CollectorExpr>,
     definitions: Vec<Definition>,
     comments: Vec<Comment>,
     body: Option<ExprId>,
-    epp: Option<Epp>,
+    epp: Option<EppProperties>,
 }
 
 // === impl Ast: reading ===
@@ -202,11 +202,11 @@ impl Ast {
     }
 
     /// The template's properties, if the source was read as an EPP template.
-    pub fn epp(&self) -> Option<&Epp> {
+    pub fn epp(&self) -> Option<&EppProperties> {
         self.epp.as_ref()
     }
 
-    pub fn source(&self) -> &Arc<Source> {
+    pub fn source(&self) -> &Arc<SourceText> {
         &self.source
     }
 
@@ -220,12 +220,12 @@ impl Ast {
     }
 
     /// The position that Puppet's messages about this expression report.
-    pub fn span(&self, id: ExprId) -> Span {
+    pub fn span(&self, id: ExprId) -> SourceSpan {
         self.spans[index(id.0)]
     }
 
     /// Line and column of [`span`](Self::span)'s start.
-    pub fn position(&self, id: ExprId) -> Position {
+    pub fn position(&self, id: ExprId) -> SourcePosition {
         self.source.position(self.span(id).start)
     }
 
@@ -234,11 +234,11 @@ impl Ast {
     }
 
     /// The members of a list, in the order of the source.
-    pub fn get<T: Pooled>(&self, slice: Slice<T>) -> &[T] {
+    pub fn get<T: Pooled>(&self, slice: AstSlice<T>) -> &[T] {
         &T::pool(self)[slice.range()]
     }
 
-    pub fn call(&self, id: CallId) -> &Call {
+    pub fn call(&self, id: CallId) -> &CallExpr {
         &self.calls[id.0 as usize]
     }
 
@@ -246,11 +246,11 @@ impl Ast {
         &self.lambdas[index(id.0)]
     }
 
-    pub fn resource(&self, id: ResourceId) -> &Resource {
+    pub fn resource(&self, id: ResourceId) -> &ResourceExpr {
         &self.resources[id.0 as usize]
     }
 
-    pub fn collect(&self, id: CollectId) -> &Collect {
+    pub fn collect(&self, id: CollectId) -> &CollectorExpr {
         &self.collects[id.0 as usize]
     }
 

@@ -2,13 +2,13 @@
 //!
 //! Invariant: a comment belongs to a definition if only the blanks of one line are between them.
 
-use crate::Span;
+use crate::SourceSpan;
 use crate::ast::{Ast, Definition};
 
 /// A comment, including its comment marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comment {
-    pub span: Span,
+    pub span: SourceSpan,
     pub kind: CommentKind,
 }
 
@@ -47,7 +47,7 @@ pub fn doc_lines<'a>(ast: &'a Ast, definition: &Definition) -> Vec<&'a str> {
     lines
 }
 
-fn alone_on_line(text: &str, span: Span) -> bool {
+fn alone_on_line(text: &str, span: SourceSpan) -> bool {
     let before = &text[..span.start as usize];
     let line = before.rfind('\n').map_or(before, |at| &before[at + 1..]);
     line.trim().is_empty()

@@ -6,28 +6,28 @@
 
 use std::borrow::Cow;
 
-use crate::Span;
+use crate::SourceSpan;
 
 /// One finding: an error, a warning or a deprecation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Puppet's name of the issue, such as `SYNTAX_ERROR`.
     pub code: &'static str,
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// Its start is the position of the error according to Puppet.
-    pub span: Span,
+    pub span: SourceSpan,
     /// The message in Puppet's wording.
     pub message: String,
     /// Text to show at the span, such as `expected …`.
     pub label: Option<Cow<'static, str>>,
     /// Other positions that are related to the finding.
-    pub labels: Vec<Label>,
+    pub labels: Vec<DiagnosticLabel>,
     /// Suggestions for a remedy, in order.
     pub help: Vec<Cow<'static, str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     Warning,
     /// A warning about a construct that a later version of Puppet refuses.
     Deprecation,
@@ -36,8 +36,8 @@ pub enum Severity {
 
 /// Another position, and its relation to the finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
-    pub span: Span,
+pub struct DiagnosticLabel {
+    pub span: SourceSpan,
     pub message: Cow<'static, str>,
 }
 
@@ -45,10 +45,10 @@ pub struct Label {
 
 impl Diagnostic {
     #[must_use]
-    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(code: &'static str, span: SourceSpan, message: impl Into<String>) -> Self {
         Self {
             code,
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             span,
             message: message.into(),
             label: None,
@@ -58,22 +58,22 @@ impl Diagnostic {
     }
 
     #[must_use]
-    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(code: &'static str, span: SourceSpan, message: impl Into<String>) -> Self {
         Self {
-            severity: Severity::Warning,
+            severity: DiagnosticSeverity::Warning,
             ..Self::error(code, span, message)
         }
     }
 
     #[must_use]
-    pub fn labelled(mut self, label: impl Into<Cow<'static, str>>) -> Self {
+    pub fn with_first_label(mut self, label: impl Into<Cow<'static, str>>) -> Self {
         self.label = Some(label.into());
         self
     }
 
     #[must_use]
-    pub fn with_label(mut self, span: Span, message: impl Into<Cow<'static, str>>) -> Self {
-        self.labels.push(Label {
+    pub fn with_label(mut self, span: SourceSpan, message: impl Into<Cow<'static, str>>) -> Self {
+        self.labels.push(DiagnosticLabel {
             span,
             message: message.into(),
         });
@@ -88,6 +88,6 @@ impl Diagnostic {
 
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+        self.severity == DiagnosticSeverity::Error
     }
 }

@@ -1,12 +1,12 @@
-//! Converts source text to tokens: [`lex`]. Main type: [`Lexer`].
+//! Converts source text to tokens: [`lex`]. Main type: [`SourceLexer`].
 //!
 //! The language is lexed in modes: code, quoted text, heredoc text, text of an EPP template. The
 //! meaning of a character depends on the token before it (`/`, `{`), on the blank before it (`[`),
 //! on whether it is first on its line (`(`), and on heredocs whose text begins at the next newline.
 //!
-//! Invariants: every input results in a list of tokens that ends with [`Kind::End`]; every byte
+//! Invariants: every input results in a list of tokens that ends with [`TokenKind::End`]; every byte
 //! belongs to one token, to one comment or to the space between them; a fault is one
-//! [`Kind::Error`] token at the position where Puppet would have stopped, with its diagnostic.
+//! [`TokenKind::Error`] token at the position where Puppet would have stopped, with its diagnostic.
 
 mod epp;
 mod escapes;
@@ -17,18 +17,18 @@ mod quoted;
 mod symbols;
 mod words;
 
-use crate::Span;
+use crate::SourceSpan;
 use crate::ast::Sym;
 use crate::comments::{Comment, CommentKind};
 use crate::defaults::{MAX_SYNTAX_ERRORS, MAX_TOKENS, MAX_WARNINGS};
 use crate::diagnostic::Diagnostic;
-use crate::intern::Interner;
+use crate::interner::SymbolInterner;
 use crate::source::as_u32;
-use crate::token::{Kind, Token};
+use crate::token::{SyntaxToken, TokenKind};
 
 /// The kind of source to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Mode {
+pub(crate) struct LexerMode {
     pub(crate) epp: bool,
     /// `plan` and `apply` are keywords.
     pub(crate) tasks: bool,
@@ -36,16 +36,16 @@ pub(crate) struct Mode {
 
 /// The result of lexing.
 #[derive(Debug)]
-pub(crate) struct Lexed {
-    pub(crate) tokens: Vec<Token>,
+pub(crate) struct LexedSource {
+    pub(crate) tokens: Vec<SyntaxToken>,
     pub(crate) comments: Vec<Comment>,
-    pub(crate) interner: Interner,
+    pub(crate) interner: SymbolInterner,
     /// Faults, each with the index of the error token that represents it.
     pub(crate) faults: Vec<(usize, Diagnostic)>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-impl Lexed {
+impl LexedSource {
     /// True if there are more tokens and comments than the limit allows.
     pub(crate) fn is_full(&self) -> bool {
         self.tokens.len() + self.comments.len() > MAX_TOKENS
@@ -53,24 +53,24 @@ impl Lexed {
 }
 
 /// Reads the whole source.
-pub(crate) fn lex(text: &str, mode: Mode) -> Lexed {
-    let mut out = Lexed {
+pub(crate) fn lex(text: &str, mode: LexerMode) -> LexedSource {
+    let mut out = LexedSource {
         // a token for every five bytes, as measured over modules
         tokens: Vec::with_capacity(text.len() / 5 + 8),
         comments: Vec::new(),
-        interner: Interner::new(),
+        interner: SymbolInterner::new(),
         faults: Vec::new(),
         warnings: Vec::new(),
     };
-    let mut lexer = Lexer::new(text, mode, Places::Whole, 0, &mut out);
+    let mut lexer = SourceLexer::new(text, mode, LexerTextOrigin::Whole, 0, &mut out);
     if mode.epp {
         lexer.epp_start();
     }
     lexer.run();
     let end = as_u32(text.len());
-    out.tokens.push(Token {
-        kind: Kind::End,
-        span: Span::new(end, end),
+    out.tokens.push(SyntaxToken {
+        kind: TokenKind::End,
+        span: SourceSpan::new(end, end),
         value: None,
     });
     out
@@ -78,7 +78,7 @@ pub(crate) fn lex(text: &str, mode: Mode) -> Lexed {
 
 /// The position of a lexer's text in the file.
 #[derive(Debug)]
-pub(crate) enum Places {
+pub(crate) enum LexerTextOrigin {
     Whole,
     /// Text of a heredoc.
     Lines {
@@ -91,49 +91,55 @@ pub(crate) enum Places {
 
 /// A position from which the lexer cannot continue; the next token is the end of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stop;
+pub(crate) struct LexerStop;
 
 /// The result of a step of the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum LexerStep {
     Trivia,
-    Token(Kind),
+    Token(TokenKind),
     /// Several tokens: an interpolated string, a heredoc, text of a template.
     Group,
 }
 
 #[derive(Debug)]
-struct Lexer<'s, 'o> {
+struct SourceLexer<'s, 'o> {
     text: &'s str,
     pos: usize,
-    places: Places,
-    mode: Mode,
+    text_origin: LexerTextOrigin,
+    mode: LexerMode,
     /// The current tag, while inside `<% %>`.
-    epp: Option<epp::Tag>,
+    epp: Option<epp::EppTag>,
     epp_open: bool,
     /// The previous token's kind, on which regular expressions and selectors depend.
-    after: Kind,
+    after: TokenKind,
     line_start: usize,
     braces: i32,
     /// Position after the heredoc texts of this line, where lexing continues at the newline.
     newline_jump: Option<usize>,
     /// Number of interpolations around this position.
     depth: usize,
-    out: &'o mut Lexed,
+    out: &'o mut LexedSource,
 }
 
 // === impl Lexer ===
 
-impl<'s, 'o> Lexer<'s, 'o> {
-    fn new(text: &'s str, mode: Mode, places: Places, depth: usize, out: &'o mut Lexed) -> Self {
+impl<'s, 'o> SourceLexer<'s, 'o> {
+    fn new(
+        text: &'s str,
+        mode: LexerMode,
+        places: LexerTextOrigin,
+        depth: usize,
+        out: &'o mut LexedSource,
+    ) -> Self {
         Self {
             text,
             pos: 0,
-            places,
+            text_origin: places,
             mode,
             epp: None,
             epp_open: false,
-            after: Kind::End,
+            after: TokenKind::End,
             line_start: 0,
             braces: 0,
             newline_jump: None,
@@ -151,12 +157,16 @@ impl<'s, 'o> Lexer<'s, 'o> {
                 return;
             }
             match self.step() {
-                Ok(Step::Trivia) => {}
-                Ok(Step::Token(kind)) => self.after = kind,
-                Ok(Step::Group) => {
-                    self.after = self.out.tokens.last().map_or(Kind::End, |last| last.kind);
+                Ok(LexerStep::Trivia) => {}
+                Ok(LexerStep::Token(kind)) => self.after = kind,
+                Ok(LexerStep::Group) => {
+                    self.after = self
+                        .out
+                        .tokens
+                        .last()
+                        .map_or(TokenKind::End, |last| last.kind);
                 }
-                Err(Stop) => self.pos = self.text.len(),
+                Err(LexerStop) => self.pos = self.text.len(),
             }
         }
         if self.epp_open {
@@ -169,16 +179,16 @@ impl<'s, 'o> Lexer<'s, 'o> {
     }
 
     /// Reads one token, one group of tokens, or one stretch of blanks or comment.
-    fn step(&mut self) -> Result<Step, Stop> {
+    fn step(&mut self) -> Result<LexerStep, LexerStop> {
         let byte = self.text.as_bytes()[self.pos];
         match byte {
             b' ' | b'\t' | b'\r' => {
                 self.skip_blanks();
-                Ok(Step::Trivia)
+                Ok(LexerStep::Trivia)
             }
             b'\n' => {
                 self.newline();
-                Ok(Step::Trivia)
+                Ok(LexerStep::Trivia)
             }
             b'a'..=b'z' | b'_' => Ok(self.word()),
             b'A'..=b'Z' => Ok(self.type_name()),
@@ -194,7 +204,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
                 self.epp_end(3)
             }
             b':' if self.peek(1) == b':' => Ok(self.qualified()),
-            0x80.. => Ok(self.not_ascii()),
+            0x80.. => Ok(self.lex_non_ascii()),
             _ => Ok(self.symbol(byte)),
         }
     }
@@ -212,23 +222,23 @@ impl<'s, 'o> Lexer<'s, 'o> {
     }
 
     /// A Unicode blank, or a character without a meaning.
-    fn not_ascii(&mut self) -> Step {
+    fn lex_non_ascii(&mut self) -> LexerStep {
         let character = self.text[self.pos..].chars().next().unwrap_or(' ');
         let start = self.pos;
         self.pos += character.len_utf8();
         if is_blank(character) {
-            return Step::Trivia;
+            return LexerStep::Trivia;
         }
-        self.token(Kind::Other, start, None)
+        self.token(TokenKind::Other, start, None)
     }
 
-    fn line_comment(&mut self) -> Step {
+    fn line_comment(&mut self) -> LexerStep {
         let rest = &self.text.as_bytes()[self.pos..];
         let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         self.comment(len, CommentKind::Line)
     }
 
-    fn slash(&mut self) -> Result<Step, Stop> {
+    fn slash(&mut self) -> Result<LexerStep, LexerStop> {
         if self.peek(1) != b'*' {
             return Ok(self.regex_or_division());
         }
@@ -240,20 +250,20 @@ impl<'s, 'o> Lexer<'s, 'o> {
                 start..start + 2,
                 "Unclosed multiline comment",
             );
-            return Err(Stop);
+            return Err(LexerStop);
         };
         Ok(self.comment(end + 4, CommentKind::Block))
     }
 
-    fn comment(&mut self, len: usize, kind: CommentKind) -> Step {
+    fn comment(&mut self, len: usize, kind: CommentKind) -> LexerStep {
         let span = self.span(self.pos..self.pos + len);
         self.out.comments.push(Comment { span, kind });
         self.pos += len;
-        Step::Trivia
+        LexerStep::Trivia
     }
 
     /// Reads `/…/` where a value may begin, and the operator elsewhere.
-    fn regex_or_division(&mut self) -> Step {
+    fn regex_or_division(&mut self) -> LexerStep {
         let start = self.pos;
         if !self.after.ends_operand() {
             let rest = &self.text.as_bytes()[start + 1..];
@@ -270,18 +280,18 @@ impl<'s, 'o> Lexer<'s, 'o> {
             }
         }
         self.pos = start + 1;
-        self.token(Kind::Div, start, None)
+        self.token(TokenKind::Div, start, None)
     }
 
     /// Puppet compiles a regular expression when lexing it, so an invalid one is a fault here.
-    fn regex(&mut self, start: usize, value: Sym) -> Step {
+    fn regex(&mut self, start: usize, value: Sym) -> LexerStep {
         let source = self.out.interner.text(value);
         let Err(error) = ruby_regex::Regex::new(source) else {
-            return self.token(Kind::Regex, start, Some(value));
+            return self.token(TokenKind::Regex, start, Some(value));
         };
         let message = error.to_string();
         self.fault("ILLEGAL_REGEX", start..self.pos, message);
-        Step::Token(Kind::Error)
+        LexerStep::Token(TokenKind::Error)
     }
 
     // --- what all modes use ---
@@ -296,11 +306,11 @@ impl<'s, 'o> Lexer<'s, 'o> {
     }
 
     /// Converts a position of this lexer's text to a position of the file.
-    fn place(&self, at: usize) -> u32 {
-        match &self.places {
-            Places::Whole => as_u32(at),
-            Places::Lines { start, .. } if at == 0 => *start,
-            Places::Lines { lines, .. } => {
+    fn source_offset(&self, at: usize) -> u32 {
+        match &self.text_origin {
+            LexerTextOrigin::Whole => as_u32(at),
+            LexerTextOrigin::Lines { start, .. } if at == 0 => *start,
+            LexerTextOrigin::Lines { lines, .. } => {
                 let at = as_u32(at);
                 let line = lines.partition_point(|(inside, _)| *inside <= at);
                 let (inside, outside) = lines.get(line.wrapping_sub(1)).copied().unwrap_or((0, 0));
@@ -310,23 +320,28 @@ impl<'s, 'o> Lexer<'s, 'o> {
     }
 
     /// The last byte is mapped, not the one after it, which may be behind a margin.
-    fn span(&self, range: std::ops::Range<usize>) -> Span {
-        let start = self.place(range.start);
+    fn span(&self, range: std::ops::Range<usize>) -> SourceSpan {
+        let start = self.source_offset(range.start);
         if range.is_empty() {
-            return Span::new(start, start);
+            return SourceSpan::new(start, start);
         }
-        Span::new(start, self.place(range.end - 1) + 1)
+        SourceSpan::new(start, self.source_offset(range.end - 1) + 1)
     }
 
     /// A token from `start` to the current position.
-    fn token(&mut self, kind: Kind, start: usize, value: Option<Sym>) -> Step {
+    fn token(&mut self, kind: TokenKind, start: usize, value: Option<Sym>) -> LexerStep {
         self.token_to(kind, start..self.pos, value)
     }
 
-    fn token_to(&mut self, kind: Kind, range: std::ops::Range<usize>, value: Option<Sym>) -> Step {
+    fn token_to(
+        &mut self,
+        kind: TokenKind,
+        range: std::ops::Range<usize>,
+        value: Option<Sym>,
+    ) -> LexerStep {
         let span = self.span(range);
-        self.out.tokens.push(Token { kind, span, value });
-        Step::Token(kind)
+        self.out.tokens.push(SyntaxToken { kind, span, value });
+        LexerStep::Token(kind)
     }
 
     /// A fault: its token and its diagnostic, which the caller may extend.
@@ -338,7 +353,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
     ) -> &mut Diagnostic {
         let span = self.span(range.clone());
         let index = self.out.tokens.len();
-        self.token_to(Kind::Error, range, None);
+        self.token_to(TokenKind::Error, range, None);
         self.out
             .faults
             .push((index, Diagnostic::error(code, span, message)));

@@ -8,7 +8,7 @@ pub mod ast;
 pub mod comments;
 pub mod defaults;
 mod diagnostic;
-mod intern;
+mod interner;
 mod lexer;
 mod parser;
 mod pieces;
@@ -24,18 +24,18 @@ use self::ast::Ast;
 use self::defaults::{
     DEEP_STACK_BYTES, MAX_DEPTH, MAX_SOURCE_BYTES, MAX_SYNTAX_ERRORS, MAX_TOKENS, SHALLOW_DEPTH,
 };
-pub use self::diagnostic::{Diagnostic, Label, Severity};
-use self::lexer::Lexed;
-use self::parser::{Depth, Tree};
-pub use self::pieces::{Piece, PieceKind, pieces};
+pub use self::diagnostic::{Diagnostic, DiagnosticLabel, DiagnosticSeverity};
+use self::lexer::LexedSource;
+use self::parser::{NestingTooDeep, ParsedTree};
+pub use self::pieces::{PieceKind, SourcePiece, pieces};
 pub use self::ruby::{ruby_float, ruby_inspect};
-pub use self::source::{Position, Source, Span};
-pub use self::token::Kind;
-pub use self::validate::Location;
+pub use self::source::{SourcePosition, SourceSpan, SourceText};
+pub use self::token::TokenKind;
+pub use self::validate::ModuleLocation;
 
 /// The kind of source to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct SyntaxOptions {
     /// A template: text with code in `<% %>`.
     pub epp: bool,
     /// True if `plan` and `apply` are keywords, and constructs of catalogs are refused.
@@ -44,7 +44,7 @@ pub struct Options {
 
 /// The result of reading a source.
 #[derive(Debug)]
-pub struct Parsed {
+pub struct ParsedSource {
     /// The tree; partial if there are errors.
     pub ast: Ast,
     /// Faults in the order in which Puppet would meet them; the first error is the one that Puppet
@@ -53,41 +53,48 @@ pub struct Parsed {
 }
 
 /// Parses and validates a source.
-pub fn parse(source: &Arc<Source>, options: Options) -> Parsed {
+pub fn parse(source: &Arc<SourceText>, options: SyntaxOptions) -> ParsedSource {
     parse_at(source, options, None)
 }
 
 /// Parses and validates a file of a module, which may define only the name that its path implies.
-pub fn parse_at(source: &Arc<Source>, options: Options, location: Option<&Location>) -> Parsed {
-    let (parsed, numbers) = syntax_of(source, options);
+pub fn parse_at(
+    source: &Arc<SourceText>,
+    options: SyntaxOptions,
+    location: Option<&ModuleLocation>,
+) -> ParsedSource {
+    let (parsed, numbers) = parse_syntax(source, options);
     if parsed.diagnostics.iter().any(Diagnostic::is_error) {
         return parsed;
     }
-    let Parsed {
+    let ParsedSource {
         ast,
         diagnostics: warnings,
     } = parsed;
     let mut diagnostics = validate::validate(&ast, options.tasks, location, numbers);
     diagnostics.extend(warnings);
-    Parsed { ast, diagnostics }
+    ParsedSource { ast, diagnostics }
 }
 
 /// Parses code inside a heredoc. Heredocs in it are not parsed, which bounds the recursion.
-fn parse_nested(source: &Arc<Source>, options: Options) -> Parsed {
-    syntax_of(source, options).0
+fn parse_nested(source: &Arc<SourceText>, options: SyntaxOptions) -> ParsedSource {
+    parse_syntax(source, options).0
 }
 
 /// The tree with its syntax errors, and the literals that are too large.
-fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprId, Diagnostic)>) {
+fn parse_syntax(
+    source: &Arc<SourceText>,
+    options: SyntaxOptions,
+) -> (ParsedSource, Vec<(ast::ExprId, Diagnostic)>) {
     if source.text().len() > MAX_SOURCE_BYTES {
         let message = format!("The source is larger than {MAX_SOURCE_BYTES} bytes");
-        let fault = Diagnostic::error("TOO_LARGE", Span::default(), message);
-        return (nothing(source, fault), Vec::new());
+        let fault = Diagnostic::error("TOO_LARGE", SourceSpan::default(), message);
+        return (empty_result(source, fault), Vec::new());
     }
     if let Some(fault) = source::byte_order_mark(source.text().as_bytes()) {
-        return (nothing(source, fault), Vec::new());
+        return (empty_result(source, fault), Vec::new());
     }
-    let mode = lexer::Mode {
+    let mode = lexer::LexerMode {
         epp: options.epp,
         tasks: options.tasks,
     };
@@ -98,13 +105,13 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
             "The source has more than {MAX_TOKENS} tokens and comments: split it into several files, or keep data in \
              Hiera"
         );
-        let at = last.map_or(Span::default(), |token| token.span);
+        let at = last.map_or(SourceSpan::default(), |token| token.span);
         return (
-            nothing(source, Diagnostic::error("TOO_LARGE", at, message)),
+            empty_result(source, Diagnostic::error("TOO_LARGE", at, message)),
             Vec::new(),
         );
     }
-    let tree = match tree(source, &mut lexed) {
+    let tree = match parse_tree(source, &mut lexed) {
         Ok(tree) => tree,
         Err(depth) => {
             let message = format!(
@@ -112,7 +119,7 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
                 MAX_DEPTH / 2
             );
             let fault = Diagnostic::error("TOO_DEEP", depth.at, message);
-            return (nothing(source, fault), Vec::new());
+            return (empty_result(source, fault), Vec::new());
         }
     };
     let mut faults = lexed.faults;
@@ -123,12 +130,15 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
     let mut diagnostics: Vec<Diagnostic> = faults.into_iter().map(|(_, fault)| fault).collect();
     diagnostics.extend(lexed.warnings);
     let ast = tree.ast;
-    (Parsed { ast, diagnostics }, tree.numbers)
+    (ParsedSource { ast, diagnostics }, tree.numbers)
 }
 
 /// Parses on the caller's stack if the nesting fits every stack, and on a separate stack if it is
 /// deeper than in any real manifest.
-fn tree(source: &Arc<Source>, lexed: &mut Lexed) -> Result<Tree, Depth> {
+fn parse_tree(
+    source: &Arc<SourceText>,
+    lexed: &mut LexedSource,
+) -> Result<ParsedTree, NestingTooDeep> {
     let shallow = parser::parse_tokens(source, lexed, SHALLOW_DEPTH);
     let Err(depth) = shallow else {
         return shallow;
@@ -143,9 +153,9 @@ fn tree(source: &Arc<Source>, lexed: &mut Lexed) -> Result<Tree, Depth> {
     })
 }
 
-fn nothing(source: &Arc<Source>, fault: Diagnostic) -> Parsed {
+fn empty_result(source: &Arc<SourceText>, fault: Diagnostic) -> ParsedSource {
     let ast = ast::Builder::new(source.clone()).finish(Vec::new(), Vec::new(), None, None);
-    Parsed {
+    ParsedSource {
         ast,
         diagnostics: vec![fault],
     }

@@ -1,4 +1,4 @@
-//! Converts tokens to a tree: [`parse_tokens`]. Main type: [`Parser`].
+//! Converts tokens to a tree: [`parse_tokens`]. Main type: [`SourceParser`].
 //!
 //! Recursive descent, with binding powers for operators. The functions are named after the parts of
 //! the language; each consumes the tokens that it recognises and fails at the first token that
@@ -6,7 +6,7 @@
 //!
 //! Invariants: after a fault the parser continues at the next statement, so one run finds the
 //! faults of the whole file, up to [`MAX_SYNTAX_ERRORS`]; recursion is counted, and a source that
-//! nests too deeply for this stack results in [`Depth`] instead of an overflow.
+//! nests too deeply for this stack results in [`NestingTooDeep`] instead of an overflow.
 
 mod calls;
 mod control;
@@ -23,29 +23,29 @@ mod types;
 
 use std::sync::Arc;
 
-use crate::ast::{Ast, Builder, Epp, Expr, ExprId, Sym};
+use crate::ast::{Ast, Builder, EppProperties, Expr, ExprId, Sym};
 use crate::defaults::MAX_SYNTAX_ERRORS;
 use crate::diagnostic::Diagnostic;
-use crate::intern::Interner;
-use crate::lexer::Lexed;
-use crate::token::{Kind, Token};
-use crate::{Source, Span};
+use crate::interner::SymbolInterner;
+use crate::lexer::LexedSource;
+use crate::token::{SyntaxToken, TokenKind};
+use crate::{SourceSpan, SourceText};
 
 /// The source nests more deeply than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Depth {
+pub(crate) struct NestingTooDeep {
     /// The position at which the limit was exceeded.
-    pub(crate) at: Span,
+    pub(crate) at: SourceSpan,
 }
 
 /// A part could not be read; its diagnostic is already recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Failed;
+struct ReportedFailure;
 
-type Parsed<T> = Result<T, Failed>;
+type PartResult<T> = Result<T, ReportedFailure>;
 
 /// The result of parsing.
-pub(crate) struct Tree {
+pub(crate) struct ParsedTree {
     pub(crate) ast: Ast,
     /// Faults, each with the index of the token at which it was found.
     pub(crate) faults: Vec<(usize, Diagnostic)>,
@@ -53,11 +53,11 @@ pub(crate) struct Tree {
     pub(crate) numbers: Vec<(ExprId, Diagnostic)>,
 }
 
-struct Parser<'t> {
-    tokens: &'t [Token],
+struct SourceParser<'t> {
+    tokens: &'t [SyntaxToken],
     at: usize,
-    interner: &'t mut Interner,
-    source: &'t Source,
+    interner: &'t mut SymbolInterner,
+    source: &'t SourceText,
     builder: Builder,
     faults: Vec<(usize, Diagnostic)>,
     numbers: Vec<(ExprId, Diagnostic)>,
@@ -67,16 +67,16 @@ struct Parser<'t> {
     open: Vec<usize>,
     depth: u32,
     max_depth: u32,
-    too_deep: Option<Depth>,
+    too_deep: Option<NestingTooDeep>,
 }
 
 /// Parses the tokens. `max_depth` is the nesting that the stack allows.
 pub(crate) fn parse_tokens(
-    source: &Arc<Source>,
-    lexed: &mut Lexed,
+    source: &Arc<SourceText>,
+    lexed: &mut LexedSource,
     max_depth: u32,
-) -> Result<Tree, Depth> {
-    let mut parser = Parser {
+) -> Result<ParsedTree, NestingTooDeep> {
+    let mut parser = SourceParser {
         tokens: &lexed.tokens,
         at: 0,
         interner: &mut lexed.interner,
@@ -96,7 +96,7 @@ pub(crate) fn parse_tokens(
     }
     let texts = parser.interner.take_texts();
     let comments = std::mem::take(&mut lexed.comments);
-    Ok(Tree {
+    Ok(ParsedTree {
         ast: parser.builder.finish(texts, comments, body, epp),
         faults: parser.faults,
         numbers: parser.numbers,
@@ -105,9 +105,9 @@ pub(crate) fn parse_tokens(
 
 // === impl Parser ===
 
-impl Parser<'_> {
-    fn program(&mut self) -> (Option<ExprId>, Option<Epp>) {
-        let epp = self.eat(Kind::EppStart).then(|| self.epp_params());
+impl SourceParser<'_> {
+    fn program(&mut self) -> (Option<ExprId>, Option<EppProperties>) {
+        let epp = self.eat(TokenKind::EppStart).then(|| self.epp_params());
         let first = self.span();
         let statements = self.statements_to_end();
         let body = self.block(&statements, None);
@@ -116,45 +116,45 @@ impl Parser<'_> {
         {
             let last = statements.last().map_or(first, |last| self.span_of(*last));
             let span = statements.first().map_or(first, |id| self.span_of(*id));
-            self.builder.set_span(body, span.to(last));
+            self.builder.set_span(body, span.join(last));
         }
         (body, epp)
     }
 
     // --- looking at tokens ---
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TokenKind {
         self.tokens[self.at].kind
     }
 
-    fn kind_after(&self) -> Kind {
+    fn kind_after(&self) -> TokenKind {
         let next = (self.at + 1).min(self.tokens.len() - 1);
         self.tokens[next].kind
     }
 
-    fn token(&self) -> Token {
+    fn token(&self) -> SyntaxToken {
         self.tokens[self.at]
     }
 
-    fn span(&self) -> Span {
+    fn span(&self) -> SourceSpan {
         self.tokens[self.at].span
     }
 
     /// The span of the token before this one.
-    fn last_span(&self) -> Span {
+    fn last_span(&self) -> SourceSpan {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
     /// The span from the first token to the one before the current one; empty if there is none
     /// between.
-    fn text_from(&self, first: usize) -> Span {
+    fn text_from(&self, first: usize) -> SourceSpan {
         match self.at > first {
-            true => self.tokens[first].span.to(self.last_span()),
-            false => Span::default(),
+            true => self.tokens[first].span.join(self.last_span()),
+            false => SourceSpan::default(),
         }
     }
 
-    fn span_of(&self, id: ExprId) -> Span {
+    fn span_of(&self, id: ExprId) -> SourceSpan {
         self.builder.ast().span(id)
     }
 
@@ -165,28 +165,28 @@ impl Parser<'_> {
     // --- consuming them ---
 
     /// Consumes the token. The end is never passed.
-    fn bump(&mut self) -> Token {
+    fn bump(&mut self) -> SyntaxToken {
         let token = self.tokens[self.at];
         match token.kind {
-            Kind::LBrace
-            | Kind::SelBrace
-            | Kind::LParen
-            | Kind::WsLParen
-            | Kind::LBracket
-            | Kind::ListStart
-            | Kind::DqPre => self.open.push(self.at),
-            Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::DqPost => {
+            TokenKind::LBrace
+            | TokenKind::SelBrace
+            | TokenKind::LParen
+            | TokenKind::WsLParen
+            | TokenKind::LBracket
+            | TokenKind::ListStart
+            | TokenKind::DqPre => self.open.push(self.at),
+            TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket | TokenKind::DqPost => {
                 self.open.pop();
             }
             _ => {}
         }
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.at += 1;
         }
         token
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let there = self.kind() == kind;
         if there {
             self.bump();
@@ -195,7 +195,7 @@ impl Parser<'_> {
     }
 
     /// Consumes a token of this kind, or fails with the name of the expected one.
-    fn expect(&mut self, kind: Kind, expected: &'static str) -> Parsed<Token> {
+    fn expect(&mut self, kind: TokenKind, expected: &'static str) -> PartResult<SyntaxToken> {
         if self.kind() == kind {
             Ok(self.bump())
         } else {
@@ -204,7 +204,7 @@ impl Parser<'_> {
     }
 
     /// The value of a token that always has one.
-    fn value(&mut self, token: Token) -> Sym {
+    fn value(&mut self, token: SyntaxToken) -> Sym {
         match token.value {
             Some(value) => value,
             None => self.interner.intern(""),
@@ -214,10 +214,11 @@ impl Parser<'_> {
     // --- depth ---
 
     /// Runs a part that may contain itself.
-    fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> PartResult<T>) -> PartResult<T> {
         if self.depth >= self.max_depth {
-            self.too_deep.get_or_insert(Depth { at: self.span() });
-            return Err(Failed);
+            self.too_deep
+                .get_or_insert(NestingTooDeep { at: self.span() });
+            return Err(ReportedFailure);
         }
         self.depth += 1;
         let result = part(self);
@@ -226,7 +227,7 @@ impl Parser<'_> {
     }
 
     /// True if parsing ends here: too deep, or too many faults.
-    fn given_up(&self) -> bool {
+    fn has_given_up(&self) -> bool {
         self.too_deep.is_some() || self.faults.len() >= MAX_SYNTAX_ERRORS
     }
 }

@@ -3,22 +3,22 @@
 //! Invariant: the pieces are adjacent and together are the source, whatever its contents.
 
 use crate::comments::CommentKind;
-use crate::lexer::{self, Mode};
+use crate::lexer::{self, LexerMode};
 use crate::source::as_u32;
-use crate::token::Kind;
-use crate::{Options, Source, Span};
+use crate::token::TokenKind;
+use crate::{SourceSpan, SourceText, SyntaxOptions};
 
 /// A stretch of a source, never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct SourcePiece {
     pub kind: PieceKind,
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
 /// The kind of a stretch of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    Token(Kind),
+    Token(TokenKind),
     Comment(CommentKind),
     /// Text without a meaning of its own: blanks, `}` of an interpolation, margins and end tags of
     /// heredocs, tags of templates, and unreadable text.
@@ -26,33 +26,33 @@ pub enum PieceKind {
 }
 
 /// Divides a source into its pieces, in their order.
-pub fn pieces(source: &Source, options: Options) -> Vec<Piece> {
-    let mode = Mode {
+pub fn pieces(source: &SourceText, options: SyntaxOptions) -> Vec<SourcePiece> {
+    let mode = LexerMode {
         epp: options.epp,
         tasks: options.tasks,
     };
     let lexed = lexer::lex(source.text(), mode);
-    let tokens = lexed.tokens.iter().map(|token| Piece {
+    let tokens = lexed.tokens.iter().map(|token| SourcePiece {
         kind: PieceKind::Token(token.kind),
         span: token.span,
     });
-    let comments = lexed.comments.iter().map(|comment| Piece {
+    let comments = lexed.comments.iter().map(|comment| SourcePiece {
         kind: PieceKind::Comment(comment.kind),
         span: comment.span,
     });
-    let mut found: Vec<Piece> = tokens.chain(comments).collect();
+    let mut found: Vec<SourcePiece> = tokens.chain(comments).collect();
     // the text of a heredoc comes before the rest of its first line
     found.sort_by_key(|piece| piece.span.start);
-    side_by_side(&found, as_u32(source.text().len()))
+    fill_gaps(&found, as_u32(source.text().len()))
 }
 
-fn side_by_side(found: &[Piece], end: u32) -> Vec<Piece> {
+fn fill_gaps(found: &[SourcePiece], end: u32) -> Vec<SourcePiece> {
     let mut pieces = Vec::with_capacity(found.len() * 2);
     let mut at = 0;
     let mut add = |kind, start: u32, end: u32| {
         if start < end {
-            let span = Span::new(start, end);
-            pieces.push(Piece { kind, span });
+            let span = SourceSpan::new(start, end);
+            pieces.push(SourcePiece { kind, span });
         }
     };
     for piece in found {

@@ -1,4 +1,4 @@
-//! The text of one file and positions in it: [`Source`], [`Span`], [`Position`].
+//! The text of one file and positions in it: [`SourceText`], [`SourceSpan`], [`SourcePosition`].
 //!
 //! Invariant: positions are byte offsets everywhere; lines and columns are computed only on demand.
 
@@ -8,21 +8,21 @@ use crate::diagnostic::Diagnostic;
 
 /// A range of bytes in a source: `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Span {
+pub struct SourceSpan {
     pub start: u32,
     pub end: u32,
 }
 
 /// Line and column, both counted from 1; columns count characters, as Puppet's do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position {
+pub struct SourcePosition {
     pub line: u32,
     pub column: u32,
 }
 
 /// One file's name and text.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceText {
     name: Option<Arc<str>>,
     text: Arc<str>,
     /// Start of each line; computed at first use.
@@ -31,7 +31,7 @@ pub struct Source {
 
 // === impl Span ===
 
-impl Span {
+impl SourceSpan {
     #[must_use]
     pub fn new(start: u32, end: u32) -> Self {
         Self { start, end }
@@ -39,7 +39,7 @@ impl Span {
 
     /// The smallest span that covers both.
     #[must_use]
-    pub fn to(self, other: Self) -> Self {
+    pub fn join(self, other: Self) -> Self {
         Self::new(self.start.min(other.start), self.end.max(other.end))
     }
 
@@ -61,7 +61,7 @@ impl Span {
 
 // === impl Source ===
 
-impl Source {
+impl SourceText {
     /// Creates a source. `name` is the path that messages show; code from a string has none.
     pub fn new(name: Option<&str>, text: impl Into<Arc<str>>) -> Self {
         Self {
@@ -87,12 +87,12 @@ impl Source {
     }
 
     /// The text of a span; empty if the span is not within this source.
-    pub fn slice(&self, span: Span) -> &str {
+    pub fn slice(&self, span: SourceSpan) -> &str {
         self.text.get(span.range()).unwrap_or("")
     }
 
     /// Line and column of a byte offset. An offset past the end counts as the end.
-    pub fn position(&self, byte: u32) -> Position {
+    pub fn position(&self, byte: u32) -> SourcePosition {
         let starts = self.line_starts();
         let line = starts.partition_point(|start| *start <= byte).max(1);
         let from = starts[line - 1] as usize;
@@ -100,7 +100,7 @@ impl Source {
         let before = &self.text.as_bytes()[from..to];
         // a character is counted by its first byte
         let characters = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
-        Position {
+        SourcePosition {
             line: as_u32(line),
             column: as_u32(characters + 1),
         }
@@ -152,7 +152,11 @@ pub(crate) fn byte_order_mark(bytes: &[u8]) -> Option<Diagnostic> {
          source",
         shown.join(" ")
     );
-    Some(Diagnostic::error("ILLEGAL_BOM", Span::default(), message))
+    Some(Diagnostic::error(
+        "ILLEGAL_BOM",
+        SourceSpan::default(),
+        message,
+    ))
 }
 
 fn not_utf8(bytes: &[u8]) -> Option<Diagnostic> {
@@ -163,7 +167,7 @@ fn not_utf8(bytes: &[u8]) -> Option<Diagnostic> {
         bytes[at]
     );
     // the replacement character has three bytes
-    let span = Span::new(as_u32(at), as_u32(at + 3));
+    let span = SourceSpan::new(as_u32(at), as_u32(at + 3));
     let fault = Diagnostic::error("NOT_UTF8", span, message)
         .with_help("save the file as UTF-8, for example by `iconv -f latin1 -t utf-8`");
     Some(fault)

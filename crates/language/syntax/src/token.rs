@@ -1,23 +1,23 @@
-//! The tokens of the language: [`Token`], [`Kind`].
+//! The tokens of the language: [`SyntaxToken`], [`TokenKind`].
 //!
 //! Invariant: a token has its position in the file, even inside a heredoc whose margin is removed,
 //! and the text that the parser needs is interned, so the parser never reads the source.
 
-use crate::Span;
+use crate::SourceSpan;
 use crate::ast::Sym;
 
 /// One token: 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) span: Span,
+pub(crate) struct SyntaxToken {
+    pub(crate) kind: TokenKind,
+    pub(crate) span: SourceSpan,
     /// The name, number or string from which the parser builds the node.
     pub(crate) value: Option<Sym>,
 }
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TokenKind {
     /// The end of the input.
     End,
     /// A fault that the lexer has reported.
@@ -130,35 +130,36 @@ pub enum Kind {
 }
 
 /// The words that are keywords in every mode.
-pub(crate) const KEYWORDS: &[(&str, Kind)] = &[
-    ("and", Kind::And),
-    ("attr", Kind::Attr),
-    ("case", Kind::Case),
-    ("class", Kind::Class),
-    ("default", Kind::Default),
-    ("define", Kind::Define),
-    ("else", Kind::Else),
-    ("elsif", Kind::Elsif),
-    ("false", Kind::False),
-    ("function", Kind::Function),
-    ("if", Kind::If),
-    ("in", Kind::In),
-    ("inherits", Kind::Inherits),
-    ("node", Kind::Node),
-    ("or", Kind::Or),
-    ("private", Kind::Private),
-    ("true", Kind::True),
-    ("type", Kind::Type),
-    ("undef", Kind::Undef),
-    ("unless", Kind::Unless),
+pub(crate) const KEYWORDS: &[(&str, TokenKind)] = &[
+    ("and", TokenKind::And),
+    ("attr", TokenKind::Attr),
+    ("case", TokenKind::Case),
+    ("class", TokenKind::Class),
+    ("default", TokenKind::Default),
+    ("define", TokenKind::Define),
+    ("else", TokenKind::Else),
+    ("elsif", TokenKind::Elsif),
+    ("false", TokenKind::False),
+    ("function", TokenKind::Function),
+    ("if", TokenKind::If),
+    ("in", TokenKind::In),
+    ("inherits", TokenKind::Inherits),
+    ("node", TokenKind::Node),
+    ("or", TokenKind::Or),
+    ("private", TokenKind::Private),
+    ("true", TokenKind::True),
+    ("type", TokenKind::Type),
+    ("undef", TokenKind::Undef),
+    ("unless", TokenKind::Unless),
 ];
 
 /// The words that are keywords where plans are allowed.
-pub(crate) const TASK_KEYWORDS: &[(&str, Kind)] = &[("apply", Kind::Apply), ("plan", Kind::Plan)];
+pub(crate) const TASK_KEYWORDS: &[(&str, TokenKind)] =
+    &[("apply", TokenKind::Apply), ("plan", TokenKind::Plan)];
 
 // === impl Kind ===
 
-impl Kind {
+impl TokenKind {
     /// The text of a token whose text is fixed; `None` for others.
     #[must_use]
     pub fn fixed_text(self) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! Validation of well-formed code: [`validate`]. Main type: [`Validator`].
+//! Validation of well-formed code: [`validate`]. Main type: [`AstValidator`].
 //!
 //! The checks are those of Puppet's validator, with Puppet's wording and positions, in the order in
 //! which it walks the tree (parents before children), so the first error is the one that Puppet
@@ -10,31 +10,31 @@
 mod children;
 mod definitions;
 mod effect;
+mod enclosing;
 mod heredocs;
 mod literals;
 mod location;
 mod names;
-mod places;
 mod values;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use self::literals::Literals;
-pub use self::location::Location;
+use self::literals::LiteralTable;
+pub use self::location::ModuleLocation;
 
-use crate::Span;
+use crate::SourceSpan;
 use crate::ast::labels::with_capital_article;
 use crate::ast::{
-    Ast, AttributeOp, CaseOption, Expr, ExprId, HashEntry, LambdaId, Param, ResourceBody,
-    SelectorEntry, Slice,
+    Ast, AstSlice, AttributeOp, CaseOption, Expr, ExprId, HashEntry, LambdaId, Param, ResourceBody,
+    SelectorEntry,
 };
 use crate::defaults::MAX_VALIDATION_FAULTS;
 use crate::diagnostic::Diagnostic;
 
 /// A part of the tree: an expression, or one of its components.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum AstPart {
     Expr(ExprId),
     Lambda(LambdaId),
     Param(Param),
@@ -48,36 +48,36 @@ enum Part {
 }
 
 /// A step of the walk.
-enum Visit {
-    Enter(Part),
+enum AstWalkStep {
+    Enter(AstPart),
     Leave,
 }
 
-struct Validator<'a> {
+struct AstValidator<'a> {
     ast: &'a Ast,
     tasks: bool,
-    location: Option<&'a Location>,
+    location: Option<&'a ModuleLocation>,
     /// For each expression: true if it only returns a value and has no effect.
     idle: Vec<bool>,
     /// For each expression: the part of it that returns no value.
     valueless: Vec<Option<ExprId>>,
     /// Computed when the first hash or parameter needs it.
-    literals: OnceCell<Literals<'a>>,
+    literals: OnceCell<LiteralTable<'a>>,
     /// The parts that contain the current part, outermost first.
-    path: Vec<Part>,
+    path: Vec<AstPart>,
     /// Number of `apply` blocks in the path.
     applies: usize,
-    found: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// Checks a tree without syntax errors. `numbers` are faults of literals found by the parser.
 pub(crate) fn validate(
     ast: &Ast,
     tasks: bool,
-    location: Option<&Location>,
+    location: Option<&ModuleLocation>,
     numbers: Vec<(ExprId, Diagnostic)>,
 ) -> Vec<Diagnostic> {
-    let mut validator = Validator {
+    let mut validator = AstValidator {
         ast,
         tasks,
         location,
@@ -86,48 +86,51 @@ pub(crate) fn validate(
         literals: OnceCell::new(),
         path: Vec::new(),
         applies: 0,
-        found: Vec::new(),
+        diagnostics: Vec::new(),
     };
     let mut numbers: HashMap<ExprId, Diagnostic> = numbers.into_iter().collect();
     validator.top_constructs();
     validator.epp_params();
-    let params = ast.epp().map_or(Slice::EMPTY, |epp| epp.params);
-    let mut stack: Vec<Visit> = Vec::new();
-    stack.extend(ast.body().map(|body| Visit::Enter(Part::Expr(body))));
+    let params = ast.epp().map_or(AstSlice::EMPTY, |epp| epp.params);
+    let mut stack: Vec<AstWalkStep> = Vec::new();
+    stack.extend(
+        ast.body()
+            .map(|body| AstWalkStep::Enter(AstPart::Expr(body))),
+    );
     let params = ast.get(params).iter().rev();
-    stack.extend(params.map(|param| Visit::Enter(Part::Param(*param))));
+    stack.extend(params.map(|param| AstWalkStep::Enter(AstPart::Param(*param))));
     while let Some(visit) = stack.pop() {
-        if validator.found.len() >= MAX_VALIDATION_FAULTS {
+        if validator.diagnostics.len() >= MAX_VALIDATION_FAULTS {
             break;
         }
-        let Visit::Enter(part) = visit else {
+        let AstWalkStep::Enter(part) = visit else {
             validator.leave();
             continue;
         };
-        if let Part::Expr(id) = part
+        if let AstPart::Expr(id) = part
             && let Some(fault) = numbers.remove(&id)
         {
-            validator.found.push(fault);
+            validator.diagnostics.push(fault);
         }
         validator.check(part);
         validator.enter(part);
-        stack.push(Visit::Leave);
+        stack.push(AstWalkStep::Leave);
         let children = stack.len();
-        children::push(ast, part, |child| stack.push(Visit::Enter(child)));
+        children::push(ast, part, |child| stack.push(AstWalkStep::Enter(child)));
         stack[children..].reverse();
     }
-    validator.found
+    validator.diagnostics
 }
 
 // === impl Validator ===
 
-impl<'a> Validator<'a> {
-    fn literals(&self) -> &Literals<'a> {
+impl<'a> AstValidator<'a> {
+    fn literals(&self) -> &LiteralTable<'a> {
         let ast = self.ast;
-        self.literals.get_or_init(|| Literals::of(ast))
+        self.literals.get_or_init(|| LiteralTable::of(ast))
     }
 
-    fn enter(&mut self, part: Part) {
+    fn enter(&mut self, part: AstPart) {
         self.applies += usize::from(self.is_apply(part));
         self.path.push(part);
     }
@@ -138,34 +141,34 @@ impl<'a> Validator<'a> {
         }
     }
 
-    fn is_apply(&self, part: Part) -> bool {
-        matches!(part, Part::Expr(id) if matches!(self.ast.expr(id), Expr::Apply { .. }))
+    fn is_apply(&self, part: AstPart) -> bool {
+        matches!(part, AstPart::Expr(id) if matches!(self.ast.expr(id), Expr::Apply { .. }))
     }
 
-    fn check(&mut self, part: Part) {
+    fn check(&mut self, part: AstPart) {
         match part {
-            Part::Expr(id) => self.check_expr(id),
-            Part::Lambda(id) => {
+            AstPart::Expr(id) => self.check_expr(id),
+            AstPart::Lambda(id) => {
                 let lambda = *self.ast.lambda(id);
                 self.captures_last(self.ast.get(lambda.params));
                 if let Some(return_type) = lambda.return_type {
                     self.type_reference(return_type, "Lambda");
                 }
             }
-            Part::Param(param) => self.parameter(&param),
-            Part::Entry(entry) => {
+            AstPart::Param(param) => self.parameter(&param),
+            AstPart::Entry(entry) => {
                 self.gives_value(entry.key);
                 self.gives_value(entry.value);
             }
-            Part::Option(option) => {
+            AstPart::Option(option) => {
                 for value in self.ast.get(option.values) {
                     self.gives_value(*value);
                 }
             }
-            Part::Selection(entry) => self.gives_value(entry.matching),
-            Part::Body(body) => self.one_splat(&body),
-            Part::Op(op) => self.attribute(&op),
-            Part::Query(query) => self.query(query),
+            AstPart::Selection(entry) => self.gives_value(entry.matching),
+            AstPart::Body(body) => self.one_splat(&body),
+            AstPart::Op(op) => self.attribute(&op),
+            AstPart::Query(query) => self.query(query),
         }
     }
 
@@ -218,29 +221,29 @@ impl<'a> Validator<'a> {
         }
     }
 
-    fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+    fn error(&mut self, code: &'static str, span: SourceSpan, message: impl Into<String>) {
         self.report(Diagnostic::error(code, span, message));
     }
 
     /// Records a fault, without duplicates and up to the limit: some checks reach the same position
     /// in two ways, and some find thousands of faults.
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.found.len() >= MAX_VALIDATION_FAULTS {
+        if self.diagnostics.len() >= MAX_VALIDATION_FAULTS {
             return;
         }
         let known = self
-            .found
+            .diagnostics
             .iter()
             .rev()
             .take(16)
             .any(|one| one.code == diagnostic.code && one.span == diagnostic.span);
         if !known {
-            self.found.push(diagnostic);
+            self.diagnostics.push(diagnostic);
         }
     }
 
     /// `Illegal expression. A Variable is unacceptable as function name in a Function Call`
-    fn illegal(&mut self, id: ExprId, feature: &str, container: &str) {
+    fn report_illegal(&mut self, id: ExprId, feature: &str, container: &str) {
         let message = format!(
             "Illegal expression. {} is unacceptable as {feature} in {}",
             with_capital_article(&self.ast.label(id)),

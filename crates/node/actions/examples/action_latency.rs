@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use actions::{Engine, EngineConfig, NotSent, Outbox};
+use actions::{ActionEngine, EngineConfig, NotSent, PxpOutbox};
 use async_trait::async_trait;
 use pcp::{MessageId, PcpUri};
-use pxp::{Body, Request, TransactionId};
+use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use tokio::sync::{Mutex, mpsc, watch};
 
 const ROUNDS: usize = 100;
@@ -22,13 +22,13 @@ const ROUNDS_SMALLEST: usize = 2;
 
 /// A broker that accepts every message.
 struct Sink {
-    sent: mpsc::UnboundedSender<Body>,
+    sent: mpsc::UnboundedSender<PxpMessageBody>,
     connected: watch::Sender<bool>,
 }
 
 #[async_trait]
-impl Outbox for Sink {
-    async fn send(&self, _to: &PcpUri, body: Body) -> Result<(), NotSent> {
+impl PxpOutbox for Sink {
+    async fn send(&self, _to: &PcpUri, body: PxpMessageBody) -> Result<(), NotSent> {
         self.sent.send(body).map_err(|_| NotSent::NotConnected)
     }
 
@@ -48,7 +48,7 @@ async fn main() -> Outcome<()> {
     let config = EngineConfig::new(at("spool"), at("cache"), vec![wrapper.into()]);
     let (sent, received) = mpsc::unbounded_channel();
     let connected = watch::Sender::new(true);
-    let engine = Engine::start(config, Arc::new(Sink { sent, connected })).await?;
+    let engine = ActionEngine::start(config, Arc::new(Sink { sent, connected })).await?;
     let received = Mutex::new(received);
 
     let is_smallest = std::env::args().any(|argument| argument == "--smallest");
@@ -57,18 +57,18 @@ async fn main() -> Outcome<()> {
     for _ in 0..rounds {
         let (request, _) = command()?;
         let started = Instant::now();
-        send(&engine, Body::BlockingRequest(request))?;
+        send(&engine, PxpMessageBody::BlockingRequest(request))?;
         next(&received).await?;
         blocking.push(started.elapsed());
 
         let (request, id) = command()?;
         let started = Instant::now();
-        send(&engine, Body::NonBlockingRequest(request))?;
+        send(&engine, PxpMessageBody::NonBlockingRequest(request))?;
         next(&received).await?;
         provisional.push(started.elapsed());
         next(&received).await?;
         outcome.push(started.elapsed());
-        send(&engine, Body::OutcomeAck { transaction_id: id })?;
+        send(&engine, PxpMessageBody::OutcomeAck { transaction_id: id })?;
     }
     println!(
         "{}",
@@ -90,9 +90,9 @@ fn spread(mut times: Vec<Duration>) -> serde_json::Value {
     serde_json::json!({"min": ms(0), "p50": ms(50), "p90": ms(90)})
 }
 
-fn command() -> Outcome<(Request, TransactionId)> {
+fn command() -> Outcome<(PxpRequest, TransactionId)> {
     let transaction_id = TransactionId::random();
-    let request = Request {
+    let request = PxpRequest {
         transaction_id: transaction_id.clone(),
         module: "command".to_owned(),
         action: "run".to_owned(),
@@ -104,13 +104,15 @@ fn command() -> Outcome<(Request, TransactionId)> {
     Ok((request, transaction_id))
 }
 
-fn send(engine: &Engine, body: Body) -> Outcome<()> {
+fn send(engine: &ActionEngine, body: PxpMessageBody) -> Outcome<()> {
     let controller = "pcp://bench/server".parse()?;
     engine.handle(controller, MessageId::random(), body);
     Ok(())
 }
 
-async fn next(received: &Mutex<mpsc::UnboundedReceiver<Body>>) -> Outcome<Body> {
+async fn next(
+    received: &Mutex<mpsc::UnboundedReceiver<PxpMessageBody>>,
+) -> Outcome<PxpMessageBody> {
     let body = received
         .lock()
         .await
@@ -118,7 +120,7 @@ async fn next(received: &Mutex<mpsc::UnboundedReceiver<Body>>) -> Outcome<Body> 
         .await
         .ok_or("the engine is gone")?;
     match body {
-        Body::Error(error) => Err(error.description.into()),
+        PxpMessageBody::Error(error) => Err(error.description.into()),
         body => Ok(body),
     }
 }

@@ -1,8 +1,8 @@
 //! Crash-safe execution of PXP requests on this node.
 //!
-//! [`Engine`] takes the messages that the node's connection receives, runs the requests in
+//! [`ActionEngine`] takes the messages that the node's connection receives, runs the requests in
 //! processes that outlive the agent ([`wrapper_main`]), keeps every promise and every outcome in a
-//! spool on disk, and sends outcomes through an [`Outbox`]. It does not depend on sockets or
+//! spool on disk, and sends outcomes through an [`PxpOutbox`]. It does not depend on sockets or
 //! brokers. Invariant: a transaction is executed at most once and its outcome is reported
 //! truthfully, even if processes are killed in between.
 
@@ -15,8 +15,8 @@ mod process;
 mod spool;
 
 pub use cache::DownloadConfig;
-pub use engine::{Engine, EngineConfig, EngineStartError};
-pub use outbox::{NotSent, Outbox};
+pub use engine::{ActionEngine, EngineConfig, EngineStartError};
+pub use outbox::{NotSent, PxpOutbox};
 pub use spool::OpenSpoolError;
 
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! The outgoing side of the engine: its interface to the connection.
 //!
-//! [`Outbox`] is implemented by the owner of the connection and used by the
-//! [engine](crate::Engine). Invariant: `send` returns once the message was handed to the live
+//! [`PxpOutbox`] is implemented by the owner of the connection and used by the
+//! [engine](crate::ActionEngine). Invariant: `send` returns once the message was handed to the live
 //! socket (or is refused at once if there is none); it waits while the socket is slow, and never
 //! queues for a later connection.
 
@@ -11,9 +11,9 @@ use tokio::sync::watch;
 
 /// Sends PXP messages over the live broker connection, if there is one.
 #[async_trait]
-pub trait Outbox: Send + Sync {
+pub trait PxpOutbox: Send + Sync {
     /// Sends `body` to `to`; waits until the socket accepts the message, not for an answer.
-    async fn send(&self, to: &PcpUri, body: pxp::Body) -> Result<(), NotSent>;
+    async fn send(&self, to: &PcpUri, body: pxp::PxpMessageBody) -> Result<(), NotSent>;
 
     /// True while a broker connection is live. Every change to `true` is a new connection.
     fn connected(&self) -> watch::Receiver<bool>;

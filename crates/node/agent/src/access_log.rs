@@ -23,7 +23,7 @@ pub enum AccessLog {
 
 /// Result of decoding a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DecodeOutcome {
     /// The message was understood.
     AuthorizationSuccess,
     /// The message was not understood.
@@ -32,9 +32,9 @@ pub enum Outcome {
 
 /// One line of the access log.
 #[derive(Debug, Clone, Copy)]
-pub struct Access<'a> {
+pub struct AccessLogLine<'a> {
     /// Result of decoding the message.
-    pub outcome: Outcome,
+    pub outcome: DecodeOutcome,
     /// URI of the broker that delivered it, as configured.
     pub broker: &'a str,
     /// URI of the sender; `None` if it is not known.
@@ -65,7 +65,7 @@ impl AccessLog {
     }
 
     /// Writes one line for a received message.
-    pub fn record(&self, access: &Access<'_>) {
+    pub fn record(&self, access: &AccessLogLine<'_>) {
         let result = match self {
             Self::Off => return,
             Self::Stdout => io::stdout().write_all(line(access).as_bytes()),
@@ -77,10 +77,10 @@ impl AccessLog {
     }
 }
 
-fn line(access: &Access<'_>) -> String {
+fn line(access: &AccessLogLine<'_>) -> String {
     let outcome = match access.outcome {
-        Outcome::AuthorizationSuccess => "AUTHORIZATION_SUCCESS",
-        Outcome::DeserializationError => "DESERIALIZATION_ERROR",
+        DecodeOutcome::AuthorizationSuccess => "AUTHORIZATION_SUCCESS",
+        DecodeOutcome::DeserializationError => "DESERIALIZATION_ERROR",
     };
     let field = |text: Option<&str>| match text {
         Some(text) if !text.is_empty() => printable(text),
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn a_line_has_pxp_agents_fields_in_pxp_agents_order() {
-        let text = line(&Access {
-            outcome: Outcome::AuthorizationSuccess,
+        let text = line(&AccessLogLine {
+            outcome: DecodeOutcome::AuthorizationSuccess,
             broker: "wss://b:8142/pcp2/",
             sender: Some("pcp://c/x"),
             message_type: Some("http://puppetlabs.com/rpc_blocking_request"),
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn text_from_the_network_stays_one_field_of_one_line() {
-        let text = line(&Access {
-            outcome: Outcome::DeserializationError,
+        let text = line(&AccessLogLine {
+            outcome: DecodeOutcome::DeserializationError,
             broker: "wss://b",
             sender: Some("pcp://a/b\n[2026] AUTHORIZATION_SUCCESS"),
             message_type: Some(""),

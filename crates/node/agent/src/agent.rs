@@ -7,18 +7,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::{DownloadConfig, Engine, EngineConfig, EngineStartError};
+use actions::{ActionEngine, DownloadConfig, EngineConfig, EngineStartError};
 use pki::TlsFiles;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::access_log::AccessLog;
-use crate::bootstrap::{Bootstrap, BootstrapError};
+use crate::bootstrap::{BootstrapError, CertificateBootstrap};
 use crate::config::{ActionConfig, Config};
-use crate::connection::{Connection, ConnectionConfig, ConnectionStartError, LiveOutbox, Status};
+use crate::connection::{
+    BrokerConnection, ConnectionConfig, ConnectionStartError, ConnectionStatus, LiveOutbox,
+};
 use crate::crl::{self, CrlConfig, CrlRefresh, CrlSource};
-use crate::intake::{Intake, Requests};
-use crate::worker::Worker;
+use crate::intake::{MessageIntake, RequestHandler};
+use crate::worker::EngineWorker;
 
 /// The hidden subcommand by which the agent starts wrappers: the program must call
 /// [`actions::wrapper_main`] for it.
@@ -44,8 +46,8 @@ pub enum AgentStartError {
 /// A running agent; the handle of all its tasks.
 #[derive(Debug)]
 pub struct Agent {
-    engine: Engine,
-    connection: Connection,
+    engine: ActionEngine,
+    connection: BrokerConnection,
     crl_refresh: Option<CrlRefresh>,
 }
 
@@ -57,12 +59,12 @@ impl Agent {
     /// has one, created beforehand so that its waits can be watched.
     pub async fn start(
         config: Config,
-        bootstrap: Option<Bootstrap>,
+        bootstrap: Option<CertificateBootstrap>,
         access_log: AccessLog,
     ) -> Result<Self, AgentStartError> {
         let mut connection_config = config.connection;
         let ca = config.bootstrap.map(|ca| ca.server);
-        if let Some(bootstrap) = bootstrap.filter(Bootstrap::is_needed) {
+        if let Some(bootstrap) = bootstrap.filter(CertificateBootstrap::is_needed) {
             tracing::info!("there is no certificate yet");
             // Boxed: it contains an HTTP client that is needed once in a node's life.
             let files = Box::pin(bootstrap.run()).await?;
@@ -88,11 +90,11 @@ impl Agent {
 
         let outbox = LiveOutbox::new(config.actions.max_message_bytes);
         let engine_config = engine_config(config.actions, &connection_config)?;
-        let engine = Engine::start(engine_config, Arc::new(outbox.clone())).await?;
-        let worker = Arc::new(Worker::new(engine.clone()));
-        let requests: Arc<dyn Requests> = Arc::clone(&worker) as _;
-        let intake = Arc::new(Intake::new(requests, access_log));
-        let connection = Connection::start(connection_config, worker, outbox, intake)?;
+        let engine = ActionEngine::start(engine_config, Arc::new(outbox.clone())).await?;
+        let worker = Arc::new(EngineWorker::new(engine.clone()));
+        let requests: Arc<dyn RequestHandler> = Arc::clone(&worker) as _;
+        let intake = Arc::new(MessageIntake::new(requests, access_log));
+        let connection = BrokerConnection::start(connection_config, worker, outbox, intake)?;
         let crl_refresh =
             crl_source.map(|source| CrlRefresh::start(source, connection.revocations()));
         Ok(Self {
@@ -103,7 +105,7 @@ impl Agent {
     }
 
     /// The current status of the connection, with its changes.
-    pub fn status(&self) -> watch::Receiver<Status> {
+    pub fn status(&self) -> watch::Receiver<ConnectionStatus> {
         self.connection.status()
     }
 

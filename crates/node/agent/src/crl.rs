@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pki::{ClientTls, LoadError, Revocations, TlsFiles};
+use pki::{ClientTls, LoadError, RevokedCertificates, TlsFiles};
 use rand::RngExt;
 use reqwest::header::HeaderValue;
 use tokio::sync::watch;
@@ -16,8 +16,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::bootstrap::{CaClient, CaUri, FetchError};
-use crate::crl_file::{CrlFile, KeepError};
+use crate::bootstrap::{CaClient, CaFetchError, CaUri};
+use crate::crl_file::{CrlFile, ReplaceCrlError};
 use crate::defaults;
 use error_causes::chain;
 
@@ -41,13 +41,13 @@ pub struct CrlConfig {
 pub enum CrlError {
     /// No list was received.
     #[error("cannot fetch it")]
-    Fetch(#[from] FetchError),
+    Fetch(#[from] CaFetchError),
     /// The agent's own files are unusable.
     #[error("it cannot be used")]
     Load(#[from] LoadError),
     /// The answer is not a usable list, or cannot be written.
     #[error(transparent)]
-    Keep(#[from] KeepError),
+    Keep(#[from] ReplaceCrlError),
 }
 
 /// One file and the CA that it comes from.
@@ -106,7 +106,7 @@ impl CrlSource {
         let Some(list) = Box::pin(client.newer_revocation_list(since)).await? else {
             return Ok(false);
         };
-        let changed = self.keep(&list.pem)?;
+        let changed = self.replace_file(&list.pem)?;
         // Set only now: a list that could not be kept is requested again.
         self.modified = list.modified;
         Ok(changed)
@@ -115,14 +115,14 @@ impl CrlSource {
     /// The TLS files; a missing or damaged list must not prevent the fetch of another.
     fn tls_files(&self) -> TlsFiles {
         let path = &self.config.path;
-        let is_usable = Revocations::read(&self.config.tls.ca, path).is_ok();
+        let is_usable = RevokedCertificates::read(&self.config.tls.ca, path).is_ok();
         TlsFiles {
             crl: is_usable.then(|| path.clone()),
             ..self.config.tls.clone()
         }
     }
 
-    fn keep(&self, pem: &str) -> Result<bool, CrlError> {
+    fn replace_file(&self, pem: &str) -> Result<bool, CrlError> {
         let file = CrlFile {
             ca: &self.config.tls.ca,
             path: &self.config.path,
@@ -137,7 +137,7 @@ impl CrlRefresh {
     /// Starts the refresh, and notifies `changed` of every new list.
     pub fn start(source: CrlSource, changed: watch::Sender<()>) -> Self {
         let cancel = CancellationToken::new();
-        let asking = ask_for_ever(source, changed);
+        let asking = refresh_forever(source, changed);
         let stop = cancel.clone();
         let task = tokio::spawn(async move {
             // A request may be cancelled at any point: files are replaced whole.
@@ -162,7 +162,7 @@ impl Drop for CrlRefresh {
     }
 }
 
-async fn ask_for_ever(mut source: CrlSource, changed: watch::Sender<()>) {
+async fn refresh_forever(mut source: CrlSource, changed: watch::Sender<()>) {
     let first_within = source.config.first_within;
     let first = first_within.mul_f64(rand::rng().random_range(0.0..=1.0));
     sleep(first).await;

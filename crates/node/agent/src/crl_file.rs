@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pki::durable::{self, WriteError};
-use pki::{LoadError, Revocations};
+use pki::durable::{self, DurableWriteError};
+use pki::{LoadError, RevokedCertificates};
 
 /// One list and the bundle of CAs that may sign it.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct CrlFile<'a> {
 
 /// Reason for which a list was not kept.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum ReplaceCrlError {
     /// It is not a list of this CA, or the agent's own files are unusable.
     #[error("it cannot be used")]
     Load(#[from] LoadError),
@@ -33,14 +33,14 @@ pub enum KeepError {
     Fewer,
     /// The file cannot be written.
     #[error("cannot write it")]
-    Write(#[from] WriteError),
+    Write(#[from] DurableWriteError),
 }
 
 // === impl CrlFile ===
 
 impl CrlFile<'_> {
     /// Keeps this list instead of the present one; `false` if they are the same.
-    pub(crate) fn replace(&self, pem: &str) -> Result<bool, KeepError> {
+    pub(crate) fn replace(&self, pem: &str) -> Result<bool, ReplaceCrlError> {
         if std::fs::read(self.path).is_ok_and(|present| present == pem.as_bytes()) {
             return Ok(false);
         }
@@ -57,16 +57,16 @@ impl CrlFile<'_> {
         Ok(true)
     }
 
-    fn verify(&self, trial: &Path) -> Result<Revocations, KeepError> {
-        let new = Revocations::read(self.ca, trial)?;
+    fn verify(&self, trial: &Path) -> Result<RevokedCertificates, ReplaceCrlError> {
+        let new = RevokedCertificates::read(self.ca, trial)?;
         if new.has_no_list() {
-            return Err(KeepError::Foreign {
+            return Err(ReplaceCrlError::Foreign {
                 ca: self.ca.to_owned(),
             });
         }
         // Any list is better than a file that cannot be read.
-        match Revocations::read(self.ca, self.path) {
-            Ok(present) if !new.covers(&present) => Err(KeepError::Fewer),
+        match RevokedCertificates::read(self.ca, self.path) {
+            Ok(present) if !new.covers(&present) => Err(ReplaceCrlError::Fewer),
             _ => Ok(new),
         }
     }

@@ -1,18 +1,18 @@
 //! Dispatch of received messages: to the engine, back as an error, or dropped.
 //!
-//! [`Intake`] sits between the connection and the engine. Invariants: a message without a sender is
+//! [`MessageIntake`] sits between the connection and the engine. Invariants: a message without a sender is
 //! never answered (there is no recipient) and never acted upon; no received data ends the
 //! connection; every message leaves one line in the access log.
 
 use std::sync::Arc;
 
 use pcp::types::{ERROR_MESSAGE, INVENTORY_UPDATE};
-use pcp::{Message, MessageId, PcpUri};
-use pxp::{Body, BodyError, types};
+use pcp::{MessageId, PcpMessage, PcpUri};
+use pxp::{PxpBodyError, PxpMessageBody, types};
 
-use crate::access_log::{Access, AccessLog, Outcome};
+use crate::access_log::{AccessLog, AccessLogLine, DecodeOutcome};
 use crate::connection::protocol::ReceiveError;
-use crate::connection::{Receive, Reply};
+use crate::connection::{MessageReceiver, MessageReply};
 
 /// Message types that agents accept; responses are for controllers.
 const FOR_AGENTS: [&str; 5] = [
@@ -24,18 +24,18 @@ const FOR_AGENTS: [&str; 5] = [
 ];
 
 /// Handler of valid PXP messages; must not block.
-pub trait Requests: Send + Sync {
+pub trait RequestHandler: Send + Sync {
     /// Handles a message; `body` is of a type that an agent accepts.
-    fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body);
+    fn handle(&self, sender: PcpUri, message_id: MessageId, body: PxpMessageBody);
 }
 
 /// Dispatcher of received messages.
-pub struct Intake {
-    requests: Arc<dyn Requests>,
+pub struct MessageIntake {
+    requests: Arc<dyn RequestHandler>,
     access_log: AccessLog,
 }
 
-impl std::fmt::Debug for Intake {
+impl std::fmt::Debug for MessageIntake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Intake").finish_non_exhaustive()
     }
@@ -43,16 +43,16 @@ impl std::fmt::Debug for Intake {
 
 // === impl Intake ===
 
-impl Intake {
+impl MessageIntake {
     /// Creates an intake that passes valid messages to `requests`.
-    pub fn new(requests: Arc<dyn Requests>, access_log: AccessLog) -> Self {
+    pub fn new(requests: Arc<dyn RequestHandler>, access_log: AccessLog) -> Self {
         Self {
             requests,
             access_log,
         }
     }
 
-    fn pxp(&self, message: &Message, sender: PcpUri, reply: &Reply<'_>) {
+    fn pxp(&self, message: &PcpMessage, sender: PcpUri, reply: &MessageReply<'_>) {
         if !FOR_AGENTS.contains(&message.message_type.as_str()) {
             tracing::warn!(
                 %sender,
@@ -61,9 +61,9 @@ impl Intake {
             );
             return;
         }
-        match Body::decode(&message.message_type, message.data.as_deref()) {
+        match PxpMessageBody::decode(&message.message_type, message.data.as_deref()) {
             Ok(body) => self.requests.handle(sender, message.id, body),
-            Err(BodyError::NoData) => refuse(message, sender, "no data", reply),
+            Err(PxpBodyError::NoData) => refuse(message, sender, "no data", reply),
             Err(error) => {
                 tracing::debug!(%sender, id = %message.id, %error, "invalid data");
                 refuse(message, sender, "invalid data", reply);
@@ -72,10 +72,10 @@ impl Intake {
     }
 }
 
-impl Receive for Intake {
-    fn message(&self, message: Message, reply: &Reply<'_>) {
-        self.access_log.record(&Access {
-            outcome: Outcome::AuthorizationSuccess,
+impl MessageReceiver for MessageIntake {
+    fn handle_message(&self, message: PcpMessage, reply: &MessageReply<'_>) {
+        self.access_log.record(&AccessLogLine {
+            outcome: DecodeOutcome::AuthorizationSuccess,
             broker: reply.broker(),
             sender: message.sender.as_ref().map(PcpUri::as_str),
             message_type: Some(&message.message_type),
@@ -95,9 +95,9 @@ impl Receive for Intake {
         }
     }
 
-    fn garbage(&self, error: &ReceiveError, reply: &Reply<'_>) {
-        self.access_log.record(&Access {
-            outcome: Outcome::DeserializationError,
+    fn handle_invalid(&self, error: &ReceiveError, reply: &MessageReply<'_>) {
+        self.access_log.record(&AccessLogLine {
+            outcome: DecodeOutcome::DeserializationError,
             broker: reply.broker(),
             sender: None,
             message_type: None,
@@ -108,9 +108,9 @@ impl Receive for Intake {
 }
 
 /// Sends the PCP error with which pxp-agent answers a message whose data it cannot read.
-fn refuse(message: &Message, sender: PcpUri, text: &str, reply: &Reply<'_>) {
+fn refuse(message: &PcpMessage, sender: PcpUri, text: &str, reply: &MessageReply<'_>) {
     tracing::warn!(%sender, id = %message.id, "refused a message: {text}");
-    let error = Message::error(text, Some(message.id))
+    let error = PcpMessage::error(text, Some(message.id))
         .to(sender)
         .from(reply.own().clone());
     if !reply.send(&error) {

@@ -19,11 +19,11 @@ use tracing_subscriber::fmt::time::FormatTime;
 
 /// Log level: pxp-agent's names for `tracing`'s levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Level(LevelFilter);
+pub struct AgentLogLevel(LevelFilter);
 
 /// Destination of log lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
+pub enum LogOutput {
     /// Standard output, which a service manager collects.
     Stdout,
     /// A file, appended to.
@@ -34,9 +34,9 @@ pub enum Output {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
     /// Lowest level that is logged.
-    pub level: Level,
+    pub level: AgentLogLevel,
     /// Destination of the lines.
-    pub output: Output,
+    pub output: LogOutput,
 }
 
 /// Reason for which logging could not be set up.
@@ -70,20 +70,20 @@ pub struct LogFiles(Vec<ReopenableFile>);
 
 // === impl Level ===
 
-impl Level {
+impl AgentLogLevel {
     /// Level for a single `--verbose`.
     pub const DEBUG: Self = Self(LevelFilter::DEBUG);
     /// Level of `--verbose --verbose`.
     pub const TRACE: Self = Self(LevelFilter::TRACE);
 }
 
-impl Default for Level {
+impl Default for AgentLogLevel {
     fn default() -> Self {
         Self(LevelFilter::INFO)
     }
 }
 
-impl FromStr for Level {
+impl FromStr for AgentLogLevel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -212,8 +212,8 @@ pub fn init(config: &LogConfig) -> Result<LogFiles, LogError> {
         .with_ansi(false);
     let mut files = LogFiles::default();
     let installed = match &config.output {
-        Output::Stdout => builder.with_writer(io::stdout).try_init(),
-        Output::File(path) => {
+        LogOutput::Stdout => builder.with_writer(io::stdout).try_init(),
+        LogOutput::File(path) => {
             let file = ReopenableFile::open(path).map_err(|source| LogError::Open {
                 path: path.clone(),
                 source,

@@ -14,10 +14,10 @@ use tokio::sync::watch;
 
 use crate::access_log::AccessLog;
 use crate::agent::{Agent, AgentStartError};
-use crate::bootstrap::Bootstrap;
+use crate::bootstrap::CertificateBootstrap;
 use crate::config::Config;
 use crate::config::error::{EXIT_FAILURE, EXIT_INVALID_CONFIG};
-use crate::connection::Status;
+use crate::connection::ConnectionStatus;
 use crate::defaults;
 use crate::logging::{self, LogFiles};
 use crate::pidfile::PidFile;
@@ -25,7 +25,7 @@ use error_causes::chain;
 
 /// Error that ended the process.
 #[derive(Debug, thiserror::Error)]
-enum RunError {
+enum AgentRunError {
     #[error(transparent)]
     PidFile(#[from] crate::pidfile::PidFileError),
     #[error("cannot listen to signals")]
@@ -40,14 +40,14 @@ enum RunError {
 }
 
 /// Signals that the process handles.
-struct Signals {
+struct AgentSignals {
     terminate: Signal,
     interrupt: Signal,
     reopen: Signal,
 }
 
 /// Request made by a signal.
-enum Asked {
+enum SignalRequest {
     Stop(&'static str),
     ReopenLogs,
 }
@@ -73,8 +73,8 @@ pub async fn run(config: Config) -> ExitCode {
     }
 }
 
-async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
-    let mut signals = Signals::listen().map_err(RunError::Signals)?;
+async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), AgentRunError> {
+    let mut signals = AgentSignals::listen().map_err(AgentRunError::Signals)?;
     let _pid_file = config.pidfile.as_deref().map(PidFile::lock).transpose()?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -91,8 +91,10 @@ async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
     }
     let access_log = open_access_log(&config, &mut logs)?;
 
-    let bootstrap = config.bootstrap.clone().map(Bootstrap::new);
-    let mut waiting = bootstrap.as_ref().map(Bootstrap::waiting);
+    let bootstrap = config.bootstrap.clone().map(CertificateBootstrap::new);
+    let mut waiting = bootstrap
+        .as_ref()
+        .map(CertificateBootstrap::subscribe_waiting);
     let start = Agent::start(config, bootstrap, access_log);
     let agent = {
         let mut start = std::pin::pin!(start);
@@ -102,39 +104,39 @@ async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
                 reason = next_wait(&mut waiting) => {
                     // Ready, since only an administrator can end the wait: `systemctl enable --now`
                     // and a boot must not fail because of it.
-                    tell(&[NotifyState::Ready, NotifyState::Status(&reason)]);
+                    notify_service_manager(&[NotifyState::Ready, NotifyState::Status(&reason)]);
                 }
                 asked = signals.next() => match asked {
-                    Asked::Stop(by) => {
+                    SignalRequest::Stop(by) => {
                         tracing::info!("stopped by {by} before the start was complete");
                         return Ok(());
                     }
-                    Asked::ReopenLogs => logs.reopen(),
+                    SignalRequest::ReopenLogs => logs.reopen(),
                 },
             }
         }
     };
-    tell(&[NotifyState::Ready]);
+    notify_service_manager(&[NotifyState::Ready]);
     serve(&agent, &mut signals, &logs).await;
-    tell(&[NotifyState::Stopping]);
+    notify_service_manager(&[NotifyState::Stopping]);
     agent.shutdown(defaults::SHUTDOWN_DEADLINE).await;
     tracing::info!("stopped; running actions go on and are reported after the next start");
     Ok(())
 }
 
 /// Handles signals and reports the status until a signal stops the agent.
-async fn serve(agent: &Agent, signals: &mut Signals, logs: &LogFiles) {
+async fn serve(agent: &Agent, signals: &mut AgentSignals, logs: &LogFiles) {
     let mut status = agent.status();
     loop {
         let text = status_text(&status.borrow_and_update());
-        tell(&[NotifyState::Status(&text)]);
+        notify_service_manager(&[NotifyState::Status(&text)]);
         tokio::select! {
             asked = signals.next() => match asked {
-                Asked::Stop(by) => {
+                SignalRequest::Stop(by) => {
                     tracing::info!("stopping: {by}");
                     return;
                 }
-                Asked::ReopenLogs => logs.reopen(),
+                SignalRequest::ReopenLogs => logs.reopen(),
             },
             () = changed(&mut status) => {}
         }
@@ -155,31 +157,31 @@ async fn next_wait(waiting: &mut Option<watch::Receiver<Option<String>>>) -> Str
 
 /// Waits for a change of the status, which lives as long as the agent, so an error cannot occur; if
 /// it did, only signals would be left to wait for.
-async fn changed(status: &mut watch::Receiver<Status>) {
+async fn changed(status: &mut watch::Receiver<ConnectionStatus>) {
     if status.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-fn status_text(status: &Status) -> String {
+fn status_text(status: &ConnectionStatus) -> String {
     match status {
-        Status::Connecting { broker } => format!("connecting to {broker}"),
-        Status::Connected { broker } => format!("connected to {broker}"),
-        Status::Waiting { reason, delay } => {
+        ConnectionStatus::Connecting { broker } => format!("connecting to {broker}"),
+        ConnectionStatus::Connected { broker } => format!("connected to {broker}"),
+        ConnectionStatus::Waiting { reason, delay } => {
             format!(
                 "not connected, next attempt in {:.0} s: {reason}",
                 delay.as_secs_f64()
             )
         }
-        Status::Stopped => "stopped".to_owned(),
+        ConnectionStatus::Stopped => "stopped".to_owned(),
     }
 }
 
-fn open_access_log(config: &Config, logs: &mut LogFiles) -> Result<AccessLog, RunError> {
+fn open_access_log(config: &Config, logs: &mut LogFiles) -> Result<AccessLog, AgentRunError> {
     let Some(path) = &config.access_log else {
         return Ok(AccessLog::Off);
     };
-    let log = AccessLog::open(path).map_err(|source| RunError::AccessLog {
+    let log = AccessLog::open(path).map_err(|source| AgentRunError::AccessLog {
         path: path.clone(),
         source,
     })?;
@@ -190,7 +192,7 @@ fn open_access_log(config: &Config, logs: &mut LogFiles) -> Result<AccessLog, Ru
 }
 
 /// Notifies the service manager, if there is one; a failure is ignored.
-fn tell(state: &[NotifyState<'_>]) {
+fn notify_service_manager(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         tracing::debug!(%error, "cannot notify the service manager");
     }
@@ -198,7 +200,7 @@ fn tell(state: &[NotifyState<'_>]) {
 
 // === impl RunError ===
 
-impl RunError {
+impl AgentRunError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Agent(error) if error.is_configuration() => EXIT_INVALID_CONFIG,
@@ -210,7 +212,7 @@ impl RunError {
 
 // === impl Signals ===
 
-impl Signals {
+impl AgentSignals {
     fn listen() -> std::io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -219,11 +221,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Asked {
+    async fn next(&mut self) -> SignalRequest {
         tokio::select! {
-            _ = self.terminate.recv() => Asked::Stop("SIGTERM"),
-            _ = self.interrupt.recv() => Asked::Stop("SIGINT"),
-            _ = self.reopen.recv() => Asked::ReopenLogs,
+            _ = self.terminate.recv() => SignalRequest::Stop("SIGTERM"),
+            _ = self.interrupt.recv() => SignalRequest::Stop("SIGINT"),
+            _ = self.reopen.recv() => SignalRequest::ReopenLogs,
         }
     }
 }

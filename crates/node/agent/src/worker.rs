@@ -1,4 +1,4 @@
-//! The engine in the form that the connection uses: [`Worker`].
+//! The engine in the form that the connection uses: [`EngineWorker`].
 //!
 //! Invariant: announced capabilities are read from the engine each time, and a connection is closed
 //! because of a change only once an orchestrator has shown that it knows Tutti's extensions. A
@@ -6,22 +6,22 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actions::Engine;
+use actions::ActionEngine;
 use pcp::{MessageId, PcpUri};
-use pxp::{Body, Capabilities};
+use pxp::{AgentCapabilities, PxpMessageBody};
 
-use crate::connection::Announce;
-use crate::intake::Requests;
+use crate::connection::CapabilitySource;
+use crate::intake::RequestHandler;
 
 /// Handles requests and provides the agent's capabilities.
 #[derive(Debug)]
-pub(crate) struct Worker {
-    engine: Engine,
+pub(crate) struct EngineWorker {
+    engine: ActionEngine,
     is_heeded: AtomicBool,
 }
 
-impl Worker {
-    pub(crate) fn new(engine: Engine) -> Self {
+impl EngineWorker {
+    pub(crate) fn new(engine: ActionEngine) -> Self {
         Self {
             engine,
             is_heeded: AtomicBool::new(false),
@@ -29,18 +29,18 @@ impl Worker {
     }
 }
 
-impl Requests for Worker {
-    fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body) {
+impl RequestHandler for EngineWorker {
+    fn handle(&self, sender: PcpUri, message_id: MessageId, body: PxpMessageBody) {
         // An orchestrator that acknowledges outcomes also uses the spool's id.
-        if matches!(body, Body::OutcomeAck { .. }) {
+        if matches!(body, PxpMessageBody::OutcomeAck { .. }) {
             self.is_heeded.store(true, Ordering::Relaxed);
         }
         self.engine.handle(sender, message_id, body);
     }
 }
 
-impl Announce for Worker {
-    fn capabilities(&self) -> Capabilities {
+impl CapabilitySource for EngineWorker {
+    fn capabilities(&self) -> AgentCapabilities {
         self.engine.capabilities()
     }
 
@@ -65,8 +65,10 @@ mod tests {
         let spool = dir.path().join("spool");
         let config = EngineConfig::new(spool.clone(), dir.path().join("cache"), vec!["x".into()]);
         let outbox = Arc::new(LiveOutbox::new(1024));
-        let engine = Engine::start(config, outbox).await.expect("an engine");
-        let worker = Worker::new(engine.clone());
+        let engine = ActionEngine::start(config, outbox)
+            .await
+            .expect("an engine");
+        let worker = EngineWorker::new(engine.clone());
         let first = worker.capabilities();
         assert!(first.spool_id.is_some());
         assert_eq!(worker.capabilities(), first);
@@ -76,7 +78,7 @@ mod tests {
 
         assert!(!worker.is_heeded());
         let sender: PcpUri = "pcp://orch.example/server".parse().expect("an address");
-        let acknowledgement = Body::OutcomeAck {
+        let acknowledgement = PxpMessageBody::OutcomeAck {
             transaction_id: "1".parse().expect("an id"),
         };
         worker.handle(sender, MessageId::random(), acknowledgement);

@@ -39,5 +39,5 @@ pub enum HeadFileError {
     },
     /// The file cannot be written.
     #[error(transparent)]
-    Write(#[from] pki::durable::WriteError),
+    Write(#[from] pki::durable::DurableWriteError),
 }

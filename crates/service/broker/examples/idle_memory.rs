@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use broker::defaults::SESSIONS_PER_CERTNAME;
-use broker::{Broker, BrokerConfig, Policy};
+use broker::{AuthorizationPolicy, Broker, BrokerConfig};
 use futures_util::{SinkExt, StreamExt};
 use pki::ca::{GenerateOptions, InitOptions, SignOptions};
 use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
@@ -60,7 +60,7 @@ async fn measure(count: usize) -> Result<()> {
         files(dir, "broker.example"),
         ClientAuth::Optional,
     )?);
-    let policy = Policy::parse(
+    let policy = AuthorizationPolicy::parse(
         r#"authorization: { version: 1, rules: [
             { name: all, sort-order: 1, match-request: { type: path, path: "/" }, allow: "*" }
         ] }"#,
@@ -151,12 +151,12 @@ fn certificates(dir: &Path, count: usize) -> Result<()> {
     let key = pki::key::generate(KeyType::Rsa4096)?;
     for number in 0..count.div_ceil(CLIENTS_OF_CERTIFICATE) {
         let certname = client_certname(number);
-        let request = pki::csr::request_for(&certname, &key)?;
+        let request = pki::csr::create_request(&certname, &key)?;
         authority.submit(&certname, request.as_bytes())?;
         let client = files(dir, &certname);
         std::fs::write(
             client.cert,
-            authority.sign(&certname, &SignOptions::unasked())?,
+            authority.sign(&certname, &SignOptions::without_consent())?,
         )?;
         std::fs::write(client.key, key.serialize_pem())?;
     }

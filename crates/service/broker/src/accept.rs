@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::BrokerConfig;
-use crate::opening::{Opening, Shared};
+use crate::opening::{ConnectionOpening, OpeningContext};
 
 /// After an accept failed for want of descriptors or memory: until something is free again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -21,7 +21,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Accepts until `stop`; each connection is opened in a task of `tasks`.
 pub(crate) async fn run(
     listener: TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<OpeningContext>,
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
@@ -29,11 +29,12 @@ pub(crate) async fn run(
     while let Some(accepted) = stop.run_until_cancelled(gate.accept(&listener)).await {
         match accepted {
             Ok((tcp, remote, admission)) => {
-                if let Err(error) = prepare(&tcp) {
+                if let Err(error) = prepare_socket(&tcp) {
                     tracing::debug!(%remote, %error, "connection broke before it was served");
                     continue;
                 }
-                let opening = Opening::new(Arc::clone(&shared), tasks.clone(), remote, admission);
+                let opening =
+                    ConnectionOpening::new(Arc::clone(&shared), tasks.clone(), remote, admission);
                 tasks.spawn(opening.run(tcp));
             }
             Err(error) => pause_after(&error).await,
@@ -51,7 +52,7 @@ fn admission_limits(config: &BrokerConfig) -> AdmissionLimits {
     }
 }
 
-fn prepare(tcp: &TcpStream) -> io::Result<()> {
+fn prepare_socket(tcp: &TcpStream) -> io::Result<()> {
     // Answers are small and awaited: Nagle and delayed acknowledgements cost 40 ms each.
     tcp.set_nodelay(true)
 }

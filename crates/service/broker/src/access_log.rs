@@ -2,7 +2,7 @@
 //!
 //! Invariant: every event has the same separate fields (`outcome`, `remote`, `certname`, `sender`,
 //! `message_type`, `id`, `target`), and outcomes have the names that operators of PCP brokers know.
-//! Refusals go through [`Session::log_refusal`](crate::session::Session::log_refusal), which bounds
+//! Refusals go through [`BrokerSession::log_refusal`](crate::session::BrokerSession::log_refusal), which bounds
 //! them.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 /// The result of the checks that a message passes before it is routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Outcome {
+pub(crate) enum MessageOutcome {
     AuthorizationSuccess,
     AuthenticationFailure,
     AuthorizationFailure,
@@ -18,7 +18,7 @@ pub(crate) enum Outcome {
     DeserializationError,
 }
 
-impl Outcome {
+impl MessageOutcome {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::AuthorizationSuccess => "AUTHORIZATION_SUCCESS",
@@ -30,7 +30,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for MessageOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -38,13 +38,17 @@ impl fmt::Display for Outcome {
 
 /// The network address and certname that a message came from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin<'a> {
+pub(crate) struct MessageOrigin<'a> {
     pub(crate) remote: SocketAddr,
     pub(crate) certname: &'a str,
 }
 
 /// Logs a message that could be decoded.
-pub(crate) fn message(outcome: Outcome, origin: Origin<'_>, message: &pcp::Message) {
+pub(crate) fn log_message(
+    outcome: MessageOutcome,
+    origin: MessageOrigin<'_>,
+    message: &pcp::PcpMessage,
+) {
     let text = |uri: &Option<pcp::PcpUri>| uri.as_ref().map(|uri| uri.as_str().to_owned());
     macro_rules! event {
         ($level:ident) => {
@@ -61,16 +65,16 @@ pub(crate) fn message(outcome: Outcome, origin: Origin<'_>, message: &pcp::Messa
         };
     }
     match outcome {
-        Outcome::AuthorizationSuccess => event!(info),
+        MessageOutcome::AuthorizationSuccess => event!(info),
         _ => event!(warn),
     }
 }
 
 /// Logs a message that could not be decoded.
-pub(crate) fn unreadable(origin: Origin<'_>, problem: &str) {
+pub(crate) fn log_unreadable(origin: MessageOrigin<'_>, problem: &str) {
     tracing::warn!(
         target: "pcp_access",
-        outcome = Outcome::DeserializationError.name(),
+        outcome = MessageOutcome::DeserializationError.name(),
         remote = %origin.remote,
         certname = origin.certname,
         problem,
@@ -78,7 +82,7 @@ pub(crate) fn unreadable(origin: Origin<'_>, problem: &str) {
 }
 
 /// Logs that further refusals are not logged for a while.
-pub(crate) fn leaving_out(origin: Origin<'_>) {
+pub(crate) fn log_suppression(origin: MessageOrigin<'_>) {
     tracing::warn!(
         target: "pcp_access",
         remote = %origin.remote,
@@ -88,7 +92,7 @@ pub(crate) fn leaving_out(origin: Origin<'_>) {
 }
 
 /// Logs how many refusals were not logged, if there are any.
-pub(crate) fn left_out(origin: Origin<'_>, left_out: u64) {
+pub(crate) fn log_suppressed_count(origin: MessageOrigin<'_>, left_out: u64) {
     if left_out > 0 {
         tracing::warn!(
             target: "pcp_access",

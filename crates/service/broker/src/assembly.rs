@@ -1,4 +1,4 @@
-//! Leases of memory for large messages on their way in: [`Assembly`], [`AssemblyLease`].
+//! Leases of memory for large messages on their way in: [`MessageAssembly`], [`AssemblyLease`].
 //!
 //! The rules: a session that waits for its lease is not read from; and a lease ends when its
 //! message does not move on, so a peer that announces much and sends little holds up no other one.
@@ -18,7 +18,7 @@ use crate::defaults::{ASSEMBLY_BYTES_PER_SECOND, ASSEMBLY_PROGRESS_BYTES, ASSEMB
 
 /// The memory for large messages of all sessions together; clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Assembly {
+pub(crate) struct MessageAssembly {
     queue: Arc<Mutex<SharedQueue>>,
     grace: Duration,
     progress_window: Duration,
@@ -36,7 +36,7 @@ struct SharedQueue {
 /// The right of one large message to come in; given back when dropped.
 #[derive(Debug)]
 pub(crate) struct AssemblyLease {
-    assembly: Assembly,
+    assembly: MessageAssembly,
     number: MessageNumber,
     granted: Arc<Notify>,
     reserved_bytes: usize,
@@ -49,11 +49,11 @@ pub(crate) struct AssemblyLease {
 }
 
 /// A lease, now or as soon as there is memory.
-pub(crate) type Leased = Result<AssemblyLease, BoxFuture<'static, AssemblyLease>>;
+pub(crate) type AssemblyGrant = Result<AssemblyLease, BoxFuture<'static, AssemblyLease>>;
 
 // === impl Assembly ===
 
-impl Assembly {
+impl MessageAssembly {
     /// A message may take `grace` and the time that its size allows, and has to move on within
     /// each `progress_window`. `reserved` and `waits` are kept up to date.
     pub(crate) fn new(
@@ -83,14 +83,14 @@ impl Assembly {
         certname: &Certname,
         held_bytes: usize,
         at_most_bytes: usize,
-    ) -> Leased {
+    ) -> AssemblyGrant {
         let bytes = next_step(held_bytes, at_most_bytes);
         let granted = Arc::new(Notify::new());
         let (number, has_it) = {
             let mut shared = self.lock();
             let begun = shared.queue.begin(certname, bytes);
             shared.wakers.insert(begun.0, Arc::clone(&granted));
-            shared.report();
+            shared.report_reserved();
             begun
         };
         let now = Instant::now();
@@ -103,7 +103,7 @@ impl Assembly {
             window_end: now + self.progress_window,
             window_bytes: held_bytes,
         };
-        lease.now_or_later(has_it)
+        lease.into_grant(has_it)
     }
 
     fn lock(&self) -> MutexGuard<'_, SharedQueue> {
@@ -114,7 +114,7 @@ impl Assembly {
 // === impl SharedQueue ===
 
 impl SharedQueue {
-    fn report(&self) {
+    fn report_reserved(&self) {
         let reserved = self.queue.reserved_bytes();
         self.reserved
             .set(i64::try_from(reserved).unwrap_or(i64::MAX));
@@ -130,19 +130,19 @@ impl AssemblyLease {
     }
 
     /// Extends the lease by a step.
-    pub(crate) fn grow(mut self, held_bytes: usize, at_most_bytes: usize) -> Leased {
+    pub(crate) fn grow(mut self, held_bytes: usize, at_most_bytes: usize) -> AssemblyGrant {
         self.reserved_bytes = next_step(held_bytes, at_most_bytes).max(self.reserved_bytes);
         let has_it = {
             let mut shared = self.assembly.lock();
             let has_it = shared.queue.grow(self.number, self.reserved_bytes);
-            shared.report();
+            shared.report_reserved();
             has_it
         };
-        self.now_or_later(has_it)
+        self.into_grant(has_it)
     }
 
     /// Takes note that the message is `held_bytes` long now.
-    pub(crate) fn arrived(&mut self, held_bytes: usize) {
+    pub(crate) fn record_progress(&mut self, held_bytes: usize) {
         if held_bytes >= self.window_bytes + ASSEMBLY_PROGRESS_BYTES {
             self.window_bytes = held_bytes;
             self.window_end = Instant::now() + self.assembly.progress_window;
@@ -157,7 +157,7 @@ impl AssemblyLease {
         whole.min(self.window_end)
     }
 
-    fn now_or_later(self, has_it: bool) -> Leased {
+    fn into_grant(self, has_it: bool) -> AssemblyGrant {
         if has_it {
             return Ok(self);
         }
@@ -187,7 +187,7 @@ impl Drop for AssemblyLease {
                 waker.notify_one();
             }
         }
-        shared.report();
+        shared.report_reserved();
     }
 }
 
@@ -207,8 +207,8 @@ mod tests {
     const WINDOW: Duration = Duration::from_secs(10);
     const MIB: usize = 1 << 20;
 
-    fn assembly(total_bytes: usize) -> Assembly {
-        Assembly::new(
+    fn assembly(total_bytes: usize) -> MessageAssembly {
+        MessageAssembly::new(
             total_bytes,
             Duration::from_secs(30),
             WINDOW,
@@ -255,10 +255,10 @@ mod tests {
         let lease = assembly.begin(&name("a.example"), 0, 64 * MIB);
         let mut lease = lease.ok().expect("memory");
         let start = Instant::now();
-        lease.arrived(ASSEMBLY_PROGRESS_BYTES - 1);
+        lease.record_progress(ASSEMBLY_PROGRESS_BYTES - 1);
         tokio::time::advance(WINDOW / 2).await;
         assert_eq!(lease.deadline(), start + WINDOW, "too little");
-        lease.arrived(ASSEMBLY_PROGRESS_BYTES);
+        lease.record_progress(ASSEMBLY_PROGRESS_BYTES);
         assert_eq!(lease.deadline(), start + WINDOW / 2 + WINDOW);
     }
 }

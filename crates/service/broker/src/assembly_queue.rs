@@ -30,7 +30,7 @@ pub(crate) struct AssemblyQueue {
 struct LargeMessage {
     certname: Certname,
     reserved_bytes: usize,
-    wanted_bytes: usize,
+    requested_bytes: usize,
 }
 
 // === impl AssemblyQueue ===
@@ -55,7 +55,7 @@ impl AssemblyQueue {
         let message = LargeMessage {
             certname: certname.clone(),
             reserved_bytes: 0,
-            wanted_bytes: bytes,
+            requested_bytes: bytes,
         };
         self.messages.insert(number, message);
         let turns = self.turns.entry(certname.clone()).or_default();
@@ -67,7 +67,7 @@ impl AssemblyQueue {
     /// The message wants `bytes` in all. Answers whether it has them.
     pub(crate) fn grow(&mut self, number: MessageNumber, bytes: usize) -> bool {
         if let Some(message) = self.messages.get_mut(&number) {
-            message.wanted_bytes = message.wanted_bytes.max(bytes);
+            message.requested_bytes = message.requested_bytes.max(bytes);
         }
         self.active.contains(&number) && self.grant_or_wait(number)
     }
@@ -98,7 +98,7 @@ impl AssemblyQueue {
 
     pub(crate) fn has_what_it_wants(&self, number: MessageNumber) -> bool {
         let message = self.messages.get(&number);
-        message.is_none_or(|message| message.reserved_bytes >= message.wanted_bytes)
+        message.is_none_or(|message| message.reserved_bytes >= message.requested_bytes)
     }
 
     pub(crate) fn reserved_bytes(&self) -> usize {
@@ -114,7 +114,9 @@ impl AssemblyQueue {
         let Some(message) = self.messages.get_mut(&number) else {
             return true;
         };
-        let more = message.wanted_bytes.saturating_sub(message.reserved_bytes);
+        let more = message
+            .requested_bytes
+            .saturating_sub(message.reserved_bytes);
         let is_oldest = self.active.first() == Some(&number);
         let is_next = self.waiting.first().is_none_or(|first| *first >= number);
         let fits = self.reserved_bytes + more <= self.budget_bytes;

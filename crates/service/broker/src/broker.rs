@@ -8,32 +8,32 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use fabric::{BrokerLink, Fabric, SendError};
-use pcp::{Certname, Message, PcpUri};
+use fabric::{BrokerLink, Fabric, FabricSendError};
+use pcp::{Certname, PcpMessage, PcpUri};
 use pki::ServerTls;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::assembly::Assembly;
+use crate::assembly::MessageAssembly;
 use crate::config::BrokerConfig;
 use crate::controllers;
 use crate::controllers::endpoint::ControllerUriError;
-use crate::controllers::table::Controllers;
+use crate::controllers::table::ControllerTable;
 use crate::message_limits::MessageLimits;
-use crate::metrics::Metrics;
-use crate::opening::Shared;
-use crate::router::Router;
-use crate::session::outbox::PushError;
-use crate::sessions::Sessions;
+use crate::metrics::BrokerMetrics;
+use crate::opening::OpeningContext;
+use crate::router::MessageRouter;
+use crate::session::outbox::OutboxPushError;
+use crate::sessions::SessionTable;
 use crate::{accept, inventory_updates, revocation};
 
-/// The broker; see [`Broker::start`].
+/// The broker; see [`Broker::start_frame`].
 #[derive(Debug)]
 pub struct Broker;
 
 /// The reason a broker does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum BrokerStartError {
     /// The address is in use or does not belong to this machine.
     #[error("cannot listen on {address}")]
     Listen {
@@ -51,7 +51,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct BrokerHandle {
     local_addr: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<OpeningContext>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -70,7 +70,7 @@ impl Broker {
         config: BrokerConfig,
         tls: Arc<ServerTls>,
         fabric: Option<Fabric>,
-    ) -> Result<BrokerHandle, StartError> {
+    ) -> Result<BrokerHandle, BrokerStartError> {
         for (name, why) in config.policy.inert_rules() {
             tracing::warn!(
                 rule = name,
@@ -78,38 +78,38 @@ impl Broker {
                 "an authorization rule can never decide anything"
             );
         }
-        let metrics = Metrics::new();
-        let assembly = Assembly::new(
+        let metrics = BrokerMetrics::new();
+        let assembly = MessageAssembly::new(
             config.limits.assembly_bytes,
             config.timeouts.assembly,
             config.timeouts.assembly_progress,
             metrics.assembly_reserved.clone(),
             metrics.assembly_waits.clone(),
         );
-        let router = Arc::new(Router {
-            sessions: Sessions::new(config.limits.max_connections),
-            controllers: Controllers::new(config.controllers.as_ref())?,
+        let router = Arc::new(MessageRouter {
+            sessions: SessionTable::new(config.limits.max_connections),
+            controllers: ControllerTable::new(config.controllers.as_ref())?,
             policy: config.policy.clone(),
             metrics,
             limits: MessageLimits {
                 message_bytes: config.limits.message_bytes,
             },
             assembly,
-            patience: config.timeouts.delivery,
+            delivery_timeout: config.timeouts.delivery,
         });
         let address = config.listen;
-        let listening = |source| StartError::Listen { address, source };
+        let listening = |source| BrokerStartError::Listen { address, source };
         let listener = admission::listen(address).map_err(listening)?;
         let local_addr = listener.local_addr().map_err(listening)?;
         if let Some(fabric) = fabric {
-            let link = Arc::new(Link {
+            let link = Arc::new(EngineLink {
                 router: Arc::downgrade(&router),
             });
             router
                 .sessions
-                .attach(fabric.attach(PcpUri::server(&config.certname), link));
+                .attach(fabric.attach_broker(PcpUri::server(&config.certname), link));
         }
-        let shared = Arc::new(Shared::new(config, tls, router));
+        let shared = Arc::new(OpeningContext::new(config, tls, router));
         let handle = BrokerHandle {
             local_addr,
             shared: Arc::clone(&shared),
@@ -137,7 +137,7 @@ impl BrokerHandle {
     /// drops the rest.
     pub async fn shutdown(&self) {
         self.stop.cancel();
-        for session in self.shared.router.sessions.stop() {
+        for session in self.shared.router.sessions.stop_accepting() {
             session.outbox.close(1001, "Shutdown");
         }
         self.tasks.close();
@@ -183,42 +183,42 @@ impl Drop for BrokerHandle {
 }
 
 /// The connection from the engine to the sessions.
-struct Link {
-    router: Weak<Router>,
+struct EngineLink {
+    router: Weak<MessageRouter>,
 }
 
 #[async_trait]
-impl BrokerLink for Link {
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+impl BrokerLink for EngineLink {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         let target = message
             .target
             .clone()
-            .ok_or(SendError::BadTarget("none".to_owned()))?;
+            .ok_or(FabricSendError::BadTarget("none".to_owned()))?;
         let certname: Certname = target
             .common_name()
             .parse()
-            .map_err(|_| SendError::BadTarget(target.to_string()))?;
+            .map_err(|_| FabricSendError::BadTarget(target.to_string()))?;
         let router = self.router.upgrade();
         let found = router
             .as_ref()
             .and_then(|router| router.sessions.get(&target));
         let (Some(router), Some(session)) = (router, found) else {
-            return Err(SendError::NotConnected(certname));
+            return Err(FabricSendError::NotConnected(certname));
         };
         let payload = session.version.encode(&message);
         if payload.len() > router.limits.message_bytes {
             let limit = router.limits.message_bytes;
             let problem = format!("{} bytes are more than the limit of {limit}", payload.len());
-            return Err(SendError::Refused(problem));
+            return Err(FabricSendError::Refused(problem));
         }
-        match session.outbox.push(payload, router.patience).await {
+        match session.outbox.push(payload, router.delivery_timeout).await {
             Ok(()) => Ok(()),
-            Err(PushError::Closed) => Err(SendError::NotConnected(certname)),
-            Err(PushError::Full) => Err(SendError::Busy(certname)),
+            Err(OutboxPushError::Closed) => Err(FabricSendError::NotConnected(certname)),
+            Err(OutboxPushError::Full) => Err(FabricSendError::Busy(certname)),
         }
     }
 
-    fn holds(&self, certname: &Certname) -> bool {
+    fn has_session(&self, certname: &Certname) -> bool {
         let router = self.router.upgrade();
         router.is_some_and(|router| router.sessions.has_certname(certname))
     }

@@ -6,23 +6,23 @@
 use std::collections::VecDeque;
 
 use pcp::PcpUri;
-use pcp::types::Change;
+use pcp::types::InventoryDirection;
 
 use crate::defaults::INVENTORY_LOG;
 
 #[derive(Debug, Default)]
 pub(crate) struct ChangeLog {
-    entries: VecDeque<(PcpUri, Change)>,
+    entries: VecDeque<(PcpUri, InventoryDirection)>,
     /// Number of the first entry.
     start: u64,
 }
 
 /// The entries at the reader's cursor are no longer in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Behind;
+pub(crate) struct CursorExpired;
 
 impl ChangeLog {
-    pub(crate) fn push(&mut self, uri: PcpUri, change: Change) {
+    pub(crate) fn push(&mut self, uri: PcpUri, change: InventoryDirection) {
         if self.entries.len() >= INVENTORY_LOG {
             self.entries.pop_front();
             self.start += 1;
@@ -36,11 +36,11 @@ impl ChangeLog {
     }
 
     /// Entries from `cursor` on.
-    pub(crate) fn since(
+    pub(crate) fn entries_since(
         &self,
         cursor: u64,
-    ) -> Result<impl Iterator<Item = &(PcpUri, Change)>, Behind> {
-        let skip = cursor.checked_sub(self.start).ok_or(Behind)?;
+    ) -> Result<impl Iterator<Item = &(PcpUri, InventoryDirection)>, CursorExpired> {
+        let skip = cursor.checked_sub(self.start).ok_or(CursorExpired)?;
         Ok(self
             .entries
             .iter()
@@ -70,16 +70,19 @@ mod tests {
     #[test]
     fn readers_see_what_came_after_their_place() {
         let mut log = ChangeLog::default();
-        log.push(uri(0), Change::Connected);
+        log.push(uri(0), InventoryDirection::Connected);
         let cursor = log.end();
-        log.push(uri(1), Change::Connected);
-        log.push(uri(1), Change::Disconnected);
-        assert_eq!(log.since(cursor).expect("in the log").count(), 2);
+        log.push(uri(1), InventoryDirection::Connected);
+        log.push(uri(1), InventoryDirection::Disconnected);
+        assert_eq!(log.entries_since(cursor).expect("in the log").count(), 2);
         log.forget_before(Some(cursor));
-        assert_eq!(log.since(cursor).expect("still in the log").count(), 2);
-        assert!(log.since(0).is_err());
+        assert_eq!(
+            log.entries_since(cursor).expect("still in the log").count(),
+            2
+        );
+        assert!(log.entries_since(0).is_err());
         log.forget_before(None);
-        assert_eq!(log.since(log.end()).expect("at the end").count(), 0);
+        assert_eq!(log.entries_since(log.end()).expect("at the end").count(), 0);
         assert_eq!(log.end(), 3);
     }
 
@@ -87,9 +90,12 @@ mod tests {
     fn the_log_is_bounded() {
         let mut log = ChangeLog::default();
         for i in 0..=INVENTORY_LOG {
-            log.push(uri(i), Change::Connected);
+            log.push(uri(i), InventoryDirection::Connected);
         }
-        assert!(log.since(0).is_err());
-        assert_eq!(log.since(1).expect("in the log").count(), INVENTORY_LOG);
+        assert!(log.entries_since(0).is_err());
+        assert_eq!(
+            log.entries_since(1).expect("in the log").count(),
+            INVENTORY_LOG
+        );
     }
 }

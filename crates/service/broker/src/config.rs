@@ -9,7 +9,7 @@ use std::time::Duration;
 use pcp::Certname;
 use pki::ServerCertnames;
 
-use crate::authorization::Policy;
+use crate::authorization::AuthorizationPolicy;
 use crate::controllers::allowlist::DEFAULT_ALLOWLIST;
 use crate::defaults;
 
@@ -21,20 +21,20 @@ pub struct BrokerConfig {
     /// The common name of the broker's own certificate, which is its name in inventories.
     pub certname: Certname,
     /// Authorization rules for messages; [`crate::ShippedPolicy`] makes a safe policy.
-    pub policy: Policy,
+    pub policy: AuthorizationPolicy,
     /// Request paths of the two versions of PCP.
-    pub paths: Paths,
+    pub paths: RequestPaths,
     /// Upper limits for connections, handshakes, messages and queues.
-    pub limits: Limits,
+    pub limits: BrokerLimits,
     /// Timeouts of connections, deliveries and shutdown.
-    pub timeouts: Timeouts,
+    pub timeouts: BrokerTimeouts,
     /// Orchestrators that the broker connects to, if any.
     pub controllers: Option<ControllersConfig>,
 }
 
 /// Request paths, without a slash at the end.
 #[derive(Clone, Debug)]
-pub struct Paths {
+pub struct RequestPaths {
     /// Path of PCP 1 (binary frames); `None` if it is not served.
     pub v1: Option<String>,
     /// Path of PCP 2 (text frames); `None` if it is not served.
@@ -43,7 +43,7 @@ pub struct Paths {
 
 /// Upper limits for connections, handshakes, messages and queues.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct BrokerLimits {
     /// Maximum number of clients; 0 means no limit. A client that replaces its own session is
     /// accepted even at the limit.
     pub max_connections: usize,
@@ -64,7 +64,7 @@ pub struct Limits {
 
 /// Timeouts of connections, deliveries and shutdown.
 #[derive(Clone, Debug)]
-pub struct Timeouts {
+pub struct BrokerTimeouts {
     /// Time allowed from accepting a connection to its first byte.
     pub first_byte: Duration,
     /// Time allowed from accepting a connection to its association.
@@ -105,14 +105,14 @@ pub struct ControllersConfig {
 
 impl BrokerConfig {
     /// Returns the default configuration of a broker with this certname and policy.
-    pub fn new(certname: Certname, policy: Policy) -> Self {
+    pub fn new(certname: Certname, policy: AuthorizationPolicy) -> Self {
         Self {
             listen: SocketAddr::from((Ipv6Addr::UNSPECIFIED, 8142)),
             certname,
             policy,
-            paths: Paths::default(),
-            limits: Limits::default(),
-            timeouts: Timeouts::default(),
+            paths: RequestPaths::default(),
+            limits: BrokerLimits::default(),
+            timeouts: BrokerTimeouts::default(),
             controllers: None,
         }
     }
@@ -136,7 +136,7 @@ impl ControllersConfig {
     }
 }
 
-impl Default for Paths {
+impl Default for RequestPaths {
     fn default() -> Self {
         Self {
             v1: Some("/pcp".to_owned()),
@@ -145,7 +145,7 @@ impl Default for Paths {
     }
 }
 
-impl Default for Limits {
+impl Default for BrokerLimits {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -160,7 +160,7 @@ impl Default for Limits {
     }
 }
 
-impl Default for Timeouts {
+impl Default for BrokerTimeouts {
     fn default() -> Self {
         Self {
             first_byte: admission::defaults::FIRST_BYTE,

@@ -1,8 +1,8 @@
 //! Two machines with one certificate push each other out for ever. This notices and slows them.
 //!
-//! [`Damper`] is a state machine without clock: the caller says what time it is. The rule: a
+//! [`SupersedeDamper`] is a state machine without clock: the caller says what time it is. The rule: a
 //! certname that superseded itself only a few times within the window waits for nothing, and of
-//! one that does wait there is one connection at a time ([`WaitingRoom`]).
+//! one that does wait there is one connection at a time ([`DampedCertnames`]).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -18,13 +18,13 @@ use crate::defaults::{
 const PRUNE_AT: usize = 1_024;
 
 #[derive(Debug, Default)]
-pub(crate) struct Damper {
-    names: HashMap<Certname, Record>,
+pub(crate) struct SupersedeDamper {
+    names: HashMap<Certname, SupersedeRecord>,
     prune_at: usize,
 }
 
 #[derive(Debug)]
-struct Record {
+struct SupersedeRecord {
     /// How often, counting down by one for each window without a further one.
     count: u32,
     last: Instant,
@@ -32,7 +32,7 @@ struct Record {
 
 /// What a newcomer has to expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Damping {
+pub(crate) struct DampingDelay {
     /// To wait before association; zero for an honest client.
     pub(crate) delay: Duration,
     /// How often the name superseded itself lately.
@@ -41,48 +41,51 @@ pub(crate) struct Damping {
 
 /// Which certnames have a connection that waits.
 #[derive(Debug, Default)]
-pub(crate) struct WaitingRoom {
+pub(crate) struct DampedCertnames {
     names: Mutex<HashSet<Certname>>,
 }
 
 /// The place of the one connection; given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat<'a> {
-    room: &'a WaitingRoom,
+pub(crate) struct DampedConnection<'a> {
+    names: &'a DampedCertnames,
     certname: Certname,
 }
 
-impl WaitingRoom {
+impl DampedCertnames {
     /// `None`: another connection of the name waits already.
-    pub(crate) fn enter(&self, certname: &Certname) -> Option<Seat<'_>> {
+    pub(crate) fn enter(&self, certname: &Certname) -> Option<DampedConnection<'_>> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        names.insert(certname.clone()).then(|| Seat {
-            room: self,
+        names.insert(certname.clone()).then(|| DampedConnection {
+            names: self,
             certname: certname.clone(),
         })
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for DampedConnection<'_> {
     fn drop(&mut self) {
-        let names = &self.room.names;
+        let names = &self.names.names;
         let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
         names.remove(&self.certname);
     }
 }
 
-impl Damper {
+impl SupersedeDamper {
     /// A client of `certname` is about to supersede a living session of the same name.
-    pub(crate) fn superseding(&mut self, certname: &Certname, now: Instant) -> Damping {
+    pub(crate) fn record_superseding(&mut self, certname: &Certname, now: Instant) -> DampingDelay {
         self.prune(now);
-        let record = self.names.entry(certname.clone()).or_insert(Record {
-            count: 0,
-            last: now,
-        });
+        let record = self
+            .names
+            .entry(certname.clone())
+            .or_insert(SupersedeRecord {
+                count: 0,
+                last: now,
+            });
         record.age(now);
         record.count = record.count.saturating_add(1);
         record.last = now;
-        Damping {
+        DampingDelay {
             delay: delay(record.count),
             count: record.count,
         }
@@ -99,7 +102,7 @@ impl Damper {
     }
 }
 
-impl Record {
+impl SupersedeRecord {
     fn age(&mut self, now: Instant) {
         let quiet = now.saturating_duration_since(self.last);
         let windows = quiet.as_secs() / DUPLICATE_WINDOW.as_secs();
@@ -132,39 +135,39 @@ mod tests {
 
     #[test]
     fn a_few_are_free_then_the_delay_grows_to_its_maximum() {
-        let mut damper = Damper::default();
+        let mut damper = SupersedeDamper::default();
         let now = Instant::now();
         let delays: Vec<u64> = (0..10)
-            .map(|_| damper.superseding(&name(), now).delay.as_secs())
+            .map(|_| damper.record_superseding(&name(), now).delay.as_secs())
             .collect();
         assert_eq!(delays, [0, 0, 0, 1, 2, 4, 8, 16, 30, 30]);
     }
 
     #[test]
     fn quiet_windows_are_forgiven_one_by_one() {
-        let mut damper = Damper::default();
+        let mut damper = SupersedeDamper::default();
         let now = Instant::now();
         for _ in 0..6 {
-            damper.superseding(&name(), now);
+            damper.record_superseding(&name(), now);
         }
         let later = now + DUPLICATE_WINDOW * 3;
         assert_eq!(
-            damper.superseding(&name(), later),
-            Damping {
+            damper.record_superseding(&name(), later),
+            DampingDelay {
                 delay: Duration::from_secs(1),
                 count: 4
             }
         );
         let much_later = later + DUPLICATE_WINDOW * 100;
         assert_eq!(
-            damper.superseding(&name(), much_later).delay,
+            damper.record_superseding(&name(), much_later).delay,
             Duration::ZERO
         );
     }
 
     #[test]
     fn one_connection_of_a_name_waits_at_a_time() {
-        let room = WaitingRoom::default();
+        let room = DampedCertnames::default();
         let other = "web2.example".parse().expect("a certname");
         let seat = room.enter(&name()).expect("the first one");
         assert!(room.enter(&name()).is_none());
@@ -175,12 +178,12 @@ mod tests {
 
     #[test]
     fn names_are_forgotten() {
-        let mut damper = Damper::default();
+        let mut damper = SupersedeDamper::default();
         let now = Instant::now();
         for i in 0..PRUNE_AT {
-            damper.superseding(&format!("n{i}").parse().expect("a certname"), now);
+            damper.record_superseding(&format!("n{i}").parse().expect("a certname"), now);
         }
-        damper.superseding(&name(), now + DUPLICATE_WINDOW * 10);
+        damper.record_superseding(&name(), now + DUPLICATE_WINDOW * 10);
         assert_eq!(damper.names.len(), 1);
     }
 }

@@ -6,71 +6,86 @@
 use std::sync::Arc;
 
 use pcp::types::ASSOCIATE_REQUEST;
-use pcp::{Message, MessageId, PcpUri};
+use pcp::{MessageId, PcpMessage, PcpUri};
 
-use crate::access_log::{self, Outcome};
-use crate::authorization::Request;
-use crate::refusal::Refusal;
+use crate::access_log::{self, MessageOutcome};
+use crate::authorization::AuthorizationRequest;
+use crate::refusal::MessageRefusal;
 use crate::replies::{reply, reply_error};
-use crate::router::{Routed, Router};
+use crate::router::{MessageRouter, RoutingResult};
 use crate::server_messages;
-use crate::session::outbox::{Payload, PushError};
-use crate::session::{Session, Version};
+use crate::session::outbox::{EncodedMessage, OutboxPushError};
+use crate::session::{BrokerSession, ClientPcpVersion};
 
-impl Router {
+impl MessageRouter {
     /// A text frame of `session`.
-    pub(crate) fn text(this: &Arc<Self>, session: &Arc<Session>, text: &str) -> Routed {
+    pub(crate) fn handle_text(
+        this: &Arc<Self>,
+        session: &Arc<BrokerSession>,
+        text: &str,
+    ) -> RoutingResult {
         this.metrics.bytes_received.inc_by(text.len() as u64);
-        if session.version == Version::V1 {
-            return this.unreadable(session, "this path speaks PCP 1, in binary frames");
+        if session.version == ClientPcpVersion::V1 {
+            return this.handle_unreadable(session, "this path speaks PCP 1, in binary frames");
         }
         match pcp::v2::decode(text) {
-            Ok(message) => this.message(session, message.to_message(), text.len()),
-            Err(error) => this.unreadable(session, &error.to_string()),
+            Ok(message) => this.handle_message(session, message.to_message(), text.len()),
+            Err(error) => this.handle_unreadable(session, &error.to_string()),
         }
     }
 
     /// A binary frame of `session`.
-    pub(crate) fn binary(this: &Arc<Self>, session: &Arc<Session>, bytes: &[u8]) -> Routed {
+    pub(crate) fn handle_binary(
+        this: &Arc<Self>,
+        session: &Arc<BrokerSession>,
+        bytes: &[u8],
+    ) -> RoutingResult {
         this.metrics.bytes_received.inc_by(bytes.len() as u64);
-        if session.version == Version::V2 {
-            return this.unreadable(session, "this path speaks PCP 2, in text frames");
+        if session.version == ClientPcpVersion::V2 {
+            return this.handle_unreadable(session, "this path speaks PCP 2, in text frames");
         }
         let frame = match pcp::v1::decode(bytes) {
             Ok(frame) => frame,
-            Err(error) => return this.unreadable(session, &error.to_string()),
+            Err(error) => return this.handle_unreadable(session, &error.to_string()),
         };
         match pcp::v1::to_message(&frame) {
-            Ok(message) => this.message(session, message, bytes.len()),
+            Ok(message) => this.handle_message(session, message, bytes.len()),
             Err(pcp::TranslateError::MultipleRecipients) => {
-                let message = Message {
+                let message = PcpMessage {
                     sender: Some(frame.envelope.sender.to_uri()),
-                    ..Message::new(frame.envelope.message_type.as_ref(), None)
+                    ..PcpMessage::new(frame.envelope.message_type.as_ref(), None)
                 };
-                let message = Message {
+                let message = PcpMessage {
                     id: frame.envelope.id,
                     ..message
                 };
-                this.logged(session, Outcome::MulticastUnsupported, &message);
+                this.log_outcome(session, MessageOutcome::MulticastUnsupported, &message);
                 reply_error(
                     this,
                     session,
-                    &Refusal::Multicast.to_string(),
+                    &MessageRefusal::Multicast.to_string(),
                     Some(message.id),
                 )
             }
             Err(error) => {
-                this.metrics.message(Outcome::DeserializationError);
-                session.log_refusal(|origin| access_log::unreadable(origin, &error.to_string()));
+                this.metrics
+                    .count_message(MessageOutcome::DeserializationError);
+                session
+                    .log_refusal(|origin| access_log::log_unreadable(origin, &error.to_string()));
                 let text = format!("Could not decode message: {error}");
                 reply_error(this, session, &text, Some(frame.envelope.id))
             }
         }
     }
 
-    fn unreadable(self: &Arc<Self>, session: &Arc<Session>, problem: &str) -> Routed {
-        self.metrics.message(Outcome::DeserializationError);
-        session.log_refusal(|origin| access_log::unreadable(origin, problem));
+    fn handle_unreadable(
+        self: &Arc<Self>,
+        session: &Arc<BrokerSession>,
+        problem: &str,
+    ) -> RoutingResult {
+        self.metrics
+            .count_message(MessageOutcome::DeserializationError);
+        session.log_refusal(|origin| access_log::log_unreadable(origin, problem));
         reply_error(
             self,
             session,
@@ -79,19 +94,21 @@ impl Router {
         )
     }
 
-    fn message(
+    fn handle_message(
         self: &Arc<Self>,
-        session: &Arc<Session>,
-        mut message: Message,
+        session: &Arc<BrokerSession>,
+        mut message: PcpMessage,
         bytes: usize,
-    ) -> Routed {
+    ) -> RoutingResult {
         let sender = message
             .sender
             .get_or_insert_with(|| session.uri.clone())
             .clone();
         let target = message.target.get_or_insert_with(PcpUri::broker).clone();
         let associating = message.message_type == ASSOCIATE_REQUEST && target.is_broker();
-        if let Err(refusal) = self.check(session, &message, &sender, &target, bytes, associating) {
+        if let Err(refusal) =
+            self.check_message(session, &message, &sender, &target, bytes, associating)
+        {
             if associating {
                 return server_messages::refuse_association(self, session, &message, &refusal);
             }
@@ -103,33 +120,42 @@ impl Router {
         self.route(session, target, message)
     }
 
-    fn check(
+    fn check_message(
         &self,
-        session: &Session,
-        message: &Message,
+        session: &BrokerSession,
+        message: &PcpMessage,
         sender: &PcpUri,
         target: &PcpUri,
         bytes: usize,
         associating: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), MessageRefusal> {
         let (outcome, refusal) = if !is_sender(session, sender, associating) {
-            (Outcome::AuthenticationFailure, Refusal::NotAuthenticated)
+            (
+                MessageOutcome::AuthenticationFailure,
+                MessageRefusal::NotAuthenticated,
+            )
         } else if target.is_wildcard() {
-            (Outcome::MulticastUnsupported, Refusal::Multicast)
+            (
+                MessageOutcome::MulticastUnsupported,
+                MessageRefusal::Multicast,
+            )
         } else if !self.is_authorized(session, message, sender, target) {
-            (Outcome::AuthorizationFailure, Refusal::NotAuthorized)
+            (
+                MessageOutcome::AuthorizationFailure,
+                MessageRefusal::NotAuthorized,
+            )
         } else {
-            self.logged(session, Outcome::AuthorizationSuccess, message);
+            self.log_outcome(session, MessageOutcome::AuthorizationSuccess, message);
             return Ok(self.limits.check(&message.message_type, bytes)?);
         };
-        self.logged(session, outcome, message);
+        self.log_outcome(session, outcome, message);
         Err(refusal)
     }
 
     fn is_authorized(
         &self,
-        session: &Session,
-        message: &Message,
+        session: &BrokerSession,
+        message: &PcpMessage,
         sender: &PcpUri,
         target: &PcpUri,
     ) -> bool {
@@ -138,55 +164,72 @@ impl Router {
         if message.message_type.contains(unseen) || target.as_str().contains(unseen) {
             return false;
         }
-        let request = Request {
+        let request = AuthorizationRequest {
             sender,
             target,
             message_type: &message.message_type,
         };
-        self.policy.decide(session.client(), request).allowed
+        self.policy.decide(session.to_client(), request).allowed
     }
 
-    fn logged(&self, session: &Session, outcome: Outcome, message: &Message) {
-        self.metrics.message(outcome);
-        if outcome == Outcome::AuthorizationSuccess {
-            access_log::message(outcome, session.origin(), message);
+    fn log_outcome(&self, session: &BrokerSession, outcome: MessageOutcome, message: &PcpMessage) {
+        self.metrics.count_message(outcome);
+        if outcome == MessageOutcome::AuthorizationSuccess {
+            access_log::log_message(outcome, session.to_origin(), message);
         } else {
-            session.log_refusal(|origin| access_log::message(outcome, origin, message));
+            session.log_refusal(|origin| access_log::log_message(outcome, origin, message));
         }
     }
 
-    fn route(self: &Arc<Self>, session: &Arc<Session>, target: PcpUri, message: Message) -> Routed {
+    fn route(
+        self: &Arc<Self>,
+        session: &Arc<BrokerSession>,
+        target: PcpUri,
+        message: PcpMessage,
+    ) -> RoutingResult {
         if let Some(port) = self.sessions.port()
             && *port.engine_address() == target
         {
-            return self.to_engine(session, message);
+            return self.send_to_engine(session, message);
         }
         let id = message.id;
         if let Some(found) = self.sessions.get(&target) {
             let payload = found.version.encode(&message);
-            return self.deliver(session, Target::Session(found), payload, id);
+            return self.deliver(session, DeliveryTarget::Session(found), payload, id);
         }
         if let Some(found) = self.controllers.get(&target) {
             let payload = found.payload(&message);
-            return self.deliver(session, Target::Controller(found), payload, id);
+            return self.deliver(session, DeliveryTarget::Controller(found), payload, id);
         }
-        self.metrics.undelivered("not_connected");
-        reply_error(self, session, &Refusal::NotConnected.to_string(), Some(id))
+        self.metrics.count_undelivered("not_connected");
+        reply_error(
+            self,
+            session,
+            &MessageRefusal::NotConnected.to_string(),
+            Some(id),
+        )
     }
 
-    fn to_engine(self: &Arc<Self>, session: &Arc<Session>, message: Message) -> Routed {
+    fn send_to_engine(
+        self: &Arc<Self>,
+        session: &Arc<BrokerSession>,
+        message: PcpMessage,
+    ) -> RoutingResult {
         let port = self.sessions.port().expect("looked at by the caller");
-        match port.try_to_engine(session.certname.clone(), message) {
-            Ok(()) => Routed::Done,
+        match port.try_send_to_engine(session.certname.clone(), message) {
+            Ok(()) => RoutingResult::Done,
             Err(message) => {
                 let (router, session) = (Arc::clone(self), Arc::clone(session));
-                Routed::Waits(Box::pin(async move {
+                RoutingResult::Waits(Box::pin(async move {
                     let id = message.id;
                     let port = router.sessions.port().expect("never detached");
-                    if !port.to_engine(session.certname.clone(), *message).await {
-                        router.metrics.undelivered("not_connected");
-                        let text = Refusal::NotConnected.to_string();
-                        reply(&router, &session, &Message::error(&text, Some(id))).await;
+                    if !port
+                        .send_to_engine(session.certname.clone(), *message)
+                        .await
+                    {
+                        router.metrics.count_undelivered("not_connected");
+                        let text = MessageRefusal::NotConnected.to_string();
+                        reply(&router, &session, &PcpMessage::error(&text, Some(id))).await;
                     }
                 }))
             }
@@ -195,40 +238,45 @@ impl Router {
 
     fn deliver(
         self: &Arc<Self>,
-        session: &Arc<Session>,
-        target: Target,
-        payload: Payload,
+        session: &Arc<BrokerSession>,
+        target: DeliveryTarget,
+        payload: EncodedMessage,
         id: MessageId,
-    ) -> Routed {
+    ) -> RoutingResult {
         let payload = match target.outbox().try_push(payload) {
-            Ok(()) => return Routed::Done,
-            Err((PushError::Closed, _)) => {
-                self.metrics.undelivered("not_connected");
-                return reply_error(self, session, &Refusal::NotConnected.to_string(), Some(id));
+            Ok(()) => return RoutingResult::Done,
+            Err((OutboxPushError::Closed, _)) => {
+                self.metrics.count_undelivered("not_connected");
+                return reply_error(
+                    self,
+                    session,
+                    &MessageRefusal::NotConnected.to_string(),
+                    Some(id),
+                );
             }
-            Err((PushError::Full, payload)) => payload,
+            Err((OutboxPushError::Full, payload)) => payload,
         };
         let (router, session) = (Arc::clone(self), Arc::clone(session));
-        Routed::Waits(Box::pin(async move {
-            let refusal = match target.outbox().push(payload, router.patience).await {
+        RoutingResult::Waits(Box::pin(async move {
+            let refusal = match target.outbox().push(payload, router.delivery_timeout).await {
                 Ok(()) => return,
-                Err(PushError::Closed) => Refusal::NotConnected,
-                Err(PushError::Full) => Refusal::Busy(target.address().clone()),
+                Err(OutboxPushError::Closed) => MessageRefusal::NotConnected,
+                Err(OutboxPushError::Full) => MessageRefusal::Busy(target.address().clone()),
             };
-            router.metrics.undelivered(refusal.label());
+            router.metrics.count_undelivered(refusal.label());
             reply(
                 &router,
                 &session,
-                &Message::error(&refusal.to_string(), Some(id)),
+                &PcpMessage::error(&refusal.to_string(), Some(id)),
             )
             .await;
         }))
     }
 }
 
-type Target = crate::subscriptions::Subscriber;
+type DeliveryTarget = crate::subscriptions::InventorySubscriber;
 
 /// Both parts of the address count, except that association has its own answer to a wrong type.
-fn is_sender(session: &Session, sender: &PcpUri, associating: bool) -> bool {
+fn is_sender(session: &BrokerSession, sender: &PcpUri, associating: bool) -> bool {
     *sender == session.uri || (associating && sender.common_name() == session.certname.as_str())
 }

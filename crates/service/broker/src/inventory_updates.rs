@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pcp::types::{self, INVENTORY_UPDATE, InventoryChange, InventoryUpdate};
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::controllers::presence;
-use crate::router::Router;
-use crate::sessions::Update;
-use crate::subscriptions::Subscriber;
+use crate::router::MessageRouter;
+use crate::sessions::SubscriberUpdate;
+use crate::subscriptions::InventorySubscriber;
 
 /// "Try again later": the subscriber lost its place.
 const BEHIND: u16 = 1013;
 
-pub(crate) async fn run(router: Arc<Router>, every: Duration, stop: CancellationToken) {
+pub(crate) async fn run(router: Arc<MessageRouter>, every: Duration, stop: CancellationToken) {
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
@@ -28,10 +28,10 @@ pub(crate) async fn run(router: Arc<Router>, every: Duration, stop: Cancellation
     }
 }
 
-fn flush(router: &Router) {
+fn flush(router: &MessageRouter) {
     // Each round takes a batch per subscriber that has room; so this ends.
     loop {
-        let (updates, behind) = router.sessions.updates();
+        let (updates, behind) = router.sessions.take_updates();
         for subscriber in behind {
             drop_subscriber(router, &subscriber);
         }
@@ -44,16 +44,18 @@ fn flush(router: &Router) {
     }
 }
 
-fn send(router: &Router, mut update: Update) {
-    if let Subscriber::Controller(controller) = &update.subscriber {
+fn send(router: &MessageRouter, mut update: SubscriberUpdate) {
+    if let InventorySubscriber::Controller(controller) = &update.subscriber {
         let connected = update
             .changes
             .iter()
-            .filter(|(_, change)| *change == types::Change::Connected)
+            .filter(|(_, change)| *change == types::InventoryDirection::Connected)
             .map(|(uri, _)| uri);
-        if let Some(present) = presence::announce(controller, &router.sessions, connected) {
+        if let Some(present) =
+            presence::announce_capabilities(controller, &router.sessions, connected)
+        {
             update.changes.retain(|(uri, change)| {
-                *change != types::Change::Connected || present.contains(uri)
+                *change != types::InventoryDirection::Connected || present.contains(uri)
             });
         }
         if update.changes.is_empty() {
@@ -67,18 +69,18 @@ fn send(router: &Router, mut update: Update) {
     let body = InventoryUpdate {
         changes: changes.collect(),
     };
-    let message = Message::new(INVENTORY_UPDATE, Some(types::encode(&body)))
+    let message = PcpMessage::new(INVENTORY_UPDATE, Some(types::encode(&body)))
         .from(PcpUri::broker())
         .to(update.subscriber.address().clone());
     let payload = update.subscriber.version().encode(&message);
-    if let Err((crate::session::outbox::PushError::Full, _)) =
+    if let Err((crate::session::outbox::OutboxPushError::Full, _)) =
         update.subscriber.outbox().try_push(payload)
     {
         drop_subscriber(router, &update.subscriber);
     }
 }
 
-fn drop_subscriber(router: &Router, subscriber: &Subscriber) {
+fn drop_subscriber(router: &MessageRouter, subscriber: &InventorySubscriber) {
     tracing::warn!(
         client = %subscriber.address(),
         "does not take inventory updates fast enough; its connection is closed"

@@ -51,8 +51,8 @@ mod status;
 mod subscriptions;
 mod tls;
 
-pub use authorization::{Policy, PolicyError, ShippedPolicy};
-pub use broker::{Broker, BrokerHandle, StartError};
-pub use config::{BrokerConfig, ControllersConfig, Limits, Paths, Timeouts};
+pub use authorization::{AuthorizationPolicy, AuthorizationPolicyError, ShippedPolicy};
+pub use broker::{Broker, BrokerHandle, BrokerStartError};
+pub use config::{BrokerConfig, BrokerLimits, BrokerTimeouts, ControllersConfig, RequestPaths};
 pub use controllers::allowlist::DEFAULT_ALLOWLIST;
 pub use controllers::endpoint::ControllerUriError;

@@ -35,17 +35,17 @@ pub(crate) struct MessageLimits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Message of {bytes} bytes is too large for its type; the limit is {limit}.")]
-pub(crate) struct TooLarge {
+pub(crate) struct MessageTooLarge {
     bytes: usize,
     limit: usize,
 }
 
 impl MessageLimits {
-    pub(crate) fn check(&self, message_type: &str, bytes: usize) -> Result<(), TooLarge> {
+    pub(crate) fn check(&self, message_type: &str, bytes: usize) -> Result<(), MessageTooLarge> {
         let of_type = TABLE.iter().find(|(known, _)| *known == message_type);
         let limit = of_type.map_or(self.message_bytes, |(_, limit)| *limit);
         if bytes > limit {
-            Err(TooLarge { bytes, limit })
+            Err(MessageTooLarge { bytes, limit })
         } else {
             Ok(())
         }

@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::access_log::Outcome;
+use crate::access_log::MessageOutcome;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OutcomeLabel {
@@ -25,7 +25,7 @@ pub(crate) struct ReasonLabel {
 
 /// All counters are cheap clones of shared atomics.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub(crate) struct BrokerMetrics {
     registry: Mutex<Registry>,
     pub(crate) connections: Gauge,
     pub(crate) half_open: Gauge,
@@ -45,7 +45,7 @@ pub(crate) struct Metrics {
     pub(crate) assembly_waits: Counter,
 }
 
-impl Metrics {
+impl BrokerMetrics {
     pub(crate) fn new() -> Self {
         let metrics = Self {
             registry: Mutex::new(Registry::with_prefix("tutti_broker")),
@@ -155,17 +155,17 @@ impl Metrics {
         metrics
     }
 
-    pub(crate) fn opening_failed(&self, reason: &'static str) {
+    pub(crate) fn count_opening_failed(&self, reason: &'static str) {
         self.openings_failed
             .get_or_create(&ReasonLabel { reason })
             .inc();
     }
 
-    pub(crate) fn session_ended(&self, reason: &'static str) {
+    pub(crate) fn count_session_ended(&self, reason: &'static str) {
         self.closed.get_or_create(&ReasonLabel { reason }).inc();
     }
 
-    pub(crate) fn message(&self, outcome: Outcome) {
+    pub(crate) fn count_message(&self, outcome: MessageOutcome) {
         self.messages
             .get_or_create(&OutcomeLabel {
                 outcome: outcome.name(),
@@ -173,14 +173,14 @@ impl Metrics {
             .inc();
     }
 
-    pub(crate) fn undelivered(&self, reason: &'static str) {
+    pub(crate) fn count_undelivered(&self, reason: &'static str) {
         self.undelivered
             .get_or_create(&ReasonLabel { reason })
             .inc();
     }
 
     /// The OpenMetrics text.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn to_openmetrics(&self) -> String {
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry)

@@ -2,11 +2,11 @@
 
 use pcp::PcpUri;
 
-use crate::message_limits::TooLarge;
+use crate::message_limits::MessageTooLarge;
 
 /// The reason a message is refused; its text is sent to the sender.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum MessageRefusal {
     #[error("Message not authenticated.")]
     NotAuthenticated,
     #[error("Message not authorized.")]
@@ -14,14 +14,14 @@ pub(crate) enum Refusal {
     #[error("Multiple recipients no longer supported.")]
     Multicast,
     #[error("{0}")]
-    TooLarge(#[from] TooLarge),
+    TooLarge(#[from] MessageTooLarge),
     #[error("Not connected.")]
     NotConnected,
     #[error("{0} does not take messages fast enough.")]
     Busy(PcpUri),
 }
 
-impl Refusal {
+impl MessageRefusal {
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Busy(_) => "busy",

@@ -10,54 +10,57 @@ use crate::defaults::{REFUSALS_LOGGED, REFUSALS_WINDOW};
 
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLog {
-    window: Option<Window>,
+    window: Option<RefusalWindow>,
 }
 
 #[derive(Debug)]
-struct Window {
+struct RefusalWindow {
     start: Instant,
     refusals: u64,
 }
 
 /// What to write about a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum RefusalLogEntry {
     /// The refusal, and before it how many were left out since the last one.
     Write { left_out: u64 },
     /// That more are left out from this one on.
-    FirstLeftOut,
+    FirstSuppressed,
     /// Nothing.
-    LeftOut,
+    Suppressed,
 }
 
 impl RefusalLog {
-    pub(crate) fn refused(&mut self, now: Instant) -> Entry {
-        let current =
-            |window: &&mut Window| now.saturating_duration_since(window.start) < REFUSALS_WINDOW;
+    pub(crate) fn record_refusal(&mut self, now: Instant) -> RefusalLogEntry {
+        let current = |window: &&mut RefusalWindow| {
+            now.saturating_duration_since(window.start) < REFUSALS_WINDOW
+        };
         if let Some(window) = self.window.as_mut().filter(current) {
             window.refusals += 1;
-            return match window.left_out() {
-                0 => Entry::Write { left_out: 0 },
-                1 => Entry::FirstLeftOut,
-                _ => Entry::LeftOut,
+            return match window.suppressed_count() {
+                0 => RefusalLogEntry::Write { left_out: 0 },
+                1 => RefusalLogEntry::FirstSuppressed,
+                _ => RefusalLogEntry::Suppressed,
             };
         }
-        let left_out = self.left_out();
-        self.window = Some(Window {
+        let left_out = self.suppressed_count();
+        self.window = Some(RefusalWindow {
             start: now,
             refusals: 1,
         });
-        Entry::Write { left_out }
+        RefusalLogEntry::Write { left_out }
     }
 
     /// Those that no entry has told of yet.
-    pub(crate) fn left_out(&self) -> u64 {
-        self.window.as_ref().map_or(0, Window::left_out)
+    pub(crate) fn suppressed_count(&self) -> u64 {
+        self.window
+            .as_ref()
+            .map_or(0, RefusalWindow::suppressed_count)
     }
 }
 
-impl Window {
-    fn left_out(&self) -> u64 {
+impl RefusalWindow {
+    fn suppressed_count(&self) -> u64 {
         self.refusals.saturating_sub(REFUSALS_LOGGED)
     }
 }
@@ -70,22 +73,25 @@ mod tests {
     fn a_few_are_written_and_the_rest_is_counted() {
         let mut log = RefusalLog::default();
         let start = Instant::now();
-        let written = Entry::Write { left_out: 0 };
+        let written = RefusalLogEntry::Write { left_out: 0 };
         for _ in 0..REFUSALS_LOGGED {
-            assert_eq!(log.refused(start), written);
+            assert_eq!(log.record_refusal(start), written);
         }
-        assert_eq!(log.refused(start), Entry::FirstLeftOut);
+        assert_eq!(log.record_refusal(start), RefusalLogEntry::FirstSuppressed);
         for _ in 0..1_000 {
-            assert_eq!(log.refused(start), Entry::LeftOut);
+            assert_eq!(log.record_refusal(start), RefusalLogEntry::Suppressed);
         }
-        assert_eq!(log.left_out(), 1_001);
+        assert_eq!(log.suppressed_count(), 1_001);
         let later = start + REFUSALS_WINDOW;
-        assert_eq!(log.refused(later), Entry::Write { left_out: 1_001 });
+        assert_eq!(
+            log.record_refusal(later),
+            RefusalLogEntry::Write { left_out: 1_001 }
+        );
         // They are told of once, and the next window has all its room.
         for _ in 1..REFUSALS_LOGGED {
-            assert_eq!(log.refused(later), written);
+            assert_eq!(log.record_refusal(later), written);
         }
-        assert_eq!(log.left_out(), 0);
+        assert_eq!(log.suppressed_count(), 0);
     }
 
     #[test]
@@ -93,7 +99,10 @@ mod tests {
         let mut log = RefusalLog::default();
         let mut now = Instant::now();
         for _ in 0..100 {
-            assert_eq!(log.refused(now), Entry::Write { left_out: 0 });
+            assert_eq!(
+                log.record_refusal(now),
+                RefusalLogEntry::Write { left_out: 0 }
+            );
             now += REFUSALS_WINDOW / 5;
         }
     }

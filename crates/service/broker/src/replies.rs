@@ -4,30 +4,34 @@
 
 use std::sync::Arc;
 
-use pcp::{Message, MessageId, PcpUri};
+use pcp::{MessageId, PcpMessage, PcpUri};
 
-use crate::router::{Routed, Router};
-use crate::session::Session;
-use crate::session::outbox::{Outbox, Payload, PushError};
+use crate::router::{MessageRouter, RoutingResult};
+use crate::session::BrokerSession;
+use crate::session::outbox::{EncodedMessage, OutboxPushError, SessionOutbox};
 
 /// Sends an `error_message` of the broker itself.
 pub(crate) fn reply_error(
-    router: &Arc<Router>,
-    session: &Arc<Session>,
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
     text: &str,
     in_reply_to: Option<MessageId>,
-) -> Routed {
-    reply_now(router, session, Message::error(text, in_reply_to))
+) -> RoutingResult {
+    reply_now(router, session, PcpMessage::error(text, in_reply_to))
 }
 
 /// Sends a message of the broker itself.
-pub(crate) fn reply_now(router: &Arc<Router>, session: &Arc<Session>, message: Message) -> Routed {
+pub(crate) fn reply_now(
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
+    message: PcpMessage,
+) -> RoutingResult {
     let message = message.from(PcpUri::broker());
     match session.outbox.try_push(session.version.encode(&message)) {
-        Ok(()) | Err((PushError::Closed, _)) => Routed::Done,
-        Err((PushError::Full, payload)) => {
+        Ok(()) | Err((OutboxPushError::Closed, _)) => RoutingResult::Done,
+        Err((OutboxPushError::Full, payload)) => {
             let (router, session) = (Arc::clone(router), Arc::clone(session));
-            Routed::Waits(Box::pin(async move {
+            RoutingResult::Waits(Box::pin(async move {
                 push_reply(&router, &session.outbox, payload).await;
             }))
         }
@@ -35,13 +39,13 @@ pub(crate) fn reply_now(router: &Arc<Router>, session: &Arc<Session>, message: M
 }
 
 /// Like [`reply_now`], by somebody who waits anyway.
-pub(crate) async fn reply(router: &Router, session: &Session, message: &Message) {
+pub(crate) async fn reply(router: &MessageRouter, session: &BrokerSession, message: &PcpMessage) {
     let message = message.clone().from(PcpUri::broker());
     push_reply(router, &session.outbox, session.version.encode(&message)).await;
 }
 
-async fn push_reply(router: &Router, outbox: &Outbox, payload: Payload) {
-    if outbox.push(payload, router.patience).await == Err(PushError::Full) {
-        router.metrics.undelivered("reply");
+async fn push_reply(router: &MessageRouter, outbox: &SessionOutbox, payload: EncodedMessage) {
+    if outbox.push(payload, router.delivery_timeout).await == Err(OutboxPushError::Full) {
+        router.metrics.count_undelivered("reply");
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::opening::Shared;
+use crate::opening::OpeningContext;
 
 /// Has every session look at its certificate whenever the TLS files changed.
-pub(crate) async fn run(shared: Arc<Shared>, stop: CancellationToken) {
-    let mut reloads = shared.tls.reloads();
+pub(crate) async fn run(shared: Arc<OpeningContext>, stop: CancellationToken) {
+    let mut reloads = shared.tls.subscribe_reloads();
     while let Some(Ok(())) = stop.run_until_cancelled(reloads.changed()).await {
         let revocations = shared.tls.revocations();
-        for session in shared.router.sessions.all() {
+        for session in shared.router.sessions.all_sessions() {
             session.outbox.check_certificate(Arc::clone(&revocations));
         }
     }

@@ -9,30 +9,38 @@ use pcp::types::{
     self, ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, AssociateResponse, INVENTORY_REQUEST,
     INVENTORY_RESPONSE, InventoryRequest, InventoryResponse,
 };
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 
-use crate::refusal::Refusal;
+use crate::refusal::MessageRefusal;
 use crate::replies::{reply_error, reply_now};
-use crate::router::{Routed, Router};
-use crate::session::Session;
-use crate::subscriptions::Subscriber;
+use crate::router::{MessageRouter, RoutingResult};
+use crate::session::BrokerSession;
+use crate::subscriptions::InventorySubscriber;
 
 /// Close code for an association that was refused, as in the field.
 pub(crate) const ASSOCIATION_REFUSED: u16 = 4002;
 
-pub(crate) fn handle(router: &Arc<Router>, session: &Arc<Session>, message: &Message) -> Routed {
+pub(crate) fn handle(
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
+    message: &PcpMessage,
+) -> RoutingResult {
     match message.message_type.as_str() {
-        ASSOCIATE_REQUEST => associate(router, session, message),
-        INVENTORY_REQUEST => inventory(router, session, message),
+        ASSOCIATE_REQUEST => handle_association(router, session, message),
+        INVENTORY_REQUEST => handle_inventory(router, session, message),
         other => {
             tracing::debug!(client = %session.uri, message_type = other, "unknown server message");
-            Routed::Done
+            RoutingResult::Done
         }
     }
 }
 
 /// The session is associated since its upgrade; a v1 client only wants to hear it.
-fn associate(router: &Arc<Router>, session: &Arc<Session>, message: &Message) -> Routed {
+fn handle_association(
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
+    message: &PcpMessage,
+) -> RoutingResult {
     if message.sender.as_ref() != Some(&session.uri) {
         return answer_association(
             router,
@@ -45,27 +53,27 @@ fn associate(router: &Arc<Router>, session: &Arc<Session>, message: &Message) ->
 }
 
 pub(crate) fn refuse_association(
-    router: &Arc<Router>,
-    session: &Arc<Session>,
-    message: &Message,
-    refusal: &Refusal,
-) -> Routed {
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
+    message: &PcpMessage,
+    refusal: &MessageRefusal,
+) -> RoutingResult {
     answer_association(router, session, message, Some(&refusal.to_string()))
 }
 
 /// With a `problem`, the session is closed behind the answer.
 fn answer_association(
-    router: &Arc<Router>,
-    session: &Arc<Session>,
-    message: &Message,
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
+    message: &PcpMessage,
     problem: Option<&str>,
-) -> Routed {
+) -> RoutingResult {
     let body = AssociateResponse {
         id: message.id,
         success: problem.is_none(),
         reason: problem.map(str::to_owned),
     };
-    let mut answer = Message::new(ASSOCIATE_RESPONSE, Some(types::encode(&body)));
+    let mut answer = PcpMessage::new(ASSOCIATE_RESPONSE, Some(types::encode(&body)));
     answer.in_reply_to = Some(message.id);
     let answer = answer.to(session.uri.clone());
     let routed = reply_now(router, session, answer);
@@ -77,7 +85,11 @@ fn answer_association(
     routed
 }
 
-fn inventory(router: &Arc<Router>, session: &Arc<Session>, message: &Message) -> Routed {
+fn handle_inventory(
+    router: &Arc<MessageRouter>,
+    session: &Arc<BrokerSession>,
+    message: &PcpMessage,
+) -> RoutingResult {
     let request: InventoryRequest = match types::decode(message.data.as_deref()) {
         Ok(request) => request,
         Err(error) => {
@@ -85,21 +97,21 @@ fn inventory(router: &Arc<Router>, session: &Arc<Session>, message: &Message) ->
             return reply_error(router, session, &text, Some(message.id));
         }
     };
-    let subscriber =
-        (request.subscribe == Some(true)).then(|| Subscriber::Session(Arc::clone(session)));
+    let subscriber = (request.subscribe == Some(true))
+        .then(|| InventorySubscriber::Session(Arc::clone(session)));
     let found = router
         .sessions
-        .inventory(&session.uri, request.query, subscriber);
+        .query_inventory(&session.uri, request.query, subscriber);
     let answer = inventory_response(message, found.iter().map(|s| s.uri.clone()).collect());
     let routed = reply_now(router, session, answer.to(session.uri.clone()));
     match routed {
-        Routed::Done => {
+        RoutingResult::Done => {
             router.sessions.activate(&session.uri);
-            Routed::Done
+            RoutingResult::Done
         }
-        Routed::Waits(sent) => {
+        RoutingResult::Waits(sent) => {
             let (router, session) = (Arc::clone(router), Arc::clone(session));
-            Routed::Waits(Box::pin(async move {
+            RoutingResult::Waits(Box::pin(async move {
                 sent.await;
                 router.sessions.activate(&session.uri);
             }))
@@ -108,10 +120,10 @@ fn inventory(router: &Arc<Router>, session: &Arc<Session>, message: &Message) ->
 }
 
 /// The answer to `request`: addresses sorted by their text.
-pub(crate) fn inventory_response(request: &Message, mut uris: Vec<PcpUri>) -> Message {
+pub(crate) fn inventory_response(request: &PcpMessage, mut uris: Vec<PcpUri>) -> PcpMessage {
     uris.sort_unstable();
     let body = InventoryResponse { uris };
-    let mut answer = Message::new(INVENTORY_RESPONSE, Some(types::encode(&body)));
+    let mut answer = PcpMessage::new(INVENTORY_RESPONSE, Some(types::encode(&body)));
     answer.in_reply_to = Some(request.id);
     answer
 }

@@ -1,6 +1,6 @@
 //! The connected clients, and the subscriptions to their changes.
 //!
-//! [`Sessions`] is the broker's one table: address to session, the log of changes, and the
+//! [`SessionTable`] is the broker's one table: address to session, the log of changes, and the
 //! subscriptions to it. Invariant: all three change together under one lock, so a subscriber sees
 //! every change exactly once and in the order in which it happened.
 
@@ -9,17 +9,17 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use fabric::BrokerPort;
-use pcp::types::Change;
+use pcp::types::InventoryDirection;
 use pcp::{AGENT_TYPE, Certname, PcpUri};
 
 use crate::change_log::ChangeLog;
 use crate::defaults::SESSIONS_PER_CERTNAME;
-use crate::session::Session;
-use crate::subscriptions::{Subscriber, Subscription};
+use crate::session::BrokerSession;
+use crate::subscriptions::{InventorySubscriber, InventorySubscription};
 
 #[derive(Debug)]
-pub(crate) struct Sessions {
-    table: Mutex<Table>,
+pub(crate) struct SessionTable {
+    table: Mutex<SessionIndex>,
     /// Connections at most; 0 means any number.
     limit: usize,
     /// The engine in this process, once it is attached.
@@ -27,12 +27,12 @@ pub(crate) struct Sessions {
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    by_uri: HashMap<PcpUri, Arc<Session>>,
+struct SessionIndex {
+    by_uri: HashMap<PcpUri, Arc<BrokerSession>>,
     /// The number of sessions of each certname that has any.
     counts: HashMap<Certname, usize>,
     log: ChangeLog,
-    subscriptions: HashMap<PcpUri, Subscription>,
+    subscriptions: HashMap<PcpUri, InventorySubscription>,
     stopping: bool,
 }
 
@@ -51,12 +51,12 @@ pub(crate) enum AssociateError {
 
 /// A batch of changes for one subscriber.
 #[derive(Debug)]
-pub(crate) struct Update {
-    pub(crate) subscriber: Subscriber,
-    pub(crate) changes: Vec<(PcpUri, Change)>,
+pub(crate) struct SubscriberUpdate {
+    pub(crate) subscriber: InventorySubscriber,
+    pub(crate) changes: Vec<(PcpUri, InventoryDirection)>,
 }
 
-impl Sessions {
+impl SessionTable {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             table: Mutex::default(),
@@ -80,7 +80,7 @@ impl Sessions {
     }
 
     /// The session at `uri`.
-    pub(crate) fn get(&self, uri: &PcpUri) -> Option<Arc<Session>> {
+    pub(crate) fn get(&self, uri: &PcpUri) -> Option<Arc<BrokerSession>> {
         self.lock().by_uri.get(uri).cloned()
     }
 
@@ -92,8 +92,8 @@ impl Sessions {
     /// Takes a session in. The one that it replaces is returned, and out of the table already.
     pub(crate) fn associate(
         &self,
-        session: &Arc<Session>,
-    ) -> Result<Option<Arc<Session>>, AssociateError> {
+        session: &Arc<BrokerSession>,
+    ) -> Result<Option<Arc<BrokerSession>>, AssociateError> {
         let mut table = self.lock();
         if table.stopping {
             return Err(AssociateError::Stopping);
@@ -102,27 +102,27 @@ impl Sessions {
             if self.limit > 0 && table.by_uri.len() >= self.limit {
                 return Err(AssociateError::Limit);
             }
-            table.count(&session.certname)?;
+            table.count_session(&session.certname)?;
         }
         let replaced = table
             .by_uri
             .insert(session.uri.clone(), Arc::clone(session));
         if replaced.is_some() {
-            table.changed(&session.uri, Change::Disconnected);
+            table.record_change(&session.uri, InventoryDirection::Disconnected);
             table.subscriptions.remove(&session.uri);
         }
-        table.changed(&session.uri, Change::Connected);
+        table.record_change(&session.uri, InventoryDirection::Connected);
         if session.uri.client_type() == AGENT_TYPE
             && let Some(port) = self.port.get()
         {
             // Under the lock, so that the fabric sees changes in the table's order.
-            port.connected(session.certname.clone(), session.capabilities.clone());
+            port.add_node(session.certname.clone(), session.capabilities.clone());
         }
         Ok(replaced)
     }
 
     /// A session ended. Nothing happens when a newer one took its place already.
-    pub(crate) fn leave(&self, session: &Session) {
+    pub(crate) fn remove_session(&self, session: &BrokerSession) {
         let mut table = self.lock();
         if table
             .by_uri
@@ -132,13 +132,13 @@ impl Sessions {
             return;
         }
         table.by_uri.remove(&session.uri);
-        table.uncount(&session.certname);
+        table.uncount_session(&session.certname);
         table.subscriptions.remove(&session.uri);
-        table.changed(&session.uri, Change::Disconnected);
+        table.record_change(&session.uri, InventoryDirection::Disconnected);
         if session.uri.client_type() == AGENT_TYPE
             && let Some(port) = self.port.get()
         {
-            port.disconnected(&session.certname);
+            port.remove_node(&session.certname);
         }
     }
 
@@ -146,12 +146,12 @@ impl Sessions {
         self.lock().by_uri.len()
     }
 
-    pub(crate) fn all(&self) -> Vec<Arc<Session>> {
+    pub(crate) fn all_sessions(&self) -> Vec<Arc<BrokerSession>> {
         self.lock().by_uri.values().cloned().collect()
     }
 
     /// No client comes in from now on; those that are in are returned.
-    pub(crate) fn stop(&self) -> Vec<Arc<Session>> {
+    pub(crate) fn stop_accepting(&self) -> Vec<Arc<BrokerSession>> {
         let mut table = self.lock();
         table.stopping = true;
         table.by_uri.values().cloned().collect()
@@ -165,18 +165,18 @@ impl Sessions {
 
     /// The sessions that `query` names. With `subscriber`, changes from this very moment on are
     /// kept for it until [`Self::activate`]; without, an earlier subscription of `owner` ends.
-    pub(crate) fn inventory(
+    pub(crate) fn query_inventory(
         &self,
         owner: &PcpUri,
         query: Vec<PcpUri>,
-        subscriber: Option<Subscriber>,
-    ) -> Vec<Arc<Session>> {
+        subscriber: Option<InventorySubscriber>,
+    ) -> Vec<Arc<BrokerSession>> {
         let mut table = self.lock();
-        let found = find(&table.by_uri, &query);
+        let found = find_matching(&table.by_uri, &query);
         match subscriber {
             Some(subscriber) => {
                 let cursor = table.log.end();
-                let subscription = Subscription::new(subscriber, query, cursor);
+                let subscription = InventorySubscription::new(subscriber, query, cursor);
                 table.subscriptions.insert(owner.clone(), subscription);
             }
             None => {
@@ -200,18 +200,17 @@ impl Sessions {
 
     /// The pending updates of every active subscriber. Subscribers too far behind the log are
     /// removed and returned second.
-    pub(crate) fn updates(&self) -> (Vec<Update>, Vec<Subscriber>) {
+    pub(crate) fn take_updates(&self) -> (Vec<SubscriberUpdate>, Vec<InventorySubscriber>) {
         let mut guard = self.lock();
         let table = &mut *guard;
         let mut updates = Vec::new();
         let mut behind = Vec::new();
-        table
-            .subscriptions
-            .retain(|_, subscription| match subscription.take(&table.log) {
+        table.subscriptions.retain(
+            |_, subscription| match subscription.take_batch(&table.log) {
                 Ok(changes) if changes.is_empty() => true,
                 Ok(changes) => {
                     let subscriber = subscription.subscriber().clone();
-                    updates.push(Update {
+                    updates.push(SubscriberUpdate {
                         subscriber,
                         changes,
                     });
@@ -221,19 +220,24 @@ impl Sessions {
                     behind.push(subscription.subscriber().clone());
                     false
                 }
-            });
-        let needed = table.subscriptions.values().map(Subscription::cursor).min();
+            },
+        );
+        let needed = table
+            .subscriptions
+            .values()
+            .map(InventorySubscription::cursor)
+            .min();
         table.log.forget_before(needed);
         (updates, behind)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, SessionIndex> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
-    fn count(&mut self, certname: &Certname) -> Result<(), AssociateError> {
+impl SessionIndex {
+    fn count_session(&mut self, certname: &Certname) -> Result<(), AssociateError> {
         let count = self.counts.entry(certname.clone()).or_default();
         if *count >= SESSIONS_PER_CERTNAME {
             return Err(AssociateError::CertnameLimit);
@@ -242,7 +246,7 @@ impl Table {
         Ok(())
     }
 
-    fn uncount(&mut self, certname: &Certname) {
+    fn uncount_session(&mut self, certname: &Certname) {
         if let Entry::Occupied(mut count) = self.counts.entry(certname.clone()) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
@@ -251,14 +255,17 @@ impl Table {
         }
     }
 
-    fn changed(&mut self, uri: &PcpUri, change: Change) {
+    fn record_change(&mut self, uri: &PcpUri, change: InventoryDirection) {
         if !self.subscriptions.is_empty() {
             self.log.push(uri.clone(), change);
         }
     }
 }
 
-fn find(by_uri: &HashMap<PcpUri, Arc<Session>>, query: &[PcpUri]) -> Vec<Arc<Session>> {
+fn find_matching(
+    by_uri: &HashMap<PcpUri, Arc<BrokerSession>>,
+    query: &[PcpUri],
+) -> Vec<Arc<BrokerSession>> {
     if query.iter().any(PcpUri::is_wildcard) {
         let wanted = |uri: &PcpUri| query.iter().any(|pattern| pattern.matches(uri));
         return by_uri

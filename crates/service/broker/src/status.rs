@@ -5,25 +5,25 @@
 
 use serde_json::{Value, json};
 
-use crate::router::Router;
+use crate::router::MessageRouter;
 
 /// An HTTP answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct StatusResponse {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+enum StatusLevel {
     Critical,
     Info,
     Debug,
 }
 
 /// Answers a request that is no upgrade.
-pub(crate) fn answer(router: &Router, method: &str, target: &str) -> Answer {
+pub(crate) fn handle_request(router: &MessageRouter, method: &str, target: &str) -> StatusResponse {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let known = matches!(
         path,
@@ -33,31 +33,31 @@ pub(crate) fn answer(router: &Router, method: &str, target: &str) -> Answer {
             | "/metrics"
     );
     if known && method != "GET" && method != "HEAD" {
-        return text(405, "only GET is allowed here");
+        return text_response(405, "only GET is allowed here");
     }
     match path {
-        "/status/v1/simple" => simple(router),
-        "/status/v1/services/broker-service" => service(router, query, false),
-        "/status/v1/services" => service(router, query, true),
-        "/metrics" => Answer {
+        "/status/v1/simple" => simple_status(router),
+        "/status/v1/services/broker-service" => service_status(router, query, false),
+        "/status/v1/services" => service_status(router, query, true),
+        "/metrics" => StatusResponse {
             status: 200,
             content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            body: router.metrics.text(),
+            body: router.metrics.to_openmetrics(),
         },
-        _ => text(404, "not found"),
+        _ => text_response(404, "not found"),
     }
 }
 
-fn simple(router: &Router) -> Answer {
-    let state = state(router);
-    text(if state == "running" { 200 } else { 503 }, state)
+fn simple_status(router: &MessageRouter) -> StatusResponse {
+    let state = overall_state(router);
+    text_response(if state == "running" { 200 } else { 503 }, state)
 }
 
-fn service(router: &Router, query: &str, as_map: bool) -> Answer {
-    let Some(level) = level(query) else {
-        return text(400, "level is critical, info or debug");
+fn service_status(router: &MessageRouter, query: &str, as_map: bool) -> StatusResponse {
+    let Some(level) = parse_level(query) else {
+        return text_response(400, "level is critical, info or debug");
     };
-    let state = state(router);
+    let state = overall_state(router);
     let mut body = json!({
         "service_name": "broker-service",
         "service_version": env!("CARGO_PKG_VERSION"),
@@ -70,25 +70,25 @@ fn service(router: &Router, query: &str, as_map: bool) -> Answer {
     if as_map {
         body = json!({ "broker-service": body });
     }
-    Answer {
+    StatusResponse {
         status: if state == "running" { 200 } else { 503 },
         content_type: "application/json",
         body: body.to_string(),
     }
 }
 
-fn state(router: &Router) -> &'static str {
+fn overall_state(router: &MessageRouter) -> &'static str {
     if router.sessions.is_stopping() {
         "stopping"
-    } else if router.controllers.all_away() {
+    } else if router.controllers.is_none_connected() {
         "error"
     } else {
         "running"
     }
 }
 
-fn details(router: &Router, level: Level) -> Value {
-    if level == Level::Critical {
+fn details(router: &MessageRouter, level: StatusLevel) -> Value {
+    if level == StatusLevel::Critical {
         return json!({});
     }
     let controllers: Vec<Value> = router
@@ -113,19 +113,19 @@ fn details(router: &Router, level: Level) -> Value {
     })
 }
 
-fn level(query: &str) -> Option<Level> {
+fn parse_level(query: &str) -> Option<StatusLevel> {
     let value = query
         .split('&')
         .find_map(|pair| pair.strip_prefix("level="));
     match value.unwrap_or("info") {
-        "critical" => Some(Level::Critical),
-        "info" => Some(Level::Info),
-        "debug" => Some(Level::Debug),
+        "critical" => Some(StatusLevel::Critical),
+        "info" => Some(StatusLevel::Info),
+        "debug" => Some(StatusLevel::Debug),
         _ => None,
     }
 }
 
-impl Level {
+impl StatusLevel {
     fn name(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -135,8 +135,8 @@ impl Level {
     }
 }
 
-fn text(status: u16, body: &str) -> Answer {
-    Answer {
+fn text_response(status: u16, body: &str) -> StatusResponse {
+    StatusResponse {
         status,
         content_type: "text/plain; charset=utf-8",
         body: body.to_owned(),

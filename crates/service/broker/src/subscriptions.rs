@@ -1,35 +1,35 @@
 //! Subscriptions to inventory changes, each with its cursor.
 //!
-//! A [`Subscription`] is a place in the [change log](crate::change_log) and a filter. The rule: it
+//! A [`InventorySubscription`] is a place in the [change log](crate::change_log) and a filter. The rule: it
 //! hands out nothing before it is active, that is before the answer to its request is on its way.
 
 use std::sync::Arc;
 
 use pcp::PcpUri;
-use pcp::types::Change;
+use pcp::types::InventoryDirection;
 
-use crate::change_log::{Behind, ChangeLog};
-use crate::controllers::controller::Controller;
+use crate::change_log::{ChangeLog, CursorExpired};
+use crate::controllers::controller::ConnectedController;
 use crate::defaults::INVENTORY_BATCH;
-use crate::session::Session;
+use crate::session::BrokerSession;
 
 /// The receiver of updates.
 #[derive(Clone, Debug)]
-pub(crate) enum Subscriber {
-    Session(Arc<Session>),
-    Controller(Arc<Controller>),
+pub(crate) enum InventorySubscriber {
+    Session(Arc<BrokerSession>),
+    Controller(Arc<ConnectedController>),
 }
 
 #[derive(Debug)]
-pub(crate) struct Subscription {
-    subscriber: Subscriber,
+pub(crate) struct InventorySubscription {
+    subscriber: InventorySubscriber,
     query: Vec<PcpUri>,
     cursor: u64,
     active: bool,
 }
 
-impl Subscription {
-    pub(crate) fn new(subscriber: Subscriber, query: Vec<PcpUri>, cursor: u64) -> Self {
+impl InventorySubscription {
+    pub(crate) fn new(subscriber: InventorySubscriber, query: Vec<PcpUri>, cursor: u64) -> Self {
         Self {
             subscriber,
             query,
@@ -42,7 +42,7 @@ impl Subscription {
         self.active = true;
     }
 
-    pub(crate) fn subscriber(&self) -> &Subscriber {
+    pub(crate) fn subscriber(&self) -> &InventorySubscriber {
         &self.subscriber
     }
 
@@ -52,8 +52,11 @@ impl Subscription {
 
     /// The next batch; the place moves behind it. Nothing is taken while the subscriber's queue
     /// is full: it will be told later.
-    pub(crate) fn take(&mut self, log: &ChangeLog) -> Result<Vec<(PcpUri, Change)>, Behind> {
-        let entries = log.since(self.cursor)?;
+    pub(crate) fn take_batch(
+        &mut self,
+        log: &ChangeLog,
+    ) -> Result<Vec<(PcpUri, InventoryDirection)>, CursorExpired> {
+        let entries = log.entries_since(self.cursor)?;
         let mut changes = Vec::new();
         if !self.active || self.subscriber.is_congested() {
             return Ok(changes);
@@ -71,8 +74,8 @@ impl Subscription {
     }
 }
 
-impl Subscriber {
-    pub(crate) fn outbox(&self) -> &crate::session::outbox::Outbox {
+impl InventorySubscriber {
+    pub(crate) fn outbox(&self) -> &crate::session::outbox::SessionOutbox {
         match self {
             Self::Session(session) => &session.outbox,
             Self::Controller(controller) => &controller.outbox,
@@ -86,10 +89,10 @@ impl Subscriber {
         }
     }
 
-    pub(crate) fn version(&self) -> crate::session::Version {
+    pub(crate) fn version(&self) -> crate::session::ClientPcpVersion {
         match self {
             Self::Session(session) => session.version,
-            Self::Controller(_) => crate::session::Version::V2,
+            Self::Controller(_) => crate::session::ClientPcpVersion::V2,
         }
     }
 

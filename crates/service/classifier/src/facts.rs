@@ -1,4 +1,4 @@
-//! Facts of a node, as input of the classification. Main types: [`NodeFacts`], [`Subject`],
+//! Facts of a node, as input of the classification. Main types: [`NodeFacts`], [`ClassifiedNode`],
 //! [`FactSource`].
 
 use std::borrow::Cow;
@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use pcp::Certname;
 use serde_json::Value;
 
-use crate::rule::{Path, found};
+use crate::rule::{FactPath, find_text};
 
 /// A node whose values rules can read. A caller that holds many nodes implements it without
 /// copying their facts.
-pub trait Subject {
+pub trait ClassifiedNode {
     /// Certname of the node.
     fn certname(&self) -> &Certname;
 
@@ -19,10 +19,10 @@ pub trait Subject {
     fn requested_environment(&self) -> Option<&str>;
 
     /// The text of the string, boolean or number at the path; `None` for any other value.
-    fn text(&self, path: &Path) -> Option<Cow<'_, str>>;
+    fn text(&self, path: &FactPath) -> Option<Cow<'_, str>>;
 }
 
-impl<S: Subject + ?Sized> Subject for &S {
+impl<S: ClassifiedNode + ?Sized> ClassifiedNode for &S {
     fn certname(&self) -> &Certname {
         (**self).certname()
     }
@@ -31,7 +31,7 @@ impl<S: Subject + ?Sized> Subject for &S {
         (**self).requested_environment()
     }
 
-    fn text(&self, path: &Path) -> Option<Cow<'_, str>> {
+    fn text(&self, path: &FactPath) -> Option<Cow<'_, str>> {
         (**self).text(path)
     }
 }
@@ -70,7 +70,7 @@ pub struct FactSourceError {
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-impl Subject for NodeFacts {
+impl ClassifiedNode for NodeFacts {
     fn certname(&self) -> &Certname {
         &self.certname
     }
@@ -79,14 +79,14 @@ impl Subject for NodeFacts {
         self.requested_environment.as_deref()
     }
 
-    fn text(&self, path: &Path) -> Option<Cow<'_, str>> {
-        found(self, path)
+    fn text(&self, path: &FactPath) -> Option<Cow<'_, str>> {
+        find_text(self, path)
     }
 }
 
 impl NodeFacts {
     /// A node without facts, of which only the certname is known.
-    pub fn named(certname: Certname) -> Self {
+    pub fn without_facts(certname: Certname) -> Self {
         let trusted = serde_json::json!({"certname": certname.as_str()});
         Self {
             certname,

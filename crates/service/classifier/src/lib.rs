@@ -5,33 +5,38 @@
 //! data and variables, as in Puppet Enterprise's node classifier. Invariants: all groups at one
 //! moment are one immutable tree in memory, so that classifying never waits; every write is
 //! committed before the tree is exchanged and before its caller is answered; groups that disagree
-//! are a [`Conflict`] with names and are never resolved silently.
+//! are a [`GroupConflict`] with names and are never resolved silently.
 
 mod classifier;
-mod code;
 pub mod defaults;
 mod edit;
 mod facts;
 mod group;
+mod known_code;
 mod rights;
 mod rule;
 mod tree;
 
-pub use classifier::{CheckIn, Classifier, Edited, OpenError, UnknownGroup, Unpinned};
-pub use code::{
-    AnnounceError, Class, ClassRefresh, ClassSource, ClassSourceError, KnownCode, KnownEnvironment,
-    Puppetserver,
+pub use classifier::{
+    Classifier, ClassifierOpenError, EditedGroup, RecordedCheckIn, UnknownGroup, UnpinResult,
 };
 pub use edit::EditError;
-pub use facts::{FactSource, FactSourceError, NodeFacts, Subject};
+pub use facts::{ClassifiedNode, FactSource, FactSourceError, NodeFacts};
 pub use group::{
-    AGENT_SPECIFIED, Classes, ClassesDelta, DEFAULT_ENVIRONMENT, Group, GroupDelta, GroupId,
-    GroupInput, InvalidGroupId, Parameters, ParametersDelta, SchemaError, imported,
+    AGENT_SPECIFIED, ClassesDelta, ClassifierGroup, DEFAULT_ENVIRONMENT, GroupClasses, GroupDelta,
+    GroupId, GroupInput, GroupParameters, InvalidGroupId, ParametersDelta, SchemaError,
+    parse_import,
 };
-pub use rights::{Editor, Right, Unrestricted};
+pub use known_code::{
+    AnnounceError, ClassRefresh, ClassSource, ClassSourceError, KnownCode, KnownEnvironment,
+    PuppetClass, PuppetserverClasses,
+};
+pub use rights::{GroupEditor, NodeGroupRight, UnrestrictedEditor};
 pub use rule::{
-    Comparison, Format, Operator, Path, PatternError, Rule, RuleError, Step, Untranslatable,
+    FactPath, FactPathStep, NodeGroupRule, PatternError, QueryFormat, RuleComparison, RuleError,
+    RuleOperator, UntranslatableRule,
 };
 pub use tree::{
-    Claim, Classification, Conflict, Explanation, Gift, GroupRef, GroupRule, HierarchyError,
+    ClassifyExplanation, ConflictClaim, GroupConflict, GroupRef, GroupRule, HierarchyError,
+    LeafContribution, NodeClassification,
 };

@@ -1,4 +1,4 @@
-//! The permissions that an edit of a group requires. Main function: [`needs`].
+//! The permissions that an edit of a group requires. Main function: [`required_permissions`].
 //!
 //! Invariants: a permission on a group covers all groups below it. A change of what a group gives
 //! to its nodes (classes, variables, configuration data, environment) requires a permission on the
@@ -6,11 +6,11 @@
 //! on the level above. A new group requires every permission that an edit to the same state would,
 //! so that creating a group cannot bypass the checks of editing.
 
-use crate::group::{Group, GroupId};
+use crate::group::{ClassifierGroup, GroupId};
 
 /// A permission of the type `node_groups`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+pub enum NodeGroupRight {
     /// Permission to view the group.
     View,
     /// Permission to create, rename, move and delete groups below it.
@@ -28,23 +28,23 @@ pub enum Right {
 }
 
 /// The user or program that edits groups, with its permissions.
-pub trait Editor: Send + 'static {
+pub trait GroupEditor: Send + 'static {
     /// Returns `true` if the permission was granted on exactly this group.
-    fn may(&self, right: Right, group: GroupId) -> bool;
+    fn has_direct_right(&self, right: NodeGroupRight, group: GroupId) -> bool;
 }
 
 /// An editor with every permission, for edits by the server itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Unrestricted;
+pub struct UnrestrictedEditor;
 
 /// A required permission: one of several rights, on this group or an ancestor of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Need {
-    pub(crate) any_of: Vec<Right>,
+pub(crate) struct RequiredPermission {
+    pub(crate) any_of: Vec<NodeGroupRight>,
     pub(crate) on: GroupId,
 }
 
-impl Right {
+impl NodeGroupRight {
     /// All permissions of the type `node_groups`.
     pub const ALL: &[Self] = &[
         Self::View,
@@ -70,53 +70,53 @@ impl Right {
     }
 }
 
-impl Editor for Unrestricted {
-    fn may(&self, _: Right, _: GroupId) -> bool {
+impl GroupEditor for UnrestrictedEditor {
+    fn has_direct_right(&self, _: NodeGroupRight, _: GroupId) -> bool {
         true
     }
 }
 
 /// The permissions required to turn `before` into `after`; `None` means that the group does not
 /// exist.
-pub(crate) fn needs(
-    before: Option<&Group>,
-    after: Option<&Group>,
+pub(crate) fn required_permissions(
+    before: Option<&ClassifierGroup>,
+    after: Option<&ClassifierGroup>,
     parent_environment: Option<&str>,
-) -> Vec<Need> {
-    let need = |on: GroupId, right| Need {
+) -> Vec<RequiredPermission> {
+    let need = |on: GroupId, right| RequiredPermission {
         any_of: vec![right],
         on,
     };
     match (before, after) {
         (None, None) => Vec::new(),
-        (Some(gone), None) => vec![need(gone.parent, Right::ModifyChildren)],
+        (Some(gone), None) => vec![need(gone.parent, NodeGroupRight::ModifyChildren)],
         (None, Some(new)) => {
             let on = new.parent;
-            let mut needs = vec![need(on, Right::ModifyChildren)];
+            let mut needs = vec![need(on, NodeGroupRight::ModifyChildren)];
             let chooses =
                 new.environment_trumps || parent_environment != Some(new.environment.as_str());
             let asked = [
-                (new.rule.is_some(), Right::EditChildRules),
+                (new.rule.is_some(), NodeGroupRight::EditChildRules),
                 (
                     !new.classes.is_empty() || !new.variables.is_empty(),
-                    Right::EditClassification,
+                    NodeGroupRight::EditClassification,
                 ),
-                (!new.config_data.is_empty(), Right::EditConfigData),
-                (chooses, Right::SetEnvironment),
+                (!new.config_data.is_empty(), NodeGroupRight::EditConfigData),
+                (chooses, NodeGroupRight::SetEnvironment),
             ];
             let asked = asked.iter().filter(|(asked, _)| *asked);
             needs.extend(asked.map(|(_, right)| need(on, *right)));
             needs
         }
-        (Some(before), Some(after)) => edits(before, after),
+        (Some(before), Some(after)) => edit_permissions(before, after),
     }
 }
 
-fn edits(before: &Group, after: &Group) -> Vec<Need> {
+fn edit_permissions(before: &ClassifierGroup, after: &ClassifierGroup) -> Vec<RequiredPermission> {
     let mut needs = Vec::new();
-    let mut add = |asked: bool, on: GroupId, any_of: &[Right]| {
+    let mut add = |asked: bool, on: GroupId, any_of: &[NodeGroupRight]| {
         if asked {
-            needs.push(Need {
+            needs.push(RequiredPermission {
                 any_of: any_of.to_vec(),
                 on,
             });
@@ -124,30 +124,41 @@ fn edits(before: &Group, after: &Group) -> Vec<Need> {
     };
     let moved = before.parent != after.parent;
     let named = before.name != after.name || before.description != after.description;
-    add(moved || named, before.parent, &[Right::ModifyChildren]);
-    add(moved, after.parent, &[Right::ModifyChildren]);
+    add(
+        moved || named,
+        before.parent,
+        &[NodeGroupRight::ModifyChildren],
+    );
+    add(moved, after.parent, &[NodeGroupRight::ModifyChildren]);
     // The rules of a group's ancestors also restrict the group, so moving it changes its effective
     // rule.
     let ruled = before.rule != after.rule;
-    add(moved || ruled, before.parent, &[Right::EditChildRules]);
-    add(moved, after.parent, &[Right::EditChildRules]);
+    add(
+        moved || ruled,
+        before.parent,
+        &[NodeGroupRight::EditChildRules],
+    );
+    add(moved, after.parent, &[NodeGroupRight::EditChildRules]);
     let same_classes = before.classes.keys().eq(after.classes.keys());
     let classes = before.classes != after.classes;
     let variables = before.variables != after.variables;
     add(
         classes && !same_classes,
         before.id,
-        &[Right::EditClassification],
+        &[NodeGroupRight::EditClassification],
     );
     add(
         (classes && same_classes) || variables,
         before.id,
-        &[Right::EditClassification, Right::EditParametersAndVariables],
+        &[
+            NodeGroupRight::EditClassification,
+            NodeGroupRight::EditParametersAndVariables,
+        ],
     );
     let data = before.config_data != after.config_data;
-    add(data, before.id, &[Right::EditConfigData]);
+    add(data, before.id, &[NodeGroupRight::EditConfigData]);
     let environment = before.environment != after.environment
         || before.environment_trumps != after.environment_trumps;
-    add(environment, before.id, &[Right::SetEnvironment]);
+    add(environment, before.id, &[NodeGroupRight::SetEnvironment]);
     needs
 }

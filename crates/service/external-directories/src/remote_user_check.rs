@@ -11,7 +11,7 @@ use rbac::{DueUser, Rbac};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Directories;
+use crate::LdapDirectories;
 use crate::defaults::{RECHECK_BATCH, RECHECK_LOOK};
 
 /// Handle of the background task. [`RemoteUserCheck::shutdown`], or dropping the handle, stops it.
@@ -25,7 +25,7 @@ pub struct RemoteUserCheck {
 
 impl RemoteUserCheck {
     /// Starts to check every user once per `interval`.
-    pub fn start(access: Rbac, directories: Directories, interval: Duration) -> Self {
+    pub fn start(access: Rbac, directories: LdapDirectories, interval: Duration) -> Self {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let stopped = stop.clone();
         tasks.spawn(async move {
@@ -50,10 +50,10 @@ impl Drop for RemoteUserCheck {
     }
 }
 
-async fn run(access: Rbac, directories: Directories, interval: Duration) {
+async fn run(access: Rbac, directories: LdapDirectories, interval: Duration) {
     let look = RECHECK_LOOK.min(interval);
     loop {
-        let more = Box::pin(round(&access, &directories, interval)).await;
+        let more = Box::pin(run_round(&access, &directories, interval)).await;
         if !more {
             tokio::time::sleep(look).await;
         }
@@ -61,7 +61,7 @@ async fn run(access: Rbac, directories: Directories, interval: Duration) {
 }
 
 /// Checks the users who are due. Returns true if more users may be due.
-async fn round(access: &Rbac, directories: &Directories, interval: Duration) -> bool {
+async fn run_round(access: &Rbac, directories: &LdapDirectories, interval: Duration) -> bool {
     let mut more = false;
     let asked = async {
         for origin in access.due_origins(interval).await? {
@@ -80,7 +80,7 @@ async fn round(access: &Rbac, directories: &Directories, interval: Duration) -> 
 }
 
 /// Checks these users of one directory. Returns false at the first query without response.
-async fn ask_all(access: &Rbac, directories: &Directories, due: &[DueUser]) -> bool {
+async fn ask_all(access: &Rbac, directories: &LdapDirectories, due: &[DueUser]) -> bool {
     for user in due {
         if !ask(access, directories, user).await {
             return false;
@@ -90,14 +90,14 @@ async fn ask_all(access: &Rbac, directories: &Directories, due: &[DueUser]) -> b
 }
 
 /// Checks one user. Returns false if the directory does not respond.
-async fn ask(access: &Rbac, directories: &Directories, user: &DueUser) -> bool {
+async fn ask(access: &Rbac, directories: &LdapDirectories, user: &DueUser) -> bool {
     let written = match directories.look_up(&user.origin.origin, &user.login).await {
         Ok(Some(told)) => {
-            let stays = access.remote_user_stays(user, told);
+            let stays = access.confirm_remote_user(user, told);
             Box::pin(stays).await.map_err(|error| error.to_string())
         }
         Ok(None) => {
-            let gone = access.remote_user_gone(user).await;
+            let gone = access.revoke_remote_user(user).await;
             gone.map_err(|error| error.to_string())
         }
         Err(error) => {

@@ -10,17 +10,17 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use pcp::{Certname, Message, PcpUri};
+use pcp::{Certname, PcpMessage, PcpUri};
 use tokio::sync::broadcast;
 
+use crate::agentless_node::{AgentlessNode, AgentlessNodePort, AgentlessSlot, SSH_TYPE};
 use crate::defaults::{GONE_NODES, PRESENCE_CHANGES};
-use crate::inbox::{self, Inbound, Inbox};
-use crate::presence::{Presence, PresenceChange, PresenceEvents};
-use crate::stand_in::{SSH_TYPE, Seat, StandIn, StandInPort};
+use crate::inbox::{self, EngineInbox, InboundMessage};
+use crate::presence::{NodePresence, PresenceChange, PresenceEvents};
 
 /// The reason a message was not handed over. No part of it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
+pub enum FabricSendError {
     /// No broker holds a session of the node.
     #[error("{0} is not connected to any broker; is tutti-agent (or pxp-agent) running there?")]
     NotConnected(Certname),
@@ -39,25 +39,25 @@ pub enum SendError {
 #[async_trait]
 pub trait BrokerLink: Send + Sync + 'static {
     /// Puts the message into the session's queue, waiting a bounded time for space.
-    async fn deliver(&self, message: Message) -> Result<(), SendError>;
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError>;
 
     /// True if the broker has reported a session of this certname.
-    fn holds(&self, certname: &Certname) -> bool;
+    fn has_session(&self, certname: &Certname) -> bool;
 }
 
 /// The engine's handle to send messages to nodes and to list connected nodes. Cheap to clone.
 #[derive(Clone)]
 pub struct Fabric {
-    shared: Arc<Shared>,
+    shared: Arc<FabricState>,
 }
 
-struct Shared {
+struct FabricState {
     address: PcpUri,
-    inbox: inbox::Sender,
-    nodes: RwLock<HashMap<Certname, Entry>>,
+    inbox: inbox::InboxSender,
+    nodes: RwLock<HashMap<Certname, NodeConnection>>,
     /// Disconnected nodes with the time of their disconnection. Locked after `nodes`.
-    gone: RwLock<HashMap<Certname, Timestamp>>,
-    stand_in: Arc<Seat>,
+    disconnected_since: RwLock<HashMap<Certname, Timestamp>>,
+    agentless_slot: Arc<AgentlessSlot>,
     changes: broadcast::Sender<PresenceChange>,
     /// Every attached broker, by the id of its port.
     brokers: RwLock<HashMap<u64, AttachedBroker>>,
@@ -70,10 +70,10 @@ struct AttachedBroker {
     link: Arc<dyn BrokerLink>,
 }
 
-struct Entry {
+struct NodeConnection {
     port: u64,
     link: Arc<dyn BrokerLink>,
-    presence: Presence,
+    presence: NodePresence,
 }
 
 /// A broker's handle. When it is dropped, its nodes count as disconnected.
@@ -81,7 +81,7 @@ pub struct BrokerPort {
     id: u64,
     broker: PcpUri,
     link: Arc<dyn BrokerLink>,
-    shared: Arc<Shared>,
+    shared: Arc<FabricState>,
 }
 
 // === impl Fabric ===
@@ -89,15 +89,15 @@ pub struct BrokerPort {
 impl Fabric {
     /// Creates a fabric whose engine has the address `address` (`pcp://<server certname>/server`;
     /// clients cannot take the type `server`, so the address always means the engine).
-    pub fn new(address: PcpUri) -> (Self, Inbox) {
-        let (sender, inbox) = inbox::inbox();
+    pub fn new(address: PcpUri) -> (Self, EngineInbox) {
+        let (sender, inbox) = inbox::new_inbox();
         let (changes, _) = broadcast::channel(PRESENCE_CHANGES);
-        let shared = Shared {
+        let shared = FabricState {
             address,
             inbox: sender,
             nodes: RwLock::default(),
-            gone: RwLock::default(),
-            stand_in: Arc::default(),
+            disconnected_since: RwLock::default(),
+            agentless_slot: Arc::default(),
             changes,
             brokers: RwLock::default(),
             next_broker: AtomicU64::new(1),
@@ -116,12 +116,12 @@ impl Fabric {
     }
 
     /// Hands `message` to the broker that holds its target.
-    pub async fn send(&self, message: Message) -> Result<(), SendError> {
-        let certname = target_certname(&message)?;
+    pub async fn send(&self, message: PcpMessage) -> Result<(), FabricSendError> {
+        let certname = read_target_certname(&message)?;
         if is_for_stand_in(&message) {
-            return match self.shared.stand_in.link() {
+            return match self.shared.agentless_slot.link() {
                 Some(stand_in) => stand_in.deliver(message).await,
-                None => Err(SendError::NotConnected(certname)),
+                None => Err(FabricSendError::NotConnected(certname)),
             };
         }
         let link = {
@@ -134,12 +134,12 @@ impl Fabric {
         };
         match link {
             Some(link) => link.deliver(message).await,
-            None => Err(SendError::NotConnected(certname)),
+            None => Err(FabricSendError::NotConnected(certname)),
         }
     }
 
     /// The connection of `certname`; `None` if it is not connected.
-    pub fn presence(&self, certname: &Certname) -> Option<Presence> {
+    pub fn presence(&self, certname: &Certname) -> Option<NodePresence> {
         let nodes = self
             .shared
             .nodes
@@ -150,14 +150,14 @@ impl Fabric {
 
     /// End of the node's last session; `None` if the node is connected now, or was never connected
     /// since this fabric was created.
-    pub fn gone_since(&self, certname: &Certname) -> Option<Timestamp> {
-        let gone = self.shared.gone.read();
+    pub fn disconnected_since(&self, certname: &Certname) -> Option<Timestamp> {
+        let gone = self.shared.disconnected_since.read();
         let gone = gone.unwrap_or_else(PoisonError::into_inner);
         gone.get(certname).copied()
     }
 
     /// Every connected node, in no order.
-    pub fn connected(&self) -> Vec<(Certname, Presence)> {
+    pub fn connected_nodes(&self) -> Vec<(Certname, NodePresence)> {
         let nodes = self
             .shared
             .nodes
@@ -170,32 +170,34 @@ impl Fabric {
     }
 
     /// Subscribes to presence changes from now on.
-    pub fn watch(&self) -> PresenceEvents {
+    pub fn watch_presence(&self) -> PresenceEvents {
         PresenceEvents {
             changes: self.shared.changes.subscribe(),
         }
     }
 
     /// True if the stand-in can reach this node, which needs no agent.
-    pub fn stands_in_for(&self, certname: &Certname) -> bool {
-        let stand_in = self.shared.stand_in.link();
-        stand_in.is_some_and(|stand_in| stand_in.knows(certname))
+    pub fn is_agentless_node(&self, certname: &Certname) -> bool {
+        let stand_in = self.shared.agentless_slot.link();
+        stand_in.is_some_and(|stand_in| stand_in.can_reach(certname))
     }
 
     /// The capabilities of the stand-in for nodes without an agent; `None` if there is no stand-in.
-    pub fn stand_in(&self) -> Option<Presence> {
-        self.shared.stand_in.presence(self.shared.address.clone())
+    pub fn agentless_presence(&self) -> Option<NodePresence> {
+        self.shared
+            .agentless_slot
+            .presence(self.shared.address.clone())
     }
 
     /// Attaches a stand-in for nodes without an agent; it replaces the previous one.
-    pub fn attach_stand_in(&self, link: Arc<dyn StandIn>) -> StandInPort {
-        let Shared {
-            stand_in,
+    pub fn attach_agentless_node(&self, link: Arc<dyn AgentlessNode>) -> AgentlessNodePort {
+        let FabricState {
+            agentless_slot: stand_in,
             address,
             inbox,
             ..
         } = &*self.shared;
-        stand_in.take(link, address.clone(), inbox.clone())
+        stand_in.attach(link, address.clone(), inbox.clone())
     }
 
     /// Every attached broker, in no order. One that reconnects is listed twice for a moment.
@@ -206,14 +208,14 @@ impl Fabric {
 
     /// The attached brokers that hold a session of this certname: also an older one than that which
     /// [`Self::presence`] shows, since several machines may use one certificate.
-    pub fn brokers_holding(&self, certname: &Certname) -> Vec<PcpUri> {
+    pub fn brokers_with_session(&self, certname: &Certname) -> Vec<PcpUri> {
         let brokers = self.shared.read_brokers();
-        let holding = brokers.values().filter(|it| it.link.holds(certname));
+        let holding = brokers.values().filter(|it| it.link.has_session(certname));
         holding.map(|it| it.address.clone()).collect()
     }
 
     /// Attaches a broker to the fabric.
-    pub fn attach(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
+    pub fn attach_broker(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
         let id = self.shared.next_broker.fetch_add(1, Ordering::Relaxed);
         let attached = AttachedBroker {
             address: broker.clone(),
@@ -237,25 +239,25 @@ impl fmt::Debug for Fabric {
     }
 }
 
-fn is_for_stand_in(message: &Message) -> bool {
+fn is_for_stand_in(message: &PcpMessage) -> bool {
     let target = message.target.as_ref();
     target.is_some_and(|target| target.client_type() == SSH_TYPE)
 }
 
-fn target_certname(message: &Message) -> Result<Certname, SendError> {
+fn read_target_certname(message: &PcpMessage) -> Result<Certname, FabricSendError> {
     let target = message
         .target
         .as_ref()
-        .ok_or_else(|| SendError::BadTarget("none".to_owned()))?;
+        .ok_or_else(|| FabricSendError::BadTarget("none".to_owned()))?;
     target
         .common_name()
         .parse()
-        .map_err(|_| SendError::BadTarget(target.to_string()))
+        .map_err(|_| FabricSendError::BadTarget(target.to_string()))
 }
 
 // === impl Shared ===
 
-impl Shared {
+impl FabricState {
     fn read_brokers(&self) -> RwLockReadGuard<'_, HashMap<u64, AttachedBroker>> {
         self.brokers.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,13 +266,19 @@ impl Shared {
         self.brokers.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn came(&self, certname: &Certname) {
-        let mut gone = self.gone.write().unwrap_or_else(PoisonError::into_inner);
+    fn forget_disconnect(&self, certname: &Certname) {
+        let mut gone = self
+            .disconnected_since
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         gone.remove(certname);
     }
 
-    fn went(&self, certname: &Certname) {
-        let mut gone = self.gone.write().unwrap_or_else(PoisonError::into_inner);
+    fn record_disconnect(&self, certname: &Certname) {
+        let mut gone = self
+            .disconnected_since
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if gone.len() < GONE_NODES {
             gone.insert(certname.clone(), Timestamp::now());
         }
@@ -280,31 +288,40 @@ impl Shared {
 // === impl BrokerPort ===
 
 impl BrokerPort {
-    /// The engine's address; a broker passes messages for it to [`Self::to_engine`].
+    /// The engine's address; a broker passes messages for it to [`Self::send_to_engine`].
     pub fn engine_address(&self) -> &PcpUri {
         &self.shared.address
     }
 
     /// Hands a node's message to the engine if the inbox has space now; otherwise returns the
-    /// message, and [`Self::to_engine`] can wait for space.
-    pub fn try_to_engine(&self, certname: Certname, message: Message) -> Result<(), Box<Message>> {
-        self.shared.inbox.try_send(Inbound { message, certname })
+    /// message, and [`Self::send_to_engine`] can wait for space.
+    pub fn try_send_to_engine(
+        &self,
+        certname: Certname,
+        message: PcpMessage,
+    ) -> Result<(), Box<PcpMessage>> {
+        self.shared
+            .inbox
+            .try_send(InboundMessage { message, certname })
     }
 
     /// Hands a node's message to the engine. It waits while the inbox is full, so backpressure
     /// reaches the node. Returns `false` if the engine is gone.
-    pub async fn to_engine(&self, certname: Certname, message: Message) -> bool {
-        self.shared.inbox.send(Inbound { message, certname }).await
+    pub async fn send_to_engine(&self, certname: Certname, message: PcpMessage) -> bool {
+        self.shared
+            .inbox
+            .send(InboundMessage { message, certname })
+            .await
     }
 
     /// Records that an agent is associated.
-    pub fn connected(&self, certname: Certname, capabilities: Option<Arc<pxp::Capabilities>>) {
-        let presence = Presence {
+    pub fn add_node(&self, certname: Certname, capabilities: Option<Arc<pxp::AgentCapabilities>>) {
+        let presence = NodePresence {
             broker: self.broker.clone(),
             since: jiff::Timestamp::now(),
             capabilities,
         };
-        let entry = Entry {
+        let entry = NodeConnection {
             port: self.id,
             link: Arc::clone(&self.link),
             presence: presence.clone(),
@@ -315,7 +332,7 @@ impl BrokerPort {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         nodes.insert(certname.clone(), entry);
-        self.shared.came(&certname);
+        self.shared.forget_disconnect(&certname);
         // Sent under the lock, so that watchers see changes in the table's order. No watcher: fine.
         let _ = self
             .shared
@@ -324,7 +341,7 @@ impl BrokerPort {
     }
 
     /// Records that an agent's session ended and that this broker has no newer one.
-    pub fn disconnected(&self, certname: &Certname) {
+    pub fn remove_node(&self, certname: &Certname) {
         let mut nodes = self
             .shared
             .nodes
@@ -336,7 +353,7 @@ impl BrokerPort {
             .is_some_and(|entry| entry.port == self.id)
         {
             nodes.remove(certname);
-            self.shared.went(certname);
+            self.shared.record_disconnect(certname);
             let _ = self
                 .shared
                 .changes
@@ -357,7 +374,7 @@ impl Drop for BrokerPort {
         nodes.retain(|certname, entry| {
             let stays = entry.port != self.id;
             if !stays {
-                self.shared.went(certname);
+                self.shared.record_disconnect(certname);
                 let _ = changes.send(PresenceChange::Disconnected(certname.clone()));
             }
             stays

@@ -8,20 +8,20 @@ use tokio::sync::broadcast;
 
 /// One connected node, as reported by its broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Presence {
+pub struct NodePresence {
     /// The broker that holds the connection.
     pub broker: PcpUri,
     /// The time of the association.
     pub since: Timestamp,
     /// The capabilities that the agent announced; `None` for a stock pxp-agent.
-    pub capabilities: Option<Arc<pxp::Capabilities>>,
+    pub capabilities: Option<Arc<pxp::AgentCapabilities>>,
 }
 
 /// A node connected or disconnected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PresenceChange {
     /// The node is associated now (also after it superseded an older session of its own).
-    Connected(Certname, Presence),
+    Connected(Certname, NodePresence),
     /// The node's only session ended.
     Disconnected(Certname),
 }

@@ -12,15 +12,15 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use async_trait::async_trait;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use pcp::types::{
-    self, Change, ERROR_MESSAGE, INVENTORY_REQUEST, INVENTORY_RESPONSE, INVENTORY_UPDATE,
-    InventoryRequest, InventoryResponse, InventoryUpdate,
+    self, ERROR_MESSAGE, INVENTORY_REQUEST, INVENTORY_RESPONSE, INVENTORY_UPDATE,
+    InventoryDirection, InventoryRequest, InventoryResponse, InventoryUpdate,
 };
-use pcp::{AGENT_TYPE, Certname, Message, PcpUri};
+use pcp::{AGENT_TYPE, Certname, PcpMessage, PcpUri};
 use tokio::sync::mpsc;
 
 use crate::defaults::{REMOTE_PATIENCE, REMOTE_QUEUE_MESSAGES};
-use crate::wire::{PRESENCE, PRESENCE_REQUEST, Presence};
-use crate::{BrokerLink, BrokerPort, Fabric, SendError};
+use crate::wire::{AnnouncedCapabilities, PRESENCE, PRESENCE_REQUEST};
+use crate::{BrokerLink, BrokerPort, Fabric, FabricSendError};
 
 /// The identity of a connected remote broker.
 #[derive(Clone, Debug)]
@@ -33,14 +33,14 @@ pub struct RemoteBroker {
 
 /// The reason a broker cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub enum RemoteError {
+pub enum RemoteBrokerError {
     /// The `Host` header cannot be used in a PCP address.
     #[error("the broker dialled {authority:?}, which makes no PCP address: {source}")]
     Authority {
         /// The value of the header.
         authority: String,
         /// The error in the resulting address.
-        source: pcp::UriError,
+        source: pcp::PcpUriError,
     },
 }
 
@@ -50,42 +50,42 @@ pub async fn serve<In, Out>(
     broker: RemoteBroker,
     mut incoming: In,
     outgoing: Out,
-) -> Result<(), RemoteError>
+) -> Result<(), RemoteBrokerError>
 where
     In: Stream<Item = String> + Unpin,
     Out: Sink<String> + Unpin,
 {
     let address = PcpUri::new(&broker.authority, pcp::SERVER_TYPE).map_err(|source| {
-        RemoteError::Authority {
+        RemoteBrokerError::Authority {
             authority: broker.authority.clone(),
             source,
         }
     })?;
     let (queue, queued) = mpsc::channel(REMOTE_QUEUE_MESSAGES);
     let connected = ConnectedAgents::default();
-    let link = Arc::new(Link {
+    let link = Arc::new(RemoteBrokerLink {
         queue: queue.clone(),
         address: address.clone(),
         connected: connected.clone(),
     });
-    let port = fabric.attach(PcpUri::server(&broker.certname), link);
-    let mut peer = Peer {
+    let port = fabric.attach_broker(PcpUri::server(&broker.certname), link);
+    let mut peer = BrokerPeer {
         broker: broker.certname,
         address,
         port,
-        known: Known {
+        reported: ReportedAgents {
             connected,
             capabilities: HashMap::new(),
         },
     };
-    for request in peer.first_words() {
+    for request in peer.opening_messages() {
         queue
             .try_send(request)
             .expect("the queue is new and has room for two");
     }
     let reading = async {
         while let Some(text) = incoming.next().await {
-            peer.on_text(&text).await;
+            peer.handle_text(&text).await;
         }
     };
     tokio::select! {
@@ -104,30 +104,31 @@ async fn write(mut queued: mpsc::Receiver<String>, mut outgoing: impl Sink<Strin
 }
 
 /// The link from the engine to the broker's agents.
-struct Link {
+struct RemoteBrokerLink {
     queue: mpsc::Sender<String>,
     address: PcpUri,
     connected: ConnectedAgents,
 }
 
 #[async_trait]
-impl BrokerLink for Link {
-    async fn deliver(&self, mut message: Message) -> Result<(), SendError> {
+impl BrokerLink for RemoteBrokerLink {
+    async fn deliver(&self, mut message: PcpMessage) -> Result<(), FabricSendError> {
         let target = message.target.clone();
         message.sender = Some(self.address.clone());
         let text = pcp::v2::encode(&message);
         match self.queue.send_timeout(text, REMOTE_PATIENCE).await {
             Ok(()) => Ok(()),
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
-                Err(for_certname(target.as_ref(), SendError::Busy))
+                Err(to_send_error(target.as_ref(), FabricSendError::Busy))
             }
-            Err(mpsc::error::SendTimeoutError::Closed(_)) => {
-                Err(for_certname(target.as_ref(), SendError::NotConnected))
-            }
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(to_send_error(
+                target.as_ref(),
+                FabricSendError::NotConnected,
+            )),
         }
     }
 
-    fn holds(&self, certname: &Certname) -> bool {
+    fn has_session(&self, certname: &Certname) -> bool {
         let connected = self.connected.read();
         connected
             .iter()
@@ -135,24 +136,27 @@ impl BrokerLink for Link {
     }
 }
 
-fn for_certname(target: Option<&PcpUri>, error: impl FnOnce(Certname) -> SendError) -> SendError {
+fn to_send_error(
+    target: Option<&PcpUri>,
+    error: impl FnOnce(Certname) -> FabricSendError,
+) -> FabricSendError {
     let text = target.map_or("", PcpUri::common_name);
     text.parse()
-        .map_or_else(|_| SendError::BadTarget(text.to_owned()), error)
+        .map_or_else(|_| FabricSendError::BadTarget(text.to_owned()), error)
 }
 
 /// The state that the broker reported, and the fabric's entry for the broker.
-struct Peer {
+struct BrokerPeer {
     broker: Certname,
     /// The address that the broker uses for the orchestrator.
     address: PcpUri,
     port: BrokerPort,
-    known: Known,
+    reported: ReportedAgents,
 }
 
-struct Known {
+struct ReportedAgents {
     connected: ConnectedAgents,
-    capabilities: HashMap<PcpUri, Arc<pxp::Capabilities>>,
+    capabilities: HashMap<PcpUri, Arc<pxp::AgentCapabilities>>,
 }
 
 /// The agents that the broker reported as connected. Clones share one set.
@@ -169,23 +173,23 @@ impl ConnectedAgents {
     }
 }
 
-impl Peer {
+impl BrokerPeer {
     /// The first messages to the broker. Capabilities are requested first, so that they arrive
     /// before the inventory.
-    fn first_words(&self) -> [String; 2] {
-        let presence = Message::new(PRESENCE_REQUEST, None);
+    fn opening_messages(&self) -> [String; 2] {
+        let presence = PcpMessage::new(PRESENCE_REQUEST, None);
         let agents = PcpUri::new("*", AGENT_TYPE).expect("a wildcard is an address");
         let request = InventoryRequest {
             query: vec![agents],
             subscribe: Some(true),
         };
-        let inventory = Message::new(INVENTORY_REQUEST, Some(types::encode(&request)));
+        let inventory = PcpMessage::new(INVENTORY_REQUEST, Some(types::encode(&request)));
         [presence, inventory].map(|message| {
             pcp::v2::encode(&message.from(self.address.clone()).to(PcpUri::broker()))
         })
     }
 
-    async fn on_text(&mut self, text: &str) {
+    async fn handle_text(&mut self, text: &str) {
         let message = match pcp::v2::decode(text) {
             Ok(message) => message.to_message(),
             Err(error) => {
@@ -195,38 +199,43 @@ impl Peer {
         };
         let from_broker = message.sender.as_ref().is_none_or(PcpUri::is_broker);
         if !from_broker {
-            return self.to_engine(message).await;
+            return self.send_to_engine(message).await;
         }
         if message.message_type == ERROR_MESSAGE && message.in_reply_to.is_some() {
-            return self.complaint(message).await;
+            return self.forward_error(message).await;
         }
-        if let Err(error) = self.on_broker(&message) {
+        if let Err(error) = self.handle_broker_message(&message) {
             let message_type = message.message_type.as_str();
             tracing::warn!(broker = %self.broker, message_type, %error, "bad message from a broker");
         }
     }
 
-    fn on_broker(&mut self, message: &Message) -> Result<(), types::DataError> {
+    fn handle_broker_message(
+        &mut self,
+        message: &PcpMessage,
+    ) -> Result<(), types::MessageDataError> {
         let data = message.data.as_deref();
         match message.message_type.as_str() {
             INVENTORY_RESPONSE => {
                 let InventoryResponse { uris } = types::decode(data)?;
-                self.inventory(uris);
+                self.apply_inventory(uris);
             }
             INVENTORY_UPDATE => {
                 let InventoryUpdate { changes } = types::decode(data)?;
                 for change in changes {
                     match change.change {
-                        Change::Connected => self.arrived(change.client),
-                        Change::Disconnected => self.left(&change.client),
+                        InventoryDirection::Connected => self.handle_connected(change.client),
+                        InventoryDirection::Disconnected => {
+                            self.handle_disconnected(&change.client)
+                        }
                     }
                 }
-                self.forget_absent();
+                self.remove_absent();
             }
             PRESENCE => {
-                let Presence { capabilities } = types::decode(data)?;
+                let AnnouncedCapabilities { capabilities } = types::decode(data)?;
                 for (uri, header) in capabilities {
-                    self.announced(uri, header.as_deref());
+                    self.record_capabilities(uri, header.as_deref());
                 }
             }
             other => {
@@ -239,14 +248,14 @@ impl Peer {
 
     /// Passes on an error of the broker about a message, which only the engine knows by its id. The
     /// broker's own name is set as the sender, because its messages mostly have none.
-    async fn complaint(&self, message: Message) {
+    async fn forward_error(&self, message: PcpMessage) {
         let message = message
             .from(PcpUri::server(&self.broker))
             .to(self.port.engine_address().clone());
-        self.port.to_engine(self.broker.clone(), message).await;
+        self.port.send_to_engine(self.broker.clone(), message).await;
     }
 
-    async fn to_engine(&self, mut message: Message) {
+    async fn send_to_engine(&self, mut message: PcpMessage) {
         let sender = message.sender.as_ref().expect("looked at by the caller");
         let Ok(certname) = sender.common_name().parse::<Certname>() else {
             tracing::warn!(broker = %self.broker, %sender, "not the address of a node");
@@ -256,68 +265,70 @@ impl Peer {
             message.target = Some(self.port.engine_address().clone());
         }
         // Waiting here applies backpressure to the broker while the engine is busy.
-        self.port.to_engine(certname, message).await;
+        self.port.send_to_engine(certname, message).await;
     }
 
     // --- presence ---
 
-    fn inventory(&mut self, uris: Vec<PcpUri>) {
+    fn apply_inventory(&mut self, uris: Vec<PcpUri>) {
         let now: HashSet<PcpUri> = uris.iter().cloned().collect();
         let gone: Vec<PcpUri> = self
-            .known
+            .reported
             .connected
             .read()
             .difference(&now)
             .cloned()
             .collect();
         for uri in gone {
-            self.left(&uri);
+            self.handle_disconnected(&uri);
         }
         for uri in uris {
-            if !self.known.connected.read().contains(&uri) {
-                self.arrived(uri);
+            if !self.reported.connected.read().contains(&uri) {
+                self.handle_connected(uri);
             }
         }
-        self.forget_absent();
+        self.remove_absent();
     }
 
-    fn arrived(&mut self, uri: PcpUri) {
-        if let Some(certname) = agent(&uri) {
+    fn handle_connected(&mut self, uri: PcpUri) {
+        if let Some(certname) = agent_certname(&uri) {
             self.port
-                .connected(certname, self.known.capabilities.get(&uri).cloned());
-            self.known.connected.write().insert(uri);
+                .add_node(certname, self.reported.capabilities.get(&uri).cloned());
+            self.reported.connected.write().insert(uri);
         }
     }
 
-    fn left(&mut self, uri: &PcpUri) {
-        let was_connected = self.known.connected.write().remove(uri);
-        if was_connected && let Some(certname) = agent(uri) {
-            self.port.disconnected(&certname);
+    fn handle_disconnected(&mut self, uri: &PcpUri) {
+        let was_connected = self.reported.connected.write().remove(uri);
+        if was_connected && let Some(certname) = agent_certname(uri) {
+            self.port.remove_node(&certname);
         }
     }
 
-    fn announced(&mut self, uri: PcpUri, header: Option<&str>) {
-        match header.and_then(|text| text.parse::<pxp::Capabilities>().ok()) {
+    fn record_capabilities(&mut self, uri: PcpUri, header: Option<&str>) {
+        match header.and_then(|text| text.parse::<pxp::AgentCapabilities>().ok()) {
             Some(capabilities) => {
-                self.known.capabilities.insert(uri, Arc::new(capabilities));
+                self.reported
+                    .capabilities
+                    .insert(uri, Arc::new(capabilities));
             }
             None => {
-                self.known.capabilities.remove(&uri);
+                self.reported.capabilities.remove(&uri);
             }
         }
     }
 
-    fn forget_absent(&mut self) {
-        let Known {
+    fn remove_absent(&mut self) {
+        let ReportedAgents {
             connected,
             capabilities,
-        } = &mut self.known;
+        } = &mut self.reported;
         let connected = connected.read();
         capabilities.retain(|uri, _| connected.contains(uri));
     }
 }
 
-fn agent(uri: &PcpUri) -> Option<Certname> {
+fn agent_certname(uri: &PcpUri) -> Option<Certname> {
     if uri.client_type() == AGENT_TYPE {
         uri.common_name().parse().ok()
     } else {

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 /// requests the capabilities that agents announce. It has no data.
 pub const PRESENCE_REQUEST: &str = "urn:tutti:pcp:presence_request";
 
-/// Message type from a broker to a controller that requested it, with a [`Presence`] as data. It
+/// Message type from a broker to a controller that requested it, with a [`AnnouncedCapabilities`] as data. It
 /// is sent before the inventory message that names the same agents.
 pub const PRESENCE: &str = "urn:tutti:pcp:presence";
 
 /// The capabilities that agents announced when they connected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Presence {
+pub struct AnnouncedCapabilities {
     /// The agent's capabilities header by address; `null` for a stock pxp-agent.
     pub capabilities: BTreeMap<PcpUri, Option<String>>,
 }

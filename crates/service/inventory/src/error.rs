@@ -5,7 +5,7 @@ use std::time::Duration;
 use optional_feature::FeatureFault;
 use store::StoreError;
 
-pub use crate::lang::Invalid;
+pub use crate::lang::UnsupportedQuery;
 
 /// A query was not answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub enum QueryError {
         words: String,
     },
     /// Every configured server failed.
-    #[error("no PuppetDB answered: {}", told(.0))]
+    #[error("no PuppetDB answered: {}", list_errors(.0))]
     AllFailed(Vec<QueryError>),
     /// The answer exceeds a limit.
     #[error("the answer is larger than {limit}; ask for fewer columns, or give a limit")]
@@ -75,7 +75,7 @@ pub enum QueryError {
     },
     /// The query is not in the subset that the embedded inventory answers.
     #[error("the query is not valid at {0}")]
-    Unsupported(#[from] Invalid),
+    Unsupported(#[from] UnsupportedQuery),
     /// The evaluation of the query exceeded this time.
     #[error("the query took more than {} s; ask for less", .0.as_secs())]
     Slow(Duration),
@@ -102,7 +102,7 @@ pub enum QueryError {
 
 /// The party responsible for an error, which determines the kind of the API error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum QueryErrorOrigin {
     /// The query is wrong: `query-error`.
     Query,
     /// PuppetDB or the connection to it failed: `puppetdb-error`.
@@ -115,13 +115,13 @@ pub enum Fault {
 
 impl QueryError {
     /// The party responsible for this error.
-    pub fn fault(&self) -> Fault {
+    pub fn origin(&self) -> QueryErrorOrigin {
         match self {
             Self::TooLarge { .. }
             | Self::QueryInvalid { .. }
             | Self::Unsupported(_)
             | Self::Slow(_)
-            | Self::NoCertname => Fault::Query,
+            | Self::NoCertname => QueryErrorOrigin::Query,
             Self::NotStarted(_)
             | Self::Unreachable { .. }
             | Self::Certificate { .. }
@@ -129,9 +129,9 @@ impl QueryError {
             | Self::Garbage { .. }
             | Self::Refused { .. }
             | Self::BadCertname(_)
-            | Self::AllFailed(_) => Fault::PuppetDb,
-            Self::Busy(_) => Fault::Busy,
-            Self::Store(_) | Self::ShuttingDown => Fault::Server,
+            | Self::AllFailed(_) => QueryErrorOrigin::PuppetDb,
+            Self::Busy(_) => QueryErrorOrigin::Busy,
+            Self::Store(_) | Self::ShuttingDown => QueryErrorOrigin::Server,
         }
     }
 
@@ -148,7 +148,7 @@ impl QueryError {
     }
 }
 
-fn told(errors: &[QueryError]) -> String {
+fn list_errors(errors: &[QueryError]) -> String {
     let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
     told.join("; ")
 }

@@ -14,29 +14,29 @@ use serde_json::{Value, json};
 use store::{Store, StoreError};
 
 use crate::defaults::REPORT_WAIT_MAX;
-use crate::embedded::{Embedded, Snapshot};
-use crate::places::Asker;
-use crate::puppetdb::{PuppetDb, PuppetDbConfig};
-use crate::{NodeRecord, Query, QueryError, RecordError, Report};
+use crate::embedded::{EmbeddedInventory, InventorySnapshot};
+use crate::puppetdb::{PuppetDbBackend, PuppetDbConfig};
+use crate::query_permits::QueryOrigin;
+use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
 
 /// Nodes, facts and reports. Cheap to clone.
 #[derive(Clone)]
 pub struct Inventory {
-    backend: Arc<Backend>,
+    backend: Arc<InventoryBackend>,
 }
 
-enum Backend {
-    PuppetDb(Feature<PuppetDb>),
-    Embedded(Box<Embedded>),
+enum InventoryBackend {
+    PuppetDb(Feature<PuppetDbBackend>),
+    Embedded(Box<EmbeddedInventory>),
 }
 
 /// The state of the inventory's back end.
 #[derive(Clone, Debug)]
-pub struct Health {
+pub struct InventoryHealth {
     /// Name of the back end: `puppetdb` or `embedded`.
     pub backend: &'static str,
     /// URLs of PuppetDB, or the number of known nodes.
-    pub place: String,
+    pub location: String,
     /// The error of the back end; `None` if it answers.
     pub error: Option<QueryError>,
 }
@@ -44,8 +44,8 @@ pub struct Health {
 impl Inventory {
     /// Creates an inventory that queries a real PuppetDB. No request is sent yet.
     pub fn puppetdb(config: PuppetDbConfig) -> Self {
-        let puppetdb = Feature::started(PuppetDb::new(config));
-        Self::of(Backend::PuppetDb(puppetdb))
+        let puppetdb = Feature::with_value(PuppetDbBackend::new(config));
+        Self::of(InventoryBackend::PuppetDb(puppetdb))
     }
 
     /// Creates an inventory that queries a real PuppetDB as soon as `read` succeeds in reading its
@@ -55,26 +55,26 @@ impl Inventory {
         read: impl Fn() -> Result<PuppetDbConfig, String> + Send + 'static,
     ) -> Self {
         let inability = "this server cannot ask PuppetDB";
-        let read = move || read().map(PuppetDb::new);
-        let puppetdb = Feature::read("puppetdb-service", inability, read).await;
-        Self::of(Backend::PuppetDb(puppetdb))
+        let read = move || read().map(PuppetDbBackend::new);
+        let puppetdb = Feature::start_by_reading("puppetdb-service", inability, read).await;
+        Self::of(InventoryBackend::PuppetDb(puppetdb))
     }
 
     /// State of the connection to PuppetDB; `None` for the embedded inventory.
     pub fn feature(&self) -> Option<FeatureStatus> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => Some(puppetdb.status()),
-            Backend::Embedded(_) => None,
+            InventoryBackend::PuppetDb(puppetdb) => Some(puppetdb.status()),
+            InventoryBackend::Embedded(_) => None,
         }
     }
 
     /// Creates an embedded inventory: the data that agents send to this server, kept in `store`.
     pub async fn embedded(store: Store) -> Result<Self, StoreError> {
-        let embedded = Embedded::open(store).await?;
-        Ok(Self::of(Backend::Embedded(Box::new(embedded))))
+        let embedded = EmbeddedInventory::open(store).await?;
+        Ok(Self::of(InventoryBackend::Embedded(Box::new(embedded))))
     }
 
-    fn of(backend: Backend) -> Self {
+    fn of(backend: InventoryBackend) -> Self {
         Self {
             backend: Arc::new(backend),
         }
@@ -82,25 +82,27 @@ impl Inventory {
 
     /// Returns `true` if there is no PuppetDB, so that agents must be asked for facts.
     pub fn is_embedded(&self) -> bool {
-        matches!(&*self.backend, Backend::Embedded(_))
+        matches!(&*self.backend, InventoryBackend::Embedded(_))
     }
 
     /// The rows of an answer, on behalf of a user. The number of these queries does not limit the
     /// engine's own queries (all methods below).
-    pub async fn query(&self, query: &Query) -> Result<Vec<Value>, QueryError> {
+    pub async fn query(&self, query: &NodeQuery) -> Result<Vec<Value>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.get()?.query(Asker::Person, query).await,
-            Backend::Embedded(embedded) => embedded.query(query.clone()).await,
+            InventoryBackend::PuppetDb(puppetdb) => {
+                puppetdb.get()?.query(QueryOrigin::User, query).await
+            }
+            InventoryBackend::Embedded(embedded) => embedded.query(query.clone()).await,
         }
     }
 
     /// The distinct values of `certname` at the top level of the rows, in the order of the answer.
-    pub async fn certnames(&self, query: &Query) -> Result<Vec<Certname>, QueryError> {
+    pub async fn certnames(&self, query: &NodeQuery) -> Result<Vec<Certname>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => {
-                certnames_of(puppetdb.get()?.query(Asker::Engine, query).await?)
+            InventoryBackend::PuppetDb(puppetdb) => {
+                to_certnames(puppetdb.get()?.query(QueryOrigin::Engine, query).await?)
             }
-            Backend::Embedded(embedded) => embedded.certnames(query.clone()).await,
+            InventoryBackend::Embedded(embedded) => embedded.certnames(query.clone()).await,
         }
     }
 
@@ -113,7 +115,7 @@ impl Inventory {
             ["extract", ["certname"], of_environment],
             ["order_by", ["certname"]]
         ]);
-        self.certnames(&Query::ast(query)).await
+        self.certnames(&NodeQuery::from_ast(query)).await
     }
 
     /// The distinct code ids of the catalogs that nodes had in their last runs. Nodes that a
@@ -133,14 +135,16 @@ impl Inventory {
                 ]
             ],
         ]);
-        let query = Query::ast(json!([
+        let query = NodeQuery::from_ast(json!([
             "from",
             "reports",
             ["extract", ["code_id"], of_last, ["group_by", "code_id"]]
         ]));
         let rows = match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.get()?.query(Asker::Engine, &query).await?,
-            Backend::Embedded(embedded) => embedded.query(query).await?,
+            InventoryBackend::PuppetDb(puppetdb) => {
+                puppetdb.get()?.query(QueryOrigin::Engine, &query).await?
+            }
+            InventoryBackend::Embedded(embedded) => embedded.query(query).await?,
         };
         let code_id = |row: &Value| Some(row.get("code_id")?.as_str()?.to_owned());
         Ok(rows.iter().filter_map(code_id).collect())
@@ -149,8 +153,8 @@ impl Inventory {
     /// Facts and trusted facts of a node; `None` if the node has not sent any yet.
     pub async fn facts(&self, certname: &Certname) -> Result<Option<NodeRecord>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.get()?.facts(certname).await,
-            Backend::Embedded(embedded) => Ok(embedded.facts(certname)),
+            InventoryBackend::PuppetDb(puppetdb) => puppetdb.get()?.facts(certname).await,
+            InventoryBackend::Embedded(embedded) => Ok(embedded.facts(certname)),
         }
     }
 
@@ -162,8 +166,10 @@ impl Inventory {
         certnames: &[Certname],
     ) -> Result<Vec<Option<Value>>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.get()?.fact_of_each(fact, certnames).await,
-            Backend::Embedded(embedded) => Ok(embedded.fact_of_each(fact, certnames)),
+            InventoryBackend::PuppetDb(puppetdb) => {
+                puppetdb.get()?.fact_of_each(fact, certnames).await
+            }
+            InventoryBackend::Embedded(embedded) => Ok(embedded.fact_of_each(fact, certnames)),
         }
     }
 
@@ -176,36 +182,42 @@ impl Inventory {
         certnames: &[Certname],
     ) -> Result<Vec<Option<String>>, QueryError> {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => puppetdb.get()?.environment_of_each(certnames).await,
-            Backend::Embedded(embedded) => Ok(embedded.environment_of_each(certnames)),
+            InventoryBackend::PuppetDb(puppetdb) => {
+                puppetdb.get()?.environment_of_each(certnames).await
+            }
+            InventoryBackend::Embedded(embedded) => Ok(embedded.environment_of_each(certnames)),
         }
     }
 
     /// A snapshot of all nodes; `None` with a PuppetDB, which must be queried instead.
-    pub fn all_facts(&self) -> Option<Snapshot> {
+    pub fn snapshot(&self) -> Option<InventorySnapshot> {
         match &*self.backend {
-            Backend::PuppetDb(_) => None,
-            Backend::Embedded(embedded) => Some(embedded.snapshot()),
+            InventoryBackend::PuppetDb(_) => None,
+            InventoryBackend::Embedded(embedded) => Some(embedded.snapshot()),
         }
     }
 
     /// The report of one run, after waiting for it at most `wait` (and never more than
     /// [`REPORT_WAIT_MAX`]). `None` if it has not arrived.
-    pub async fn report(
+    pub async fn wait_for_report(
         &self,
         certname: &Certname,
         transaction_uuid: &str,
         wait: Duration,
-    ) -> Result<Option<Report>, QueryError> {
+    ) -> Result<Option<PuppetReport>, QueryError> {
         let wait = wait.min(REPORT_WAIT_MAX);
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => {
+            InventoryBackend::PuppetDb(puppetdb) => {
                 puppetdb
                     .get()?
-                    .report(certname, transaction_uuid, wait)
+                    .wait_for_report(certname, transaction_uuid, wait)
                     .await
             }
-            Backend::Embedded(embedded) => embedded.report(certname, transaction_uuid, wait).await,
+            InventoryBackend::Embedded(embedded) => {
+                embedded
+                    .wait_for_report(certname, transaction_uuid, wait)
+                    .await
+            }
         }
     }
 
@@ -217,8 +229,8 @@ impl Inventory {
         record: NodeRecord,
     ) -> Result<(), RecordError> {
         match &*self.backend {
-            Backend::PuppetDb(_) => Ok(()),
-            Backend::Embedded(embedded) => embedded.record_facts(certname, record).await,
+            InventoryBackend::PuppetDb(_) => Ok(()),
+            InventoryBackend::Embedded(embedded) => embedded.record_facts(certname, record).await,
         }
     }
 
@@ -226,61 +238,61 @@ impl Inventory {
     pub async fn record_report(
         &self,
         certname: &Certname,
-        report: Report,
+        report: PuppetReport,
     ) -> Result<(), RecordError> {
         match &*self.backend {
-            Backend::PuppetDb(_) => Ok(()),
-            Backend::Embedded(embedded) => embedded.record_report(certname, report).await,
+            InventoryBackend::PuppetDb(_) => Ok(()),
+            InventoryBackend::Embedded(embedded) => embedded.record_report(certname, report).await,
         }
     }
 
     /// Marks agents as connected.
-    pub async fn connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
+    pub async fn record_connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
         match &*self.backend {
-            Backend::PuppetDb(_) => Ok(()),
-            Backend::Embedded(embedded) => embedded.connected(certnames).await,
+            InventoryBackend::PuppetDb(_) => Ok(()),
+            InventoryBackend::Embedded(embedded) => embedded.record_connected(certnames).await,
         }
     }
 
     /// Marks an agent as disconnected.
-    pub fn disconnected(&self, certname: &Certname) {
-        if let Backend::Embedded(embedded) = &*self.backend {
-            embedded.disconnected(certname);
+    pub fn record_disconnected(&self, certname: &Certname) {
+        if let InventoryBackend::Embedded(embedded) = &*self.backend {
+            embedded.record_disconnected(certname);
         }
     }
 
     /// Removes a node. `false` if it was not known here.
     pub async fn forget(&self, certname: &Certname) -> Result<bool, StoreError> {
         match &*self.backend {
-            Backend::PuppetDb(_) => Ok(false),
-            Backend::Embedded(embedded) => embedded.forget(certname).await,
+            InventoryBackend::PuppetDb(_) => Ok(false),
+            InventoryBackend::Embedded(embedded) => embedded.forget(certname).await,
         }
     }
 
     /// Checks that the back end answers.
-    pub async fn health(&self) -> Health {
+    pub async fn health(&self) -> InventoryHealth {
         match &*self.backend {
-            Backend::PuppetDb(puppetdb) => {
+            InventoryBackend::PuppetDb(puppetdb) => {
                 let (place, error) = match puppetdb.get() {
-                    Ok(puppetdb) => (puppetdb.place(), puppetdb.health().await.err()),
+                    Ok(puppetdb) => (puppetdb.server_list(), puppetdb.health().await.err()),
                     Err(fault) => (String::new(), Some(fault.into())),
                 };
-                Health {
+                InventoryHealth {
                     backend: "puppetdb",
-                    place,
+                    location: place,
                     error,
                 }
             }
-            Backend::Embedded(embedded) => Health {
+            InventoryBackend::Embedded(embedded) => InventoryHealth {
                 backend: "embedded",
-                place: format!("{} nodes", embedded.snapshot().len()),
+                location: format!("{} nodes", embedded.snapshot().len()),
                 error: None,
             },
         }
     }
 }
 
-fn certnames_of(rows: Vec<Value>) -> Result<Vec<Certname>, QueryError> {
+fn to_certnames(rows: Vec<Value>) -> Result<Vec<Certname>, QueryError> {
     let mut seen = HashSet::new();
     let mut names = Vec::new();
     let mut any = rows.is_empty();
@@ -302,11 +314,11 @@ fn certnames_of(rows: Vec<Value>) -> Result<Vec<Certname>, QueryError> {
 impl fmt::Debug for Inventory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let backend = match &*self.backend {
-            Backend::PuppetDb(puppetdb) => match puppetdb.get() {
-                Ok(puppetdb) => puppetdb.place(),
+            InventoryBackend::PuppetDb(puppetdb) => match puppetdb.get() {
+                Ok(puppetdb) => puppetdb.server_list(),
                 Err(fault) => fault.to_string(),
             },
-            Backend::Embedded(_) => "embedded".to_owned(),
+            InventoryBackend::Embedded(_) => "embedded".to_owned(),
         };
         f.debug_struct("Inventory")
             .field("backend", &backend)
@@ -326,16 +338,16 @@ mod tests {
             json!({"certname": "a"}),
             json!({"certname": "b"}),
         ];
-        let names = certnames_of(rows).unwrap();
+        let names = to_certnames(rows).unwrap();
         assert_eq!(names, ["b".parse().unwrap(), "a".parse().unwrap()]);
-        assert_eq!(certnames_of(Vec::new()).unwrap(), []);
+        assert_eq!(to_certnames(Vec::new()).unwrap(), []);
     }
 
     #[test]
     fn rows_that_name_no_node_are_an_error_and_not_nothing() {
-        let error = certnames_of(vec![json!({"count": 3})]).unwrap_err();
+        let error = to_certnames(vec![json!({"count": 3})]).unwrap_err();
         assert!(matches!(error, QueryError::NoCertname), "{error}");
-        let error = certnames_of(vec![json!({"certname": "../x"})]).unwrap_err();
+        let error = to_certnames(vec![json!({"certname": "../x"})]).unwrap_err();
         assert!(matches!(error, QueryError::BadCertname(_)), "{error}");
     }
 }

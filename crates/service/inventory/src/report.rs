@@ -1,4 +1,4 @@
-//! [`Report`]: the result of one Puppet run, with the names of PuppetDB's `reports`.
+//! [`PuppetReport`]: the result of one Puppet run, with the names of PuppetDB's `reports`.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The summary of a run; without resources and logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct PuppetReport {
     /// PuppetDB's id of the report; empty in the embedded inventory.
     #[serde(default)]
     pub hash: String,
@@ -56,12 +56,12 @@ pub struct Report {
     pub receive_time: Option<Timestamp>,
     /// Counts and times: resources, events, changes.
     #[serde(default, deserialize_with = "metrics")]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<ReportMetric>,
 }
 
 /// One metric of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Metric {
+pub struct ReportMetric {
     /// Category: `resources`, `time`, `changes` or `events`.
     pub category: String,
     /// Name within the category, for example `failed`.
@@ -71,17 +71,17 @@ pub struct Metric {
 }
 
 /// PuppetDB wraps the list: `{"data": […], "href": "…"}`.
-fn metrics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Metric>, D::Error> {
+fn metrics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ReportMetric>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Form {
-        List(Vec<Metric>),
-        Wrapped { data: Option<Vec<Metric>> },
+    enum MetricsForm {
+        List(Vec<ReportMetric>),
+        Wrapped { data: Option<Vec<ReportMetric>> },
         Nothing(()),
     }
-    Ok(match Form::deserialize(deserializer)? {
-        Form::List(metrics) => metrics,
-        Form::Wrapped { data } => data.unwrap_or_default(),
-        Form::Nothing(()) => Vec::new(),
+    Ok(match MetricsForm::deserialize(deserializer)? {
+        MetricsForm::List(metrics) => metrics,
+        MetricsForm::Wrapped { data } => data.unwrap_or_default(),
+        MetricsForm::Nothing(()) => Vec::new(),
     })
 }

@@ -1,6 +1,6 @@
 //! The clock of the crate, handed in by the caller.
 //!
-//! [`Clock`] gives the milliseconds that are stored; timers use tokio's clock. Invariants: nothing
+//! [`JobClock`] gives the milliseconds that are stored; timers use tokio's clock. Invariants: nothing
 //! in this crate asks the system for the time elsewhere; and no duration or deadline is a
 //! difference of two times of day, since the machine's clock may be set meanwhile: [`BootClock`]
 //! goes on over restarts.
@@ -14,7 +14,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 /// Source of the time of day and of a steady time.
-pub trait Clock: fmt::Debug + Send + Sync + 'static {
+pub trait JobClock: fmt::Debug + Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> i64;
 
@@ -27,7 +27,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
 /// The machine's clock. Its steady clock begins with the time of day in each process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemClock;
+pub struct SystemJobClock;
 
 /// The machine's clock, with a steady clock that begins at the first start after a boot and goes on
 /// over restarts of the process. After a boot it begins with the time of day, since the time
@@ -46,9 +46,10 @@ struct BootRecord {
 }
 
 /// One moment by both clocks.
-static START: LazyLock<(i64, Instant)> = LazyLock::new(|| (SystemClock.now_ms(), Instant::now()));
+static START: LazyLock<(i64, Instant)> =
+    LazyLock::new(|| (SystemJobClock.now_ms(), Instant::now()));
 
-impl Clock for SystemClock {
+impl JobClock for SystemJobClock {
     fn now_ms(&self) -> i64 {
         jiff::Timestamp::now().as_millisecond()
     }
@@ -76,12 +77,12 @@ impl BootClock {
                 offset_ms: left.offset_ms,
             };
         }
-        let offset_ms = SystemClock.now_ms().saturating_sub(since_boot_ms());
+        let offset_ms = SystemJobClock.now_ms().saturating_sub(since_boot_ms());
         let record = BootRecord {
             boot_id: boot_id.to_owned(),
             offset_ms,
         };
-        if let Err(error) = leave(path, &record) {
+        if let Err(error) = write_boot_record(path, &record) {
             tracing::warn!(path = %path.display(), %error,
                 "cannot write the file of the steady clock; ages of runs go by the time of day after a restart");
         }
@@ -89,9 +90,9 @@ impl BootClock {
     }
 }
 
-impl Clock for BootClock {
+impl JobClock for BootClock {
     fn now_ms(&self) -> i64 {
-        SystemClock.now_ms()
+        SystemJobClock.now_ms()
     }
 
     fn steady_ms(&self) -> i64 {
@@ -113,7 +114,7 @@ fn since_boot_ms() -> i64 {
 
 /// A power cut may leave no file or an empty one, which another boot does not need; so nothing is
 /// flushed.
-fn leave(path: &Path, record: &BootRecord) -> io::Result<()> {
+fn write_boot_record(path: &Path, record: &BootRecord) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     serde_json::to_writer(&mut file, record)?;
@@ -127,11 +128,11 @@ mod tests {
 
     #[test]
     fn the_steady_clock_starts_at_the_time_of_day_and_goes_on() {
-        let first = SystemClock.steady_ms();
-        let later = SystemClock.steady_ms();
+        let first = SystemJobClock.steady_ms();
+        let later = SystemJobClock.steady_ms();
         assert!(later >= first);
         let hour_ms = 3_600_000;
-        assert!((SystemClock.now_ms() - later).abs() < hour_ms);
+        assert!((SystemJobClock.now_ms() - later).abs() < hour_ms);
     }
     #[test]
     fn the_clock_of_a_boot_goes_on_in_the_next_process() {

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use telemetry::Tracer;
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{JobClock, SystemJobClock};
 use crate::defaults;
 use crate::file_server::FileServer;
-use crate::resolve::{Nobody, Resolve};
+use crate::resolve::{EmptyResolver, NodeResolver};
 
 /// Settings of the job engine.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct JobsConfig {
     /// Puppet runs in flight at once over all jobs, beside the actions.
     pub global_concurrent_compiles: usize,
     /// Source of knowledge about nodes: inventory and classifier.
-    pub resolve: Arc<dyn Resolve>,
+    pub resolve: Arc<dyn NodeResolver>,
     /// `https://HOST` of the console that shows the reports of Puppet runs; `None`: no links to
     /// reports.
     pub console_url: Option<String>,
@@ -61,7 +61,7 @@ pub struct JobsConfig {
     /// Tracer that correlates the engine's spans with the requests they belong to.
     pub tracer: Tracer,
     /// The time of day.
-    pub clock: Arc<dyn Clock>,
+    pub clock: Arc<dyn JobClock>,
 }
 
 impl Default for JobsConfig {
@@ -69,7 +69,7 @@ impl Default for JobsConfig {
         Self {
             task_concurrency: defaults::TASK_CONCURRENCY,
             global_concurrent_compiles: defaults::CONCURRENT_COMPILES,
-            resolve: Arc::new(Nobody),
+            resolve: Arc::new(EmptyResolver),
             console_url: None,
             file_server: None,
             run_timeout: defaults::RUN_TIMEOUT,
@@ -86,7 +86,7 @@ impl Default for JobsConfig {
             withdrawals: None,
             downloads: None,
             tracer: Tracer::default(),
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(SystemJobClock),
         }
     }
 }

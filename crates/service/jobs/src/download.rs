@@ -1,5 +1,5 @@
-//! Files of nodes that are stored on the server: their destination ([`Place`]) and the result made
-//! of a node's answer ([`Landing::shape`]).
+//! Files of nodes that are stored on the server: their destination ([`DownloadDirectory`]) and the result made
+//! of a node's answer ([`NodeDownload::shape_outcome`]).
 //!
 //! Invariants: the file names that a node reports are never trusted; all files are written into a
 //! new directory, so there is no link to follow, and that directory replaces the old one as a
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use pcp::Certname;
-use pxp::action::{ActionResult, Collected};
+use pxp::action::{ActionResult, CollectedFiles};
 use pxp::defaults::{COLLECT_BYTES, COLLECT_ITEMS};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::defaults::{DESTINATION_BYTES, FILE_NAME_BYTES};
-use crate::outcome::{self, Circumstances, Shaped};
+use crate::outcome::{self, OutcomeContext, RunOutcome};
 
 const KIND: &str = "tutti/download-error";
 
@@ -30,7 +30,7 @@ static TAKING: Mutex<()> = Mutex::new(());
 
 /// Destination of the files of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct DownloadDirectory {
     /// Directory with one subdirectory for each node.
     directory: PathBuf,
     /// Name of the file or directory in it.
@@ -38,14 +38,14 @@ pub(crate) struct Place {
 }
 
 /// Destination of the files of one node.
-pub(crate) struct Landing {
-    pub(crate) place: Arc<Place>,
+pub(crate) struct NodeDownload {
+    pub(crate) directory: Arc<DownloadDirectory>,
     pub(crate) certname: Certname,
 }
 
 /// Reason that no file was stored.
 #[derive(Debug, thiserror::Error)]
-enum KeepError {
+enum DownloadStoreError {
     #[error("the node told {0:?}, which is no path in a directory")]
     Path(String),
     #[error("the node told a file whose content cannot be read")]
@@ -60,7 +60,7 @@ enum KeepError {
 
 // === impl Place ===
 
-impl Place {
+impl DownloadDirectory {
     /// The destination below `root` for a plan job.
     pub(crate) fn new(
         root: &Path,
@@ -92,15 +92,15 @@ fn is_inside(path: &str) -> bool {
 
 // === impl Landing ===
 
-impl Landing {
+impl NodeDownload {
     /// Shapes the end of a run. Blocks on the disk.
-    pub(crate) fn shape(&self, told: &ActionResult, known: Circumstances) -> Shaped {
+    pub(crate) fn shape(&self, told: &ActionResult, known: OutcomeContext) -> RunOutcome {
         if told.exitcode != 0 || told.cancelled || told.timed_out {
             return outcome::shape(told, known, None);
         }
         let kept = match told.stdout_truncated {
-            true => Err(KeepError::TooMuch),
-            false => self.keep(told.stdout.as_deref().unwrap_or_default()),
+            true => Err(DownloadStoreError::TooMuch),
+            false => self.store_files(told.stdout.as_deref().unwrap_or_default()),
         };
         let (exitcode, stdout) = match kept {
             Ok(value) => (0, value),
@@ -117,12 +117,13 @@ impl Landing {
         outcome::shape(&result, known, None)
     }
 
-    fn keep(&self, told: &str) -> Result<Value, KeepError> {
-        let collected: Collected = serde_json::from_str(told).map_err(|_| KeepError::Content)?;
-        let all = &self.place.directory;
+    fn store_files(&self, told: &str) -> Result<Value, DownloadStoreError> {
+        let collected: CollectedFiles =
+            serde_json::from_str(told).map_err(|_| DownloadStoreError::Content)?;
+        let all = &self.directory.directory;
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| KeepError::Io { path, source }
+            move |source| DownloadStoreError::Io { path, source }
         };
         let mut making = DirBuilder::new();
         making.recursive(true).mode(0o700);
@@ -131,11 +132,11 @@ impl Landing {
             .prefix(".incoming-")
             .tempdir_in(all);
         let incoming = incoming.map_err(failed(all))?;
-        let top = incoming.path().join(&self.place.name);
+        let top = incoming.path().join(&self.directory.name);
         write(&top, &collected)?;
         let directory = all.join(self.certname.as_str());
-        take_place(incoming, &directory).map_err(failed(&directory))?;
-        let mut value = json!({"path": directory.join(&self.place.name)});
+        move_into_place(incoming, &directory).map_err(failed(&directory))?;
+        let mut value = json!({"path": directory.join(&self.directory.name)});
         if collected.left_out > 0 {
             value["left_out"] = Value::from(collected.left_out);
         }
@@ -144,27 +145,29 @@ impl Landing {
 }
 
 /// Writes everything that was collected to `top`, which must not exist.
-fn write(top: &Path, collected: &Collected) -> Result<(), KeepError> {
+fn write(top: &Path, collected: &CollectedFiles) -> Result<(), DownloadStoreError> {
     if collected.items.len() > COLLECT_ITEMS {
-        return Err(KeepError::TooMuch);
+        return Err(DownloadStoreError::TooMuch);
     }
     let mut left = COLLECT_BYTES;
     if collected.is_directory {
-        directory(top)?;
+        create_directory(top)?;
     }
     for item in &collected.items {
         let path = match (collected.is_directory, item.path.as_str()) {
             (true, path) if is_inside(path) => top.join(path),
             (false, "") => top.to_owned(),
-            (_, path) => return Err(KeepError::Path(path.to_owned())),
+            (_, path) => return Err(DownloadStoreError::Path(path.to_owned())),
         };
         let Some(content) = &item.content else {
-            directory(&path)?;
+            create_directory(&path)?;
             continue;
         };
-        let content = BASE64.decode(content).map_err(|_| KeepError::Content)?;
+        let content = BASE64
+            .decode(content)
+            .map_err(|_| DownloadStoreError::Content)?;
         let size = content.len() as u64;
-        left = left.checked_sub(size).ok_or(KeepError::TooMuch)?;
+        left = left.checked_sub(size).ok_or(DownloadStoreError::TooMuch)?;
         let mode = if item.is_executable { 0o700 } else { 0o600 };
         let mut opening = OpenOptions::new();
         opening.write(true).create_new(true).mode(mode);
@@ -172,21 +175,21 @@ fn write(top: &Path, collected: &Collected) -> Result<(), KeepError> {
             file.write_all(&content)?;
             file.sync_all()
         });
-        written.map_err(|source| KeepError::Io { path, source })?;
+        written.map_err(|source| DownloadStoreError::Io { path, source })?;
     }
     Ok(())
 }
 
-fn directory(path: &Path) -> Result<(), KeepError> {
+fn create_directory(path: &Path) -> Result<(), DownloadStoreError> {
     let made = DirBuilder::new().mode(0o700).create(path);
-    made.map_err(|source| KeepError::Io {
+    made.map_err(|source| DownloadStoreError::Io {
         path: path.to_owned(),
         source,
     })
 }
 
 /// Moves the new directory into place; existing files there are removed.
-fn take_place(incoming: tempfile::TempDir, directory: &Path) -> io::Result<()> {
+fn move_into_place(incoming: tempfile::TempDir, directory: &Path) -> io::Result<()> {
     let _taking = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -200,7 +203,7 @@ fn take_place(incoming: tempfile::TempDir, directory: &Path) -> io::Result<()> {
 }
 
 /// The plan jobs that have files below `root`.
-pub(crate) fn plan_jobs(root: &Path) -> io::Result<Vec<i64>> {
+pub(crate) fn list_plan_jobs(root: &Path) -> io::Result<Vec<i64>> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -211,7 +214,7 @@ pub(crate) fn plan_jobs(root: &Path) -> io::Result<Vec<i64>> {
 }
 
 /// Removes the files of a plan job below `root`.
-pub(crate) fn remove(root: &Path, plan_job: i64) -> io::Result<()> {
+pub(crate) fn remove_plan_job(root: &Path, plan_job: i64) -> io::Result<()> {
     std::fs::remove_dir_all(root.join(plan_job.to_string()))
 }
 
@@ -222,21 +225,21 @@ mod tests {
     use super::*;
     use crate::state::RunState;
 
-    const KNOWN: Circumstances = Circumstances {
+    const KNOWN: OutcomeContext = OutcomeContext {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
         has_replaced_bytes: false,
     };
 
-    fn landing(root: &Path, destination: &str) -> Landing {
-        Landing {
-            place: Arc::new(Place::new(root, 7, destination, "/etc/app/").unwrap()),
+    fn landing(root: &Path, destination: &str) -> NodeDownload {
+        NodeDownload {
+            directory: Arc::new(DownloadDirectory::new(root, 7, destination, "/etc/app/").unwrap()),
             certname: "a.example".parse().unwrap(),
         }
     }
 
-    fn shape(landing: &Landing, told: &Value) -> (RunState, Value) {
+    fn shape(landing: &NodeDownload, told: &Value) -> (RunState, Value) {
         let result = ActionResult {
             stdout: Some(told.to_string()),
             ..ActionResult::default()
@@ -274,9 +277,9 @@ mod tests {
         assert_eq!(std::fs::read(top.join("new")).unwrap(), b"y");
         let beside = std::fs::read_dir(root.path().join("7/deep/etc")).unwrap();
         assert_eq!(beside.count(), 1, "nothing is left of what was before");
-        assert_eq!(plan_jobs(root.path()).unwrap(), [7]);
-        remove(root.path(), 7).unwrap();
-        assert!(plan_jobs(root.path()).unwrap().is_empty());
+        assert_eq!(list_plan_jobs(root.path()).unwrap(), [7]);
+        remove_plan_job(root.path(), 7).unwrap();
+        assert!(list_plan_jobs(root.path()).unwrap().is_empty());
     }
 
     #[test]
@@ -339,7 +342,7 @@ mod tests {
         let shaped = landing(root.path(), "x").shape(&told, KNOWN);
         assert_eq!(shaped.state, RunState::Failed);
         assert_eq!(shaped.message, "cannot read /etc/app");
-        assert!(plan_jobs(root.path()).unwrap().is_empty());
+        assert!(list_plan_jobs(root.path()).unwrap().is_empty());
     }
 
     #[test]
@@ -355,10 +358,10 @@ mod tests {
             ("x", "/a/.."),
             ("x\0", "/a"),
         ] {
-            let place = Place::new(root, 1, destination, source);
+            let place = DownloadDirectory::new(root, 1, destination, source);
             assert!(place.is_err(), "{destination:?} {source:?}");
         }
-        let place = Place::new(root, 1, "x/y/", "/var/log/").unwrap();
+        let place = DownloadDirectory::new(root, 1, "x/y/", "/var/log/").unwrap();
         assert_eq!(place.directory, Path::new("/d/1/x/y"));
         assert_eq!(place.name, "log");
     }

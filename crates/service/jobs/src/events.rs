@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use store::{JobChange, JobNumber, NewEvent};
 use uuid::Uuid;
 
-use crate::kind::Kind;
-use crate::over_ssh::Via;
-use crate::puppet::held_back;
+use crate::kind::JobKind;
+use crate::over_ssh::NodeTransport;
+use crate::puppet::describe_held_back;
 use crate::rollout::{BatchCount, HaltReason};
 use crate::state::{JobState, RunState};
-use crate::verdict::{AwaySince, clip};
+use crate::verdict::{AbsenceStart, clip};
 
 /// The run of a node was given up and its real outcome came afterwards. The only event that may
 /// come after a job's last.
@@ -35,43 +35,51 @@ pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
 pub(crate) const NODE_RECONNECTED: &str = "node_reconnected";
 
 /// `seconds`: time that the node may stay away.
-pub(crate) fn node_away(node: &Certname, since: AwaySince, seconds: u64, at_ms: i64) -> NewEvent {
+pub(crate) fn node_away(
+    node: &Certname,
+    since: AbsenceStart,
+    seconds: u64,
+    at_ms: i64,
+) -> NewEvent {
     let text = format!(
         "{node} is {since}. The run is not over: the action may be running there, and its outcome \
          is taken when the node is back. Without a sign of it for {seconds} s the run is given up"
     );
     let detail = json!({"since": since.timestamp().to_string(), "message": text});
-    of_node(node, NODE_DISCONNECTED, at_ms, &detail, text)
+    node_event(node, NODE_DISCONNECTED, at_ms, &detail, text)
 }
 
 pub(crate) fn node_back(node: &Certname, at_ms: i64) -> NewEvent {
     let text = format!("{node} is connected again; its agent is asked how the run goes");
-    of_node(node, NODE_RECONNECTED, at_ms, &json!({}), text)
+    node_event(node, NODE_RECONNECTED, at_ms, &json!({}), text)
 }
 
-pub(crate) fn running(kind: Kind, node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
+pub(crate) fn run_started(kind: JobKind, node: &Certname, noop: bool, at_ms: i64) -> NewEvent {
     let text = match kind {
-        Kind::Puppet => format!("Started puppet run on {node} ..."),
+        JobKind::Puppet => format!("Started puppet run on {node} ..."),
         _ => format!("Started on {node} ..."),
     };
     let detail = json!({"noop": noop});
-    of_node(node, "node_running", at_ms, &detail, text)
+    node_event(node, "node_running", at_ms, &detail, text)
 }
 
 /// `message` is the reason, for the states that need one; `told` replaces the message alone for
 /// programs.
-pub(crate) fn ended(
-    of: Kind,
+pub(crate) fn run_ended(
+    of: JobKind,
     node: &Certname,
     state: RunState,
     message: &str,
     told: Option<Value>,
     at_ms: i64,
 ) -> NewEvent {
-    let puppet = of == Kind::Puppet;
+    let puppet = of == JobKind::Puppet;
     let (kind, text) = match state {
         RunState::Finished if puppet => {
-            let held_back = told.as_ref().and_then(Value::as_object).and_then(held_back);
+            let held_back = told
+                .as_ref()
+                .and_then(Value::as_object)
+                .and_then(describe_held_back);
             let held_back = held_back.map_or_else(String::new, |words| format!(" {words}"));
             let text = format!("Finished puppet run on {node} - Success!{held_back}");
             ("node_finished", text)
@@ -97,16 +105,16 @@ pub(crate) fn ended(
         RunState::Skipped => json!({"reason": message}),
         _ => json!({"message": message}),
     });
-    of_node(node, kind, at_ms, &detail, text)
+    node_event(node, kind, at_ms, &detail, text)
 }
 
 /// `words` are the agent's message.
-pub(crate) fn as_task(node: &Certname, task: &str, words: &str, at_ms: i64) -> NewEvent {
+pub(crate) fn sent_as_task(node: &Certname, task: &str, words: &str, at_ms: i64) -> NewEvent {
     let words = clip(words);
     let detail = json!({"task": task, "message": words});
     let text =
         format!("The agent of {node} cannot do it ({words}); it gets the task {task} instead");
-    of_node(node, NODE_AS_TASK, at_ms, &detail, text)
+    node_event(node, NODE_AS_TASK, at_ms, &detail, text)
 }
 
 /// `told` describes the end as text; `result` is the outcome in the shape of a run's result, unless
@@ -120,11 +128,11 @@ pub(crate) fn late_outcome(
 ) -> NewEvent {
     let detail = json!({"exit_code": exit_code, "message": told, "result": result});
     let text = format!("The outcome on {node} came after the run was given up: {told}");
-    of_node(node, NODE_LATE_OUTCOME, at_ms, &detail, text)
+    node_event(node, NODE_LATE_OUTCOME, at_ms, &detail, text)
 }
 
-pub(crate) fn stopping(at_ms: i64) -> NewEvent {
-    of_job(
+pub(crate) fn job_stopping(at_ms: i64) -> NewEvent {
+    job_event(
         "job_stopping",
         at_ms,
         &json!({}),
@@ -135,8 +143,11 @@ pub(crate) fn stopping(at_ms: i64) -> NewEvent {
 pub(crate) fn batch_started(batch: BatchCount, batches: u32, at_ms: i64) -> NewEvent {
     let BatchCount { batch, nodes, .. } = batch;
     let details = json!({"batch": batch, "batches": batches, "nodes": nodes});
-    let text = format!("Batch {batch} of {batches} starts: {}", counted(nodes));
-    of_job("batch_started", at_ms, &details, text)
+    let text = format!(
+        "Batch {batch} of {batches} starts: {}",
+        format_node_count(nodes)
+    );
+    job_event("batch_started", at_ms, &details, text)
 }
 
 /// `next_ms`: the end of the pause after it.
@@ -159,23 +170,23 @@ pub(crate) fn batch_finished(
     });
     let text = format!(
         "Batch {batch} of {batches} is over: {failed} of {} failed{then}",
-        counted(nodes)
+        format_node_count(nodes)
     );
     if let Some(next) = next {
         details["next_batch_timestamp"] = json!(next.to_string());
     }
-    of_job("batch_finished", at_ms, &details, text)
+    job_event("batch_finished", at_ms, &details, text)
 }
 
 /// `left`: the nodes that do not start.
 pub(crate) fn rollout_halted(reason: &HaltReason, left: usize, at_ms: i64) -> NewEvent {
     let mut details = reason.details();
     details["nodes_not_started"] = json!(left);
-    let text = format!("{} will not start: {reason}", counted(left));
-    of_job("rollout_halted", at_ms, &details, text)
+    let text = format!("{} will not start: {reason}", format_node_count(left));
+    job_event("rollout_halted", at_ms, &details, text)
 }
 
-fn counted(nodes: usize) -> String {
+fn format_node_count(nodes: usize) -> String {
     match nodes {
         1 => "1 node".to_owned(),
         nodes => format!("{nodes} nodes"),
@@ -184,7 +195,7 @@ fn counted(nodes: usize) -> String {
 
 /// `kind` is `job_finished` or `job_aborted`.
 pub(crate) fn job_ended(kind: &str, state: JobState, at_ms: i64) -> NewEvent {
-    of_job(
+    job_event(
         kind,
         at_ms,
         &json!({"state": state.as_str()}),
@@ -215,7 +226,7 @@ pub(crate) struct RunMark {
     /// Spool of the agent; `None`: a stock agent, or not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spool_id: Option<Uuid>,
-    /// Time of the mark by [`Clock::steady_ms`](crate::Clock::steady_ms); `None` in marks of older servers.
+    /// Time of the mark by [`JobClock::steady_ms`](crate::JobClock::steady_ms); `None` in marks of older servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) marked_ms: Option<i64>,
     /// End of the wait for the node, which is silent, by the same clock.
@@ -227,21 +238,21 @@ pub(crate) struct RunMark {
 
 impl RunMark {
     /// Parses the output of [`RunMark::to_details`]; an empty mark if it cannot be parsed.
-    pub(crate) fn of_details(details: Option<&str>) -> Self {
+    pub(crate) fn from_details(details: Option<&str>) -> Self {
         let read = details.and_then(|details| serde_json::from_str(details).ok());
         read.unwrap_or_default()
     }
 
-    pub(crate) fn to_details(self, via: Via) -> String {
+    pub(crate) fn to_details(self, via: NodeTransport) -> String {
         let details = serde_json::to_string(&self).unwrap_or_else(|_| "{}".to_owned());
-        details_via(details, via)
+        add_transport(details, via)
     }
 }
 
 /// A run's details, which are a JSON object, with the connection to its node unless that was an
 /// agent.
-pub(crate) fn details_via(details: String, via: Via) -> String {
-    if via == Via::Agent {
+pub(crate) fn add_transport(details: String, via: NodeTransport) -> String {
+    if via == NodeTransport::Agent {
         return details;
     }
     let mut known: Map<String, Value> = serde_json::from_str(&details).unwrap_or_default();
@@ -250,16 +261,16 @@ pub(crate) fn details_via(details: String, via: Via) -> String {
 }
 
 /// A duration in milliseconds, as it is stored.
-pub(crate) fn milliseconds(duration: Duration) -> i64 {
+pub(crate) fn to_milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Parses the output of [`details_via`].
-pub(crate) fn via(details: &str) -> Via {
+/// Parses the output of [`add_transport`].
+pub(crate) fn parse_transport(details: &str) -> NodeTransport {
     let known: Map<String, Value> = serde_json::from_str(details).unwrap_or_default();
     match known.get(TRANSPORT).and_then(Value::as_str) {
-        Some(SSH) => Via::Ssh,
-        _ => Via::Agent,
+        Some(SSH) => NodeTransport::Ssh,
+        _ => NodeTransport::Agent,
     }
 }
 
@@ -268,7 +279,13 @@ pub(crate) fn message_details(message: &str) -> String {
     json!({ "message": message }).to_string()
 }
 
-fn of_node(node: &Certname, kind: &str, at_ms: i64, detail: &Value, message: String) -> NewEvent {
+fn node_event(
+    node: &Certname,
+    kind: &str,
+    at_ms: i64,
+    detail: &Value,
+    message: String,
+) -> NewEvent {
     let details = json!({"node": node, "detail": detail}).to_string();
     let certname = Some(node.to_string());
     NewEvent {
@@ -280,7 +297,7 @@ fn of_node(node: &Certname, kind: &str, at_ms: i64, detail: &Value, message: Str
     }
 }
 
-fn of_job(kind: &str, at_ms: i64, details: &Value, message: String) -> NewEvent {
+fn job_event(kind: &str, at_ms: i64, details: &Value, message: String) -> NewEvent {
     let details = details.to_string();
     NewEvent {
         kind: kind.to_owned(),
@@ -302,16 +319,16 @@ mod tests {
             marked_ms: Some(5),
             silent_until_ms: Some(9),
         };
-        for way in [Via::Agent, Via::Ssh] {
+        for way in [NodeTransport::Agent, NodeTransport::Ssh] {
             for mark in [mark, RunMark::default()] {
                 let details = mark.to_details(way);
-                assert_eq!(RunMark::of_details(Some(&details)), mark);
-                assert_eq!(via(&details), way);
+                assert_eq!(RunMark::from_details(Some(&details)), mark);
+                assert_eq!(parse_transport(&details), way);
             }
         }
         for nothing in ["", "[]", "{\"spool_id\":\"x\"}", "{}"] {
-            assert_eq!(RunMark::of_details(Some(nothing)), RunMark::default());
+            assert_eq!(RunMark::from_details(Some(nothing)), RunMark::default());
         }
-        assert_eq!(RunMark::of_details(None), RunMark::default());
+        assert_eq!(RunMark::from_details(None), RunMark::default());
     }
 }

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileServer {
     authority: String,
-    is_told_to_stock_agents: bool,
+    is_sent_to_stock_agents: bool,
 }
 
 /// The text is not a valid address of a file server.
@@ -46,7 +46,7 @@ impl FileServer {
         match !authority.is_empty() && authority.chars().all(is_plain) {
             true => Ok(Self {
                 authority: authority.to_owned(),
-                is_told_to_stock_agents: false,
+                is_sent_to_stock_agents: false,
             }),
             false => Err(FileServerError),
         }
@@ -54,9 +54,9 @@ impl FileServer {
 
     /// The same server, also sent to stock agents, whose configuration does not name it.
     #[must_use]
-    pub fn also_for_stock_agents(self) -> Self {
+    pub fn with_stock_agents(self) -> Self {
         Self {
-            is_told_to_stock_agents: true,
+            is_sent_to_stock_agents: true,
             ..self
         }
     }
@@ -67,12 +67,12 @@ impl FileServer {
     }
 
     /// The parameters of an action for an agent that takes no servers in requests.
-    pub(crate) fn for_stock<'p>(
+    pub(crate) fn stock_params<'p>(
         &self,
         params: &'p RawValue,
         made: &'p OnceLock<Box<RawValue>>,
     ) -> &'p RawValue {
-        match self.is_told_to_stock_agents {
+        match self.is_sent_to_stock_agents {
             true => made.get_or_init(|| self.rewrite(params)),
             false => params,
         }
@@ -118,7 +118,7 @@ mod tests {
     fn rewritten(server: &FileServer, value: &Value) -> Value {
         let params = raw(value);
         let made = OnceLock::new();
-        serde_json::from_str(server.for_stock(&params, &made).get()).unwrap()
+        serde_json::from_str(server.stock_params(&params, &made).get()).unwrap()
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         });
         let server = FileServer::new("https://tutti:8141").unwrap();
         assert_eq!(rewritten(&server, &params), params);
-        let server = server.also_for_stock_agents();
+        let server = server.with_stock_agents();
         let told = rewritten(&server, &params);
         assert_eq!(told["files"][0]["uri"]["path"], "@tutti:8141/puppet/x");
         assert_eq!(told["script"]["uri"]["path"], "@tutti:8141/puppet/y");

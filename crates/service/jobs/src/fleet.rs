@@ -1,6 +1,6 @@
 //! The server's sources of knowledge about nodes: the inventory and the classifier.
 //!
-//! [`Fleet`] is [`Resolve`] over both. Invariants: the classifier decides a node's environment only
+//! [`FleetResolver`] is [`NodeResolver`] over both. Invariants: the classifier decides a node's environment only
 //! if users have made groups (the shipped ones would put every node into `production`); a rule is
 //! evaluated by PuppetDB if there is one, and here over the embedded inventory otherwise; work over
 //! every node runs on a thread of its own, a bounded number at once.
@@ -8,23 +8,28 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use classifier::{Classifier, GroupId, NodeFacts, Subject};
+use classifier::{ClassifiedNode, Classifier, GroupId, NodeFacts};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use inventory::{Fault, Inventory, Metric, NodeRecord, Query, QueryError, Report, Snapshot};
+use inventory::{
+    Inventory, InventorySnapshot, NodeQuery, NodeRecord, PuppetReport, QueryError,
+    QueryErrorOrigin, ReportMetric,
+};
 use pcp::Certname;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::defaults::{CLASSIFICATIONS, LOOK_UPS, REPORT_WAIT};
-use crate::known::Known;
-use crate::resolve::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
+use crate::inventory_subject::InventorySubject;
+use crate::resolve::{
+    NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun,
+};
 
 /// The fact that Puppet itself adds to Facter's.
 const PUPPET_VERSION: &str = "puppetversion";
 
 /// The inventory and the classifier. Cheap to clone.
 #[derive(Clone)]
-pub struct Fleet {
+pub struct FleetResolver {
     inventory: Inventory,
     classifier: Classifier,
     /// Permits for work that reads every node.
@@ -33,7 +38,7 @@ pub struct Fleet {
 
 // === impl Fleet ===
 
-impl Fleet {
+impl FleetResolver {
     /// Combines this inventory and this classifier.
     pub fn new(inventory: Inventory, classifier: Classifier) -> Self {
         Self {
@@ -45,12 +50,12 @@ impl Fleet {
 
     /// Runs work over every node on a blocking thread: it keeps a core busy for so long that no
     /// thread which serves other requests may run it.
-    async fn apart<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        known: Snapshot,
-        work: impl FnOnce(&Classifier, &Snapshot) -> T + Send + 'static,
-    ) -> Result<T, ResolveError> {
-        let broken = |what: &dyn std::fmt::Display| ResolveError::Broken(what.to_string());
+        known: InventorySnapshot,
+        work: impl FnOnce(&Classifier, &InventorySnapshot) -> T + Send + 'static,
+    ) -> Result<T, NodeResolveError> {
+        let broken = |what: &dyn std::fmt::Display| NodeResolveError::Broken(what.to_string());
         let place = Arc::clone(&self.classifications).acquire_owned().await;
         let place = place.map_err(|error| broken(&error))?;
         let classifier = self.classifier.clone();
@@ -62,18 +67,18 @@ impl Fleet {
         working.await.map_err(|error| broken(&error))
     }
 
-    async fn certnames(&self, query: &Query) -> Result<Vec<String>, ResolveError> {
-        Ok(names(self.inventory.certnames(query).await?))
+    async fn certnames(&self, query: &NodeQuery) -> Result<Vec<String>, NodeResolveError> {
+        Ok(to_names(self.inventory.certnames(query).await?))
     }
 
-    async fn record(&self, run: &PuppetRun) {
-        let metric = |(name, value): (&String, &Value)| Metric {
+    async fn record_run(&self, run: &PuppetRun) {
+        let metric = |(name, value): (&String, &Value)| ReportMetric {
             category: "resources".to_owned(),
             name: name.clone(),
             value: value.clone(),
         };
         let now = jiff::Timestamp::now();
-        let report = Report {
+        let report = PuppetReport {
             transaction_uuid: run.transaction_uuid.clone(),
             status: Some(run.status.clone()),
             noop: Some(run.noop),
@@ -85,7 +90,7 @@ impl Fleet {
             end_time: Some(now),
             receive_time: Some(now),
             metrics: run.metrics.iter().map(metric).collect(),
-            ..Report::default()
+            ..PuppetReport::default()
         };
         let certname = &run.certname;
         if let Err(error) = self.inventory.record_report(certname, report).await {
@@ -95,56 +100,64 @@ impl Fleet {
 }
 
 #[async_trait]
-impl Resolve for Fleet {
-    async fn query(&self, query: &Value) -> Result<Vec<String>, ResolveError> {
-        let query = Query::from_json(query.clone());
-        let query = query.map_err(|error| ResolveError::Query(error.to_string()))?;
+impl NodeResolver for FleetResolver {
+    async fn query_certnames(&self, query: &Value) -> Result<Vec<String>, NodeResolveError> {
+        let query = NodeQuery::from_json(query.clone());
+        let query = query.map_err(|error| NodeResolveError::Query(error.to_string()))?;
         self.certnames(&query).await
     }
 
-    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError> {
-        let unknown = || ResolveError::UnknownGroup(group.to_owned());
+    async fn nodes_of_group(&self, group: &str) -> Result<Vec<String>, NodeResolveError> {
+        let unknown = || NodeResolveError::UnknownGroup(group.to_owned());
         let id: GroupId = group.parse().map_err(|_| unknown())?;
-        let rule = self.classifier.rule_of(id).map_err(|_| unknown())?;
+        let rule = self.classifier.inherited_rule(id).map_err(|_| unknown())?;
         if rule.own.is_none() {
-            return Err(ResolveError::NoRules(group.to_owned()));
+            return Err(NodeResolveError::NoRules(group.to_owned()));
         }
-        if let Some(known) = self.inventory.all_facts() {
+        if let Some(known) = self.inventory.snapshot() {
             let pinned = rule.pinned;
-            let matching = move |classifier: &Classifier, known: &Snapshot| {
+            let matching = move |classifier: &Classifier, known: &InventorySnapshot| {
                 let silent = pinned.iter().filter(|name| known.get(name).is_none());
-                let silent = silent.map(|name| Known::new(name, None));
+                let silent = silent.map(|name| InventorySubject::new(name, None));
                 let nodes = known
                     .iter()
-                    .map(|(name, node)| Known::new(name, Some(node)));
-                classifier.matching(id, nodes.chain(silent)).map(names)
+                    .map(|(name, node)| InventorySubject::new(name, Some(node)));
+                classifier
+                    .matching_groups(id, nodes.chain(silent))
+                    .map(to_names)
             };
-            return self.apart(known, matching).await?.map_err(|_| unknown());
+            return self
+                .run_blocking(known, matching)
+                .await?
+                .map_err(|_| unknown());
         }
         let query = match (rule.nodes_query, rule.inventory_query) {
             (Some(Ok(query)), _) => json!(["from", "nodes", ["extract", ["certname"], query]]),
             (_, Some(Ok(query))) => json!(["from", "inventory", ["extract", ["certname"], query]]),
             (Some(Err(error)), _) | (_, Some(Err(error))) => {
-                return Err(ResolveError::Query(error.to_string()));
+                return Err(NodeResolveError::Query(error.to_string()));
             }
-            (None, None) => return Err(ResolveError::NoRules(group.to_owned())),
+            (None, None) => return Err(NodeResolveError::NoRules(group.to_owned())),
         };
-        self.certnames(&Query::ast(query)).await
+        self.certnames(&NodeQuery::from_ast(query)).await
     }
 
     /// The nodes whose last catalog was of this environment; and, as long as most nodes had no
     /// catalog from here (an embedded inventory), those that are classified into it.
-    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
-        let mut found = names(self.inventory.environment_nodes(environment).await?);
-        if let Some(known) = self.inventory.all_facts() {
+    async fn nodes_of_environment(
+        &self,
+        environment: &str,
+    ) -> Result<Vec<String>, NodeResolveError> {
+        let mut found = to_names(self.inventory.environment_nodes(environment).await?);
+        if let Some(known) = self.inventory.snapshot() {
             let environment = environment.to_owned();
-            let of_it = move |classifier: &Classifier, known: &Snapshot| {
+            let of_it = move |classifier: &Classifier, known: &InventorySnapshot| {
                 let nodes = known.iter();
                 let nodes = nodes.filter(|(certname, node)| {
-                    match classified(classifier, &Known::new(certname, Some(node))) {
-                        Classified::Into(own) => own == environment,
-                        Classified::Nowhere => false,
-                        Classified::Conflict(what) => {
+                    match classify_node(classifier, &InventorySubject::new(certname, Some(node))) {
+                        NodeEnvironment::Into(own) => own == environment,
+                        NodeEnvironment::Nowhere => false,
+                        NodeEnvironment::Conflict(what) => {
                             tracing::info!(what, "a node is in no environment");
                             false
                         }
@@ -152,27 +165,33 @@ impl Resolve for Fleet {
                 });
                 nodes.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
             };
-            found.extend(self.apart(known, of_it).await?);
+            found.extend(self.run_blocking(known, of_it).await?);
         }
         Ok(found)
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
-        if self.classifier.is_as_shipped() {
-            return Ok(vec![Classified::Nowhere; nodes.len()]);
+    async fn classified_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<NodeEnvironment>, NodeResolveError> {
+        if self.classifier.has_default_groups() {
+            return Ok(vec![NodeEnvironment::Nowhere; nodes.len()]);
         }
-        if let Some(known) = self.inventory.all_facts() {
+        if let Some(known) = self.inventory.snapshot() {
             let nodes = nodes.to_vec();
-            let each = move |classifier: &Classifier, known: &Snapshot| {
+            let each = move |classifier: &Classifier, known: &InventorySnapshot| {
                 let each = nodes.iter();
-                let each = each.map(|name| Known::new(name, known.get(name)));
-                each.map(|node| classified(classifier, &node)).collect()
+                let each = each.map(|name| InventorySubject::new(name, known.get(name)));
+                each.map(|node| classify_node(classifier, &node)).collect()
             };
-            return self.apart(known, each).await;
+            return self.run_blocking(known, each).await;
         }
         let look = |node: Certname| async move {
             let record = self.inventory.facts(&node).await?;
-            Ok(classified(&self.classifier, &facts(&node, record.as_ref())))
+            Ok(classify_node(
+                &self.classifier,
+                &to_node_facts(&node, record.as_ref()),
+            ))
         };
         stream::iter(nodes.to_vec())
             .map(look)
@@ -184,32 +203,38 @@ impl Resolve for Fleet {
     async fn last_environments(
         &self,
         nodes: &[Certname],
-    ) -> Result<Vec<Option<String>>, ResolveError> {
+    ) -> Result<Vec<Option<String>>, NodeResolveError> {
         Ok(self.inventory.environment_of_each(nodes).await?)
     }
 
     async fn puppet_versions(
         &self,
         nodes: &[Certname],
-    ) -> Result<Vec<Option<String>>, ResolveError> {
+    ) -> Result<Vec<Option<String>>, NodeResolveError> {
         let told = self.inventory.fact_of_each(PUPPET_VERSION, nodes).await?;
         let text = |fact: Value| fact.as_str().map(str::to_owned);
         Ok(told.into_iter().map(|fact| fact.and_then(text)).collect())
     }
 
-    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
+    async fn find_report(
+        &self,
+        run: &PuppetRun,
+    ) -> Result<Option<PuppetReportSummary>, NodeResolveError> {
         if self.inventory.is_embedded() {
-            self.record(run).await;
+            self.record_run(run).await;
             return Ok(None);
         }
         let (certname, uuid) = (&run.certname, &run.transaction_uuid);
-        let report = self.inventory.report(certname, uuid, REPORT_WAIT).await?;
-        Ok(report.map(RunReport::from))
+        let report = self
+            .inventory
+            .wait_for_report(certname, uuid, REPORT_WAIT)
+            .await?;
+        Ok(report.map(PuppetReportSummary::from))
     }
 }
 
-impl From<Report> for RunReport {
-    fn from(report: Report) -> Self {
+impl From<PuppetReport> for PuppetReportSummary {
+    fn from(report: PuppetReport) -> Self {
         Self {
             hash: Some(report.hash).filter(|hash| !hash.is_empty()),
             configuration_version: report.configuration_version,
@@ -221,22 +246,22 @@ impl From<Report> for RunReport {
     }
 }
 
-fn classified(classifier: &Classifier, node: &impl Subject) -> Classified {
+fn classify_node(classifier: &Classifier, node: &impl ClassifiedNode) -> NodeEnvironment {
     match classifier.classify(node) {
         Ok(given) => given
             .environment
-            .map_or(Classified::Nowhere, Classified::Into),
-        Err(conflict) => Classified::Conflict(conflict.without_values()),
+            .map_or(NodeEnvironment::Nowhere, NodeEnvironment::Into),
+        Err(conflict) => NodeEnvironment::Conflict(conflict.describe_without_values()),
     }
 }
 
-fn names(certnames: Vec<Certname>) -> Vec<String> {
+fn to_names(certnames: Vec<Certname>) -> Vec<String> {
     certnames.iter().map(ToString::to_string).collect()
 }
 
 /// A node in the form that rules are evaluated on.
-fn facts(certname: &Certname, record: Option<&NodeRecord>) -> NodeFacts {
-    let named = NodeFacts::named(certname.clone());
+fn to_node_facts(certname: &Certname, record: Option<&NodeRecord>) -> NodeFacts {
+    let named = NodeFacts::without_facts(certname.clone());
     let Some(record) = record else { return named };
     NodeFacts {
         fact: Value::Object((*record.facts).clone()),
@@ -249,18 +274,18 @@ fn facts(certname: &Certname, record: Option<&NodeRecord>) -> NodeFacts {
     }
 }
 
-impl From<QueryError> for ResolveError {
+impl From<QueryError> for NodeResolveError {
     fn from(error: QueryError) -> Self {
-        match error.fault() {
-            Fault::Query => Self::Query(error.to_string()),
-            Fault::PuppetDb => Self::Unreachable(error.to_string()),
-            Fault::Busy => Self::Busy(error.to_string()),
-            Fault::Server => Self::Broken(error.to_string()),
+        match error.origin() {
+            QueryErrorOrigin::Query => Self::Query(error.to_string()),
+            QueryErrorOrigin::PuppetDb => Self::Unreachable(error.to_string()),
+            QueryErrorOrigin::Busy => Self::Busy(error.to_string()),
+            QueryErrorOrigin::Server => Self::Broken(error.to_string()),
         }
     }
 }
 
-impl std::fmt::Debug for Fleet {
+impl std::fmt::Debug for FleetResolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fleet").finish_non_exhaustive()
     }
@@ -276,8 +301,8 @@ mod tests {
         const ID: &str = "urn:puppet:code-id:1:f4c774be169489626f325c359c9e4dc2be13fce8;production";
         let read = |code_id: Value| {
             let row = json!({"hash": "abc", "transaction_uuid": "x", "code_id": code_id});
-            let report: Report = serde_json::from_value(row).unwrap();
-            let report = RunReport::from(report);
+            let report: PuppetReport = serde_json::from_value(row).unwrap();
+            let report = PuppetReportSummary::from(report);
             assert_eq!(report.hash.as_deref(), Some("abc"));
             report.code_id.map(|id| id.to_string())
         };

@@ -6,27 +6,27 @@
 use store::JobNumber;
 use tokio::sync::oneshot;
 
-use crate::engine::Command;
+use crate::engine::EngineCommand;
 use crate::handle::Jobs;
 use crate::live::LiveSubscription;
 
 /// The engine no longer answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server is shutting down; the job goes on when it is back")]
-pub struct NotFollowed;
+pub struct FollowError;
 
 // === impl Jobs ===
 
 impl Jobs {
     /// Follows a job from its first event; its live output from now on.
-    pub async fn live(&self, job: JobNumber) -> LiveSubscription {
-        self.live_from(job, 0).await
+    pub async fn subscribe_live(&self, job: JobNumber) -> LiveSubscription {
+        self.subscribe_live_from(job, 0).await
     }
 
     /// Follows a job from the event `from_event` (inclusive); its live output from now on.
-    pub async fn live_from(&self, job: JobNumber, from_event: i64) -> LiveSubscription {
+    pub async fn subscribe_live_from(&self, job: JobNumber, from_event: i64) -> LiveSubscription {
         let (reply, answer) = oneshot::channel();
-        let feed = match self.command(Command::Watch { job, reply }).await {
+        let feed = match self.send_command(EngineCommand::Watch { job, reply }).await {
             Some(()) => answer.await.ok().flatten(),
             None => None,
         };
@@ -35,18 +35,18 @@ impl Jobs {
 
     /// Returns when the job is over, and at once if it is or never was: the store then has all of
     /// it. When the engine breaks down it may return before: check the job's state.
-    pub async fn over(&self, job: JobNumber) -> Result<(), NotFollowed> {
+    pub async fn wait_until_over(&self, job: JobNumber) -> Result<(), FollowError> {
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Follow { job, reply })
+        self.send_command(EngineCommand::Follow { job, reply })
             .await
-            .ok_or(NotFollowed)?;
-        let Some(mut commits) = answer.await.map_err(|_| NotFollowed)? else {
+            .ok_or(FollowError)?;
+        let Some(mut commits) = answer.await.map_err(|_| FollowError)? else {
             return Ok(());
         };
         // The sender is dropped with the job, and with the engine.
         while commits.changed().await.is_ok() {}
         match self.is_stopping() {
-            true => Err(NotFollowed),
+            true => Err(FollowError),
             false => Ok(()),
         }
     }

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use environments::{Blobs, Code};
-use fabric::{Fabric, Inbox};
+use environments::{BlobStore, CodeReader};
+use fabric::{EngineInbox, Fabric};
 use pcp::Certname;
 use pki::seal::SealKey;
 use store::{JobNumber, Store, StoreError};
@@ -20,45 +20,45 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::ask::{AskError, Asks};
+use crate::blocking_requests::{BlockingRequests, NodeRequestError};
 use crate::config::JobsConfig;
 use crate::defaults::{CLOCK_JITTER_MS, COMMANDS, LIVE_REPORTS, SCOPE_NODES};
-use crate::engine::{Command, Engine, Parts, Prepared};
-use crate::flight::Patience;
-use crate::metrics::Metrics;
-use crate::own_environment::outside;
-use crate::ping::{self, Ping};
+use crate::engine::{EngineCommand, EngineServices, JobEngine, PreparedJob};
+use crate::in_flight::PollSettings;
+use crate::metrics::JobMetrics;
+use crate::node_environments::find_outside_environment;
+use crate::ping::{self, PingResult};
 use crate::plan_jobs::PlanJobs;
-use crate::prepare::Preparation;
+use crate::prepare::JobPreparer;
 use crate::presence_log::{self, PresenceLog};
-use crate::prune::Pruner;
-use crate::puppet::{DeployError, DeployRequest};
+use crate::prune::JobPruner;
+use crate::puppet::{PuppetRunError, PuppetRunRequest};
 use crate::request::{RunTaskError, TaskRequest};
-use crate::resolve::ResolveError;
+use crate::resolve::NodeResolveError;
 use crate::returning_nodes::ReturningNodes;
 use crate::running_jobs::RunningJobs;
-use crate::submit::SubmitError;
-use crate::targets::{Scope, ScopeError, targets};
-use crate::withdrawals::Withdrawals;
+use crate::submit::JobSubmitError;
+use crate::targets::{NodeScope, ScopeError, resolve_targets};
+use crate::withdrawals::WithdrawnJobs;
 
 /// The job engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Jobs {
-    shared: Arc<Shared>,
+    shared: Arc<JobsHandleState>,
 }
 
-struct Shared {
+struct JobsHandleState {
     config: JobsConfig,
     store: Store,
     fabric: Fabric,
-    preparation: Preparation,
-    commands: mpsc::Sender<Command>,
-    asks: Arc<Asks>,
-    metrics: Arc<Metrics>,
+    preparation: JobPreparer,
+    commands: mpsc::Sender<EngineCommand>,
+    blocking_requests: Arc<BlockingRequests>,
+    metrics: Arc<JobMetrics>,
     prune: Arc<Notify>,
     /// Set when the engine ended without a shutdown request.
     lost: watch::Receiver<Option<EngineLost>>,
-    puppet_over: watch::Receiver<u64>,
+    puppet_ends: watch::Receiver<u64>,
     returning: Arc<ReturningNodes>,
     running: Arc<RunningJobs>,
     stopped: CancellationToken,
@@ -67,7 +67,7 @@ struct Shared {
 
 /// Reason that the engine cannot start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum JobsStartError {
     /// The unfinished jobs cannot be read.
     #[error("cannot read the unfinished jobs, or which nodes were connected")]
     Store(#[from] StoreError),
@@ -117,30 +117,30 @@ impl Jobs {
         config: JobsConfig,
         store: Store,
         fabric: Fabric,
-        inbox: Inbox,
-        code: Arc<dyn Code>,
-        blobs: Blobs,
+        inbox: EngineInbox,
+        code: Arc<dyn CodeReader>,
+        blobs: BlobStore,
         seal: SealKey,
-    ) -> Result<Self, StartError> {
+    ) -> Result<Self, JobsStartError> {
         let seal = Arc::new(seal);
         let (commands, queue) = mpsc::channel(COMMANDS);
         let (reports, taken) = mpsc::channel(LIVE_REPORTS);
         let stopped = CancellationToken::new();
-        let asks = Arc::<Asks>::default();
-        let metrics = Arc::<Metrics>::default();
-        let withdrawals = Withdrawals::new(config.withdrawals.clone());
+        let asks = Arc::<BlockingRequests>::default();
+        let metrics = Arc::<JobMetrics>::default();
+        let withdrawals = WithdrawnJobs::new(config.withdrawals.clone());
         let (over, puppet_over) = watch::channel(0);
-        let before = presence_log::connected_before(&store).await?;
+        let before = presence_log::load_connected(&store).await?;
         let returning = Arc::new(ReturningNodes::new(before.clone(), Instant::now()));
         let running = Arc::<RunningJobs>::default();
-        let mut engine = Engine::new(Parts {
+        let mut engine = JobEngine::new(EngineServices {
             store: store.clone(),
             fabric: fabric.clone(),
             clock: Arc::clone(&config.clock),
             seal: Arc::clone(&seal),
-            asks: Arc::clone(&asks),
+            blocking_requests: Arc::clone(&asks),
             metrics: Arc::clone(&metrics),
-            patience: Patience {
+            poll_settings: PollSettings {
                 poll_interval: config.poll_interval,
                 poll_limit: config.poll_limit,
                 cancel_grace: config.cancel_grace,
@@ -155,16 +155,16 @@ impl Jobs {
             tick: config.tick,
             reports,
             running: Arc::clone(&running),
-            puppet_over: over,
+            puppet_ends: over,
             withdrawals: withdrawals.clone(),
             tracer: config.tracer.clone(),
             stopped: stopped.clone(),
             returning: Arc::clone(&returning),
         });
         let withdrawn = withdrawals
-            .all()
-            .map_err(|source| StartError::Withdrawals {
-                path: withdrawals.place(),
+            .load_all()
+            .map_err(|source| JobsStartError::Withdrawals {
+                path: withdrawals.directory_path(),
                 source,
             })?;
         engine.recover(&seal, withdrawn).await?;
@@ -174,7 +174,7 @@ impl Jobs {
         let working = tasks.spawn(engine.run(queue, taken, inbox));
         tasks.spawn(async move {
             let ended = working.await;
-            let reason = why_lost(ended, ending.is_cancelled());
+            let reason = find_lost_reason(ended, ending.is_cancelled());
             if let Some(reason) = &reason {
                 tracing::error!(%reason, "the job engine has ended by itself");
             }
@@ -186,7 +186,7 @@ impl Jobs {
         tasks.spawn(presence.run(config.presence_interval, stopped.clone()));
         let prune = Arc::<Notify>::default();
         if let Some(after) = config.prune_after {
-            let pruner = Pruner {
+            let pruner = JobPruner {
                 store: store.clone(),
                 clock: Arc::clone(&config.clock),
                 after,
@@ -198,7 +198,7 @@ impl Jobs {
             tasks.spawn(pruner.run());
         }
         tasks.close();
-        let preparation = Preparation {
+        let preparation = JobPreparer {
             code,
             blobs,
             seal,
@@ -208,17 +208,17 @@ impl Jobs {
             downloads: config.downloads.clone(),
             tracer: config.tracer.clone(),
         };
-        let shared = Shared {
+        let shared = JobsHandleState {
             config,
             store,
             fabric,
             preparation,
             commands,
-            asks,
+            blocking_requests: asks,
             metrics,
             prune,
             lost,
-            puppet_over,
+            puppet_ends: puppet_over,
             returning,
             running,
             stopped,
@@ -237,7 +237,7 @@ impl Jobs {
 
     /// Converts a deadline stored by the steady clock to the time of day, for display. The two
     /// clocks differ only if the machine's clock was set.
-    pub fn time_of_day(&self, steady_ms: i64) -> i64 {
+    pub fn to_time_of_day(&self, steady_ms: i64) -> i64 {
         let clock = &self.shared.config.clock;
         let set_ms = clock.now_ms().saturating_sub(clock.steady_ms());
         match set_ms.saturating_abs() < CLOCK_JITTER_MS {
@@ -251,42 +251,42 @@ impl Jobs {
     pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
         let plan = request.plan_job.zip(Some(request.owner_id.clone()));
         if let Some((plan, owner)) = &plan {
-            Box::pin(self.plans().step(*plan, owner)).await?;
+            Box::pin(self.plan_jobs().check_step(*plan, owner)).await?;
         }
         // Boxed, so that the caller's future does not hold the whole state of the preparation.
         let job = Box::new(Box::pin(self.shared.preparation.prepare(request)).await?);
         match (self.submit(job).await, plan) {
             // The plan may have ended meanwhile; then the store refused its step.
-            (Err(SubmitError::Store(error)), Some((plan, owner))) => {
-                Box::pin(self.plans().step(plan, &owner)).await?;
-                Err(SubmitError::Store(error).into())
+            (Err(JobSubmitError::Store(error)), Some((plan, owner))) => {
+                Box::pin(self.plan_jobs().check_step(plan, &owner)).await?;
+                Err(JobSubmitError::Store(error).into())
             }
             (taken, _) => Ok(taken?),
         }
     }
 
     /// The record of plan jobs.
-    pub fn plans(&self) -> PlanJobs {
-        let Shared { store, config, .. } = &*self.shared;
+    pub fn plan_jobs(&self) -> PlanJobs {
+        let JobsHandleState { store, config, .. } = &*self.shared;
         PlanJobs::new(store.clone(), Arc::clone(&config.clock))
     }
 
     /// Runs Puppet; guarantees the same as [`Jobs::run_task`].
-    pub async fn deploy(&self, request: DeployRequest) -> Result<JobNumber, DeployError> {
-        let job = Box::new(Box::pin(self.shared.preparation.prepare_deploy(request)).await?);
+    pub async fn run_puppet(&self, request: PuppetRunRequest) -> Result<JobNumber, PuppetRunError> {
+        let job = Box::new(Box::pin(self.shared.preparation.prepare_puppet_run(request)).await?);
         Ok(self.submit(job).await?)
     }
 
     /// Changes whenever a job of Puppet runs has ended, after that is durable.
-    pub fn puppet_over(&self) -> watch::Receiver<u64> {
-        self.shared.puppet_over.clone()
+    pub fn watch_puppet_ends(&self) -> watch::Receiver<u64> {
+        self.shared.puppet_ends.clone()
     }
 
     /// The nodes, by name, that were connected when the previous server process ended, are not back
     /// yet, and are still waited for. If read before the connected nodes, both lists together are
     /// every node that counts as connected.
     pub fn returning_nodes(&self) -> Vec<Certname> {
-        self.shared.returning.all(Instant::now())
+        self.shared.returning.list_returning(Instant::now())
     }
 
     /// Time that returning nodes are waited for.
@@ -295,37 +295,37 @@ impl Jobs {
     }
 
     /// The nodes that a scope resolves to, for a command in this environment.
-    pub async fn targets(
+    pub async fn resolve_targets(
         &self,
-        scope: &Scope,
+        scope: &NodeScope,
         environment: &str,
     ) -> Result<Vec<Certname>, ScopeError> {
-        targets(scope, environment, &*self.shared.config.resolve).await
+        resolve_targets(scope, environment, &*self.shared.config.resolve).await
     }
 
     /// The nodes, of these, that are not in this environment: by the classifier, or else by their
     /// last Puppet run, or else by [`UNKNOWN_ENVIRONMENT`](crate::defaults::UNKNOWN_ENVIRONMENT).
-    pub async fn outside_environment(
+    pub async fn find_outside_environment(
         &self,
         nodes: &[Certname],
         environment: &str,
-    ) -> Result<Vec<Certname>, ResolveError> {
-        outside(nodes, environment, &*self.shared.config.resolve).await
+    ) -> Result<Vec<Certname>, NodeResolveError> {
+        find_outside_environment(nodes, environment, &*self.shared.config.resolve).await
     }
 
-    async fn submit(&self, job: Box<Prepared>) -> Result<JobNumber, SubmitError> {
+    async fn submit(&self, job: Box<PreparedJob>) -> Result<JobNumber, JobSubmitError> {
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Run { job, reply })
+        self.send_command(EngineCommand::Run { job, reply })
             .await
-            .ok_or(SubmitError::ShuttingDown)?;
-        Ok(answer.await.map_err(|_| SubmitError::Unanswered)??)
+            .ok_or(JobSubmitError::ShuttingDown)?;
+        Ok(answer.await.map_err(|_| JobSubmitError::Unanswered)??)
     }
 
     /// Stops a job: nothing new starts; with `force`, running actions are cancelled. Returns when
     /// that is durable. A job that is over, or stopping already, is left as it is.
     pub async fn stop(&self, job: JobNumber, force: bool) -> Result<(), StopError> {
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Stop { job, force, reply })
+        self.send_command(EngineCommand::Stop { job, force, reply })
             .await
             .ok_or(StopError::ShuttingDown)?;
         let active = answer.await.map_err(|_| StopError::ShuttingDown)?;
@@ -336,36 +336,40 @@ impl Jobs {
     }
 
     /// Pings nodes through the broker; results in the order asked.
-    pub async fn ping(&self, nodes: &[Certname]) -> Vec<Ping> {
-        let Shared {
+    pub async fn ping(&self, nodes: &[Certname]) -> Vec<PingResult> {
+        let JobsHandleState {
             fabric,
             config,
-            asks,
+            blocking_requests: asks,
             ..
         } = &*self.shared;
         let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
-        ping::all(asks, fabric, &*config.clock, nodes, config.ping_timeout).await
+        ping::ping_all(asks, fabric, &*config.clock, nodes, config.ping_timeout).await
     }
 
     /// Sends a blocking request to a node and waits for its results. Only for actions that change
     /// nothing: the request is not stored, and an answer that comes too late is lost.
-    pub async fn ask(
+    pub async fn send_blocking_request(
         &self,
         certname: &Certname,
         module: &str,
         action: &str,
         params: &serde_json::Value,
         timeout: Duration,
-    ) -> Result<serde_json::Value, AskError> {
-        let Shared { fabric, asks, .. } = &*self.shared;
+    ) -> Result<serde_json::Value, NodeRequestError> {
+        let JobsHandleState {
+            fabric,
+            blocking_requests: asks,
+            ..
+        } = &*self.shared;
         let params = pxp::action::encode(params);
-        let results = asks.ask(fabric, certname, (module, action), params, timeout);
+        let results = asks.send_request(fabric, certname, (module, action), params, timeout);
         decode_errors::json::from_str(results.await?.get())
-            .map_err(|error| AskError::Unreadable(error.to_string()))
+            .map_err(|error| NodeRequestError::Unreadable(error.to_string()))
     }
 
     /// Counters and gauges of the engine.
-    pub fn metrics(&self) -> &Arc<Metrics> {
+    pub fn metrics(&self) -> &Arc<JobMetrics> {
         &self.shared.metrics
     }
 
@@ -377,7 +381,7 @@ impl Jobs {
     /// Returns when the engine has ended without a shutdown request, with the reason: its store
     /// accepts no more writes (it was closed, or another server took the database over), or a bug.
     /// The only remedy is to end the process: a new one resumes the jobs.
-    pub async fn lost(&self) -> EngineLost {
+    pub async fn wait_until_lost(&self) -> EngineLost {
         let mut lost = self.shared.lost.clone();
         let error = match lost.wait_for(Option::is_some).await {
             Ok(error) => error.clone(),
@@ -410,7 +414,7 @@ impl Jobs {
         self.shared.stopped.is_cancelled()
     }
 
-    pub(crate) async fn command(&self, command: Command) -> Option<()> {
+    pub(crate) async fn send_command(&self, command: EngineCommand) -> Option<()> {
         tokio::select! {
             sent = self.shared.commands.send(command) => sent.ok(),
             () = self.shared.stopped.cancelled() => None,
@@ -419,7 +423,10 @@ impl Jobs {
 }
 
 /// `told`: a shutdown was requested.
-fn why_lost(ended: Result<Option<StoreError>, JoinError>, told: bool) -> Option<EngineLost> {
+fn find_lost_reason(
+    ended: Result<Option<StoreError>, JoinError>,
+    told: bool,
+) -> Option<EngineLost> {
     match ended {
         Ok(Some(error)) => Some(EngineLost::Store(error)),
         Ok(None) if told => None,
@@ -430,7 +437,7 @@ fn why_lost(ended: Result<Option<StoreError>, JoinError>, told: bool) -> Option<
     }
 }
 
-impl Drop for Shared {
+impl Drop for JobsHandleState {
     fn drop(&mut self) {
         // A handle that was dropped without shutdown: the tasks end by themselves soon.
         self.stopped.cancel();
@@ -451,15 +458,18 @@ mod tests {
 
     #[tokio::test]
     async fn an_engine_that_ends_untold_is_lost_whatever_the_reason() {
-        assert!(why_lost(Ok(None), true).is_none(), "as it was told to");
+        assert!(
+            find_lost_reason(Ok(None), true).is_none(),
+            "as it was told to"
+        );
         assert!(matches!(
-            why_lost(Ok(None), false),
+            find_lost_reason(Ok(None), false),
             Some(EngineLost::Fabric)
         ));
-        let store = why_lost(Ok(Some(StoreError::Closed)), false);
+        let store = find_lost_reason(Ok(Some(StoreError::Closed)), false);
         assert!(matches!(store, Some(EngineLost::Store(StoreError::Closed))));
         let panicked = tokio::spawn(async { panic!("index out of bounds") }).await;
-        let Some(EngineLost::Broken(words)) = why_lost(panicked, false) else {
+        let Some(EngineLost::Broken(words)) = find_lost_reason(panicked, false) else {
             panic!("a broken engine is lost");
         };
         assert!(words.contains("index out of bounds"), "{words}");

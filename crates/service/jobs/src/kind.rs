@@ -1,6 +1,6 @@
 //! Kinds of jobs, and the differences between them.
 //!
-//! Invariant of [`Kind`]: every difference between tasks, commands and Puppet runs (the requested
+//! Invariant of [`JobKind`]: every difference between tasks, commands and Puppet runs (the requested
 //! module, the slots, the words of events, the shape of results) is chosen by it and nowhere else.
 
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use store::JobNumber;
 
-use crate::download::Place;
+use crate::download::DownloadDirectory;
 use crate::file_server::StockParams;
-use crate::outcome::{self, Circumstances, Shaped};
+use crate::outcome::{self, OutcomeContext, RunOutcome};
 use crate::over_ssh::OverSsh;
 use crate::program;
-use crate::scheduler::Pool;
+use crate::scheduler::SlotPool;
 use crate::state::JobState;
 
 /// The kind of action that a job carries out on its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum JobKind {
     /// Runs a task.
     Task,
     /// Runs a shell command line.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 
 /// The request that every node of a job gets, less its transaction id.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Action {
+pub(crate) struct JobAction {
     pub(crate) module: String,
     pub(crate) action: String,
     pub(crate) params: Arc<RawValue>,
@@ -49,10 +49,10 @@ pub(crate) struct Action {
     pub(crate) over_ssh: Arc<OverSsh>,
     /// Task for agents without the module.
     #[serde(default)]
-    pub(crate) task: Option<Arc<AsTask>>,
+    pub(crate) task: Option<Arc<TaskFallback>>,
     /// Destination on the server for the files of a download.
     #[serde(default)]
-    pub(crate) place: Option<Arc<Place>>,
+    pub(crate) place: Option<Arc<DownloadDirectory>>,
     /// Parameters in the form for stock agents.
     #[serde(skip)]
     pub(crate) stock: Arc<StockParams>,
@@ -60,7 +60,7 @@ pub(crate) struct Action {
 
 /// A task that does the same as a module.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct AsTask {
+pub(crate) struct TaskFallback {
     pub(crate) name: String,
     pub(crate) params: Box<RawValue>,
 }
@@ -73,17 +73,17 @@ pub(crate) const DEPLOY: &str = "deploy";
 
 // === impl Kind ===
 
-impl Kind {
+impl JobKind {
     /// The pool whose slots its runs take.
-    pub(crate) fn pool(self) -> Pool {
+    pub(crate) fn pool(self) -> SlotPool {
         match self {
-            Self::Puppet => Pool::Compiles,
-            _ => Pool::Actions,
+            Self::Puppet => SlotPool::Compiles,
+            _ => SlotPool::Actions,
         }
     }
 
     /// The states that a job enters when it is made, as PE has them.
-    pub(crate) fn first_states(self) -> &'static [JobState] {
+    pub(crate) fn initial_states(self) -> &'static [JobState] {
         match self {
             Self::Puppet => &[JobState::New, JobState::Ready],
             _ => &[JobState::Ready],
@@ -91,7 +91,7 @@ impl Kind {
     }
 
     /// Parses a job's command as stored.
-    pub(crate) fn of(command: &str) -> Self {
+    pub(crate) fn from_command(command: &str) -> Self {
         match command {
             DEPLOY => Self::Puppet,
             "command" => Self::Command,
@@ -120,22 +120,22 @@ impl Kind {
         self,
         as_task: bool,
         result: &ActionResult,
-        known: Circumstances,
+        known: OutcomeContext,
         keep: Option<&SealKey>,
-    ) -> Shaped {
+    ) -> RunOutcome {
         match self {
-            Self::Command | Self::Script if as_task => program::of_task(result, known),
+            Self::Command | Self::Script if as_task => program::shape_task(result, known),
             Self::Command | Self::Script => program::shape(result, known),
             Self::Task | Self::Upload | Self::Puppet => outcome::shape(result, known, keep),
             // Without a destination the file is stored nowhere, least of all in the result.
-            Self::Download => outcome::unreadable("where its files go is not known any more"),
+            Self::Download => outcome::shape_unreadable("where its files go is not known any more"),
         }
     }
 }
 
 // === impl Action ===
 
-impl Action {
+impl JobAction {
     pub(crate) fn new(module: &str, action: &str, params: Box<RawValue>) -> Self {
         Self {
             module: module.to_owned(),
@@ -148,14 +148,18 @@ impl Action {
         }
     }
 
-    pub(crate) fn over_ssh(self, over_ssh: OverSsh) -> Self {
+    pub(crate) fn with_over_ssh(self, over_ssh: OverSsh) -> Self {
         let over_ssh = Arc::new(over_ssh);
         Self { over_ssh, ..self }
     }
 
     /// Runs the action as another user, or with environment variables; that is a separate action,
     /// so that agents which know only `run` refuse it.
-    pub(crate) fn with(self, run_as: Option<String>, env: BTreeMap<String, String>) -> Self {
+    pub(crate) fn with_user_and_env(
+        self,
+        run_as: Option<String>,
+        env: BTreeMap<String, String>,
+    ) -> Self {
         if run_as.is_none() && env.is_empty() {
             return self;
         }
@@ -179,7 +183,7 @@ impl Action {
 
     /// Uses the action that only Tutti's own agents have, so that a stock agent refuses it and gets
     /// the task.
-    pub(crate) fn of_our_agents(self) -> Self {
+    pub(crate) fn for_tutti_agents(self) -> Self {
         if self.action == RUN_WITH {
             return self;
         }
@@ -196,21 +200,21 @@ impl Action {
     }
 
     /// Adds a task for agents without the module.
-    pub(crate) fn or_task(self, name: &str, params: Box<RawValue>) -> Self {
+    pub(crate) fn with_task_fallback(self, name: &str, params: Box<RawValue>) -> Self {
         let name = name.to_owned();
-        let task = Some(Arc::new(AsTask { name, params }));
+        let task = Some(Arc::new(TaskFallback { name, params }));
         Self { task, ..self }
     }
 
     /// Sets the destination on the server for downloaded files.
-    pub(crate) fn at(self, place: Place) -> Self {
+    pub(crate) fn with_download(self, place: DownloadDirectory) -> Self {
         let place = Some(Arc::new(place));
         Self { place, ..self }
     }
 
     /// Adds the job's number if the kind sends it to the node: Puppet writes it into its report.
-    pub(crate) fn of_job(self, kind: Kind, job: JobNumber) -> Self {
-        let Kind::Puppet = kind else { return self };
+    pub(crate) fn with_job_number(self, kind: JobKind, job: JobNumber) -> Self {
+        let JobKind::Puppet = kind else { return self };
         let Ok(mut params) = action::decode::<Map<String, Value>>(&self.params) else {
             // The parameters were serialized from an object.
             return self;
@@ -230,23 +234,23 @@ mod tests {
     #[test]
     fn puppet_is_told_the_number_of_its_job_and_a_task_is_not() {
         let params = || action::encode(&json!({"flags": ["--noop"], "env": []}));
-        let action = || Action::new("m", "run", params());
-        let told = action().of_job(Kind::Puppet, JobNumber::new(7).unwrap());
+        let action = || JobAction::new("m", "run", params());
+        let told = action().with_job_number(JobKind::Puppet, JobNumber::new(7).unwrap());
         let told: Value = serde_json::from_str(told.params.get()).unwrap();
         assert_eq!(told, json!({"flags": ["--noop"], "env": [], "job": "7"}));
-        let task = action().of_job(Kind::Task, JobNumber::new(7).unwrap());
+        let task = action().with_job_number(JobKind::Task, JobNumber::new(7).unwrap());
         assert_eq!(task.params.get(), params().get());
     }
 
     #[test]
     fn a_user_and_variables_are_another_action() {
         let none = BTreeMap::new;
-        let action = || Action::new("script", "run", action::encode(&json!({"a": 1})));
-        assert_eq!(action().with(None, none()).action, "run");
+        let action = || JobAction::new("script", "run", action::encode(&json!({"a": 1})));
+        assert_eq!(action().with_user_and_env(None, none()).action, "run");
         let env = BTreeMap::from([("A".to_owned(), "b".to_owned())]);
         let both = action()
-            .with(None, env)
-            .with(Some("web".to_owned()), none());
+            .with_user_and_env(None, env)
+            .with_user_and_env(Some("web".to_owned()), none());
         assert_eq!(both.action, "run_with");
         let told: Value = serde_json::from_str(both.params.get()).unwrap();
         assert_eq!(
@@ -257,16 +261,16 @@ mod tests {
 
     #[test]
     fn a_deploy_runs_puppet_and_everything_else_is_read_as_a_task() {
-        assert_eq!(Kind::of("deploy"), Kind::Puppet);
+        assert_eq!(JobKind::from_command("deploy"), JobKind::Puppet);
         for kind in [
-            Kind::Task,
-            Kind::Command,
-            Kind::Script,
-            Kind::Upload,
-            Kind::Download,
+            JobKind::Task,
+            JobKind::Command,
+            JobKind::Script,
+            JobKind::Upload,
+            JobKind::Download,
         ] {
-            assert_eq!(Kind::of(kind.names().0), kind);
+            assert_eq!(JobKind::from_command(kind.names().0), kind);
         }
-        assert_eq!(Kind::of("anything"), Kind::Task);
+        assert_eq!(JobKind::from_command("anything"), JobKind::Task);
     }
 }

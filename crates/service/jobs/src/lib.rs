@@ -8,7 +8,7 @@
 //!   has proved that it never got the first;
 //! - a run's terminal state is never left, and a job's last event is its last.
 
-mod ask;
+mod blocking_requests;
 mod clock;
 mod config;
 pub mod defaults;
@@ -17,18 +17,18 @@ mod engine;
 mod events;
 mod file_server;
 mod fleet;
-mod flight;
 mod follow;
 mod handle;
+mod in_flight;
+mod inventory_subject;
 mod keys;
 mod kind;
-mod known;
 mod live;
 mod metrics;
 mod native;
+mod node_environments;
 mod outcome;
 mod over_ssh;
-mod own_environment;
 mod ping;
 mod plan_jobs;
 mod prepare;
@@ -53,32 +53,33 @@ mod trace;
 mod verdict;
 mod withdrawals;
 
-pub use ask::AskError;
-pub use clock::{BootClock, Clock, SystemClock};
+pub use blocking_requests::NodeRequestError;
+pub use clock::{BootClock, JobClock, SystemJobClock};
 pub use config::JobsConfig;
 pub use events::NODE_LATE_OUTCOME;
 pub use file_server::{FileServer, FileServerError};
-pub use fleet::Fleet;
-pub use follow::NotFollowed;
-pub use handle::{EngineLost, Jobs, StartError, StopError};
+pub use fleet::FleetResolver;
+pub use follow::FollowError;
+pub use handle::{EngineLost, Jobs, JobsStartError, StopError};
 pub use live::{LiveEvent, LiveSubscription};
-pub use metrics::Metrics;
-pub use native::{Content, Native, TreeItem};
+pub use metrics::JobMetrics;
+pub use native::{FileContent, NativeAction, TreeItem};
 pub use outcome::{KIND_TASK, REDACTED, SENSITIVE};
 pub use over_ssh::OverSsh;
-pub use ping::Ping;
+pub use ping::PingResult;
 pub use plan_jobs::{PlanEnd, PlanJobError, PlanJobs, PlanStart};
-pub use puppet::{DeployError, DeployRequest, FlagProblem, PuppetFlags, RunCode};
+pub use puppet::{CatalogCode, PuppetFlagError, PuppetFlags, PuppetRunError, PuppetRunRequest};
 pub use request::{RunTaskError, TaskRequest};
 pub use resolve::{
-    Classified, EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport,
+    EmptyResolver, EnvironmentGraph, NodeEnvironment, NodeResolveError, NodeResolver,
+    PuppetReportSummary, PuppetRun,
 };
-pub use rollout::{BatchCount, Halt, Rollout, RolloutStep};
-pub use secrets::Secret;
+pub use rollout::{BatchCount, Rollout, RolloutHalt, RolloutStep};
+pub use secrets::ReturnedSecret;
 pub use selectors::{NodeSelectors, SelectorError};
 pub use state::{JobState, RunState};
-pub use submit::SubmitError;
-pub use targets::{Scope, ScopeError};
+pub use submit::JobSubmitError;
+pub use targets::{NodeScope, ScopeError};
 pub use verdict::{
     KIND_CONFLICT, KIND_EXECUTION, KIND_MAX_FAILURES, KIND_OLD_PUPPET, KIND_RESULT_LOST,
     KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,

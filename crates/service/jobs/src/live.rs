@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use pcp::Certname;
-use pxp::Stream;
+use pxp::ProcessStream;
 use store::{EventRow, JobNumber, Store, StoreError};
 use tokio::sync::{mpsc, watch};
 
@@ -28,7 +28,7 @@ pub enum LiveEvent {
         /// Certname of the node that wrote the output.
         certname: Certname,
         /// Standard output or standard error.
-        stream: Stream,
+        stream: ProcessStream,
         /// Offset of `bytes` in the stream; bytes missing before it were lost on the way (the
         /// result has them).
         offset: u64,
@@ -47,19 +47,19 @@ pub struct LiveSubscription {
     next_event: i64,
     read: VecDeque<EventRow>,
     ended: bool,
-    feed: Option<Feed>,
+    feed: Option<LiveFeed>,
 }
 
 /// The reader's end of the channel from the engine.
-pub(crate) struct Feed {
+pub(crate) struct LiveFeed {
     job: JobKey,
-    chunks: mpsc::Receiver<Chunk>,
-    backlog: Arc<Backlog>,
+    chunks: mpsc::Receiver<OutputChunk>,
+    backlog: Arc<OutputBacklog>,
     /// Counts the commits that touched the job.
     commits: watch::Receiver<u64>,
     /// The count up to which events have been read.
     commits_read: Option<u64>,
-    reports: mpsc::Sender<Taken>,
+    reports: mpsc::Sender<OutputTaken>,
     taken: HashMap<RunKey, u64>,
     taken_bytes: u64,
     lagged: bool,
@@ -68,17 +68,17 @@ pub(crate) struct Feed {
 
 /// The engine's end of the channel.
 #[derive(Debug)]
-pub(crate) struct Watcher {
-    chunks: mpsc::Sender<Chunk>,
-    backlog: Arc<Backlog>,
+pub(crate) struct OutputWatcher {
+    chunks: mpsc::Sender<OutputChunk>,
+    backlog: Arc<OutputBacklog>,
 }
 
 /// A piece of output on its way to one reader.
 #[derive(Clone, Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct OutputChunk {
     pub(crate) run: RunKey,
     pub(crate) certname: Certname,
-    pub(crate) stream: Stream,
+    pub(crate) stream: ProcessStream,
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
     /// Total bytes of both streams up to and including this piece.
@@ -86,14 +86,14 @@ pub(crate) struct Chunk {
 }
 
 #[derive(Debug, Default)]
-struct Backlog {
+struct OutputBacklog {
     bytes: AtomicU64,
     dropped: AtomicU64,
 }
 
 /// Output that a reader has taken since its last report.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct OutputTaken {
     pub(crate) job: JobKey,
     /// Bytes passed, by run.
     pub(crate) runs: HashMap<RunKey, u64>,
@@ -105,16 +105,16 @@ pub(crate) struct Taken {
 pub(crate) fn channel(
     job: JobKey,
     commits: watch::Receiver<u64>,
-    reports: mpsc::Sender<Taken>,
+    reports: mpsc::Sender<OutputTaken>,
     report_bytes: u64,
-) -> (Watcher, Feed) {
+) -> (OutputWatcher, LiveFeed) {
     let (sender, chunks) = mpsc::channel(LIVE_CHUNKS);
-    let backlog = Arc::new(Backlog::default());
-    let watcher = Watcher {
+    let backlog = Arc::new(OutputBacklog::default());
+    let watcher = OutputWatcher {
         chunks: sender,
         backlog: Arc::clone(&backlog),
     };
-    let feed = Feed {
+    let feed = LiveFeed {
         job,
         chunks,
         backlog,
@@ -132,7 +132,12 @@ pub(crate) fn channel(
 // === impl LiveSubscription ===
 
 impl LiveSubscription {
-    pub(crate) fn new(store: Store, job: JobNumber, from_event: i64, feed: Option<Feed>) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        job: JobNumber,
+        from_event: i64,
+        feed: Option<LiveFeed>,
+    ) -> Self {
         Self {
             store,
             job,
@@ -159,14 +164,14 @@ impl LiveSubscription {
                 self.ended = self.read.is_empty();
                 continue;
             };
-            feed.report().await;
+            feed.report_taken().await;
             if let Some(dropped) = feed.backlog.take_dropped() {
                 feed.lagged = true;
                 return Ok(Some(LiveEvent::Lagged(dropped)));
             }
             // Output in the queue was written before the events that are not read yet.
             if let Ok(chunk) = feed.chunks.try_recv() {
-                return Ok(Some(feed.take(chunk)));
+                return Ok(Some(feed.take_chunk(chunk)));
             }
             let commits = *feed.commits.borrow();
             if feed.commits_read != Some(commits) {
@@ -181,7 +186,7 @@ impl LiveSubscription {
             }
             tokio::select! {
                 biased;
-                Some(chunk) = feed.chunks.recv() => return Ok(Some(feed.take(chunk))),
+                Some(chunk) = feed.chunks.recv() => return Ok(Some(feed.take_chunk(chunk))),
                 changed = feed.commits.changed() => if changed.is_err() {
                     // The job is over: the store has all remaining events.
                     self.feed = None;
@@ -214,13 +219,13 @@ impl fmt::Debug for LiveSubscription {
 
 // === impl Feed ===
 
-impl Feed {
-    fn take(&mut self, chunk: Chunk) -> LiveEvent {
+impl LiveFeed {
+    fn take_chunk(&mut self, chunk: OutputChunk) -> LiveEvent {
         let len = chunk.bytes.len() as u64;
         self.backlog.bytes.fetch_sub(len, Ordering::Relaxed);
         self.taken_bytes += len;
         self.taken.insert(chunk.run, chunk.passed);
-        let Chunk {
+        let OutputChunk {
             certname,
             stream,
             offset,
@@ -237,7 +242,7 @@ impl Feed {
 
     /// Reports to the engine the output that the reader has taken, once it is enough for a message.
     /// The reader requests the next item, so it has processed the previous one.
-    async fn report(&mut self) {
+    async fn report_taken(&mut self) {
         // A reader that has emptied its queue reports even a small amount: the agent may wait for
         // it.
         let idle = self.taken_bytes > 0 && self.chunks.is_empty();
@@ -250,7 +255,7 @@ impl Feed {
         let lagged = std::mem::take(&mut self.lagged);
         self.taken_bytes = 0;
         let runs = std::mem::take(&mut self.taken);
-        permit.send(Taken {
+        permit.send(OutputTaken {
             job: self.job,
             runs,
             lagged,
@@ -260,7 +265,7 @@ impl Feed {
 
 // === impl Backlog ===
 
-impl Backlog {
+impl OutputBacklog {
     fn take_dropped(&self) -> Option<u64> {
         Some(self.dropped.swap(0, Ordering::Relaxed)).filter(|dropped| *dropped > 0)
     }
@@ -268,9 +273,9 @@ impl Backlog {
 
 // === impl Watcher ===
 
-impl Watcher {
+impl OutputWatcher {
     /// Queues a piece, or drops and counts it if the reader is too slow.
-    pub(crate) fn push(&self, chunk: Chunk) {
+    pub(crate) fn push(&self, chunk: OutputChunk) {
         let len = chunk.bytes.len() as u64;
         let queued = self.backlog.bytes.fetch_add(len, Ordering::Relaxed);
         if queued + len > LIVE_QUEUE_BYTES || self.chunks.try_send(chunk).is_err() {

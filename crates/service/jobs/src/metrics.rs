@@ -1,12 +1,12 @@
 //! Counters of the engine, for export.
 //!
-//! Invariant of [`Metrics`]: plain atomics, written by the engine alone, so reading takes no lock.
+//! Invariant of [`JobMetrics`]: plain atomics, written by the engine alone, so reading takes no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters (they only grow) and gauges of one engine.
 #[derive(Debug, Default)]
-pub struct Metrics {
+pub struct JobMetrics {
     /// Counter: jobs whose creation was committed.
     pub jobs_created: AtomicU64,
     /// Counter: runs marked as running.
@@ -39,10 +39,10 @@ pub struct Metrics {
     pub pending_changes: AtomicU64,
 }
 
-pub(crate) fn count(counter: &AtomicU64) {
+pub(crate) fn increment_counter(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-pub(crate) fn set(gauge: &AtomicU64, value: usize) {
+pub(crate) fn set_gauge(gauge: &AtomicU64, value: usize) {
     gauge.store(value as u64, Ordering::Relaxed);
 }

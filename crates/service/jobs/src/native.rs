@@ -1,5 +1,5 @@
 //! Actions of plans on nodes beside tasks: commands, scripts and files, by modules built into the
-//! agents. Main type: [`Native`].
+//! agents. Main type: [`NativeAction`].
 //!
 //! Invariant: every native action has a task that does the same. The right to run that task is the
 //! right to the action, and an agent without the module gets the task in its place.
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use environments::{BlobError, Blobs, EnvironmentName};
+use environments::{BlobError, BlobStore, EnvironmentName};
 use pxp::action::{
     self, CollectParams, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec,
     FileUri, PlaceParams, ScriptParams, Sha256,
@@ -19,7 +19,7 @@ use pxp::defaults::PROGRAM_HEAD_BYTES;
 use pxp::task::ProgramHead;
 use serde_json::{Map, Value, json};
 
-use crate::kind::{Action, Kind};
+use crate::kind::{JobAction, JobKind};
 use crate::outcome::REDACTED;
 
 /// Environment variable with a secret command line for the shell that runs it.
@@ -34,7 +34,7 @@ const EXECUTABLE_MODE: u32 = 0o755;
 
 /// The native action to carry out.
 #[derive(Clone)]
-pub enum Native {
+pub enum NativeAction {
     /// Runs a shell command line.
     Command {
         /// The command line.
@@ -46,7 +46,7 @@ pub enum Native {
     /// Runs a script.
     Script {
         /// Content of the script.
-        file: Content,
+        file: FileContent,
         /// Arguments that the script is called with.
         arguments: Vec<String>,
         /// Variables of its environment.
@@ -55,14 +55,14 @@ pub enum Native {
     /// Puts a file in place on the node.
     Upload {
         /// Content of the file.
-        file: Content,
+        file: FileContent,
         /// Path on the node.
         destination: String,
     },
     /// Puts a file in place whose content is stored nowhere on the way.
     Secret {
         /// Content of the file, which is secret.
-        file: Content,
+        file: FileContent,
         /// Path on the node.
         destination: String,
     },
@@ -98,22 +98,22 @@ pub struct TreeItem {
 
 /// A file's content, which nodes fetch under its hash.
 #[derive(Clone)]
-pub struct Content {
+pub struct FileContent {
     /// Name of the file as the plan gives it.
     pub name: String,
-    /// The content. It is stored as it is, so it may be secret only in a [`Native::Secret`].
+    /// The content. It is stored as it is, so it may be secret only in a [`NativeAction::ReturnedSecret`].
     pub bytes: Arc<[u8]>,
 }
 
 // === impl Native ===
 
-impl Native {
-    pub(crate) fn kind(&self) -> Kind {
+impl NativeAction {
+    pub(crate) fn kind(&self) -> JobKind {
         match self {
-            Self::Command { .. } => Kind::Command,
-            Self::Script { .. } => Kind::Script,
-            Self::Upload { .. } | Self::Secret { .. } | Self::UploadTree { .. } => Kind::Upload,
-            Self::Download { .. } => Kind::Download,
+            Self::Command { .. } => JobKind::Command,
+            Self::Script { .. } => JobKind::Script,
+            Self::Upload { .. } | Self::Secret { .. } | Self::UploadTree { .. } => JobKind::Upload,
+            Self::Download { .. } => JobKind::Download,
         }
     }
 
@@ -129,8 +129,8 @@ impl Native {
 
     /// Parameters as they are shown in place of the task's. `sensitive` names the task's secret parameters; the
     /// values made of them are not shown.
-    pub(crate) fn shown(&self, sensitive: &[String]) -> Value {
-        let mut shown = self.described();
+    pub(crate) fn to_shown_params(&self, sensitive: &[String]) -> Value {
+        let mut shown = self.describe_params();
         let Some(entries) = shown.as_object_mut() else {
             return shown;
         };
@@ -157,7 +157,7 @@ impl Native {
         }
     }
 
-    fn described(&self) -> Value {
+    fn describe_params(&self) -> Value {
         match self {
             Self::Command { line, env } if env.is_empty() => json!({"command": line}),
             Self::Command { line, env } => json!({"command": line, "env_vars": env}),
@@ -180,57 +180,57 @@ impl Native {
     }
 
     /// The action that agents are asked for. Stores the content for them; blocks on the disk.
-    pub(crate) fn action(
+    pub(crate) fn to_job_action(
         &self,
         environment: &EnvironmentName,
-        blobs: &Blobs,
+        blobs: &BlobStore,
         run_as: Option<&str>,
         sensitive: &[String],
-    ) -> Result<Action, BlobError> {
+    ) -> Result<JobAction, BlobError> {
         let user = || run_as.map(str::to_owned);
         Ok(match self {
             Self::Command { line, env } => {
                 let is_secret = sensitive.iter().any(|name| name == "command");
                 let (command, env) = match is_secret {
-                    true => hidden(line, env.clone()),
+                    true => hide_arguments(line, env.clone()),
                     false => (line.clone(), env.clone()),
                 };
-                Action::new("command", "run", action::encode(&CommandParams { command }))
-                    .with(user(), env)
+                JobAction::new("command", "run", action::encode(&CommandParams { command }))
+                    .with_user_and_env(user(), env)
             }
             Self::Script {
                 file,
                 arguments,
                 env,
             } => {
-                let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
+                let sha256 = blobs.store_content(&file.bytes, &file.name)?;
                 let params = ScriptParams {
                     script: FileSpec {
                         filename: file.file_name(),
                         sha256,
-                        uri: uri(environment, sha256),
+                        uri: blob_uri(environment, sha256),
                     },
                     arguments: arguments.clone(),
                 };
-                let action = Action::new("script", "run", action::encode(&params));
-                let action = action.with(user(), env.clone());
-                match ProgramHead::read(file.head()) {
+                let action = JobAction::new("script", "run", action::encode(&params));
+                let action = action.with_user_and_env(user(), env.clone());
+                match ProgramHead::read(file.leading_bytes()) {
                     // A pxp-agent runs no file that names no interpreter; the task does, by `sh`.
-                    ProgramHead::ShellText => action.of_our_agents(),
+                    ProgramHead::ShellText => action.for_tutti_agents(),
                     _ => action,
                 }
             }
             Self::Secret { file, destination } => {
-                file.written(destination, SECRET_FILE_MODE, user())
+                file.to_write_action(destination, SECRET_FILE_MODE, user())
             }
             // Files are fetched from the server by the agent's own user.
             Self::Upload { file, destination } if run_as.is_some() => {
-                file.written(destination, NEW_FILE_MODE, user())
+                file.to_write_action(destination, NEW_FILE_MODE, user())
             }
             Self::Upload { file, destination } => {
-                let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
-                let entry = entry(environment, destination.clone(), Some(sha256), None);
-                placed(vec![entry])
+                let sha256 = blobs.store_content(&file.bytes, &file.name)?;
+                let entry = to_file_entry(environment, destination.clone(), Some(sha256), None);
+                to_upload_action(vec![entry])
             }
             Self::UploadTree {
                 items, destination, ..
@@ -239,17 +239,17 @@ impl Native {
                 let of = |item: &TreeItem| {
                     let mode = item.is_executable.then_some(EXECUTABLE_MODE);
                     let destination = format!("{root}/{}", item.path);
-                    entry(environment, destination, item.sha256, mode)
+                    to_file_entry(environment, destination, item.sha256, mode)
                 };
-                let top = entry(environment, root.to_owned(), None, None);
-                placed(std::iter::once(top).chain(items.iter().map(of)).collect())
+                let top = to_file_entry(environment, root.to_owned(), None, None);
+                to_upload_action(std::iter::once(top).chain(items.iter().map(of)).collect())
             }
             Self::Download { source, .. } => {
                 let params = CollectParams {
                     path: source.clone(),
                     run_as: user(),
                 };
-                Action::new("file", "collect", action::encode(&params))
+                JobAction::new("file", "collect", action::encode(&params))
             }
         })
     }
@@ -257,14 +257,17 @@ impl Native {
 
 /// A command line that runs another one from an environment variable, so that the arguments of the
 /// shell do not show it.
-fn hidden(line: &str, mut env: BTreeMap<String, String>) -> (String, BTreeMap<String, String>) {
+fn hide_arguments(
+    line: &str,
+    mut env: BTreeMap<String, String>,
+) -> (String, BTreeMap<String, String>) {
     env.insert(LINE_VARIABLE.to_owned(), line.to_owned());
     let outer = format!("_line=\"${LINE_VARIABLE}\"; unset {LINE_VARIABLE}; eval \"$_line\"");
     (outer, env)
 }
 
 /// An item of a directory: a file, or without a hash a directory.
-fn entry(
+fn to_file_entry(
     environment: &EnvironmentName,
     destination: String,
     sha256: Option<Sha256>,
@@ -277,7 +280,7 @@ fn entry(
     FileEntry {
         destination,
         link_source: String::new(),
-        uri: sha256.map_or_else(nothing, |sha256| uri(environment, sha256)),
+        uri: sha256.map_or_else(nothing, |sha256| blob_uri(environment, sha256)),
         sha256,
         kind: match sha256 {
             Some(_) => FileKind::File,
@@ -287,9 +290,9 @@ fn entry(
     }
 }
 
-fn placed(files: Vec<FileEntry>) -> Action {
+fn to_upload_action(files: Vec<FileEntry>) -> JobAction {
     let mode = Some(NEW_FILE_MODE);
-    Action::new(
+    JobAction::new(
         "file",
         "download",
         action::encode(&FileParams { files, mode }),
@@ -298,7 +301,7 @@ fn placed(files: Vec<FileEntry>) -> Action {
 
 /// URI from which nodes fetch a blob. The blob is found by its hash; the path is only for the
 /// servers' logs.
-fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
+fn blob_uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
     let environment = Value::from(environment.to_string());
     FileUri {
         path: format!("/puppet/v3/file_content/modules/plan/{sha256}"),
@@ -311,20 +314,20 @@ fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
 
 // === impl Content ===
 
-impl Content {
+impl FileContent {
     /// An action that carries the content in the request itself.
-    fn written(&self, destination: &str, mode: u32, run_as: Option<String>) -> Action {
+    fn to_write_action(&self, destination: &str, mode: u32, run_as: Option<String>) -> JobAction {
         let params = PlaceParams {
             path: destination.to_owned(),
             content: STANDARD.encode(&self.bytes),
             mode,
             run_as,
         };
-        Action::new("file", "place", action::encode(&params))
+        JobAction::new("file", "place", action::encode(&params))
     }
 
     /// The first bytes, which determine how the file is run.
-    fn head(&self) -> &[u8] {
+    fn leading_bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len().min(PROGRAM_HEAD_BYTES)]
     }
 
@@ -338,14 +341,14 @@ impl Content {
 }
 
 /// Leaves out command lines and file contents.
-impl fmt::Debug for Native {
+impl fmt::Debug for NativeAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().names().0)
     }
 }
 
 /// Leaves out the content.
-impl fmt::Debug for Content {
+impl fmt::Debug for FileContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Content")
             .field("name", &self.name)
@@ -360,16 +363,23 @@ mod tests {
     #[test]
     fn a_secret_command_is_in_no_argv_and_not_shown() {
         let place = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(place.path().to_owned()).unwrap();
-        let native = Native::Command {
+        let blobs = BlobStore::open(place.path().to_owned()).unwrap();
+        let native = NativeAction::Command {
             line: "echo canary".to_owned(),
             env: BTreeMap::from([("A".to_owned(), "canary".to_owned())]),
         };
         let secret = ["command".to_owned()];
-        assert!(!native.shown(&secret).to_string().contains("canary"));
-        assert!(native.shown(&[]).to_string().contains("canary"));
+        assert!(
+            !native
+                .to_shown_params(&secret)
+                .to_string()
+                .contains("canary")
+        );
+        assert!(native.to_shown_params(&[]).to_string().contains("canary"));
         let environment = "production".parse().unwrap();
-        let action = native.action(&environment, &blobs, None, &secret).unwrap();
+        let action = native
+            .to_job_action(&environment, &blobs, None, &secret)
+            .unwrap();
         let with: pxp::action::RunWithParams = action::decode(&action.params).unwrap();
         assert!(!with.run.get().contains("canary"), "{}", with.run.get());
         assert_eq!(with.env[LINE_VARIABLE], "echo canary");
@@ -391,18 +401,20 @@ mod tests {
     #[test]
     fn a_script_that_names_no_interpreter_is_for_the_task_where_an_agent_is_not_ours() {
         let place = tempfile::tempdir().unwrap();
-        let blobs = Blobs::open(place.path().to_owned()).unwrap();
+        let blobs = BlobStore::open(place.path().to_owned()).unwrap();
         let environment = "production".parse().unwrap();
         let asked = |text: &str, run_as| {
-            let native = Native::Script {
-                file: Content {
+            let native = NativeAction::Script {
+                file: FileContent {
                     name: "x.sh".to_owned(),
                     bytes: Arc::from(text.as_bytes()),
                 },
                 arguments: Vec::new(),
                 env: BTreeMap::new(),
             };
-            let action = native.action(&environment, &blobs, run_as, &[]).unwrap();
+            let action = native
+                .to_job_action(&environment, &blobs, run_as, &[])
+                .unwrap();
             (
                 action.action,
                 action.params.get().matches("\"run\"").count(),
@@ -427,7 +439,7 @@ mod tests {
             ("m/a:b", "script"),
             ("m/..", "script"),
         ] {
-            let file = Content {
+            let file = FileContent {
                 name: name.to_owned(),
                 bytes: Arc::from(*b"x"),
             };

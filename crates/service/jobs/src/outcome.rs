@@ -1,6 +1,6 @@
 //! Results of actions, in the shape that clients of the orchestrator know.
 //!
-//! [`shape`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. Invariant:
+//! [`shape_outcome`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. Invariant:
 //! nothing that the agent reported is hidden (exit code, signal, truncation, bytes that are not
 //! text), except values that the task itself marked as `_sensitive`: they leave this module sealed,
 //! or not at all.
@@ -11,7 +11,7 @@ use pxp::task::SensitiveScan;
 use serde_json::{Map, Value, json};
 
 use crate::defaults::DETAILS_STDERR_BYTES;
-use crate::flight::CancelReason;
+use crate::in_flight::CancelReason;
 use crate::state::RunState;
 use crate::verdict::{KIND_STOPPED, KIND_TIMEOUT, clip};
 
@@ -32,7 +32,7 @@ const KIND_AGENT: &str = "puppetlabs.pxp-agent/execution-error";
 
 /// The end of a run as it is stored and shown.
 #[derive(Debug)]
-pub(crate) struct Shaped {
+pub(crate) struct RunOutcome {
     pub(crate) state: RunState,
     /// The result, as JSON.
     pub(crate) result: String,
@@ -41,7 +41,7 @@ pub(crate) struct Shaped {
     /// Reason of a failure; empty if the run succeeded.
     pub(crate) message: String,
     /// Details of the event for programs, if they are more than the message.
-    pub(crate) told: Option<Value>,
+    pub(crate) event_detail: Option<Value>,
     /// The value that the task marked as `_sensitive`: JSON, sealed. `None`: there is none, or it
     /// is not kept.
     pub(crate) sealed: Option<Vec<u8>>,
@@ -49,7 +49,7 @@ pub(crate) struct Shaped {
 
 /// Facts that the engine knows beside the result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Circumstances {
+pub(crate) struct OutcomeContext {
     /// A stock pxp-agent: its exit codes pass through a signed byte.
     pub(crate) stock_agent: bool,
     /// The agent had been asked to cancel the action.
@@ -62,21 +62,21 @@ pub(crate) struct Circumstances {
 /// Shapes a result. With the key, the value that the task marked as sensitive is kept, sealed.
 pub(crate) fn shape(
     outcome: &ActionResult,
-    known: Circumstances,
+    known: OutcomeContext,
     keep: Option<&SealKey>,
-) -> Shaped {
+) -> RunOutcome {
     let exit_code = exit_code(outcome, known);
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
     let stderr = outcome.stderr.as_deref().unwrap_or_default();
     let mut result = task_output(stdout);
     let secret = result.get_mut(SENSITIVE);
     let secret = secret.map(|secret| std::mem::replace(secret, Value::from(REDACTED)));
-    let withheld = secret.is_none() && withhold(&mut result);
+    let withheld = secret.is_none() && withhold_secret(&mut result);
     if let Some(info) = output_info(outcome, secret.is_some() || withheld, known) {
         result.insert("_output_info".to_owned(), info);
     }
     let cancelled = outcome.cancelled;
-    let state = match state_of_process(outcome, exit_code, known) {
+    let state = match process_state(outcome, exit_code, known) {
         ended if cancelled || outcome.timed_out => ended,
         // The agent's own error, not the task's: it could not run the task, or not read its output.
         _ if result
@@ -96,15 +96,15 @@ pub(crate) fn shape(
     }
     let message = match state {
         RunState::Finished => String::new(),
-        _ if is_own_error => message_of(&result),
-        _ => with_stderr(message_of(&result), stderr),
+        _ if is_own_error => result_message(&result),
+        _ => with_stderr(result_message(&result), stderr),
     };
-    Shaped {
+    RunOutcome {
         state,
         result: Value::Object(result).to_string(),
         details: details(outcome, exit_code, stderr).to_string(),
         message,
-        told: None,
+        event_detail: None,
         sealed: seal(secret.as_ref(), keep),
     }
 }
@@ -115,24 +115,24 @@ fn seal(secret: Option<&Value>, keep: Option<&SealKey>) -> Option<Vec<u8>> {
 }
 
 /// The shape of a result that is not an action's; the agent's message replaces it.
-pub(crate) fn unreadable(problem: &str) -> Shaped {
+pub(crate) fn shape_unreadable(problem: &str) -> RunOutcome {
     let message = format!("the agent's result could not be read: {}", clip(problem));
     let error = json!({"kind": KIND_TASK, "msg": message, "details": {}});
-    Shaped {
+    RunOutcome {
         state: RunState::Failed,
         result: json!({ "_error": error }).to_string(),
         details: "{}".to_owned(),
         message,
-        told: None,
+        event_detail: None,
         sealed: None,
     }
 }
 
 /// The state of a run, judged by its process alone.
-pub(crate) fn state_of_process(
+pub(crate) fn process_state(
     outcome: &ActionResult,
     exit_code: i64,
-    known: Circumstances,
+    known: OutcomeContext,
 ) -> RunState {
     let timed_out = outcome.cancelled && known.cancelling == Some(CancelReason::Timeout);
     match () {
@@ -143,12 +143,12 @@ pub(crate) fn state_of_process(
 }
 
 /// True if this is the agent's own error about an action rather than the action's output.
-pub(crate) fn is_agents_error(stdout: &str) -> bool {
-    agents_error(stdout).is_some()
+pub(crate) fn is_agent_error(stdout: &str) -> bool {
+    agent_error(stdout).is_some()
 }
 
 /// The agent's error in place of an action's output, as in status answers.
-pub(crate) fn agents_error(stdout: &str) -> Option<String> {
+pub(crate) fn agent_error(stdout: &str) -> Option<String> {
     let error = task_output(stdout).remove("_error")?;
     (error["kind"] == KIND_AGENT).then(|| error["msg"].as_str().unwrap_or_default().to_owned())
 }
@@ -165,11 +165,11 @@ fn task_output(stdout: &str) -> Map<String, Value> {
 
 /// Removes everything after the key of a secret from output that is not a valid result: it may have
 /// been truncated, or have other text before it. Returns true if there was a secret.
-fn withhold(result: &mut Map<String, Value>) -> bool {
+fn withhold_secret(result: &mut Map<String, Value>) -> bool {
     let Some(Value::String(output)) = result.get_mut("_output") else {
         return false;
     };
-    let Some(end) = SensitiveScan::end_of_shown(output.as_bytes()) else {
+    let Some(end) = SensitiveScan::shown_length(output.as_bytes()) else {
         return false;
     };
     output.truncate(end);
@@ -179,7 +179,7 @@ fn withhold(result: &mut Map<String, Value>) -> bool {
 }
 
 /// Exit codes 128 to 255 of a stock agent arrive as -128 to -1.
-pub(crate) fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
+pub(crate) fn exit_code(outcome: &ActionResult, known: OutcomeContext) -> i64 {
     match outcome.exitcode {
         code @ -128..0 if known.stock_agent => code + 256,
         code => code,
@@ -190,7 +190,7 @@ pub(crate) fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
 pub(crate) fn output_info(
     outcome: &ActionResult,
     has_secret: bool,
-    known: Circumstances,
+    known: OutcomeContext,
 ) -> Option<Value> {
     let mut info = Map::new();
     if outcome.stdout_truncated {
@@ -214,7 +214,7 @@ pub(crate) fn error(
     exit_code: i64,
     stderr: &str,
     silent: bool,
-    known: Circumstances,
+    known: OutcomeContext,
 ) -> Value {
     let mut details = Map::from_iter([("exit_code".to_owned(), Value::from(exit_code))]);
     if let Some(signal) = outcome.signal {
@@ -239,7 +239,7 @@ pub(crate) fn error(
         ),
         _ => {
             let mut message = task_message(outcome, exit_code, stderr, silent);
-            if let Some(reason) = not_executed(outcome, known) {
+            if let Some(reason) = not_executed_reason(outcome, known) {
                 message = format!("{message}; {reason}");
             }
             (KIND_TASK, message)
@@ -255,7 +255,10 @@ pub(crate) fn error(
 /// The reason why a stock agent may not have executed the file at all: it reports only the number
 /// of the system's error, as the exit code of an action without output. 13 is also SIGPIPE, which
 /// ends the wrapper of a pxp-agent while the wrapper writes to a task that does not read.
-pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Option<&'static str> {
+pub(crate) fn not_executed_reason(
+    outcome: &ActionResult,
+    known: OutcomeContext,
+) -> Option<&'static str> {
     let is_silent = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
     if !known.stock_agent || !is_silent(&outcome.stdout) || !is_silent(&outcome.stderr) {
         return None;
@@ -306,7 +309,7 @@ fn with_stderr(message: String, stderr: &str) -> String {
     }
 }
 
-pub(crate) fn message_of(result: &Map<String, Value>) -> String {
+pub(crate) fn result_message(result: &Map<String, Value>) -> String {
     let words = result
         .get("_error")
         .and_then(|error| error.get("msg"))
@@ -331,7 +334,7 @@ pub(crate) fn details(outcome: &ActionResult, exit_code: i64, stderr: &str) -> V
 mod tests {
     use super::*;
 
-    const KNOWN: Circumstances = Circumstances {
+    const KNOWN: OutcomeContext = OutcomeContext {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
@@ -346,14 +349,14 @@ mod tests {
         read(&shape(&outcome(json), KNOWN, None))
     }
 
-    fn read(shaped: &Shaped) -> (RunState, Value, Value) {
+    fn read(shaped: &RunOutcome) -> (RunState, Value, Value) {
         let json = |text: &str| serde_json::from_str(text).unwrap();
         (shaped.state, json(&shaped.result), json(&shaped.details))
     }
 
     #[test]
     fn a_silent_exit_code_of_a_stock_agent_names_what_the_file_lacks() {
-        let stock = Circumstances {
+        let stock = OutcomeContext {
             stock_agent: true,
             ..KNOWN
         };
@@ -436,7 +439,7 @@ mod tests {
 
     #[test]
     fn exit_codes_of_a_stock_agent_are_mended() {
-        let stock = Circumstances {
+        let stock = OutcomeContext {
             stock_agent: true,
             ..KNOWN
         };
@@ -522,7 +525,7 @@ mod tests {
     #[test]
     fn an_ended_action_says_who_ended_it() {
         let cancelled = json!({"exitcode": 143, "signal": 15, "cancelled": true, "stdout": "half"});
-        let after = |reason| Circumstances {
+        let after = |reason| OutcomeContext {
             cancelling: Some(reason),
             ..KNOWN
         };
@@ -538,7 +541,7 @@ mod tests {
         );
         assert_eq!(result["_output"], "half");
         assert!(
-            !crate::verdict::is_guess(&timeout.result),
+            !crate::verdict::is_given_up_result(&timeout.result),
             "its end is known"
         );
 
@@ -551,7 +554,7 @@ mod tests {
 
     #[test]
     fn an_action_that_ended_before_the_cancel_reached_it_keeps_its_outcome() {
-        let known = Circumstances {
+        let known = OutcomeContext {
             cancelling: Some(CancelReason::Timeout),
             ..KNOWN
         };

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 /// The connection through which a run's node is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Via {
+pub(crate) enum NodeTransport {
     /// Through its agent.
     #[default]
     Agent,
@@ -43,12 +43,16 @@ impl OverSsh {
     }
 
     /// True if the node has an SSH connection.
-    pub fn has(&self, node: &Certname) -> bool {
+    pub fn contains_node(&self, node: &Certname) -> bool {
         self.nodes.contains_key(node)
     }
 
     /// The parameters of a request to `node`, with its connection.
-    pub(crate) fn told(&self, node: &Certname, params: &RawValue) -> Box<RawValue> {
+    pub(crate) fn params_with_connection(
+        &self,
+        node: &Certname,
+        params: &RawValue,
+    ) -> Box<RawValue> {
         let sealed = self
             .nodes
             .get(node)
@@ -82,12 +86,13 @@ mod tests {
         let over_ssh: OverSsh = serde_json::from_str(&text).unwrap();
         let params = action::encode(&json!({"x": 1}));
         let told = |name| -> Value {
-            serde_json::from_str(over_ssh.told(&node(name), &params).get()).unwrap()
+            serde_json::from_str(over_ssh.params_with_connection(&node(name), &params).get())
+                .unwrap()
         };
         assert_eq!(told("a"), json!({"x": 1, "_connection": "one"}));
         assert_eq!(told("b"), json!({"x": 1, "_connection": "one"}));
         assert_eq!(told("c"), json!({"x": 1, "_connection": "two"}));
         assert_eq!(told("d"), json!({"x": 1}));
-        assert!(over_ssh.has(&node("c")) && !over_ssh.has(&node("d")));
+        assert!(over_ssh.contains_node(&node("c")) && !over_ssh.contains_node(&node("d")));
     }
 }

@@ -9,27 +9,27 @@ use pcp::Certname;
 use pxp::action::{self, PingParams};
 use tokio::time::Instant;
 
-use crate::ask::{AskError, Asks};
-use crate::clock::Clock;
+use crate::blocking_requests::{BlockingRequests, NodeRequestError};
+use crate::clock::JobClock;
 use crate::defaults::PINGS;
 
 /// The result of one ping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ping {
+pub struct PingResult {
     /// Certname of the node that was pinged.
     pub certname: Certname,
     /// The round trip, or the reason that there was none.
-    pub result: Result<Duration, AskError>,
+    pub result: Result<Duration, NodeRequestError>,
 }
 
 /// Pings every node, a bounded number at once; results in the order asked.
-pub(crate) async fn all(
-    asks: &Asks,
+pub(crate) async fn ping_all(
+    asks: &BlockingRequests,
     fabric: &Fabric,
-    clock: &dyn Clock,
+    clock: &dyn JobClock,
     nodes: &[Certname],
     timeout: Duration,
-) -> Vec<Ping> {
+) -> Vec<PingResult> {
     let stamp = jiff::Timestamp::from_millisecond(clock.now_ms()).unwrap_or_default();
     let params = action::encode(&PingParams {
         sender_timestamp: Some(stamp.to_string()),
@@ -38,9 +38,9 @@ pub(crate) async fn all(
         let (certname, params) = (certname.clone(), params.clone());
         async move {
             let started = Instant::now();
-            let answer = asks.ask(fabric, &certname, ("ping", "ping"), params, timeout);
+            let answer = asks.send_request(fabric, &certname, ("ping", "ping"), params, timeout);
             let result = answer.await.map(|_| started.elapsed());
-            Ping { certname, result }
+            PingResult { certname, result }
         }
     };
     stream::iter(nodes.iter().map(ping))

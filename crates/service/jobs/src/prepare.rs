@@ -1,6 +1,6 @@
 //! From a request to a job that can be committed: everything that can be refused is refused here.
 //!
-//! [`Preparation`] reads the code, checks the parameters and keeps the secrets apart. Invariant:
+//! [`JobPreparer`] reads the code, checks the parameters and keeps the secrets apart. Invariant:
 //! past this point a secret exists only in the sealed part of the job and in memory.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use api_types::rollout::RolloutOptions;
 use environments::{
-    BlobError, Blobs, Code, EnvironmentName, EnvironmentNameError, Task, ValidParams,
-    validate_params,
+    BlobError, BlobStore, CodeReader, EnvironmentName, EnvironmentNameError, EnvironmentTask,
+    ValidParams, validate_params,
 };
 use pcp::Certname;
 use pki::seal::SealKey;
@@ -21,24 +21,24 @@ use serde_json::{Map, Value, json};
 use store::NewJob;
 use telemetry::Tracer;
 
-use crate::clock::Clock;
+use crate::clock::JobClock;
 use crate::defaults::{RUN_TIMEOUT_MAX, USER_BYTES};
-use crate::download::Place;
-use crate::engine::{Prepared, Target};
-use crate::kind::{Action, Kind};
-use crate::native::Native;
+use crate::download::DownloadDirectory;
+use crate::engine::{JobTarget, PreparedJob};
+use crate::kind::{JobAction, JobKind};
+use crate::native::NativeAction;
 use crate::outcome::REDACTED;
 use crate::request::{RunTaskError, TaskRequest};
-use crate::resolve::Resolve;
-use crate::targets::{Scope, targets};
+use crate::resolve::NodeResolver;
+use crate::targets::{NodeScope, resolve_targets};
 use crate::trace::JobTrace;
 
-pub(crate) struct Preparation {
-    pub(crate) code: Arc<dyn Code>,
-    pub(crate) blobs: Blobs,
+pub(crate) struct JobPreparer {
+    pub(crate) code: Arc<dyn CodeReader>,
+    pub(crate) blobs: BlobStore,
     pub(crate) seal: Arc<SealKey>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) resolve: Arc<dyn Resolve>,
+    pub(crate) clock: Arc<dyn JobClock>,
+    pub(crate) resolve: Arc<dyn NodeResolver>,
     pub(crate) run_timeout: Duration,
     /// As in [`JobsConfig`](crate::JobsConfig).
     pub(crate) downloads: Option<PathBuf>,
@@ -47,19 +47,21 @@ pub(crate) struct Preparation {
 
 // === impl Preparation ===
 
-impl Preparation {
-    pub(crate) async fn prepare(&self, request: TaskRequest) -> Result<Prepared, RunTaskError> {
+impl JobPreparer {
+    pub(crate) async fn prepare(&self, request: TaskRequest) -> Result<PreparedJob, RunTaskError> {
         let nodes = match &request.nodes {
-            Some(nodes) => targets(&Scope::Nodes(nodes.clone()), "", &*self.resolve).await?,
-            None => targets(&request.scope, &request.environment, &*self.resolve).await?,
+            Some(nodes) => {
+                resolve_targets(&NodeScope::Nodes(nodes.clone()), "", &*self.resolve).await?
+            }
+            None => resolve_targets(&request.scope, &request.environment, &*self.resolve).await?,
         };
         check_limits(request.concurrency, request.timeout, &request.rollout)
             .map_err(RunTaskError::Limit)?;
         check_user(&request)?;
         let place = self
-            .place(&request)
+            .download_directory(&request)
             .map_err(|what| RunTaskError::Limit(what.to_owned()))?;
-        let (environment, name, task) = self.read(&request).await?;
+        let (environment, name, task) = self.read_task(&request).await?;
         if request.noop && !task.metadata.supports_noop {
             return Err(RunTaskError::NoopUnsupported(request.task));
         }
@@ -70,25 +72,32 @@ impl Preparation {
             }
         })?;
         let sensitive = sensitive_names(&valid, &request);
-        let mut options = options(&request, &nodes, &valid, &sensitive);
-        let kind = request.native.as_ref().map_or(Kind::Task, Native::kind);
+        let mut options = shown_options(&request, &nodes, &valid, &sensitive);
+        let kind = request
+            .native
+            .as_ref()
+            .map_or(JobKind::Task, NativeAction::kind);
         let (command, step) = kind.names();
         let name_of_kind = request.plan_job.map_or(command, |_| step);
         let trace = JobTrace::begin(&self.tracer, name_of_kind, nodes.len());
-        JobTrace::note(trace.as_ref(), &mut options);
+        JobTrace::add_trace_id(trace.as_ref(), &mut options);
         let keeps_secrets = request.mark.is_some();
-        let has_task = request.native.as_ref().is_none_or(Native::has_task);
-        let native = self.native(&request, &environment, &sensitive).await?;
+        let has_task = request.native.as_ref().is_none_or(NativeAction::has_task);
+        let native = self
+            .prepare_native(&request, &environment, &sensitive)
+            .await?;
         let params = task_params(&environment, name, task, valid, request.noop);
         let params = action::encode(&params);
         // A target that cannot run it as another user must not run it at all.
         let action = match (native, request.run_as.clone()) {
-            (Some(native), None) if has_task => native.or_task(&request.task, params),
+            (Some(native), None) if has_task => native.with_task_fallback(&request.task, params),
             (Some(native), _) => native,
-            (None, user) => Action::new("task", "run", params).with(user, BTreeMap::new()),
+            (None, user) => {
+                JobAction::new("task", "run", params).with_user_and_env(user, BTreeMap::new())
+            }
         };
         let action = match place {
-            Some(place) => action.at(place),
+            Some(place) => action.with_download(place),
             None => action,
         };
         let row = NewJob {
@@ -110,11 +119,11 @@ impl Preparation {
             plan_job: request.plan_job,
             mark: request.mark,
         };
-        let job = Prepared {
+        let job = PreparedJob {
             row,
-            targets: nodes.into_iter().map(Target::from).collect(),
+            targets: nodes.into_iter().map(JobTarget::from).collect(),
             kind,
-            action: action.over_ssh(request.over_ssh),
+            action: action.with_over_ssh(request.over_ssh),
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
             rollout: request.rollout,
@@ -123,12 +132,15 @@ impl Preparation {
             after_restart: request.after_restart,
             trace,
         };
-        Ok(job.sealed(&self.seal))
+        Ok(job.into_sealed(&self.seal))
     }
 
     /// Destination on the server for the files of a download.
-    fn place(&self, request: &TaskRequest) -> Result<Option<Place>, &'static str> {
-        let Some(Native::Download {
+    fn download_directory(
+        &self,
+        request: &TaskRequest,
+    ) -> Result<Option<DownloadDirectory>, &'static str> {
+        let Some(NativeAction::Download {
             source,
             destination,
         }) = &request.native
@@ -138,16 +150,16 @@ impl Preparation {
         let root = self.downloads.as_ref();
         let root = root.ok_or("this server keeps no files of nodes")?;
         let plan_job = request.plan_job.ok_or("only plans download files")?;
-        Place::new(root, plan_job, destination, source).map(Some)
+        DownloadDirectory::new(root, plan_job, destination, source).map(Some)
     }
 
     /// The native action for the agents, with its files stored for them.
-    async fn native(
+    async fn prepare_native(
         &self,
         request: &TaskRequest,
         environment: &EnvironmentName,
         sensitive: &[String],
-    ) -> Result<Option<Action>, BlobError> {
+    ) -> Result<Option<JobAction>, BlobError> {
         let Some(native) = request.native.clone() else {
             return Ok(None);
         };
@@ -155,7 +167,7 @@ impl Preparation {
         let (run_as, sensitive) = (request.run_as.clone(), sensitive.to_owned());
         // Storing files blocks.
         let kept = tokio::task::spawn_blocking(move || {
-            native.action(&environment, &blobs, run_as.as_deref(), &sensitive)
+            native.to_job_action(&environment, &blobs, run_as.as_deref(), &sensitive)
         });
         kept.await
             .expect("keeping files does not panic, and blocking tasks are not aborted")
@@ -163,10 +175,10 @@ impl Preparation {
     }
 
     /// The task's current code; its files are kept for as long as agents may fetch them.
-    async fn read(
+    async fn read_task(
         &self,
         request: &TaskRequest,
-    ) -> Result<(EnvironmentName, TaskName, Task), RunTaskError> {
+    ) -> Result<(EnvironmentName, TaskName, EnvironmentTask), RunTaskError> {
         let environment: EnvironmentName =
             request
                 .environment
@@ -193,7 +205,7 @@ impl Preparation {
             let version = code.version_of(&environment, code_id.as_deref())?;
             let task = version.task(&name)?;
             for file in &task.files {
-                blobs.keep(file)?;
+                blobs.store_task_file(file)?;
             }
             Ok((environment, name, task))
         })
@@ -257,7 +269,7 @@ fn sensitive_names(valid: &ValidParams, request: &TaskRequest) -> Vec<String> {
 }
 
 /// The options as stored and shown: as requested, with defaults, without secrets.
-fn options(
+fn shown_options(
     request: &TaskRequest,
     nodes: &[Certname],
     valid: &ValidParams,
@@ -275,12 +287,15 @@ fn options(
         )
     };
     let params: Map<String, Value> = valid.params.iter().map(shown).collect();
-    let native = request.native.as_ref().map(|it| it.shown(sensitive));
+    let native = request
+        .native
+        .as_ref()
+        .map(|it| it.to_shown_params(sensitive));
     let mut options = json!({
         "task": request.task,
         "params": native.unwrap_or(Value::Object(params)),
         "sensitive": sensitive,
-        "scope": request.scope.shown(nodes),
+        "scope": request.scope.to_shown_value(nodes),
         "noop": request.noop,
         "environment": request.environment,
         "description": request.description,
@@ -290,7 +305,7 @@ fn options(
         "scheduled-job-id": request.slot.map(|slot| slot.schedule),
         "plan_job": request.plan_job,
     });
-    show_rollout(&mut options, &request.rollout);
+    add_rollout_options(&mut options, &request.rollout);
     if let Some(user) = &request.run_as {
         options["run_as"] = Value::from(user.as_str());
     }
@@ -298,7 +313,7 @@ fn options(
 }
 
 /// Adds the options of a rollout, which an engine reads from there after a restart.
-pub(crate) fn show_rollout(options: &mut Value, rollout: &RolloutOptions) {
+pub(crate) fn add_rollout_options(options: &mut Value, rollout: &RolloutOptions) {
     let shown = serde_json::to_value(rollout).expect("numbers and texts always serialise");
     let (Value::Object(options), Value::Object(shown)) = (options, shown) else {
         return;
@@ -309,7 +324,7 @@ pub(crate) fn show_rollout(options: &mut Value, rollout: &RolloutOptions) {
 fn task_params(
     environment: &EnvironmentName,
     name: TaskName,
-    task: Task,
+    task: EnvironmentTask,
     valid: ValidParams,
     noop: bool,
 ) -> TaskParams {
@@ -319,7 +334,7 @@ fn task_params(
     if noop {
         input.insert("_noop".to_owned(), Value::from(true));
     }
-    let file = |file: environments::TaskFile| {
+    let file = |file: environments::TaskSourceFile| {
         let params = Map::from_iter([
             (
                 "environment".to_owned(),

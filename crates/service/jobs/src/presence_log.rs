@@ -1,7 +1,7 @@
 //! The log of connected nodes: [`PresenceLog`].
 //!
 //! Invariants: after a restart, however the previous server process ended, the nodes that were
-//! connected then are known ([`connected_before`]); and the end of a server does not count as a
+//! connected then are known ([`load_connected`]); and the end of a server does not count as a
 //! disconnection, so nothing is written after its shutdown begins.
 
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ pub(crate) struct PresenceLog {
 }
 
 /// The nodes that were connected when the previous server process ended.
-pub(crate) async fn connected_before(store: &Store) -> Result<HashSet<Certname>, StoreError> {
+pub(crate) async fn load_connected(store: &Store) -> Result<HashSet<Certname>, StoreError> {
     let mut nodes = HashSet::new();
     let mut after = String::new();
     loop {
@@ -47,7 +47,7 @@ pub(crate) async fn connected_before(store: &Store) -> Result<HashSet<Certname>,
 // === impl PresenceLog ===
 
 impl PresenceLog {
-    /// `before`: the result of [`connected_before`]; `grace`: time for which these nodes are
+    /// `before`: the result of [`load_connected`]; `grace`: time for which these nodes are
     /// expected back.
     pub(crate) fn new(
         store: Store,
@@ -67,8 +67,8 @@ impl PresenceLog {
 
     /// Follows the fabric until `stopped`, and writes every `interval`.
     pub(crate) async fn run(mut self, interval: Duration, stopped: CancellationToken) {
-        let mut changes = self.fabric.watch();
-        self.look_at_all();
+        let mut changes = self.fabric.watch_presence();
+        self.compare_all_nodes();
         let mut tick = tokio::time::interval(interval);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -82,26 +82,26 @@ impl PresenceLog {
                     }
                 }
                 change = changes.next() => match change {
-                    Ok(Some(PresenceChange::Connected(certname, _))) => self.came(certname),
+                    Ok(Some(PresenceChange::Connected(certname, _))) => self.record_connected(certname),
                     Ok(Some(PresenceChange::Disconnected(certname))) => {
                         self.changed.insert(certname);
                     }
-                    Err(_missed) => self.look_at_all(),
+                    Err(_missed) => self.compare_all_nodes(),
                     Ok(None) => return,
                 },
             }
         }
     }
 
-    fn came(&mut self, certname: Certname) {
+    fn record_connected(&mut self, certname: Certname) {
         self.returning.remove(&certname);
         self.changed.insert(certname);
     }
 
-    fn look_at_all(&mut self) {
+    fn compare_all_nodes(&mut self) {
         self.changed.extend(self.written.iter().cloned());
-        for (certname, _) in self.fabric.connected() {
-            self.came(certname);
+        for (certname, _) in self.fabric.connected_nodes() {
+            self.record_connected(certname);
         }
     }
 

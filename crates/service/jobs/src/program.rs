@@ -7,16 +7,16 @@
 use pxp::action::ActionResult;
 use serde_json::{Map, Value, json};
 
-use crate::outcome::{self, Circumstances, Shaped};
+use crate::outcome::{self, OutcomeContext, RunOutcome};
 use crate::state::RunState;
 
 /// The kind of a program's own failure.
 const KIND_COMMAND: &str = "puppetlabs.tasks/command-error";
 
 /// Shapes the result of a module of the agent.
-pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
+pub(crate) fn shape(outcome: &ActionResult, known: OutcomeContext) -> RunOutcome {
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
-    if outcome.exitcode != 0 && outcome::is_agents_error(stdout) {
+    if outcome.exitcode != 0 && outcome::is_agent_error(stdout) {
         return outcome::shape(outcome, known, None);
     }
     let exit_code = outcome::exit_code(outcome, known);
@@ -33,29 +33,29 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     if let Some(info) = outcome::output_info(outcome, false, known) {
         result.insert("_output_info".to_owned(), info);
     }
-    let state = outcome::state_of_process(outcome, exit_code, known);
+    let state = outcome::process_state(outcome, exit_code, known);
     let mut message = String::new();
     if state != RunState::Finished {
         let error = match outcome.cancelled || outcome.timed_out {
             true => outcome::error(outcome, exit_code, stderr, stdout.is_empty(), known),
-            false => failure(exit_code, outcome::not_executed(outcome, known)),
+            false => failure_error(exit_code, outcome::not_executed_reason(outcome, known)),
         };
         result.insert("_error".to_owned(), error);
-        message = outcome::message_of(&result);
+        message = outcome::result_message(&result);
     }
-    Shaped {
+    RunOutcome {
         state,
         result: Value::Object(result).to_string(),
         details: outcome::details(outcome, exit_code, stderr).to_string(),
         message,
-        told: None,
+        event_detail: None,
         sealed: None,
     }
 }
 
 /// Shapes the result of the task that replaces the module: such a task succeeds if it could run the
 /// program, whatever the program's exit code.
-pub(crate) fn of_task(outcome: &ActionResult, known: Circumstances) -> Shaped {
+pub(crate) fn shape_task(outcome: &ActionResult, known: OutcomeContext) -> RunOutcome {
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
     let told: Value = serde_json::from_str(stdout).unwrap_or_default();
     let exitcode = told["exit_code"].as_i64();
@@ -69,14 +69,14 @@ pub(crate) fn of_task(outcome: &ActionResult, known: Circumstances) -> Shaped {
         stderr: text("stderr"),
         ..ActionResult::default()
     };
-    let known = Circumstances {
+    let known = OutcomeContext {
         stock_agent: false,
         ..known
     };
     shape(&program, known)
 }
 
-fn failure(exit_code: i64, reason: Option<&str>) -> Value {
+fn failure_error(exit_code: i64, reason: Option<&str>) -> Value {
     let message = format!("The command failed with exit code {exit_code}");
     json!({
         "kind": KIND_COMMAND,
@@ -92,9 +92,9 @@ fn failure(exit_code: i64, reason: Option<&str>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flight::CancelReason;
+    use crate::in_flight::CancelReason;
 
-    const KNOWN: Circumstances = Circumstances {
+    const KNOWN: OutcomeContext = OutcomeContext {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
@@ -105,7 +105,7 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    fn read(shaped: &Shaped) -> (RunState, Value) {
+    fn read(shaped: &RunOutcome) -> (RunState, Value) {
         (shaped.state, serde_json::from_str(&shaped.result).unwrap())
     }
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn one_that_was_ended_says_who_ended_it() {
-        let known = Circumstances {
+        let known = OutcomeContext {
             cancelling: Some(CancelReason::Timeout),
             ..KNOWN
         };
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_stock_agents_exit_codes_are_mended_and_its_own_words_are_no_output() {
-        let stock = Circumstances {
+        let stock = OutcomeContext {
             stock_agent: true,
             ..KNOWN
         };
@@ -162,9 +162,12 @@ mod tests {
         let program = json!({"stdout": "a", "stderr": "b", "exit_code": 3});
         let told = outcome(json!({"exitcode": 0, "stdout": program.to_string()}));
         let native = outcome(json!({"exitcode": 3, "stdout": "a", "stderr": "b"}));
-        assert_eq!(read(&of_task(&told, KNOWN)), read(&shape(&native, KNOWN)));
+        assert_eq!(
+            read(&shape_task(&told, KNOWN)),
+            read(&shape(&native, KNOWN))
+        );
         let lost = outcome(json!({"exitcode": 127, "stderr": "python3: not found"}));
-        let (state, result) = read(&of_task(&lost, KNOWN));
+        let (state, result) = read(&shape_task(&lost, KNOWN));
         assert_eq!(state, RunState::Failed);
         assert_eq!(result["_error"]["kind"], "puppetlabs.tasks/task-error");
     }

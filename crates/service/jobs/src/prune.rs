@@ -11,12 +11,12 @@ use store::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::Clock;
+use crate::clock::JobClock;
 use crate::download;
 
-pub(crate) struct Pruner {
+pub(crate) struct JobPruner {
     pub(crate) store: Store,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn JobClock>,
     pub(crate) after: Duration,
     pub(crate) every: Duration,
     pub(crate) nudge: Arc<Notify>,
@@ -25,10 +25,10 @@ pub(crate) struct Pruner {
     pub(crate) stopped: CancellationToken,
 }
 
-impl Pruner {
+impl JobPruner {
     pub(crate) async fn run(self) {
         loop {
-            self.round().await;
+            self.prune_once().await;
             tokio::select! {
                 () = self.stopped.cancelled() => return,
                 () = tokio::time::sleep(self.every) => {}
@@ -37,7 +37,7 @@ impl Pruner {
         }
     }
 
-    async fn round(&self) {
+    async fn prune_once(&self) {
         let after_ms = i64::try_from(self.after.as_millis()).unwrap_or(i64::MAX);
         let older_than_ms = self.clock.now_ms().saturating_sub(after_ms);
         match self.store.prune_jobs(older_than_ms).await {
@@ -54,19 +54,20 @@ impl Pruner {
             Err(error) => tracing::warn!(%error, "cannot prune old plan jobs; tried again later"),
         }
         if let Some(root) = &self.downloads
-            && let Err(error) = self.downloads(root).await
+            && let Err(error) = self.prune_downloads(root).await
         {
             tracing::warn!(%error, "cannot remove old downloads; tried again later");
         }
     }
 
-    async fn downloads(&self, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    async fn prune_downloads(&self, root: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let place = root.to_owned();
-        let found = tokio::task::spawn_blocking(move || download::plan_jobs(&place)).await??;
+        let found = tokio::task::spawn_blocking(move || download::list_plan_jobs(&place)).await??;
         for number in found {
             if self.store.plan_job(number).await?.is_none() {
                 let place = root.to_owned();
-                tokio::task::spawn_blocking(move || download::remove(&place, number)).await??;
+                tokio::task::spawn_blocking(move || download::remove_plan_job(&place, number))
+                    .await??;
             }
         }
         Ok(())

@@ -12,11 +12,11 @@ use pcp::Certname;
 use serde_json::{Map, Value};
 use store::{PlanMark, SlotKey};
 
-use crate::native::Native;
+use crate::native::NativeAction;
 use crate::over_ssh::OverSsh;
 use crate::plan_jobs::PlanJobError;
-use crate::submit::SubmitError;
-use crate::targets::{Scope, ScopeError};
+use crate::submit::JobSubmitError;
+use crate::targets::{NodeScope, ScopeError};
 
 /// A request to run a task on nodes.
 #[derive(Clone, Default)]
@@ -33,12 +33,12 @@ pub struct TaskRequest {
     pub sensitive: Vec<String>,
     /// Action of a module that agents carry out instead of the task, if they have the module;
     /// otherwise they run the task. The rights needed are those for the task.
-    pub native: Option<Native>,
+    pub native: Option<NativeAction>,
     /// The user on the nodes that runs the task; `None`: the user that the agent runs tasks as by
     /// default.
     pub run_as: Option<String>,
     /// The nodes to run on, before groups and queries are resolved.
-    pub scope: Scope,
+    pub scope: NodeScope,
     /// The certnames that `scope` resolves to, if the caller has resolved it already.
     pub nodes: Option<Vec<Certname>>,
     /// Nodes that are reached over SSH for this job, whether they have an agent or not.
@@ -101,7 +101,7 @@ pub enum RunTaskError {
     #[error(transparent)]
     Scope(#[from] ScopeError),
     /// Parameters that the task does not accept; all of them are listed.
-    #[error("the parameters of `{task}` are wrong: {}", list(problems))]
+    #[error("the parameters of `{task}` are wrong: {}", list_problems(problems))]
     Parameters {
         /// Name of the task.
         task: String,
@@ -133,13 +133,13 @@ pub enum RunTaskError {
     Plan(#[from] PlanJobError),
     /// The engine did not accept the job.
     #[error(transparent)]
-    Submit(#[from] SubmitError),
+    Submit(#[from] JobSubmitError),
 }
 
 /// Number of problems shown in a message; the list has all of them.
 const SHOWN: usize = 10;
 
-fn list(problems: &[ParamProblem]) -> String {
+fn list_problems(problems: &[ParamProblem]) -> String {
     let mut shown: Vec<String> = problems
         .iter()
         .take(SHOWN)

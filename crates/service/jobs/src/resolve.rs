@@ -1,7 +1,7 @@
 //! The interface through which the engine looks up nodes: PuppetDB or the embedded inventory, and
 //! the classifier.
 //!
-//! [`Resolve`] is the one interface, also for a server that has neither. Invariant: a source that
+//! [`NodeResolver`] is the one interface, also for a server that has neither. Invariant: a source that
 //! cannot answer returns the reason; an empty answer means that there is nothing.
 
 use std::fmt;
@@ -14,25 +14,31 @@ use store::JobNumber;
 
 /// Source of knowledge about nodes: inventory and classifier.
 #[async_trait]
-pub trait Resolve: fmt::Debug + Send + Sync {
+pub trait NodeResolver: fmt::Debug + Send + Sync {
     /// The certnames of the rows that a query gives: a string is PQL, an array PuppetDB's AST.
-    async fn query(&self, query: &Value) -> Result<Vec<String>, ResolveError>;
+    async fn query_certnames(&self, query: &Value) -> Result<Vec<String>, NodeResolveError>;
 
     /// The nodes that the rules of a node group match. The group must have rules of its own.
-    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError>;
+    async fn nodes_of_group(&self, group: &str) -> Result<Vec<String>, NodeResolveError>;
 
     /// The nodes of an environment.
-    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError>;
+    async fn nodes_of_environment(
+        &self,
+        environment: &str,
+    ) -> Result<Vec<String>, NodeResolveError>;
 
     /// The environment that each node is classified into, in the order asked.
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError>;
+    async fn classified_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<NodeEnvironment>, NodeResolveError>;
 
     /// The environment of the last Puppet run of each node, in the order asked; `None`: nothing is
     /// known of the node.
     async fn last_environments(
         &self,
         nodes: &[Certname],
-    ) -> Result<Vec<Option<String>>, ResolveError> {
+    ) -> Result<Vec<Option<String>>, NodeResolveError> {
         Ok(vec![None; nodes.len()])
     }
 
@@ -41,7 +47,7 @@ pub trait Resolve: fmt::Debug + Send + Sync {
     async fn puppet_versions(
         &self,
         nodes: &[Certname],
-    ) -> Result<Vec<Option<String>>, ResolveError> {
+    ) -> Result<Vec<Option<String>>, NodeResolveError> {
         Ok(vec![None; nodes.len()])
     }
 
@@ -51,18 +57,21 @@ pub trait Resolve: fmt::Debug + Send + Sync {
         &self,
         _environment: &str,
         _nodes: &[Certname],
-    ) -> Result<EnvironmentGraph, ResolveError> {
+    ) -> Result<EnvironmentGraph, NodeResolveError> {
         Ok(EnvironmentGraph::default())
     }
 
     /// Facts about a Puppet run that its report adds to the agent's answer; the implementation may
     /// also store that answer. Called before the run's end is written, and again after a crash.
-    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError>;
+    async fn find_report(
+        &self,
+        run: &PuppetRun,
+    ) -> Result<Option<PuppetReportSummary>, NodeResolveError>;
 }
 
 /// A node's environment according to the classifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Classified {
+pub enum NodeEnvironment {
     /// No group sets an environment, and the agent's own configuration holds.
     Nowhere,
     /// The environment that the node is classified into.
@@ -106,7 +115,7 @@ pub struct PuppetRun {
 
 /// Facts about a Puppet run that only its report has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunReport {
+pub struct PuppetReportSummary {
     /// Hash that identifies the report in PuppetDB.
     pub hash: Option<String>,
     /// The version of the catalog.
@@ -122,7 +131,7 @@ pub struct RunReport {
 /// Reason that a lookup has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ResolveError {
+pub enum NodeResolveError {
     /// This server has no source for this kind of lookup.
     #[error("this server has no {0}; name the nodes in scope.nodes")]
     Missing(&'static str),
@@ -151,31 +160,37 @@ pub enum ResolveError {
 
 /// A server that has neither an inventory nor a classifier.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct EmptyResolver;
 
 #[async_trait]
-impl Resolve for Nobody {
-    async fn query(&self, _: &Value) -> Result<Vec<String>, ResolveError> {
+impl NodeResolver for EmptyResolver {
+    async fn query_certnames(&self, _: &Value) -> Result<Vec<String>, NodeResolveError> {
         let why =
             "this server has no PuppetDB and no inventory to ask; name the nodes in scope.nodes";
-        Err(ResolveError::Query(why.to_owned()))
+        Err(NodeResolveError::Query(why.to_owned()))
     }
 
-    async fn node_group(&self, _: &str) -> Result<Vec<String>, ResolveError> {
-        Err(ResolveError::Missing("classifier with node groups"))
+    async fn nodes_of_group(&self, _: &str) -> Result<Vec<String>, NodeResolveError> {
+        Err(NodeResolveError::Missing("classifier with node groups"))
     }
 
-    async fn whole_environment(&self, _: &str) -> Result<Vec<String>, ResolveError> {
-        Err(ResolveError::Missing(
+    async fn nodes_of_environment(&self, _: &str) -> Result<Vec<String>, NodeResolveError> {
+        Err(NodeResolveError::Missing(
             "inventory that knows the nodes of an environment",
         ))
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
-        Ok(vec![Classified::Nowhere; nodes.len()])
+    async fn classified_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<NodeEnvironment>, NodeResolveError> {
+        Ok(vec![NodeEnvironment::Nowhere; nodes.len()])
     }
 
-    async fn report(&self, _: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
+    async fn find_report(
+        &self,
+        _: &PuppetRun,
+    ) -> Result<Option<PuppetReportSummary>, NodeResolveError> {
         Ok(None)
     }
 }

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 /// Shared by the engine, which keeps it, and by the handle, which reads it.
 #[derive(Debug)]
 pub(crate) struct ReturningNodes {
-    state: Mutex<State>,
+    state: Mutex<ReturningState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ReturningState {
     nodes: HashSet<Certname>,
     until: Instant,
 }
@@ -28,7 +28,7 @@ struct State {
 impl ReturningNodes {
     /// `connected_before`: the nodes that were connected when the previous server process ended.
     pub(crate) fn new(connected_before: HashSet<Certname>, until: Instant) -> Self {
-        let state = State {
+        let state = ReturningState {
             nodes: connected_before,
             until,
         };
@@ -52,7 +52,7 @@ impl ReturningNodes {
     }
 
     /// All returning nodes, by name.
-    pub(crate) fn all(&self, now: Instant) -> Vec<Certname> {
+    pub(crate) fn list_returning(&self, now: Instant) -> Vec<Certname> {
         let state = self.lock();
         if now >= state.until {
             return Vec::new();
@@ -72,7 +72,7 @@ impl ReturningNodes {
         self.lock().nodes.retain(is_away);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReturningState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,10 +89,10 @@ mod tests {
         let names: Vec<Certname> = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
         let returning = ReturningNodes::new(names.iter().cloned().collect(), start);
         assert!(returning.is_grace_over(start));
-        assert_eq!(returning.all(start), []);
+        assert_eq!(returning.list_returning(start), []);
         let grace = Duration::from_secs(2);
         returning.expect_until(start + grace);
-        assert_eq!(returning.all(start), names);
+        assert_eq!(returning.list_returning(start), names);
         returning.remove(&names[0]);
         assert!(!returning.contains(&names[0], start));
         assert!(returning.contains(&names[1], start));

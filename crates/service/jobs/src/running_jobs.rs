@@ -19,22 +19,22 @@ pub(crate) struct RunningJobs {
 
 impl RunningJobs {
     pub(crate) fn begin(&self, job: JobNumber, at: Instant) {
-        self.begins().insert(job, at);
+        self.lock_begins().insert(job, at);
     }
 
     /// Removes the entry of a job; returns the time that the job took, `None` if it never ran.
     pub(crate) fn end(&self, job: JobNumber) -> Option<Duration> {
-        let begin = self.begins().remove(&job)?;
+        let begin = self.lock_begins().remove(&job)?;
         Some(begin.elapsed())
     }
 
     /// Time since the start of a job; `None` if it is not running.
     pub(crate) fn elapsed(&self, job: JobNumber) -> Option<Duration> {
-        let begin = self.begins().get(&job).copied()?;
+        let begin = self.lock_begins().get(&job).copied()?;
         Some(begin.elapsed())
     }
 
-    fn begins(&self) -> MutexGuard<'_, HashMap<JobNumber, Instant>> {
+    fn lock_begins(&self) -> MutexGuard<'_, HashMap<JobNumber, Instant>> {
         self.begins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
 //! Order in which runs start: a limit for each pool of slots, a limit per job, and turns between
 //! the jobs.
 //!
-//! [`Scheduler`] only counts; it is independent of nodes and time. Invariant: slots taken never
-//! exceed the limit of their [`Pool`] or a job's own (except by [`Scheduler::resume`], for runs
+//! [`SlotScheduler`] only counts; it is independent of nodes and time. Invariant: slots taken never
+//! exceed the limit of their [`SlotPool`] or a job's own (except by [`SlotScheduler::resume`], for runs
 //! that were already going when the engine started), and a job with waiting runs gets a turn before
 //! another of its pool gets two. Pools do not wait for each other.
 
@@ -11,7 +11,7 @@ use std::hash::Hash;
 
 /// The pool of slots that a job's runs take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pool {
+pub(crate) enum SlotPool {
     /// Actions: `task_concurrency`.
     Actions,
     /// Puppet runs, each of which needs a catalog compiled: `global_concurrent_compiles`.
@@ -20,14 +20,14 @@ pub(crate) enum Pool {
 
 /// The slots of all jobs, by a key that the caller chooses.
 #[derive(Debug)]
-pub(crate) struct Scheduler<K> {
-    actions: Slots<K>,
-    compiles: Slots<K>,
-    lanes: HashMap<K, Lane>,
+pub(crate) struct SlotScheduler<K> {
+    actions: PoolSlots<K>,
+    compiles: PoolSlots<K>,
+    lanes: HashMap<K, SchedulerLane>,
 }
 
 #[derive(Debug)]
-struct Slots<K> {
+struct PoolSlots<K> {
     limit: usize,
     in_flight: usize,
     /// Jobs that could take a slot, in the order of their turns; may hold stale entries.
@@ -35,8 +35,8 @@ struct Slots<K> {
 }
 
 #[derive(Debug)]
-struct Lane {
-    pool: Pool,
+struct SchedulerLane {
+    pool: SlotPool,
     limit: usize,
     in_flight: usize,
     waiting: usize,
@@ -45,11 +45,11 @@ struct Lane {
 
 // === impl Scheduler ===
 
-impl<K: Copy + Eq + Hash> Scheduler<K> {
+impl<K: Copy + Eq + Hash> SlotScheduler<K> {
     pub(crate) fn new(actions: usize, compiles: usize) -> Self {
         Self {
-            actions: Slots::new(actions),
-            compiles: Slots::new(compiles),
+            actions: PoolSlots::new(actions),
+            compiles: PoolSlots::new(compiles),
             lanes: HashMap::new(),
         }
     }
@@ -60,7 +60,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     pub(crate) fn reserve(
         &mut self,
         key: K,
-        pool: Pool,
+        pool: SlotPool,
         job_limit: Option<usize>,
         wanted: usize,
     ) -> usize {
@@ -78,13 +78,13 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     pub(crate) fn resume(
         &mut self,
         key: K,
-        pool: Pool,
+        pool: SlotPool,
         job_limit: Option<usize>,
         in_flight: usize,
     ) {
         let limit = job_limit.unwrap_or(usize::MAX).max(1);
         self.slots(pool).in_flight += in_flight;
-        let lane = Lane {
+        let lane = SchedulerLane {
             pool,
             limit,
             in_flight,
@@ -99,7 +99,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         if let Some(lane) = self.lanes.get_mut(&key) {
             lane.waiting += count;
         }
-        self.enrol(key);
+        self.add_to_ring(key);
     }
 
     /// Removes the job's waiting runs, none of which will start.
@@ -111,11 +111,11 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
 
     /// The job whose turn it is: it holds one slot more from now on and has one run less waiting.
     pub(crate) fn next(&mut self) -> Option<K> {
-        self.next_of(Pool::Actions)
-            .or_else(|| self.next_of(Pool::Compiles))
+        self.next_in_pool(SlotPool::Actions)
+            .or_else(|| self.next_in_pool(SlotPool::Compiles))
     }
 
-    fn next_of(&mut self, pool: Pool) -> Option<K> {
+    fn next_in_pool(&mut self, pool: SlotPool) -> Option<K> {
         while self.slots(pool).in_flight < self.slots(pool).limit {
             let key = self.slots(pool).ring.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&key) else {
@@ -128,7 +128,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
             lane.waiting -= 1;
             lane.in_flight += 1;
             self.slots(pool).in_flight += 1;
-            self.enrol(key);
+            self.add_to_ring(key);
             return Some(key);
         }
         None
@@ -139,15 +139,15 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         if let Some(lane) = self.lanes.get_mut(&key) {
             lane.in_flight = lane.in_flight.saturating_sub(1);
             let pool = lane.pool;
-            self.slots(pool).give_back(1);
-            self.enrol(key);
+            self.slots(pool).release_slots(1);
+            self.add_to_ring(key);
         }
     }
 
     /// Removes a job that is over.
     pub(crate) fn remove(&mut self, key: K) {
         if let Some(lane) = self.lanes.remove(&key) {
-            self.slots(lane.pool).give_back(lane.in_flight);
+            self.slots(lane.pool).release_slots(lane.in_flight);
         }
     }
 
@@ -161,14 +161,14 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         self.lanes.values().map(|lane| lane.waiting).sum()
     }
 
-    fn slots(&mut self, pool: Pool) -> &mut Slots<K> {
+    fn slots(&mut self, pool: SlotPool) -> &mut PoolSlots<K> {
         match pool {
-            Pool::Actions => &mut self.actions,
-            Pool::Compiles => &mut self.compiles,
+            SlotPool::Actions => &mut self.actions,
+            SlotPool::Compiles => &mut self.compiles,
         }
     }
 
-    fn enrol(&mut self, key: K) {
+    fn add_to_ring(&mut self, key: K) {
         if let Some(lane) = self.lanes.get_mut(&key)
             && !lane.in_ring
             && lane.waiting > 0
@@ -181,7 +181,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
     }
 }
 
-impl<K> Slots<K> {
+impl<K> PoolSlots<K> {
     fn new(limit: usize) -> Self {
         Self {
             limit: limit.max(1),
@@ -190,7 +190,7 @@ impl<K> Slots<K> {
         }
     }
 
-    fn give_back(&mut self, slots: usize) {
+    fn release_slots(&mut self, slots: usize) {
         self.in_flight = self.in_flight.saturating_sub(slots);
     }
 }
@@ -201,15 +201,15 @@ mod tests {
 
     use super::*;
 
-    fn turns(scheduler: &mut Scheduler<u8>) -> Vec<u8> {
+    fn turns(scheduler: &mut SlotScheduler<u8>) -> Vec<u8> {
         std::iter::from_fn(|| scheduler.next()).collect()
     }
 
     #[test]
     fn jobs_take_turns() {
-        let mut scheduler = Scheduler::new(6, 1);
-        scheduler.reserve(1, Pool::Actions, None, 0);
-        scheduler.reserve(2, Pool::Actions, None, 0);
+        let mut scheduler = SlotScheduler::new(6, 1);
+        scheduler.reserve(1, SlotPool::Actions, None, 0);
+        scheduler.reserve(2, SlotPool::Actions, None, 0);
         scheduler.add_waiting(1, 100);
         scheduler.add_waiting(2, 2);
         assert_eq!(turns(&mut scheduler), [1, 2, 1, 2, 1, 1]);
@@ -219,11 +219,11 @@ mod tests {
 
     #[test]
     fn a_job_limit_leaves_slots_to_others() {
-        let mut scheduler = Scheduler::new(5, 1);
-        assert_eq!(scheduler.reserve(1, Pool::Actions, Some(2), 10), 2);
+        let mut scheduler = SlotScheduler::new(5, 1);
+        assert_eq!(scheduler.reserve(1, SlotPool::Actions, Some(2), 10), 2);
         scheduler.add_waiting(1, 8);
         assert!(turns(&mut scheduler).is_empty());
-        assert_eq!(scheduler.reserve(2, Pool::Actions, None, 10), 3);
+        assert_eq!(scheduler.reserve(2, SlotPool::Actions, None, 10), 3);
         scheduler.add_waiting(2, 7);
         scheduler.release(1);
         assert_eq!(
@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn resumed_runs_may_pass_the_limit_and_then_nothing_starts() {
-        let mut scheduler = Scheduler::new(2, 1);
-        scheduler.resume(1, Pool::Actions, None, 4);
+        let mut scheduler = SlotScheduler::new(2, 1);
+        scheduler.resume(1, SlotPool::Actions, None, 4);
         scheduler.add_waiting(1, 1);
         assert!(turns(&mut scheduler).is_empty());
         scheduler.release(1);
@@ -248,10 +248,10 @@ mod tests {
 
     #[test]
     fn pools_do_not_wait_for_each_other() {
-        let mut scheduler = Scheduler::new(1, 2);
-        assert_eq!(scheduler.reserve(1, Pool::Compiles, None, 5), 2);
+        let mut scheduler = SlotScheduler::new(1, 2);
+        assert_eq!(scheduler.reserve(1, SlotPool::Compiles, None, 5), 2);
         scheduler.add_waiting(1, 3);
-        assert_eq!(scheduler.reserve(2, Pool::Actions, None, 5), 1);
+        assert_eq!(scheduler.reserve(2, SlotPool::Actions, None, 5), 1);
         scheduler.add_waiting(2, 4);
         assert!(turns(&mut scheduler).is_empty());
         assert_eq!(scheduler.in_flight(), 3);
@@ -264,12 +264,12 @@ mod tests {
 
     #[test]
     fn a_removed_job_gives_everything_back() {
-        let mut scheduler = Scheduler::new(2, 1);
-        assert_eq!(scheduler.reserve(1, Pool::Actions, None, 9), 2);
+        let mut scheduler = SlotScheduler::new(2, 1);
+        assert_eq!(scheduler.reserve(1, SlotPool::Actions, None, 9), 2);
         scheduler.add_waiting(1, 7);
         scheduler.remove(1);
         assert_eq!((scheduler.in_flight(), scheduler.waiting()), (0, 0));
-        assert_eq!(scheduler.reserve(2, Pool::Actions, None, 1), 1);
+        assert_eq!(scheduler.reserve(2, SlotPool::Actions, None, 1), 1);
     }
 
     proptest! {
@@ -280,11 +280,11 @@ mod tests {
             job_limits in prop::collection::vec(prop::option::of(1_usize..4), 3),
             steps in prop::collection::vec((0_u8..5, 0_usize..3, 1_usize..5), 1..200),
         ) {
-            let mut scheduler = Scheduler::new(limit, 1);
+            let mut scheduler = SlotScheduler::new(limit, 1);
             let mut taken = [0_usize; 3];
             let mut waiting = [0_usize; 3];
             for (job, job_limit) in job_limits.iter().enumerate() {
-                scheduler.reserve(job, Pool::Actions, *job_limit, 0);
+                scheduler.reserve(job, SlotPool::Actions, *job_limit, 0);
             }
             for (action, job, count) in steps {
                 match action {

@@ -13,7 +13,7 @@ use crate::handle::Jobs;
 /// A secret value that a node returned.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Secret {
+pub enum ReturnedSecret {
     /// The value as the task returned it.
     Open(Value),
     /// The value was sealed with another key than the server has now, or altered.
@@ -29,7 +29,7 @@ impl Jobs {
         &self,
         job: JobNumber,
         runs: &[RunRow],
-    ) -> Result<HashMap<String, Secret>, StoreError> {
+    ) -> Result<HashMap<String, ReturnedSecret>, StoreError> {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
             return Ok(HashMap::new());
         };
@@ -39,7 +39,7 @@ impl Jobs {
         let opened = secrets.await?.into_iter().map(|secret| {
             let open = self.seal().open(&secret.sealed).ok();
             let value = open.and_then(|json| serde_json::from_slice(&json).ok());
-            let value = value.map_or(Secret::Unreadable, Secret::Open);
+            let value = value.map_or(ReturnedSecret::Unreadable, ReturnedSecret::Open);
             (secret.certname, value)
         });
         Ok(opened.collect())
@@ -47,7 +47,7 @@ impl Jobs {
 }
 
 /// Leaves out the value.
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for ReturnedSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Open(_) => "Open",

@@ -72,7 +72,7 @@ impl NodeSelectors {
     }
 
     /// True if each selector is the whole name of one of these nodes, so that no other node needs to be known.
-    pub fn are_all_in(&self, nodes: &BTreeSet<Certname>) -> bool {
+    pub fn are_names_in(&self, nodes: &BTreeSet<Certname>) -> bool {
         self.0.iter().all(|selector| match selector {
             NodeSelector::Name(name) => nodes.contains(name),
             NodeSelector::Pattern(..) => false,
@@ -83,7 +83,7 @@ impl NodeSelectors {
     pub fn select(&self, known: &BTreeSet<Certname>) -> Result<Vec<Certname>, SelectorError> {
         let (mut seen, mut nodes, mut problems) = (BTreeSet::new(), Vec::new(), Vec::new());
         for selector in &self.0 {
-            match selector.nodes(known) {
+            match selector.matching_nodes(known) {
                 Ok(found) => {
                     nodes.extend(found.into_iter().filter(|node| seen.insert(*node)).cloned())
                 }
@@ -107,7 +107,7 @@ impl NodeSelectors {
 impl NodeSelector {
     fn parse(text: &str) -> Result<Self, SelectorError> {
         if is_pattern(text) {
-            return Ok(Self::Pattern(text.to_owned(), pattern(text)?));
+            return Ok(Self::Pattern(text.to_owned(), parse_pattern(text)?));
         }
         text.parse()
             .map(Self::Name)
@@ -117,9 +117,12 @@ impl NodeSelector {
             })
     }
 
-    fn nodes<'a>(&self, known: &'a BTreeSet<Certname>) -> Result<Vec<&'a Certname>, String> {
+    fn matching_nodes<'a>(
+        &self,
+        known: &'a BTreeSet<Certname>,
+    ) -> Result<Vec<&'a Certname>, String> {
         match self {
-            Self::Name(name) => named(name, known),
+            Self::Name(name) => find_by_name(name, known),
             Self::Pattern(text, pattern) => {
                 let nodes: Vec<_> = known
                     .iter()
@@ -135,7 +138,10 @@ impl NodeSelector {
 }
 
 /// The node of that name, or the only one whose first label it is.
-fn named<'a>(name: &Certname, known: &'a BTreeSet<Certname>) -> Result<Vec<&'a Certname>, String> {
+fn find_by_name<'a>(
+    name: &Certname,
+    known: &'a BTreeSet<Certname>,
+) -> Result<Vec<&'a Certname>, String> {
     if let Some(node) = known.get(name) {
         return Ok(vec![node]);
     }
@@ -173,7 +179,7 @@ fn is_pattern(text: &str) -> bool {
     text.starts_with('/') || text.contains(['*', '?', '['])
 }
 
-fn pattern(text: &str) -> Result<Regex, SelectorError> {
+fn parse_pattern(text: &str) -> Result<Regex, SelectorError> {
     let refused = |reason: String| SelectorError::Pattern {
         selector: text.chars().take(PATTERN_BYTES).collect(),
         reason,
@@ -195,9 +201,8 @@ fn pattern(text: &str) -> Result<Regex, SelectorError> {
                 ));
             }
         },
-        None => {
-            glob(text).ok_or_else(|| refused("a [ has no ]; write [12] or [a-f]".to_owned()))?
-        }
+        None => glob_to_regex(text)
+            .ok_or_else(|| refused("a [ has no ]; write [12] or [a-f]".to_owned()))?,
     };
     let built = RegexBuilder::new(&expression)
         .size_limit(PATTERN_PROGRAM_BYTES)
@@ -214,7 +219,7 @@ fn last_line(text: &str) -> String {
 
 /// The regular expression of a shell glob, anchored at both ends; `None` if a bracket is not
 /// closed.
-fn glob(text: &str) -> Option<String> {
+fn glob_to_regex(text: &str) -> Option<String> {
     let mut expression = "^".to_owned();
     let mut rest = text.chars();
     while let Some(letter) = rest.next() {

@@ -1,4 +1,4 @@
-//! Requests that a stock pxp-agent cannot carry out: [`refusal`].
+//! Requests that a stock pxp-agent cannot carry out: [`refusal_reason`].
 //!
 //! A pxp-agent puts parameters into environment variables unless the task takes them from standard
 //! input alone. Linux refuses a variable of more than 128 KiB, and then the agent (1.15.25) dies, or
@@ -14,7 +14,7 @@ use crate::defaults::VARIABLE_BYTES;
 const PREFIX_BYTES: usize = "PT_=".len();
 
 /// The reason to send this action to no stock agent, for an error message. `None` for the others.
-pub(crate) fn refusal(module: &str, params: &RawValue) -> Option<String> {
+pub(crate) fn refusal_reason(module: &str, params: &RawValue) -> Option<String> {
     if module != "task" || params.get().len() < VARIABLE_BYTES {
         return None;
     }
@@ -66,7 +66,7 @@ mod tests {
 
     fn refused(module: &str, params: &Value) -> Option<String> {
         let raw = serde_json::value::to_raw_value(params).expect("a value is JSON");
-        refusal(module, &raw)
+        refusal_reason(module, &raw)
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! Submission of a checked job, and the errors that are still possible.
 //!
-//! [`SubmitError`] is common to all commands that make a job.
+//! [`JobSubmitError`] is common to all commands that make a job.
 
 use store::StoreError;
 
-use crate::engine::NotRun;
+use crate::engine::JobNotRun;
 
 /// Reason that a checked job was not accepted. Nothing was sent, and nothing stored unless stated
 /// otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SubmitError {
+pub enum JobSubmitError {
     /// The job could not be stored.
     #[error("cannot store the job")]
     Store(#[from] StoreError),
     /// The store was lost while it wrote the job: the job may be stored, and is withdrawn.
-    #[error("{}", in_doubt(*never_starts))]
+    #[error("{}", in_doubt_advice(*never_starts))]
     InDoubt {
         /// The error of the store.
         source: StoreError,
@@ -33,7 +33,7 @@ pub enum SubmitError {
     ShuttingDown,
 }
 
-fn in_doubt(never_starts: bool) -> &'static str {
+fn in_doubt_advice(never_starts: bool) -> &'static str {
     if never_starts {
         "the database was lost while it wrote the job; nothing was sent to any node, and nothing will \
          be: if the job is in the list of jobs when the database is back, it is stopped there without \
@@ -45,11 +45,11 @@ fn in_doubt(never_starts: bool) -> &'static str {
     }
 }
 
-impl From<NotRun> for SubmitError {
-    fn from(not_run: NotRun) -> Self {
+impl From<JobNotRun> for JobSubmitError {
+    fn from(not_run: JobNotRun) -> Self {
         match not_run {
-            NotRun::Store(error) => Self::Store(error),
-            NotRun::InDoubt {
+            JobNotRun::Store(error) => Self::Store(error),
+            JobNotRun::InDoubt {
                 source,
                 never_starts,
             } => Self::InDoubt {

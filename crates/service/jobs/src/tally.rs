@@ -1,22 +1,22 @@
 //! Progress of a job: the part without I/O.
 //!
-//! [`Tally`] counts the runs of one job and determines the job's end. Invariant: it reports the end
+//! [`RunTally`] counts the runs of one job and determines the job's end. Invariant: it reports the end
 //! exactly once, after the last run.
 
 use crate::state::{JobState, RunState};
 
 /// Counts of one job.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct RunTally {
     open: usize,
     unsuccessful: usize,
-    stop: Stop,
+    stop: StopSeverity,
     ended: bool,
 }
 
 /// Reason and severity of a job's stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stop {
+pub(crate) enum StopSeverity {
     No,
     /// Too many runs failed: nothing new starts.
     ByFailures,
@@ -28,8 +28,8 @@ pub(crate) enum Stop {
 
 // === impl Tally ===
 
-impl Tally {
-    pub(crate) fn new(open: usize, unsuccessful: usize, stop: Stop) -> Self {
+impl RunTally {
+    pub(crate) fn new(open: usize, unsuccessful: usize, stop: StopSeverity) -> Self {
         Self {
             open,
             unsuccessful,
@@ -39,7 +39,7 @@ impl Tally {
     }
 
     /// Counts a run that ended in `state`.
-    pub(crate) fn run_ended(&mut self, state: RunState) {
+    pub(crate) fn record_run_end(&mut self, state: RunState) {
         self.open = self.open.saturating_sub(1);
         if state != RunState::Finished {
             self.unsuccessful += 1;
@@ -47,23 +47,23 @@ impl Tally {
     }
 
     /// Stops the job. `true`: this is news (the job was not stopping yet, or less severely).
-    pub(crate) fn stop(&mut self, stop: Stop) -> bool {
+    pub(crate) fn stop(&mut self, stop: StopSeverity) -> bool {
         let news = stop > self.stop;
         self.stop = self.stop.max(stop);
         news
     }
 
-    pub(crate) fn stopping(&self) -> Stop {
+    pub(crate) fn stop_severity(&self) -> StopSeverity {
         self.stop
     }
 
-    pub(crate) fn open(&self) -> usize {
+    pub(crate) fn open_runs(&self) -> usize {
         self.open
     }
 
     /// The job's last state and the type of its last event, when its last run has ended; returned
     /// once.
-    pub(crate) fn end(&mut self) -> Option<(JobState, &'static str)> {
+    pub(crate) fn take_job_end(&mut self) -> Option<(JobState, &'static str)> {
         if self.open > 0 || self.ended {
             return None;
         }
@@ -73,7 +73,7 @@ impl Tally {
 
     /// Counts a run that ended in `state` as errored instead. Returns the job's updated end if it
     /// was returned before.
-    pub(crate) fn run_errored_after_all(
+    pub(crate) fn reclassify_as_errored(
         &mut self,
         state: RunState,
     ) -> Option<(JobState, &'static str)> {
@@ -85,10 +85,10 @@ impl Tally {
 
     fn last_state(&self) -> (JobState, &'static str) {
         match self.stop {
-            Stop::ByForce => (JobState::Stopped, "job_aborted"),
-            Stop::Gently => (JobState::Stopped, "job_finished"),
-            Stop::No if self.unsuccessful == 0 => (JobState::Finished, "job_finished"),
-            Stop::No | Stop::ByFailures => (JobState::Failed, "job_finished"),
+            StopSeverity::ByForce => (JobState::Stopped, "job_aborted"),
+            StopSeverity::Gently => (JobState::Stopped, "job_finished"),
+            StopSeverity::No if self.unsuccessful == 0 => (JobState::Finished, "job_finished"),
+            StopSeverity::No | StopSeverity::ByFailures => (JobState::Failed, "job_finished"),
         }
     }
 }
@@ -97,15 +97,15 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn end_of(states: &[RunState], stop: Stop) -> Option<(JobState, &'static str)> {
-        let mut tally = Tally::new(states.len(), 0, Stop::No);
+    fn end_of(states: &[RunState], stop: StopSeverity) -> Option<(JobState, &'static str)> {
+        let mut tally = RunTally::new(states.len(), 0, StopSeverity::No);
         tally.stop(stop);
         for state in states {
-            assert_eq!(tally.end(), None, "over before its last run");
-            tally.run_ended(*state);
+            assert_eq!(tally.take_job_end(), None, "over before its last run");
+            tally.record_run_end(*state);
         }
-        let end = tally.end();
-        assert_eq!(tally.end(), None, "over twice");
+        let end = tally.take_job_end();
+        assert_eq!(tally.take_job_end(), None, "over twice");
         end
     }
 
@@ -114,9 +114,9 @@ mod tests {
         use RunState::{Errored, Failed, Finished, Skipped};
         let finished = Some((JobState::Finished, "job_finished"));
         let failed = Some((JobState::Failed, "job_finished"));
-        assert_eq!(end_of(&[Finished, Finished], Stop::No), finished);
+        assert_eq!(end_of(&[Finished, Finished], StopSeverity::No), finished);
         for other in [Failed, Errored, Skipped] {
-            assert_eq!(end_of(&[Finished, other], Stop::No), failed);
+            assert_eq!(end_of(&[Finished, other], StopSeverity::No), failed);
         }
     }
 
@@ -125,17 +125,17 @@ mod tests {
         use RunState::{Failed, Finished};
         let gently = Some((JobState::Stopped, "job_finished"));
         let by_force = Some((JobState::Stopped, "job_aborted"));
-        assert_eq!(end_of(&[Finished, Failed], Stop::Gently), gently);
-        assert_eq!(end_of(&[Finished], Stop::ByForce), by_force);
+        assert_eq!(end_of(&[Finished, Failed], StopSeverity::Gently), gently);
+        assert_eq!(end_of(&[Finished], StopSeverity::ByForce), by_force);
     }
 
     #[test]
     fn force_is_news_after_a_gentle_stop_and_not_the_other_way_round() {
-        let mut tally = Tally::new(1, 0, Stop::No);
-        assert!(tally.stop(Stop::Gently));
-        assert!(!tally.stop(Stop::Gently));
-        assert!(tally.stop(Stop::ByForce));
-        assert!(!tally.stop(Stop::Gently));
-        assert_eq!(tally.stopping(), Stop::ByForce);
+        let mut tally = RunTally::new(1, 0, StopSeverity::No);
+        assert!(tally.stop(StopSeverity::Gently));
+        assert!(!tally.stop(StopSeverity::Gently));
+        assert!(tally.stop(StopSeverity::ByForce));
+        assert!(!tally.stop(StopSeverity::Gently));
+        assert_eq!(tally.stop_severity(), StopSeverity::ByForce);
     }
 }

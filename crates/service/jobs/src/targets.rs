@@ -1,6 +1,6 @@
 //! Resolution of a scope to nodes, for every command.
 //!
-//! [`Scope`] is the request, [`targets`] resolves it. Invariant: nodes count once, in the order
+//! [`NodeScope`] is the request, [`resolve_targets`] resolves it. Invariant: nodes count once, in the order
 //! given, and a scope that resolves to none is refused.
 
 use std::collections::HashSet;
@@ -9,12 +9,12 @@ use pcp::Certname;
 use serde_json::{Value, json};
 
 use crate::defaults::SCOPE_NODES;
-use crate::resolve::{Resolve, ResolveError};
+use crate::resolve::{NodeResolveError, NodeResolver};
 
 /// The nodes that a command is for, before groups and queries are resolved.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Scope {
+pub enum NodeScope {
     /// Nodes by certname; duplicates count once.
     Nodes(Vec<Certname>),
     /// Nodes that a query returns: a PQL string or an AST array.
@@ -43,25 +43,25 @@ pub enum ScopeError {
     NoEnvironment,
     /// The inventory or classifier cannot answer.
     #[error(transparent)]
-    Resolve(#[from] ResolveError),
+    Resolve(#[from] NodeResolveError),
 }
 
 /// Resolves a scope to its nodes.
-pub(crate) async fn targets(
-    scope: &Scope,
+pub(crate) async fn resolve_targets(
+    scope: &NodeScope,
     environment: &str,
-    resolve: &dyn Resolve,
+    resolve: &dyn NodeResolver,
 ) -> Result<Vec<Certname>, ScopeError> {
     let found = match scope {
-        Scope::Nodes(names) => return once(names.iter().cloned()),
-        Scope::Query(query) => resolve.query(query).await?,
-        Scope::NodeGroup(group) => resolve.node_group(group).await?,
-        Scope::WholeEnvironment if environment.is_empty() => {
+        NodeScope::Nodes(names) => return deduplicate_names(names.iter().cloned()),
+        NodeScope::Query(query) => resolve.query_certnames(query).await?,
+        NodeScope::NodeGroup(group) => resolve.nodes_of_group(group).await?,
+        NodeScope::WholeEnvironment if environment.is_empty() => {
             return Err(ScopeError::NoEnvironment);
         }
-        Scope::WholeEnvironment => resolve.whole_environment(environment).await?,
+        NodeScope::WholeEnvironment => resolve.nodes_of_environment(environment).await?,
     };
-    let nodes = once(found.iter().filter_map(|name| {
+    let nodes = deduplicate_names(found.iter().filter_map(|name| {
         let parsed = name.parse::<Certname>();
         if let Err(error) = &parsed {
             tracing::warn!(name, %error, "a name from the inventory is no certname; left out");
@@ -69,14 +69,14 @@ pub(crate) async fn targets(
         parsed.ok()
     }));
     match (nodes, scope) {
-        (Err(ScopeError::EmptyTarget), Scope::WholeEnvironment) => {
+        (Err(ScopeError::EmptyTarget), NodeScope::WholeEnvironment) => {
             Err(ScopeError::EmptyEnvironment(environment.to_owned()))
         }
         (nodes, _) => nodes,
     }
 }
 
-fn once(names: impl Iterator<Item = Certname>) -> Result<Vec<Certname>, ScopeError> {
+fn deduplicate_names(names: impl Iterator<Item = Certname>) -> Result<Vec<Certname>, ScopeError> {
     let mut seen = HashSet::new();
     let nodes: Vec<Certname> = names.filter(|name| seen.insert(name.clone())).collect();
     match nodes.len() {
@@ -88,9 +88,9 @@ fn once(names: impl Iterator<Item = Certname>) -> Result<Vec<Certname>, ScopeErr
 
 // === impl Scope ===
 
-impl Scope {
+impl NodeScope {
     /// The scope as shown in a job's options: as requested, without duplicate names.
-    pub(crate) fn shown(&self, nodes: &[Certname]) -> Value {
+    pub(crate) fn to_shown_value(&self, nodes: &[Certname]) -> Value {
         match self {
             Self::Nodes(_) => json!({ "nodes": nodes }),
             Self::Query(query) => json!({ "query": query }),
@@ -100,7 +100,7 @@ impl Scope {
     }
 }
 
-impl Default for Scope {
+impl Default for NodeScope {
     fn default() -> Self {
         Self::Nodes(Vec::new())
     }
@@ -109,7 +109,7 @@ impl Default for Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::Nobody;
+    use crate::resolve::EmptyResolver;
 
     fn names(names: &[&str]) -> Vec<Certname> {
         names.iter().map(|name| name.parse().unwrap()).collect()
@@ -117,28 +117,29 @@ mod tests {
 
     #[tokio::test]
     async fn names_count_once_in_their_order() {
-        let scope = Scope::Nodes(names(&["b", "a", "b"]));
-        let nodes = targets(&scope, "", &Nobody).await.unwrap();
+        let scope = NodeScope::Nodes(names(&["b", "a", "b"]));
+        let nodes = resolve_targets(&scope, "", &EmptyResolver).await.unwrap();
         assert_eq!(nodes, names(&["b", "a"]));
-        assert_eq!(scope.shown(&nodes), json!({"nodes": ["b", "a"]}));
+        assert_eq!(scope.to_shown_value(&nodes), json!({"nodes": ["b", "a"]}));
     }
 
     #[tokio::test]
     async fn nothing_and_too_much_are_refused() {
-        let none = targets(&Scope::default(), "", &Nobody).await;
+        let none = resolve_targets(&NodeScope::default(), "", &EmptyResolver).await;
         assert_eq!(none, Err(ScopeError::EmptyTarget));
         let all: Vec<Certname> = (0..=SCOPE_NODES)
             .map(|n| format!("n{n}").parse().unwrap())
             .collect();
-        let many = targets(&Scope::Nodes(all), "", &Nobody).await;
+        let many = resolve_targets(&NodeScope::Nodes(all), "", &EmptyResolver).await;
         assert_eq!(many, Err(ScopeError::TooManyNodes(SCOPE_NODES + 1)));
     }
 
     #[tokio::test]
     async fn whole_environment_needs_one() {
-        let refused = targets(&Scope::WholeEnvironment, "", &Nobody).await;
+        let refused = resolve_targets(&NodeScope::WholeEnvironment, "", &EmptyResolver).await;
         assert_eq!(refused, Err(ScopeError::NoEnvironment));
-        let refused = targets(&Scope::WholeEnvironment, "production", &Nobody).await;
+        let refused =
+            resolve_targets(&NodeScope::WholeEnvironment, "production", &EmptyResolver).await;
         assert!(matches!(refused, Err(ScopeError::Resolve(_))));
     }
 }

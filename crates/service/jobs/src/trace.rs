@@ -12,12 +12,12 @@ use store::JobNumber;
 use telemetry::{Begun, Span, SpanId, SpanKind, Tracer};
 
 use crate::defaults::TRACED_RUNS;
-use crate::over_ssh::Via;
+use crate::over_ssh::NodeTransport;
 use crate::state::{JobState, RunState};
 
 /// A job that is traced, from its command to the commit of its end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Kept", into = "Kept")]
+#[serde(try_from = "StoredTrace", into = "StoredTrace")]
 pub(crate) struct JobTrace {
     begun: Begun,
     kind: String,
@@ -28,7 +28,7 @@ pub(crate) struct JobTrace {
 
 /// The trace as stored in the sealed part of a job's row.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredTrace {
     traceparent: String,
     parent: Option<SpanId>,
     start_us: u64,
@@ -40,9 +40,9 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct RunTrace {
     begun: Begun,
-    accepted: Option<SystemTime>,
-    told: Option<SystemTime>,
-    decided: Option<(SystemTime, RunState)>,
+    accepted_at: Option<SystemTime>,
+    outcome_at: Option<SystemTime>,
+    decided_at: Option<(SystemTime, RunState)>,
 }
 
 // === impl JobTrace ===
@@ -60,35 +60,35 @@ impl JobTrace {
     }
 
     /// Adds the trace's id to the shown options of a job.
-    pub(crate) fn note(trace: Option<&Self>, options: &mut Value) {
+    pub(crate) fn add_trace_id(trace: Option<&Self>, options: &mut Value) {
         if let Some(trace) = trace {
             options["trace_id"] = json!(trace.begun.context.trace_id());
         }
     }
 
     /// Span of the job's commit, which includes its first marks.
-    pub(crate) fn committed(&self, since: SystemTime) -> Span {
+    pub(crate) fn commit_span(&self, since: SystemTime) -> Span {
         Begun::within(self.begun.context, since).ended("commit job", SystemTime::now())
     }
 
     /// The trace of the run at this index of the job, if it has one: all runs of a job of up to
     /// [`TRACED_RUNS`] nodes, otherwise every n-th.
-    pub(crate) fn run(&self, index: usize, start: SystemTime) -> Option<RunTrace> {
+    pub(crate) fn begin_run(&self, index: usize, start: SystemTime) -> Option<RunTrace> {
         let every = self.nodes.div_ceil(TRACED_RUNS).max(1);
         index.is_multiple_of(every).then(|| RunTrace {
             begun: Begun::within(self.begun.context, start),
-            accepted: None,
-            told: None,
-            decided: None,
+            accepted_at: None,
+            outcome_at: None,
+            decided_at: None,
         })
     }
 
-    pub(crate) fn decided(&mut self, state: JobState) {
+    pub(crate) fn record_state(&mut self, state: JobState) {
         self.state = Some(state);
     }
 
     /// Span of the whole job, whose end is durable.
-    pub(crate) fn ended(self, number: JobNumber) -> Span {
+    pub(crate) fn into_span(self, number: JobNumber) -> Span {
         let state = self.state.unwrap_or(JobState::Failed);
         let mut span = self
             .begun
@@ -103,10 +103,10 @@ impl JobTrace {
     }
 }
 
-impl TryFrom<Kept> for JobTrace {
+impl TryFrom<StoredTrace> for JobTrace {
     type Error = telemetry::InvalidTraceparent;
 
-    fn try_from(kept: Kept) -> Result<Self, Self::Error> {
+    fn try_from(kept: StoredTrace) -> Result<Self, Self::Error> {
         Ok(Self {
             begun: Begun {
                 context: kept.traceparent.parse()?,
@@ -120,7 +120,7 @@ impl TryFrom<Kept> for JobTrace {
     }
 }
 
-impl From<JobTrace> for Kept {
+impl From<JobTrace> for StoredTrace {
     fn from(trace: JobTrace) -> Self {
         let since_epoch = trace.begun.start.duration_since(SystemTime::UNIX_EPOCH);
         let start_us = since_epoch.unwrap_or_default().as_micros();
@@ -138,26 +138,31 @@ impl From<JobTrace> for Kept {
 
 impl RunTrace {
     /// Records that the agent confirmed the request.
-    pub(crate) fn accepted(&mut self) {
-        self.accepted.get_or_insert_with(SystemTime::now);
+    pub(crate) fn record_accepted(&mut self) {
+        self.accepted_at.get_or_insert_with(SystemTime::now);
     }
 
     /// Records that the agent's outcome has arrived.
-    pub(crate) fn told(&mut self) {
-        self.told.get_or_insert_with(SystemTime::now);
+    pub(crate) fn record_outcome(&mut self) {
+        self.outcome_at.get_or_insert_with(SystemTime::now);
     }
 
     /// Records that the end of the run is decided, but not durable yet.
-    pub(crate) fn decided(&mut self, state: RunState) {
-        self.decided = Some((SystemTime::now(), state));
+    pub(crate) fn record_end(&mut self, state: RunState) {
+        self.decided_at = Some((SystemTime::now(), state));
     }
 
     /// The run, the agent's part in it, and the commit of its end, which is durable now. The
     /// agent's part is as this server saw it, from its acceptance of the request to its outcome:
     /// agents do not tell times, and clocks of nodes differ.
-    pub(crate) fn ended(self, job: JobNumber, certname: &str, via: Via) -> Vec<Span> {
+    pub(crate) fn into_spans(
+        self,
+        job: JobNumber,
+        certname: &str,
+        via: NodeTransport,
+    ) -> Vec<Span> {
         let now = SystemTime::now();
-        let (decided, state) = self.decided.unwrap_or((now, RunState::Errored));
+        let (decided, state) = self.decided_at.unwrap_or((now, RunState::Errored));
         let whole = self.begun.context;
         let mut run = self
             .begun
@@ -167,8 +172,8 @@ impl RunTrace {
             .with("tutti.run.state", state.as_str());
         run.failed = state != RunState::Finished;
         let mut spans = vec![run];
-        if let Some(told) = self.told {
-            let since = self.accepted.unwrap_or(self.begun.start);
+        if let Some(told) = self.outcome_at {
+            let since = self.accepted_at.unwrap_or(self.begun.start);
             let mut agent = Begun::within(whole, since)
                 .ended(agent_name(via), told)
                 .with("tutti.certname", certname);
@@ -180,10 +185,10 @@ impl RunTrace {
     }
 }
 
-fn agent_name(via: Via) -> &'static str {
+fn agent_name(via: NodeTransport) -> &'static str {
     match via {
-        Via::Agent => "agent",
-        Via::Ssh => "ssh",
+        NodeTransport::Agent => "agent",
+        NodeTransport::Ssh => "ssh",
     }
 }
 
@@ -219,7 +224,7 @@ mod tests {
         for nodes in [1, 255, 256, 257, 10_000, 100_000] {
             let trace = trace(nodes);
             let now = SystemTime::now();
-            let traced = (0..nodes).filter(|&index| trace.run(index, now).is_some());
+            let traced = (0..nodes).filter(|&index| trace.begin_run(index, now).is_some());
             let count = traced.count();
             assert!(
                 count <= TRACED_RUNS && count >= nodes.min(TRACED_RUNS / 2),
@@ -233,7 +238,7 @@ mod tests {
         let before = trace(3);
         let kept = serde_json::to_string(&before).unwrap();
         let after: JobTrace = serde_json::from_str(&kept).unwrap();
-        let (before, after) = (before.ended(number(1)), after.ended(number(1)));
+        let (before, after) = (before.into_span(number(1)), after.into_span(number(1)));
         assert_eq!(before.context, after.context);
         assert_eq!(before.parent, after.parent);
         let gap = before.start.duration_since(after.start).unwrap_or_default();
@@ -242,11 +247,11 @@ mod tests {
 
     #[test]
     fn the_agents_part_lies_between_its_acceptance_and_its_outcome() {
-        let mut run = trace(1).run(0, SystemTime::now()).unwrap();
-        run.accepted();
-        run.told();
-        run.decided(RunState::Failed);
-        let spans = run.ended(number(7), "web1", Via::Agent);
+        let mut run = trace(1).begin_run(0, SystemTime::now()).unwrap();
+        run.record_accepted();
+        run.record_outcome();
+        run.record_end(RunState::Failed);
+        let spans = run.into_spans(number(7), "web1", NodeTransport::Agent);
         let [run, agent, commit] = spans.as_slice() else {
             panic!("{spans:?}");
         };
@@ -258,9 +263,9 @@ mod tests {
 
     #[test]
     fn a_run_that_was_given_up_has_no_part_of_an_agent() {
-        let mut run = trace(1).run(0, SystemTime::now()).unwrap();
-        run.decided(RunState::Errored);
-        let names = run.ended(number(7), "web1", Via::Ssh);
+        let mut run = trace(1).begin_run(0, SystemTime::now()).unwrap();
+        run.record_end(RunState::Errored);
+        let names = run.into_spans(number(7), "web1", NodeTransport::Ssh);
         let names: Vec<_> = names.iter().map(|span| span.name.as_ref()).collect();
         assert_eq!(names, ["run", "commit result"]);
     }

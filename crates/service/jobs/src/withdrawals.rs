@@ -1,6 +1,6 @@
 //! Commands that were answered with an error while their job may have been stored.
 //!
-//! [`Withdrawals`] is a directory with an empty file for each such job, named by one of its
+//! [`WithdrawnJobs`] is a directory with an empty file for each such job, named by one of its
 //! transactions. Invariant: the file is durable before the caller is answered, and is deleted when
 //! nothing of the job can start any more; so not even a restart starts a command that was answered
 //! with an error.
@@ -15,14 +15,14 @@ use pxp::TransactionId;
 
 /// The directory of withdrawn jobs; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Withdrawals {
+pub(crate) struct WithdrawnJobs {
     /// Path of the directory; `None`: withdrawals are lost at a restart.
     directory: Option<Arc<Path>>,
 }
 
 // === impl Withdrawals ===
 
-impl Withdrawals {
+impl WithdrawnJobs {
     pub(crate) fn new(directory: Option<PathBuf>) -> Self {
         Self {
             directory: directory.map(Arc::from),
@@ -35,7 +35,7 @@ impl Withdrawals {
             return false;
         };
         let name = transaction.clone();
-        let kept = tokio::task::spawn_blocking(move || keep(&directory, &name)).await;
+        let kept = tokio::task::spawn_blocking(move || write_record(&directory, &name)).await;
         let error = match kept {
             Ok(Ok(())) => return true,
             Ok(Err(error)) => error,
@@ -65,7 +65,7 @@ impl Withdrawals {
     }
 
     /// All recorded transactions, which a server reads at its start.
-    pub(crate) fn all(&self) -> io::Result<HashSet<TransactionId>> {
+    pub(crate) fn load_all(&self) -> io::Result<HashSet<TransactionId>> {
         let Some(directory) = &self.directory else {
             return Ok(HashSet::new());
         };
@@ -86,7 +86,7 @@ impl Withdrawals {
         Ok(all)
     }
 
-    pub(crate) fn place(&self) -> PathBuf {
+    pub(crate) fn directory_path(&self) -> PathBuf {
         self.directory
             .as_deref()
             .map(Path::to_owned)
@@ -94,7 +94,7 @@ impl Withdrawals {
     }
 }
 
-fn keep(directory: &Path, transaction: &TransactionId) -> io::Result<()> {
+fn write_record(directory: &Path, transaction: &TransactionId) -> io::Result<()> {
     if !directory.is_dir() {
         fs::create_dir_all(directory)?;
         if let Some(parent) = directory.parent() {
@@ -114,20 +114,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("withdrawn");
         let (one, two) = (TransactionId::random(), TransactionId::random());
-        let withdrawals = Withdrawals::new(Some(place.clone()));
-        assert!(withdrawals.all().unwrap().is_empty());
+        let withdrawals = WithdrawnJobs::new(Some(place.clone()));
+        assert!(withdrawals.load_all().unwrap().is_empty());
         assert!(withdrawals.remember(&one).await);
         assert!(withdrawals.remember(&one).await, "twice is once");
         assert!(withdrawals.remember(&two).await);
         fs::write(place.join(".swp"), "of an editor").unwrap();
-        let again = Withdrawals::new(Some(place));
+        let again = WithdrawnJobs::new(Some(place));
         assert_eq!(
-            again.all().unwrap(),
+            again.load_all().unwrap(),
             HashSet::from([one.clone(), two.clone()])
         );
         again.forget(&one);
         again.forget(&one);
-        assert_eq!(again.all().unwrap(), HashSet::from([two]));
+        assert_eq!(again.load_all().unwrap(), HashSet::from([two]));
     }
 
     #[tokio::test]
@@ -137,13 +137,13 @@ mod tests {
         fs::write(&file, "").unwrap();
         let transaction = TransactionId::random();
         assert!(
-            !Withdrawals::new(Some(file.clone()))
+            !WithdrawnJobs::new(Some(file.clone()))
                 .remember(&transaction)
                 .await
         );
-        assert!(!Withdrawals::new(None).remember(&transaction).await);
+        assert!(!WithdrawnJobs::new(None).remember(&transaction).await);
         assert!(
-            Withdrawals::new(Some(file)).all().is_err(),
+            WithdrawnJobs::new(Some(file)).load_all().is_err(),
             "not taken for empty"
         );
     }

@@ -8,37 +8,37 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use environments::{Blobs, CodeVersion, EnvironmentName, Sha256, TaskMetadata};
+use environments::{BlobStore, CodeVersion, EnvironmentName, Sha256, TaskMetadata};
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use jobs::{RunTaskError, TreeItem};
-use plans::{Branch, Outcome};
+use plans::{PlanBranch, StepOutcome};
 use pxp::task::TaskName;
 use serde_json::{Value as Json, json};
 
-use crate::global;
+use crate::global_layer;
 use crate::preview::task_name;
-use crate::run::Run;
+use crate::run::PlanEvaluation;
 use crate::tree;
-use crate::world::World;
+use crate::world::PlanServices;
 
 /// The environment of a plan, through the branch that asks for it.
 pub(crate) struct PinnedCode<'b> {
-    branch: &'b Branch<'b>,
-    run: &'b Run,
+    branch: &'b PlanBranch<'b>,
+    run: &'b PlanEvaluation,
 }
 
 /// The locations of data, as the plan saw them first.
 #[derive(Debug, Default)]
-pub(crate) struct Roots {
+pub(crate) struct DataRoots {
     /// The directory of the environment.
     pub(crate) environment: Option<PathBuf>,
     /// The configuration of Hiera's global layer.
     pub(crate) hiera_config: Option<PathBuf>,
 }
 
-impl Roots {
+impl DataRoots {
     /// As journals have them. Those of before the global layer have the environment's directory alone.
-    fn of(told: &Json) -> Self {
+    fn from_journal(told: &Json) -> Self {
         let directory = told.as_str().or_else(|| told["directory"].as_str());
         Self {
             environment: directory.map(PathBuf::from),
@@ -48,7 +48,7 @@ impl Roots {
 }
 
 impl<'b> PinnedCode<'b> {
-    pub(crate) fn new(branch: &'b Branch<'b>, run: &'b Run) -> Self {
+    pub(crate) fn new(branch: &'b PlanBranch<'b>, run: &'b PlanEvaluation) -> Self {
         Self { branch, run }
     }
 
@@ -57,9 +57,9 @@ impl<'b> PinnedCode<'b> {
         &self,
         kind: &'static str,
         arguments: Json,
-        read: impl FnOnce(&dyn CodeVersion, &Blobs) -> Result<Json, String> + 'static,
+        read: impl FnOnce(&dyn CodeVersion, &BlobStore) -> Result<Json, String> + 'static,
     ) -> Result<Json, String> {
-        let World { code, blobs, .. } = self.run.world.clone();
+        let PlanServices { code, blobs, .. } = self.run.world.clone();
         let environment = self.run.launch.environment.clone();
         let code_id = self.run.launch.code_id.clone();
         let compute = move || {
@@ -71,8 +71,8 @@ impl<'b> PinnedCode<'b> {
                 read(&*version, &blobs)
             };
             match version() {
-                Ok(value) => Outcome::ok(value),
-                Err(why) => Outcome::failed(Json::from(why)),
+                Ok(value) => StepOutcome::ok(value),
+                Err(why) => StepOutcome::failed(Json::from(why)),
             }
         };
         let outcome = self.branch.note(kind, "", arguments, compute);
@@ -84,12 +84,12 @@ impl<'b> PinnedCode<'b> {
     }
 
     /// Returns the locations of data.
-    pub(crate) fn roots(&self) -> Roots {
+    pub(crate) fn roots(&self) -> DataRoots {
         let global = self.run.world.hiera_config.clone();
         let told = self.step("environment", Json::Null, move |version, _| {
             Ok(json!({"directory": version.directory(), "hiera_config": global}))
         });
-        Roots::of(&told.unwrap_or_default())
+        DataRoots::from_journal(&told.unwrap_or_default())
     }
 
     /// A file of Hiera's global layer.
@@ -98,9 +98,9 @@ impl<'b> PinnedCode<'b> {
         let told = self.step(
             "global_data",
             json!(path),
-            move |_, blobs| match global::read(&wanted)? {
+            move |_, blobs| match global_layer::read(&wanted)? {
                 Some(content) => {
-                    let kept = blobs.keep_content(&content, &wanted.display().to_string());
+                    let kept = blobs.store_content(&content, &wanted.display().to_string());
                     Ok(json!(kept.map_err(|error| error.to_string())?.to_string()))
                 }
                 None => Ok(Json::Null),
@@ -114,7 +114,7 @@ impl<'b> PinnedCode<'b> {
     pub(crate) fn global_entries(&self, directory: &Path) -> Vec<(String, bool)> {
         let wanted = directory.to_owned();
         let told = self.step("global_directory", json!(directory), move |_, _| {
-            Ok(json!(global::entries(&wanted)))
+            Ok(json!(global_layer::entries(&wanted)))
         });
         pairs(&told.unwrap_or_default())
     }
@@ -148,21 +148,25 @@ impl<'b> PinnedCode<'b> {
             });
             Ok(match found {
                 Ok((name, metadata)) => tell(&name, &metadata),
-                Err(error) => json!({"error": plans::refused_task(&error)}),
+                Err(error) => json!({"error": plans::task_refusal_error(&error)}),
             })
         })
     }
 
     /// All that is below a directory, directories before what is in them, with the contents in the blobs.
     /// `None`: it is no directory.
-    pub(crate) fn tree(&self, module: &str, path: &str) -> Result<Option<Vec<TreeItem>>, String> {
+    pub(crate) fn read_tree(
+        &self,
+        module: &str,
+        path: &str,
+    ) -> Result<Option<Vec<TreeItem>>, String> {
         let (of, wanted) = (module.to_owned(), path.to_owned());
         let arguments = json!({"module": module, "path": path});
         let told = self.step("tree", arguments, move |version, blobs| {
             let items = tree::read(version, blobs, &of, &wanted)?;
-            Ok(items.map_or(Json::Null, |items| tree::told(&items)))
+            Ok(items.map_or(Json::Null, |items| tree::to_journal_json(&items)))
         })?;
-        tree::of_told(&told)
+        tree::from_journal_json(&told)
     }
 
     fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<SourceFile>, String> {
@@ -174,7 +178,7 @@ impl<'b> PinnedCode<'b> {
                 return Ok(Json::Null);
             };
             let path = source.path.display().to_string();
-            let kept = blobs.keep_content(&source.content, &path);
+            let kept = blobs.store_content(&source.content, &path);
             let sha256 = kept.map_err(|error| error.to_string())?;
             Ok(json!({"sha256": sha256.to_string(), "path": path}))
         })?;
@@ -205,9 +209,9 @@ fn module_of(owner: CodeOwner<'_>) -> Option<&str> {
     }
 }
 
-fn content(blobs: &Blobs, sha256: &str) -> Result<Vec<u8>, String> {
+fn content(blobs: &BlobStore, sha256: &str) -> Result<Vec<u8>, String> {
     let hash: Sha256 = sha256.parse().map_err(|_| format!("{sha256} is no hash"))?;
-    let blob = blobs.get(&hash).map_err(|error| error.to_string())?;
+    let blob = blobs.open_blob(&hash).map_err(|error| error.to_string())?;
     let Some(mut blob) = blob else {
         return Err(format!(
             "the content that the plan read, {sha256}, is lost; start the plan again"
@@ -282,14 +286,14 @@ mod tests {
 
     use serde_json::json;
 
-    use super::Roots;
+    use super::DataRoots;
 
     #[test]
     fn a_journal_of_before_the_global_layer_has_none() {
-        let before = Roots::of(&json!("/env"));
+        let before = DataRoots::from_journal(&json!("/env"));
         assert_eq!(before.environment.as_deref(), Some(Path::new("/env")));
         assert_eq!(before.hiera_config, None);
-        let now = Roots::of(&json!({"directory": "/env", "hiera_config": "/h.yaml"}));
+        let now = DataRoots::from_journal(&json!({"directory": "/env", "hiera_config": "/h.yaml"}));
         assert_eq!(now.environment.as_deref(), Some(Path::new("/env")));
         assert_eq!(now.hiera_config.as_deref(), Some(Path::new("/h.yaml")));
     }

@@ -6,42 +6,44 @@
 use std::path::{Path, PathBuf};
 
 use evaluator::{CodeOwner, CodeSource as _};
-use lookup::{DirectoryEntry, FileIdentity, Files, HostError, Lookup, Options, Settings};
+use lookup::{
+    DirectoryEntry, FileIdentity, HieraSettings, HostError, Lookup, LookupFiles, LookupSettings,
+};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use crate::code::{PinnedCode, Roots};
-use crate::run::Run;
+use crate::code::{DataRoots, PinnedCode};
+use crate::run::PlanEvaluation;
 
 /// Files below the environment and its modules, and those that the global layer names, through the branch
 /// that asks for them.
 pub(crate) struct PinnedData<'b> {
     code: &'b PinnedCode<'b>,
-    run: &'b Run,
+    run: &'b PlanEvaluation,
 }
 
 /// The location of a path.
-enum Place {
+enum DataPathOwner {
     Environment(String),
     Module(String, String),
     Global,
 }
 
 impl<'b> PinnedData<'b> {
-    pub(crate) fn new(code: &'b PinnedCode<'b>, run: &'b Run) -> Self {
+    pub(crate) fn new(code: &'b PinnedCode<'b>, run: &'b PlanEvaluation) -> Self {
         Self { code, run }
     }
 
     /// The lookups of the plan.
     pub(crate) fn lookup(&self) -> &'b Lookup {
         self.run.lookup.get_or_init(|| {
-            let settings = Settings {
+            let settings = HieraSettings {
                 global_config: self.roots().hiera_config.clone(),
                 environment_root: self.roots().environment.clone(),
                 plan: true,
                 strict: true,
             };
-            let options = Options {
+            let options = LookupSettings {
                 settings,
                 environment: self.run.launch.environment.clone(),
                 strict_variables: true,
@@ -50,23 +52,23 @@ impl<'b> PinnedData<'b> {
         })
     }
 
-    fn roots(&self) -> &'b Roots {
+    fn roots(&self) -> &'b DataRoots {
         self.run.roots.get_or_init(|| self.code.roots())
     }
 
-    fn place(&self, path: &Path) -> Option<Place> {
+    fn place(&self, path: &Path) -> Option<DataPathOwner> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let environment = self.roots().environment.as_deref();
         if let Some(below) = environment.and_then(|root| path.strip_prefix(root).ok()) {
-            return text(below).map(Place::Environment);
+            return text(below).map(DataPathOwner::Environment);
         }
         let modules = self.run.modules.borrow();
         let of_module = modules.iter().find_map(|(name, module)| {
             let below = path.strip_prefix(&*module.as_ref()?.path).ok()?;
-            text(below).map(|below| Place::Module(name.to_string(), below))
+            text(below).map(|below| DataPathOwner::Module(name.to_string(), below))
         });
         let is_global = || self.run.named_globally.borrow().has(path);
-        of_module.or_else(|| is_global().then_some(Place::Global))
+        of_module.or_else(|| is_global().then_some(DataPathOwner::Global))
     }
 
     fn bytes(&self, path: &Path) -> Result<Option<std::sync::Arc<[u8]>>, HostError> {
@@ -74,16 +76,18 @@ impl<'b> PinnedData<'b> {
             return Ok(None);
         };
         let file = match &place {
-            Place::Global => return self.code.read_global(path).map_err(HostError::text),
-            Place::Environment(below) => self.code.read(CodeOwner::Environment, below),
-            Place::Module(module, below) => self.code.read(CodeOwner::Module(module), below),
+            DataPathOwner::Global => return self.code.read_global(path).map_err(HostError::text),
+            DataPathOwner::Environment(below) => self.code.read(CodeOwner::Environment, below),
+            DataPathOwner::Module(module, below) => {
+                self.code.read(CodeOwner::Module(module), below)
+            }
         };
         let file = file.map_err(|error| HostError::text(error.to_string()))?;
         Ok(file.map(|file| file.bytes))
     }
 }
 
-impl Files for PinnedData<'_> {
+impl LookupFiles for PinnedData<'_> {
     /// Its content is what a file is.
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
         if let Some(known) = self.run.identities.borrow().get(path) {
@@ -124,18 +128,20 @@ impl Files for PinnedData<'_> {
 
     fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
         let entries = match self.place(directory) {
-            Some(Place::Environment(below)) => self.code.entries(CodeOwner::Environment, &below),
-            Some(Place::Module(module, below)) => {
+            Some(DataPathOwner::Environment(below)) => {
+                self.code.entries(CodeOwner::Environment, &below)
+            }
+            Some(DataPathOwner::Module(module, below)) => {
                 self.code.entries(CodeOwner::Module(&module), &below)
             }
-            Some(Place::Global) => self.code.global_entries(directory),
+            Some(DataPathOwner::Global) => self.code.global_entries(directory),
             None => Vec::new(),
         };
         let entry = |(name, is_directory)| DirectoryEntry { name, is_directory };
         entries.into_iter().map(entry).collect()
     }
 
-    fn named_globally(&self, path: &Path) {
+    fn note_global_path(&self, path: &Path) {
         self.run.named_globally.borrow_mut().add(path);
         // A lookup before the path was named got the answer that it does not exist.
         let mut known = self.run.identities.borrow_mut();

@@ -1,14 +1,14 @@
-//! Errors on their way between steps, the language and the plan's result. Main functions: [`bolt`], [`unwind`]
-//! and [`fault`].
+//! Errors on their way between steps, the language and the plan's result. Main functions: [`bolt_error`], [`unwind`]
+//! and [`to_plan_fault`].
 //!
 //! Invariant: an interruption goes through as it came, and an error that a plan may catch
 //! carries its `Error` as the payload.
 
 use std::sync::Arc;
 
-use evaluator::{EvalError, Interrupt, SourceLocation, Unwind};
-use pcore::{Hash, Instance, Kind, Type, Value};
-use plans::{Fault, Stop};
+use evaluator::{EvalError, EvalUnwind, HostInterrupt, SourceLocation};
+use pcore::{Hash, ObjectInstance, Type, TypeKind, Value};
+use plans::{PlanFault, PlanStop};
 use serde_json::{Map, Value as Json, json};
 
 use crate::json;
@@ -23,22 +23,22 @@ const WRAPPERS: [&str; 2] = [
 ];
 
 /// An error that `catch_errors` catches.
-pub(crate) fn bolt(kind: &str, msg: &str, details: Hash) -> Box<Unwind> {
-    raised(error(kind, msg, details, None))
+pub(crate) fn bolt_error(kind: &str, msg: &str, details: Hash) -> Box<EvalUnwind> {
+    raise(error_object(kind, msg, details, None))
 }
 
 /// The same without details.
-pub(crate) fn plain(kind: &str, msg: impl AsRef<str>) -> Box<Unwind> {
-    bolt(kind, msg.as_ref(), Hash::new())
+pub(crate) fn plain_error(kind: &str, msg: impl AsRef<str>) -> Box<EvalUnwind> {
+    bolt_error(kind, msg.as_ref(), Hash::new())
 }
 
 /// Arguments that make no sense.
-pub(crate) fn invalid(msg: impl AsRef<str>) -> Box<Unwind> {
-    plain("bolt/validation-error", msg)
+pub(crate) fn invalid_value_error(msg: impl AsRef<str>) -> Box<EvalUnwind> {
+    plain_error("bolt/validation-error", msg)
 }
 
 /// A mistake in the plan's code, which is not caught; the message has the place as Bolt's functions tell it.
-pub(crate) fn mistake(msg: &str, place: &SourceLocation) -> EvalError {
+pub(crate) fn plan_mistake(msg: &str, place: &SourceLocation) -> EvalError {
     let place = SourceLocation {
         column: 0,
         ..place.clone()
@@ -50,7 +50,12 @@ pub(crate) fn mistake(msg: &str, place: &SourceLocation) -> EvalError {
 const MISTAKE: &str = "PLAN_MISTAKE";
 
 /// An `Error`.
-pub(crate) fn error(kind: &str, msg: &str, details: Hash, issue_code: Option<&str>) -> Value {
+pub(crate) fn error_object(
+    kind: &str,
+    msg: &str,
+    details: Hash,
+    issue_code: Option<&str>,
+) -> Value {
     let mut given = Hash::new();
     given.insert("msg", msg);
     given.insert("kind", kind);
@@ -59,35 +64,35 @@ pub(crate) fn error(kind: &str, msg: &str, details: Hash, issue_code: Option<&st
         given.insert("issue_code", code);
     }
     match Type::error().kind() {
-        Kind::Object(of) => Value::Object(Arc::new(Instance::new(of, given))),
+        TypeKind::Object(of) => Value::Object(Arc::new(ObjectInstance::new(of, given))),
         _ => Value::hash(given),
     }
 }
 
 /// The `Error` that the value of a result says, with what it has and nothing more.
-pub(crate) fn of_value(error: &Value) -> Value {
+pub(crate) fn error_from_value(error: &Value) -> Value {
     match (error, Type::error().kind()) {
-        (Value::Hash(given), Kind::Object(of)) => {
-            Value::Object(Arc::new(Instance::new(of, Hash::clone(given))))
+        (Value::Hash(given), TypeKind::Object(of)) => {
+            Value::Object(Arc::new(ObjectInstance::new(of, Hash::clone(given))))
         }
         (Value::Object(_), _) => error.clone(),
-        _ => of_json(&json::shown(error)),
+        _ => error_from_json(&json::to_display_json(error)),
     }
 }
 
 /// Raises an `Error`.
-pub(crate) fn raised(error: Value) -> Box<Unwind> {
+pub(crate) fn raise(error: Value) -> Box<EvalUnwind> {
     let msg = attribute(&error, "msg");
     let msg = msg.as_str().unwrap_or("the plan failed").to_owned();
-    EvalError::raw(msg).with_payload(error).into()
+    EvalError::without_location(msg).with_payload(error).into()
 }
 
 /// The `Error` of `{kind, msg, details}`.
-pub(crate) fn of_json(error: &Json) -> Value {
+pub(crate) fn error_from_json(error: &Json) -> Value {
     let text = |key: &str| error.get(key).and_then(Json::as_str);
     let details = error.get("details").map(Value::from_json);
     let details = details.as_ref().and_then(Value::as_hash).cloned();
-    self::error(
+    self::error_object(
         text("kind").unwrap_or("puppetlabs.tasks/task-error"),
         text("msg").unwrap_or("the step failed"),
         details.unwrap_or_default(),
@@ -96,41 +101,41 @@ pub(crate) fn of_json(error: &Json) -> Value {
 }
 
 /// The refusal of the engine, as an error of the language.
-pub(crate) fn unwind(fault: Fault) -> Box<Unwind> {
+pub(crate) fn unwind(fault: PlanFault) -> Box<EvalUnwind> {
     match fault {
-        Fault::Failed(error) => raised(of_json(&error)),
-        Fault::Stop(stop) => Box::new(Unwind::Interrupted(Interrupt(Box::new(stop)))),
+        PlanFault::Failed(error) => raise(error_from_json(&error)),
+        PlanFault::Stop(stop) => Box::new(EvalUnwind::Interrupted(HostInterrupt(Box::new(stop)))),
     }
 }
 
 /// The error of an evaluation that a plan may catch.
-pub(crate) fn caught(unwind: &Unwind) -> Option<&Value> {
+pub(crate) fn caught_error(unwind: &EvalUnwind) -> Option<&Value> {
     match unwind {
-        Unwind::Error(error) => error.payload.as_ref(),
+        EvalUnwind::Error(error) => error.payload.as_ref(),
         _ => None,
     }
 }
 
 /// The error of an evaluation, or why it was interrupted.
-pub(crate) fn error_or_stop(unwind: Unwind) -> Result<EvalError, Stop> {
-    unwind.into_error().map_err(|Interrupt(reason)| {
-        let stop = reason.downcast::<Stop>();
-        stop.map_or(Stop::Over, |stop| *stop)
+pub(crate) fn error_or_stop(unwind: EvalUnwind) -> Result<EvalError, PlanStop> {
+    unwind.into_error().map_err(|HostInterrupt(reason)| {
+        let stop = reason.downcast::<PlanStop>();
+        stop.map_or(PlanStop::Ended, |stop| *stop)
     })
 }
 
 /// The result of a plan that ended with this error.
-pub(crate) fn fault(unwind: Unwind) -> Fault {
+pub(crate) fn to_plan_fault(unwind: EvalUnwind) -> PlanFault {
     match error_or_stop(unwind) {
-        Ok(error) => Fault::Failed(told(&error)),
-        Err(stop) => Fault::Stop(stop),
+        Ok(error) => PlanFault::Failed(to_error_json(&error)),
+        Err(stop) => PlanFault::Stop(stop),
     }
 }
 
 /// `{kind, msg, details}` with the place in the details.
-pub(crate) fn told(error: &EvalError) -> Json {
+pub(crate) fn to_error_json(error: &EvalError) -> Json {
     let mut told = match &error.payload {
-        Some(payload) => json::of_error(payload),
+        Some(payload) => json::error_to_json(payload),
         None => {
             let cause = WRAPPERS
                 .iter()
@@ -139,7 +144,7 @@ pub(crate) fn told(error: &EvalError) -> Json {
             if !error.hints.is_empty() {
                 msg = format!("{msg} ({})", error.hints.join("; "));
             }
-            match error.place.as_ref().filter(|_| error.code != MISTAKE) {
+            match error.location.as_ref().filter(|_| error.code != MISTAKE) {
                 Some(_) if is_of_node(error) => {
                     let of = msg.trim_start_matches("Evaluation Error: Unknown variable: ");
                     let of = of.trim_end_matches('.');
@@ -161,7 +166,7 @@ pub(crate) fn told(error: &EvalError) -> Json {
         }
     };
     let details = details_of(&mut told).filter(|details| !details.contains_key("file"));
-    if let (Some(place), Some(details)) = (&error.place, details) {
+    if let (Some(place), Some(details)) = (&error.location, details) {
         let mut add = |key: &str, value: Json| {
             let _ = details.entry(key).or_insert(value);
         };

@@ -9,30 +9,30 @@ use std::time::Duration;
 
 use evaluator::function::{CallArguments, NativeFunction};
 use evaluator::{
-    ApplyBlock, Block, CodeSource, Eval, EvaluationLimits, Evaluator, Host, LogLevel,
-    SourceLocation, UnknownValues,
+    ApplyBlock, CodeBlock, CodeSource, EvalResult, EvaluationHost, EvaluationLimits, Evaluator,
+    LogLevel, SourceLocation, UnknownValues,
 };
-use pcore::{Timestamp, Type, Value};
-use plans::{Branch, Outcome, StepRequest, Told, Work};
+use pcore::{PuppetTimestamp, Type, Value};
+use plans::{PlanBranch, PlanEventMessage, StepOutcome, StepRequest, StepWork};
 use serde_json::{Map, Value as Json, json};
 
 use crate::code::PinnedCode;
 use crate::data::PinnedData;
 use crate::defaults::MESSAGE_BYTES;
-use crate::objects::Steps;
-use crate::preview::{self, Effect, Preview};
-use crate::run::Run;
+use crate::objects::PreviewStepNumbers;
+use crate::preview::{self, PreviewBranch, PreviewedEffect};
+use crate::run::PlanEvaluation;
 use crate::{failure, functions, types};
 
 /// The host of one branch.
 pub(crate) struct PlanHost<'b> {
-    pub(crate) branch: &'b Branch<'b>,
-    pub(crate) run: &'b Rc<Run>,
+    pub(crate) branch: &'b PlanBranch<'b>,
+    pub(crate) run: &'b Rc<PlanEvaluation>,
     pub(crate) code: PinnedCode<'b>,
     /// The number of the plan whose code runs: one that is run by another is another.
     pub(crate) plan: Cell<u64>,
     /// If the plan is only looked at.
-    pub(crate) preview: Option<Preview>,
+    pub(crate) preview: Option<PreviewBranch>,
     /// The step of a YAML plan that is carried out.
     pub(crate) step_place: RefCell<Option<SourceLocation>>,
     /// The user as whom nodes run what the plan does there; their agents' own otherwise.
@@ -40,7 +40,7 @@ pub(crate) struct PlanHost<'b> {
 }
 
 impl<'b> PlanHost<'b> {
-    pub(crate) fn new(branch: &'b Branch<'b>, run: &'b Rc<Run>, plan: u64) -> Self {
+    pub(crate) fn new(branch: &'b PlanBranch<'b>, run: &'b Rc<PlanEvaluation>, plan: u64) -> Self {
         let code = PinnedCode::new(branch, run);
         Self {
             branch,
@@ -51,13 +51,13 @@ impl<'b> PlanHost<'b> {
             step_place: RefCell::default(),
             run_as: RefCell::default(),
         }
-        .looking(Steps::new())
+        .with_deciding_results(PreviewStepNumbers::new())
     }
 
     /// The host of a branch that begins where so much was decided.
-    pub(crate) fn looking(mut self, decided: Steps) -> Self {
+    pub(crate) fn with_deciding_results(mut self, decided: PreviewStepNumbers) -> Self {
         let kind = self.run.launch.preview;
-        self.preview = kind.map(|kind| Preview::new(kind, decided));
+        self.preview = kind.map(|kind| PreviewBranch::new(kind, decided));
         self
     }
 
@@ -67,7 +67,7 @@ impl<'b> PlanHost<'b> {
     }
 
     /// For a branch of a plan that runs as this user.
-    pub(crate) fn running_as(self, user: Option<String>) -> Self {
+    pub(crate) fn with_user(self, user: Option<String>) -> Self {
         self.run_as.replace(user);
         self
     }
@@ -90,8 +90,8 @@ impl<'b> PlanHost<'b> {
         kind: &'static str,
         place: &SourceLocation,
         mut arguments: Json,
-        mut work: Work,
-    ) -> Eval<Outcome> {
+        mut work: StepWork,
+    ) -> EvalResult<StepOutcome> {
         self.run.unwrapped.redact(&mut arguments);
         self.run.unwrapped.redact_work(&mut work);
         let request = StepRequest {
@@ -104,37 +104,37 @@ impl<'b> PlanHost<'b> {
     }
 
     /// Says something in the events of the plan job.
-    pub(crate) fn tell(
+    pub(crate) fn record_event(
         &self,
         kind: &'static str,
         place: &SourceLocation,
         message: &str,
         mut details: Map<String, Json>,
-    ) -> Eval<()> {
-        let message = self.run.unwrapped.redacted(message);
+    ) -> EvalResult<()> {
+        let message = self.run.unwrapped.to_redacted_text(message);
         let message = shortened(&message);
         details.insert("message".to_owned(), Json::from(message));
-        let told = Told {
+        let told = PlanEventMessage {
             kind: kind.to_owned(),
             details,
             message: message.to_owned(),
         };
-        self.step(kind, place, json!(message), Work::Tell(told))?;
+        self.step(kind, place, json!(message), StepWork::RecordEvent(told))?;
         Ok(())
     }
 
     /// Lets time pass.
-    pub(crate) fn sleep(&self, place: &SourceLocation, time: Duration) -> Eval<()> {
+    pub(crate) fn sleep(&self, place: &SourceLocation, time: Duration) -> EvalResult<()> {
         if let Some(preview) = &self.preview {
-            let effect = Effect {
+            let effect = PreviewedEffect {
                 function: "ctrl::sleep",
                 object: &format!("{} s", time.as_secs_f64()),
-                ..Effect::default()
+                ..PreviewedEffect::default()
             };
-            return preview.show(self, place, &effect, false).map(drop);
+            return preview.show_effect(self, place, &effect, false).map(drop);
         }
         let arguments = json!({"ms": time.as_millis().to_string()});
-        self.step("sleep", place, arguments, Work::Sleep(time))?;
+        self.step("sleep", place, arguments, StepWork::Sleep(time))?;
         Ok(())
     }
 }
@@ -147,7 +147,7 @@ fn shortened(text: &str) -> &str {
     &text[..end]
 }
 
-impl Host for PlanHost<'_> {
+impl EvaluationHost for PlanHost<'_> {
     fn code(&self) -> &dyn CodeSource {
         &self.code
     }
@@ -161,7 +161,7 @@ impl Host for PlanHost<'_> {
         name.contains("::") && stdlib::function(name).is_some()
     }
 
-    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> Eval<()> {
+    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> EvalResult<()> {
         let Some(words) = self.run.launch.replaced_functions.get(name) else {
             return Ok(());
         };
@@ -176,7 +176,7 @@ impl Host for PlanHost<'_> {
         name: &'static str,
         evaluator: &mut Evaluator<'_>,
         call: CallArguments<'_>,
-    ) -> Eval {
+    ) -> EvalResult {
         match functions::find(name) {
             Some(found) => match &self.preview {
                 Some(preview) => preview::call(self, preview, found.run, evaluator, call),
@@ -196,8 +196,8 @@ impl Host for PlanHost<'_> {
         receiver: &Value,
         name: &str,
         arguments: &[Value],
-        block: Option<&Block>,
-    ) -> Option<Eval> {
+        block: Option<&CodeBlock>,
+    ) -> Option<EvalResult> {
         let own = functions::method(self, evaluator, receiver, name, arguments, block);
         own.or_else(|| {
             let data = self.data();
@@ -207,16 +207,16 @@ impl Host for PlanHost<'_> {
         })
     }
 
-    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
+    fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<EvalResult> {
         functions::construct(self, ty, arguments)
     }
 
-    fn breathe(&self) -> Eval<()> {
-        self.branch.breathe().map_err(failure::unwind)
+    fn breathe(&self) -> EvalResult<()> {
+        self.branch.yield_turn().map_err(failure::unwind)
     }
 
     fn named_type(&self, name: &str) -> Option<Type> {
-        types::named(name)
+        types::type_by_name(name)
             .or_else(|| stdlib::named_type(name))
             .or_else(|| lookup::context_type(name))
     }
@@ -238,25 +238,25 @@ impl Host for PlanHost<'_> {
         self.run.unwrapped.add(value);
     }
 
-    fn now(&self) -> Eval<Timestamp> {
+    fn now(&self) -> EvalResult<PuppetTimestamp> {
         let nanoseconds = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            Outcome::ok(Json::from(now.unwrap_or_default().as_nanos().to_string()))
+            StepOutcome::ok(Json::from(now.unwrap_or_default().as_nanos().to_string()))
         };
         let noted = self.branch.note("time", "", Json::Null, nanoseconds);
         let noted = noted.map_err(failure::unwind)?;
         let nanoseconds = noted.value.as_str().and_then(|text| text.parse().ok());
-        let now = Timestamp::from_nanos(nanoseconds.unwrap_or_default());
-        now.ok_or_else(|| failure::plain("tutti/clock", "the clock is far from any time"))
+        let now = PuppetTimestamp::from_nanos(nanoseconds.unwrap_or_default());
+        now.ok_or_else(|| failure::plain_error("tutti/clock", "the clock is far from any time"))
     }
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
         let data = self.data();
         data.lookup().call(&data, evaluator, call)
     }
 
-    fn random(&self) -> Eval<[u8; 16]> {
-        let drawn = || Outcome::ok(Json::from(rand::random::<u128>().to_string()));
+    fn random(&self) -> EvalResult<[u8; 16]> {
+        let drawn = || StepOutcome::ok(Json::from(rand::random::<u128>().to_string()));
         let noted = self.branch.note("random", "", Json::Null, drawn);
         let noted = noted.map_err(failure::unwind)?;
         let number: Option<u128> = noted.value.as_str().and_then(|text| text.parse().ok());
@@ -267,8 +267,8 @@ impl Host for PlanHost<'_> {
         self.preview.is_some().then_some(self)
     }
 
-    fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> Eval {
-        Err(failure::plain(
+    fn apply(&self, _: &mut Evaluator<'_>, _: ApplyBlock<'_>) -> EvalResult {
+        Err(failure::plain_error(
             "tutti/not-supported",
             "apply: this server compiles no catalogs yet; put the resources into a class and run Puppet \
              on the targets instead",

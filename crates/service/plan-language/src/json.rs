@@ -1,5 +1,5 @@
-//! Values as results and parameters: JSON out of what plans hold. Main functions: [`data`] for parameters,
-//! [`result`] for what a plan gives.
+//! Values as results and parameters: JSON out of what plans hold. Main functions: [`to_json`] for parameters,
+//! [`to_result_json`] for what a plan gives.
 //!
 //! Invariant: what JSON cannot hold is refused with its place, and a secret never becomes
 //! part of a result.
@@ -8,7 +8,7 @@ use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure::attribute;
-use crate::objects::{Future, ResultSet, Target, TaskResult, Unknown};
+use crate::objects::{PlanFuture, PlanTarget, ResultSet, TaskResult, UnknownResult};
 
 /// Something that cannot be said in JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,17 +19,17 @@ pub(crate) struct NotData {
 }
 
 /// The treatment of values that JSON cannot hold.
-type Other = fn(&Value) -> Option<Json>;
+type NonJsonFallback = fn(&Value) -> Option<Json>;
 
 /// A parameter of a task, and whether something in it is secret.
-pub(crate) fn data(value: &Value) -> Result<(Json, bool), NotData> {
+pub(crate) fn to_json(value: &Value) -> Result<(Json, bool), NotData> {
     let mut secret = false;
     let json = walk(value, &mut String::new(), &mut secret, unknown)?;
     Ok((json, secret))
 }
 
 /// The result of a plan: `PlanResult`.
-pub(crate) fn result(value: &Value) -> Result<Json, NotData> {
+pub(crate) fn to_result_json(value: &Value) -> Result<Json, NotData> {
     let mut secret = false;
     let path = &mut String::new();
     let json = walk(value, path, &mut secret, object)?;
@@ -43,13 +43,13 @@ pub(crate) fn result(value: &Value) -> Result<Json, NotData> {
 }
 
 /// Any value as shown to users and in journals: never fails, never shows a secret.
-pub(crate) fn shown(value: &Value) -> Json {
+pub(crate) fn to_display_json(value: &Value) -> Json {
     match value {
         Value::Sensitive(_) => json!(pcore::REDACTED),
-        Value::Array(elements) => elements.iter().map(shown).collect(),
+        Value::Array(elements) => elements.iter().map(to_display_json).collect(),
         Value::Hash(entries) => {
             let entries = entries.iter();
-            let entries = entries.map(|(key, value)| (key.to_string(), shown(value)));
+            let entries = entries.map(|(key, value)| (key.to_string(), to_display_json(value)));
             Json::Object(entries.collect())
         }
         other => object(other)
@@ -59,24 +59,24 @@ pub(crate) fn shown(value: &Value) -> Json {
 }
 
 /// `{kind, msg, details}` of an `Error`.
-pub(crate) fn of_error(error: &Value) -> Json {
+pub(crate) fn error_to_json(error: &Value) -> Json {
     let details = attribute(error, "details");
     let mut told = json!({
-        "kind": shown(&attribute(error, "kind")),
-        "msg": shown(&attribute(error, "msg")),
-        "details": details.as_hash().map_or_else(|| json!({}), |it| shown(&it.clone().into())),
+        "kind": to_display_json(&attribute(error, "kind")),
+        "msg": to_display_json(&attribute(error, "msg")),
+        "details": details.as_hash().map_or_else(|| json!({}), |it| to_display_json(&it.clone().into())),
     });
     let code = attribute(error, "issue_code");
     if !code.is_undef() {
-        told["issue_code"] = shown(&code);
+        told["issue_code"] = to_display_json(&code);
     }
     told
 }
 
 /// The placeholder of something that is not known.
 fn unknown(value: &Value) -> Option<Json> {
-    let unknown = value.downcast_object::<Unknown>()?;
-    Some(json!(unknown.shown()))
+    let unknown = value.downcast_object::<UnknownResult>()?;
+    Some(json!(unknown.to_display_text()))
 }
 
 /// An object as part of a result.
@@ -84,7 +84,7 @@ fn object(value: &Value) -> Option<Json> {
     if let Some(placeholder) = unknown(value) {
         return Some(placeholder);
     }
-    if let Some(target) = value.downcast_object::<Target>() {
+    if let Some(target) = value.downcast_object::<PlanTarget>() {
         return Some(json!(target.safe_name()));
     }
     if let Some(result) = value.downcast_object::<TaskResult>() {
@@ -93,11 +93,11 @@ fn object(value: &Value) -> Option<Json> {
     if let Some(set) = value.downcast_object::<ResultSet>() {
         return Some(set.results().iter().map(|it| it.to_data()).collect());
     }
-    if let Some(future) = value.downcast_object::<Future>() {
+    if let Some(future) = value.downcast_object::<PlanFuture>() {
         return Some(json!(format!("Future '{}'", future.name())));
     }
     match value {
-        Value::Object(_) if Type::error().is_instance(value) => Some(of_error(value)),
+        Value::Object(_) if Type::error().is_instance(value) => Some(error_to_json(value)),
         _ => None,
     }
 }
@@ -106,7 +106,7 @@ fn walk(
     value: &Value,
     path: &mut String,
     secret: &mut bool,
-    other: Other,
+    other: NonJsonFallback,
 ) -> Result<Json, NotData> {
     Ok(match value {
         Value::Undef => Json::Null,
@@ -138,7 +138,7 @@ fn hash(
     entries: &Hash,
     path: &mut String,
     secret: &mut bool,
-    other: Other,
+    other: NonJsonFallback,
 ) -> Result<Json, NotData> {
     let mut object = Map::with_capacity(entries.len());
     for (key, value) in entries.iter() {

@@ -1,7 +1,7 @@
 //! Plans in the Puppet language: programs for the durable engine of `plans`, evaluated by `evaluator`.
 //!
-//! - [`PuppetPlans`] makes the program of a plan; it reads code from [`World`].
-//! - [`World`] is what plans reach: code, nodes.
+//! - [`PuppetPlans`] makes the program of a plan; it reads code from [`PlanServices`].
+//! - [`PlanServices`] is what plans reach: code, nodes.
 //! - `host` joins an evaluation with the branch that it runs in; `functions` are the plan functions by
 //!   their names, `objects` what they give.
 //!
@@ -14,7 +14,7 @@ mod data;
 pub mod defaults;
 mod failure;
 mod functions;
-mod global;
+mod global_layer;
 mod host;
 mod json;
 mod objects;
@@ -23,9 +23,9 @@ mod program;
 mod run;
 mod tree;
 mod types;
-mod unwrapped;
+mod unwrapped_secrets;
 mod world;
 mod yaml;
 
 pub use program::PuppetPlans;
-pub use world::{Nodes, NodesError, PlanOwner, World};
+pub use world::{NodeQueries, NodesError, PlanOwner, PlanServices};

@@ -5,36 +5,36 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evaluator::{Eval, Evaluator, Host as _, Unwind};
+use evaluator::{EvalResult, EvalUnwind, EvaluationHost as _, Evaluator};
 use pcore::{Hash, Type, Value};
-use plans::{Branch, Ended, Fault, Launch, Program, Programs};
+use plans::{BranchResult, PlanBranch, PlanFault, PlanLaunch, PlanProgram, PlanProgramSource};
 use serde_json::Value as Json;
 
 use crate::host::PlanHost;
-use crate::run::Run;
-use crate::world::World;
+use crate::run::PlanEvaluation;
+use crate::world::PlanServices;
 use crate::{failure, functions, json, preview, types};
 
 /// All plans of all environments.
 #[derive(Clone, Debug)]
 pub struct PuppetPlans {
-    world: World,
+    world: PlanServices,
 }
 
 /// A plan that was launched.
 struct PuppetPlan {
-    world: World,
-    launch: Launch,
+    world: PlanServices,
+    launch: PlanLaunch,
 }
 
 impl PuppetPlans {
-    pub fn new(world: World) -> Self {
+    pub fn new(world: PlanServices) -> Self {
         Self { world }
     }
 }
 
-impl Programs for PuppetPlans {
-    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
+impl PlanProgramSource for PuppetPlans {
+    fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault> {
         Ok(Arc::new(PuppetPlan {
             world: self.world.clone(),
             launch: launch.clone(),
@@ -42,27 +42,27 @@ impl Programs for PuppetPlans {
     }
 }
 
-impl Program for PuppetPlan {
-    fn run(&self, branch: &mut Branch<'_>) -> Ended {
-        let run = Rc::new(Run::new(self.world.clone(), self.launch.clone()));
-        let host = PlanHost::new(branch, &run, run.begin());
+impl PlanProgram for PuppetPlan {
+    fn run(&self, branch: &mut PlanBranch<'_>) -> BranchResult {
+        let run = Rc::new(PlanEvaluation::new(self.world.clone(), self.launch.clone()));
+        let host = PlanHost::new(branch, &run, run.begin_plan());
         let parsed = Arc::clone(&self.world.parsed);
         let mut evaluator = Evaluator::new(&host, host.limits(), parsed);
         let mut given = evaluate(&host, &mut evaluator, &self.launch);
         if let Some(preview) = &host.preview {
-            given = preview::ended(&host, preview, given);
+            given = preview::finish_preview(&host, preview, given);
         }
         match given {
             Ok(mut value) => {
                 run.unwrapped.redact(&mut value);
                 Ok(value)
             }
-            Err(unwind) => Err(match failure::fault(*unwind) {
-                Fault::Failed(mut error) => {
+            Err(unwind) => Err(match failure::to_plan_fault(*unwind) {
+                PlanFault::Failed(mut error) => {
                     run.unwrapped.redact(&mut error);
-                    Fault::Failed(error)
+                    PlanFault::Failed(error)
                 }
-                stop @ Fault::Stop(_) => stop,
+                stop @ PlanFault::Stop(_) => stop,
             }),
         }
     }
@@ -71,8 +71,8 @@ impl Program for PuppetPlan {
 fn evaluate(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
-    launch: &Launch,
-) -> Result<Json, Box<Unwind>> {
+    launch: &PlanLaunch,
+) -> Result<Json, Box<EvalUnwind>> {
     let arguments: Hash = launch
         .params
         .iter()
@@ -84,20 +84,20 @@ fn evaluate(
 }
 
 /// The value of a plan, as it is stored.
-fn as_result(host: &PlanHost<'_>, value: &Value) -> Eval<Json> {
+fn as_result(host: &PlanHost<'_>, value: &Value) -> EvalResult<Json> {
     let invalid = |what: String| {
         let msg = format!(
             "Plan {} returned an invalid result: {what}",
             host.run.launch.plan
         );
-        failure::plain("bolt/invalid-plan-result", msg)
+        failure::plain_error("bolt/invalid-plan-result", msg)
     };
     let given = host.named_type("PlanResult").unwrap_or_else(types::target);
     if !given.is_instance(value) {
         let ty = Type::infer(value).generalize();
         return Err(invalid(format!("a value of type {ty} cannot be given")));
     }
-    json::result(value).map_err(|error| {
+    json::to_result_json(value).map_err(|error| {
         invalid(format!(
             "what stands at {} is of type {}",
             if error.path.is_empty() {

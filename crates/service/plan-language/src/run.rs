@@ -1,4 +1,4 @@
-//! The state that all branches of one plan share. Main type: [`Run`].
+//! The state that all branches of one plan share. Main type: [`PlanEvaluation`].
 //!
 //! Invariant: everything in it follows from what the plan did and was answered, so it is the
 //! same when the plan is evaluated again.
@@ -13,30 +13,30 @@ use evaluator::{CodeModule, EvalError, SourceFile};
 use indexmap::{IndexMap, IndexSet};
 use lookup::{FileIdentity, Lookup};
 use pcore::{Hash, Value};
-use plans::{BranchId, Launch};
+use plans::{BranchId, PlanLaunch};
 
-use crate::code::Roots;
-use crate::global::Named;
-use crate::objects::{Steps, Target};
-use crate::preview::Tally;
-use crate::unwrapped::UnwrappedSecrets;
-use crate::world::{PlanOwner, World};
+use crate::code::DataRoots;
+use crate::global_layer::GlobalDataPaths;
+use crate::objects::{PlanTarget, PreviewStepNumbers};
+use crate::preview::PreviewTally;
+use crate::unwrapped_secrets::UnwrappedSecrets;
+use crate::world::{PlanOwner, PlanServices};
 
 /// One evaluation of a plan.
-pub(crate) struct Run {
-    pub(crate) world: World,
-    pub(crate) launch: Launch,
+pub(crate) struct PlanEvaluation {
+    pub(crate) world: PlanServices,
+    pub(crate) launch: PlanLaunch,
     pub(crate) targets: RefCell<HashMap<Arc<str>, TargetState>>,
     /// Targets that the plan made, by their names and aliases.
-    pub(crate) made: RefCell<IndexMap<Arc<str>, Target>>,
+    pub(crate) made: RefCell<IndexMap<Arc<str>, PlanTarget>>,
     /// Targets by the groups that the plan put them into.
-    pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<Target>>>,
-    pub(crate) futures: RefCell<Vec<Beside>>,
+    pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<PlanTarget>>>,
+    pub(crate) futures: RefCell<Vec<ParallelBlock>>,
     pub(crate) modules: RefCell<HashMap<Arc<str>, Option<CodeModule>>>,
     pub(crate) files: RefCell<HashMap<FileKey, Option<SourceFile>>>,
     pub(crate) identities: RefCell<HashMap<PathBuf, Option<FileIdentity>>>,
-    pub(crate) roots: OnceCell<Roots>,
-    pub(crate) named_globally: RefCell<Named>,
+    pub(crate) roots: OnceCell<DataRoots>,
+    pub(crate) named_globally: RefCell<GlobalDataPaths>,
     pub(crate) lookup: OnceCell<Lookup>,
     pub(crate) unwrapped: UnwrappedSecrets,
     /// Plans that began so far, this one and those that it ran.
@@ -44,7 +44,7 @@ pub(crate) struct Run {
     /// Functions of which it was said that they are not the environment's.
     pub(crate) told_replaced: RefCell<BTreeSet<String>>,
     /// The counters of a preview.
-    pub(crate) tally: Tally,
+    pub(crate) tally: PreviewTally,
 }
 
 /// A module, or none for the environment itself, and a path in it.
@@ -63,24 +63,24 @@ pub(crate) struct TargetState {
 }
 
 /// A block that runs in parallel to the plan.
-pub(crate) struct Beside {
+pub(crate) struct ParallelBlock {
     pub(crate) branch: BranchId,
     /// The name that the plan gave it, or that of the branch.
     pub(crate) name: String,
-    /// The plan that began it, by its number in [`Run::begin`].
+    /// The plan that began it, by its number in [`PlanEvaluation::begin_plan`].
     pub(crate) plan: u64,
-    pub(crate) end: End,
-    pub(crate) decided: Decided,
+    pub(crate) end: ParallelBlockResult,
+    pub(crate) decided: DecidingResults,
 }
 
 /// The end of a parallel block; nothing while it runs.
-pub(crate) type End = Rc<RefCell<Option<Result<Value, EvalError>>>>;
+pub(crate) type ParallelBlockResult = Rc<RefCell<Option<Result<Value, EvalError>>>>;
 
 /// The results that decided the way of something that runs beside, when it has ended.
-pub(crate) type Decided = Rc<RefCell<Steps>>;
+pub(crate) type DecidingResults = Rc<RefCell<PreviewStepNumbers>>;
 
-impl Run {
-    pub(crate) fn new(world: World, launch: Launch) -> Self {
+impl PlanEvaluation {
+    pub(crate) fn new(world: PlanServices, launch: PlanLaunch) -> Self {
         Self {
             world,
             launch,
@@ -97,7 +97,7 @@ impl Run {
             unwrapped: UnwrappedSecrets::default(),
             begun: Cell::new(0),
             told_replaced: RefCell::default(),
-            tally: Tally::default(),
+            tally: PreviewTally::default(),
         }
     }
 
@@ -110,12 +110,12 @@ impl Run {
     }
 
     /// A number for a plan that begins.
-    pub(crate) fn begin(&self) -> u64 {
+    pub(crate) fn begin_plan(&self) -> u64 {
         self.begun.replace(self.begun.get() + 1)
     }
 
     /// The results that decided the way of a branch that has ended.
-    pub(crate) fn decided(&self, branch: &BranchId) -> Steps {
+    pub(crate) fn deciding_results(&self, branch: &BranchId) -> PreviewStepNumbers {
         let futures = self.futures.borrow();
         let found = futures.iter().find(|beside| beside.branch == *branch);
         found
@@ -124,7 +124,7 @@ impl Run {
     }
 
     /// The result of a branch, if it has ended.
-    pub(crate) fn end(&self, branch: &BranchId) -> Option<Result<Value, EvalError>> {
+    pub(crate) fn block_result(&self, branch: &BranchId) -> Option<Result<Value, EvalError>> {
         let futures = self.futures.borrow();
         let found = futures.iter().find(|beside| beside.branch == *branch)?;
         found.end.borrow().clone()

@@ -3,7 +3,7 @@
 //! Invariant: it is read whole or not at all, within bounds; a link out of its module is
 //! refused, and one that leads around is no directory in the end.
 
-use environments::{Blobs, CodeVersion};
+use environments::{BlobStore, CodeVersion};
 use jobs::TreeItem;
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ use crate::defaults::{UPLOAD_ITEMS, UPLOAD_TREE_BYTES};
 /// Reads it and keeps the contents. `None`: it is no directory.
 pub(crate) fn read(
     version: &dyn CodeVersion,
-    blobs: &Blobs,
+    blobs: &BlobStore,
     module: &str,
     path: &str,
 ) -> Result<Option<Vec<TreeItem>>, String> {
@@ -21,7 +21,7 @@ pub(crate) fn read(
     if !beside.iter().any(|it| it.name == name && it.is_directory) {
         return Ok(None);
     }
-    let mut reading = Reading {
+    let mut reading = TreeReader {
         version,
         blobs,
         module,
@@ -46,21 +46,21 @@ fn entries(
     version: &dyn CodeVersion,
     module: &str,
     path: &str,
-) -> Result<Vec<environments::Entry>, String> {
+) -> Result<Vec<environments::CodeDirectoryEntry>, String> {
     let entries = version.entries(Some(module), path);
     entries.map_err(|error| error.to_string())
 }
 
-struct Reading<'a> {
+struct TreeReader<'a> {
     version: &'a dyn CodeVersion,
-    blobs: &'a Blobs,
+    blobs: &'a BlobStore,
     module: &'a str,
     root: &'a str,
     items: Vec<TreeItem>,
     bytes: u64,
 }
 
-impl Reading<'_> {
+impl TreeReader<'_> {
     fn directory(&mut self, relative: &str) -> Result<(), String> {
         let below = |name: &str| match relative {
             "" => name.to_owned(),
@@ -82,7 +82,7 @@ impl Reading<'_> {
                 is_executable: entry.is_executable,
             });
             if self.items.len() > UPLOAD_ITEMS {
-                return Err(self.too_much(&format!("{UPLOAD_ITEMS} files and directories")));
+                return Err(self.limit_message(&format!("{UPLOAD_ITEMS} files and directories")));
             }
         }
         Ok(())
@@ -96,20 +96,20 @@ impl Reading<'_> {
             .ok_or_else(|| format!("{}/{full} is gone, or a link to nothing", self.module))?;
         self.bytes += source.content.len() as u64;
         if self.bytes > UPLOAD_TREE_BYTES {
-            return Err(self.too_much(&format!("{UPLOAD_TREE_BYTES} bytes")));
+            return Err(self.limit_message(&format!("{UPLOAD_TREE_BYTES} bytes")));
         }
-        let kept = self.blobs.keep_content(&source.content, &full);
+        let kept = self.blobs.store_content(&source.content, &full);
         kept.map_err(|error| error.to_string())
     }
 
-    fn too_much(&self, limit: &str) -> String {
+    fn limit_message(&self, limit: &str) -> String {
         let (module, root) = (self.module, self.root);
         format!("{module}/{root} has more than {limit}, which is too much to be sent")
     }
 }
 
 /// As it stands in the journal.
-pub(crate) fn told(items: &[TreeItem]) -> Json {
+pub(crate) fn to_journal_json(items: &[TreeItem]) -> Json {
     let told = |item: &TreeItem| {
         let sha256 = item.sha256.map(|sha256| sha256.to_string());
         json!([item.path, sha256, item.is_executable])
@@ -118,7 +118,7 @@ pub(crate) fn told(items: &[TreeItem]) -> Json {
 }
 
 /// From the journal.
-pub(crate) fn of_told(told: &Json) -> Result<Option<Vec<TreeItem>>, String> {
+pub(crate) fn from_journal_json(told: &Json) -> Result<Option<Vec<TreeItem>>, String> {
     let Some(told) = told.as_array() else {
         return Ok(None);
     };

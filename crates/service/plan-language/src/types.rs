@@ -1,4 +1,4 @@
-//! The types of plans: `Target`, `Result`, `ResultSet`, …, and Bolt's aliases. Main function: [`named`].
+//! The types of plans: `PlanTarget`, `Result`, `ResultSet`, …, and Bolt's aliases. Main function: [`type_by_name`].
 //!
 //! Invariant: each type is made once in the process, since types are compared by what they
 //! are.
@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use pcore::{Alias, Hash, Kind, ObjectType, Type, Value};
+use pcore::{Hash, NamedTypeAlias, ObjectTypeDefinition, Type, TypeKind, Value};
 
 /// A type that plans have.
-pub(crate) fn named(name: &str) -> Option<Type> {
+pub(crate) fn type_by_name(name: &str) -> Option<Type> {
     let name = name.to_lowercase();
     Some(match name.as_str() {
         "target" => target(),
@@ -54,16 +54,16 @@ struct PlanObjects(HashMap<String, Type>);
 
 impl PlanObjects {
     fn new() -> Self {
-        let declared: HashMap<String, Arc<ObjectType>> = SPECS
+        let declared: HashMap<String, Arc<ObjectTypeDefinition>> = SPECS
             .iter()
             .map(|spec| {
-                let object = ObjectType::declare(Some(spec.name.into()));
+                let object = ObjectTypeDefinition::declare(Some(spec.name.into()));
                 (spec.name.to_lowercase(), object)
             })
             .collect();
         let lookup = |name: &str| {
             let object = declared.get(&name.to_lowercase())?;
-            Some(Kind::Object(Arc::clone(object)).into())
+            Some(TypeKind::Object(Arc::clone(object)).into())
         };
         for spec in SPECS {
             if let Some(object) = declared.get(&spec.name.to_lowercase()) {
@@ -74,7 +74,7 @@ impl PlanObjects {
         let types = declared.into_iter();
         Self(
             types
-                .map(|(name, object)| (name, Kind::Object(object).into()))
+                .map(|(name, object)| (name, TypeKind::Object(object).into()))
                 .collect(),
         )
     }
@@ -94,7 +94,7 @@ struct ObjectSpec {
 }
 
 impl ObjectSpec {
-    fn init_hash(&self, lookup: pcore::Lookup<'_>) -> Hash {
+    fn init_hash(&self, lookup: pcore::TypeLookup<'_>) -> Hash {
         let parse = |text: &str| {
             Value::Type(Type::parse_with(text, lookup).unwrap_or_else(|_| Type::any()))
         };
@@ -290,7 +290,7 @@ static PLAN_RESULT: LazyLock<Type> = LazyLock::new(|| {
 });
 
 fn recursive(name: &str, of: impl FnOnce(Type) -> Type) -> Type {
-    let alias = Alias::declare(name);
+    let alias = NamedTypeAlias::declare(name);
     let ty = of(Type::from(Arc::clone(&alias)));
     // Each of these has types in it that are no aliases.
     let _ = alias.resolve(&ty);
@@ -305,12 +305,12 @@ static SHORT_PLAN_RESULT: LazyLock<Type> =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects::{ResultSet, Target};
+    use crate::objects::{PlanTarget, ResultSet};
 
     #[test]
     fn a_target_spec_is_a_name_a_target_or_a_list_of_them() {
-        let spec = named("Boltlib::TargetSpec").unwrap();
-        let target = Value::object(Target::new("a"));
+        let spec = type_by_name("Boltlib::TargetSpec").unwrap();
+        let target = Value::object(PlanTarget::new("a"));
         let list = Value::array(vec![target.clone(), Value::array(vec![Value::from("b")])]);
         for good in [Value::from("a"), target, list] {
             assert!(spec.is_instance(&good), "{good}");
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_a_plan_may_give() {
-        let given = named("PlanResult").unwrap();
+        let given = type_by_name("PlanResult").unwrap();
         let set = Value::object(ResultSet::default());
         let hash: Hash = [("a", set)].into_iter().collect();
         assert!(given.is_instance(&Value::hash(hash)));
@@ -332,8 +332,8 @@ mod tests {
     #[test]
     fn every_type_has_what_it_is_made_of() {
         for name in SPECS.iter().map(|spec| spec.name) {
-            let ty = named(name).unwrap();
-            let Kind::Object(object) = ty.kind() else {
+            let ty = type_by_name(name).unwrap();
+            let TypeKind::Object(object) = ty.kind() else {
                 panic!("{name}");
             };
             let body = object.body().expect(name);
@@ -358,7 +358,7 @@ mod tests {
                 !hash.values().any(|it| it.to_string().contains("=> Any")),
                 "{name}"
             );
-            assert!(ty.is_same(&named(name).unwrap()) || ty == named(name).unwrap());
+            assert!(ty.is_same(&type_by_name(name).unwrap()) || ty == type_by_name(name).unwrap());
         }
     }
 }

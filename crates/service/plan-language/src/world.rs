@@ -1,4 +1,4 @@
-//! The services that plans use. Main types: [`World`], [`Nodes`].
+//! The services that plans use. Main types: [`PlanServices`], [`NodeQueries`].
 //!
 //! Invariant: these services are used only from within a step.
 
@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use environments::{Blobs, Code};
+use environments::{BlobStore, CodeReader};
 use evaluator::{ParseCache, SharedBytes};
 use serde_json::Value as Json;
 
 /// The services that all plans of a server share. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct World {
-    pub code: Arc<dyn Code>,
+pub struct PlanServices {
+    pub code: Arc<dyn CodeReader>,
     /// The files that plans have read, under their hashes.
-    pub blobs: Blobs,
-    pub nodes: Arc<dyn Nodes>,
+    pub blobs: BlobStore,
+    pub nodes: Arc<dyn NodeQueries>,
     /// Files of code, parsed once for all plans.
     pub parsed: Arc<ParseCache>,
     /// Memory for the values of all plans together.
     pub shared_bytes: Arc<SharedBytes>,
     /// Files of data, parsed once for all plans.
-    pub data: Arc<lookup::Cache>,
+    pub data: Arc<lookup::DataFileCache>,
     /// The `hiera.yaml` of the global layer, whether it exists or not; `None` for no such layer.
     pub hiera_config: Option<PathBuf>,
 }
@@ -39,7 +39,7 @@ pub struct PlanOwner {
 /// Those who know nodes. An answer is given with the rights that the plan's owner has at that
 /// moment.
 #[async_trait]
-pub trait Nodes: std::fmt::Debug + Send + Sync {
+pub trait NodeQueries: std::fmt::Debug + Send + Sync {
     /// The rows of a query to PuppetDB: a text is PQL, a list the AST.
     async fn query(&self, owner: &PlanOwner, query: &Json) -> Result<Vec<Json>, NodesError>;
 

@@ -16,10 +16,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobs::{Scope, SystemClock, TaskRequest};
+use jobs::{NodeScope, SystemJobClock, TaskRequest};
 use pki::seal::SealKey;
 use plans::{
-    Branch, Ended, Launch, Order, OverJobs, Plans, PlansConfig, Program, StepRequest, Work,
+    BranchResult, JobPlanEffects, PlanBranch, PlanLaunch, PlanProgram, PlanStepJob, Plans,
+    PlansConfig, StepRequest, StepWork,
 };
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -74,12 +75,12 @@ async fn measure(directory: &Path, size: Size) -> Value {
     let seal = Arc::new(SealKey::open_or_create(&directory.join("seal")).unwrap());
     let took = Took::default();
     let noted = Arc::clone(&took);
-    let programs = move |launch: &Launch| {
-        let program: Arc<dyn Program> = program(&launch.plan, size, &noted);
+    let programs = move |launch: &PlanLaunch| {
+        let program: Arc<dyn PlanProgram> = program(&launch.plan, size, &noted);
         Ok(program)
     };
-    let effects = Arc::new(OverJobs::new(jobs.clone(), store.clone()));
-    let (programs, clock) = (Arc::new(programs), Arc::new(SystemClock));
+    let effects = Arc::new(JobPlanEffects::new(jobs.clone(), store.clone()));
+    let (programs, clock) = (Arc::new(programs), Arc::new(SystemJobClock));
     let config = PlansConfig::default();
     let plans = Plans::start(config, store, effects, programs, seal, clock);
     let plans = plans.await.unwrap();
@@ -108,28 +109,28 @@ async fn measure(directory: &Path, size: Size) -> Value {
     })
 }
 
-fn program(name: &str, size: Size, took: &Took) -> Arc<dyn Program> {
+fn program(name: &str, size: Size, took: &Took) -> Arc<dyn PlanProgram> {
     let took = Arc::clone(took);
     match name {
-        "alone" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, size.alone, &took)),
-        "many" => Arc::new(move |branch: &mut Branch<'_>| steps(branch, size.many.1, &took)),
-        _ => Arc::new(|branch: &mut Branch<'_>| sleeps(branch)),
+        "alone" => Arc::new(move |branch: &mut PlanBranch<'_>| steps(branch, size.alone, &took)),
+        "many" => Arc::new(move |branch: &mut PlanBranch<'_>| steps(branch, size.many.1, &took)),
+        _ => Arc::new(|branch: &mut PlanBranch<'_>| sleeps(branch)),
     }
 }
 
-fn steps(branch: &Branch<'_>, count: i64, took: &Took) -> Ended {
+fn steps(branch: &PlanBranch<'_>, count: i64, took: &Took) -> BranchResult {
     for n in 0..count {
         let began = Instant::now();
         let request = TaskRequest {
             task: "test".to_owned(),
-            scope: Scope::Nodes(vec!["a".parse().unwrap()]),
+            scope: NodeScope::Nodes(vec!["a".parse().unwrap()]),
             ..TaskRequest::default()
         };
         let outcome = branch.step(StepRequest {
             kind: "task".into(),
             site: String::new(),
             arguments: json!(n),
-            work: Work::Run(Box::new(Order::Task(request))),
+            work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
         })?;
         assert!(outcome.ok);
         took.lock().unwrap().push(began.elapsed());
@@ -137,12 +138,12 @@ fn steps(branch: &Branch<'_>, count: i64, took: &Took) -> Ended {
     Ok(Value::Null)
 }
 
-fn sleeps(branch: &Branch<'_>) -> Ended {
+fn sleeps(branch: &PlanBranch<'_>) -> BranchResult {
     branch.step(StepRequest {
         kind: "sleep".into(),
         site: String::new(),
         arguments: json!(86_400),
-        work: Work::Sleep(Duration::from_secs(86_400)),
+        work: StepWork::Sleep(Duration::from_secs(86_400)),
     })?;
     Ok(Value::Null)
 }
@@ -150,12 +151,12 @@ fn sleeps(branch: &Branch<'_>) -> Ended {
 async fn start(plans: &Plans, plan: &str, count: usize) {
     let mut starting = tokio::task::JoinSet::new();
     for _ in 0..count {
-        let launch = Launch {
+        let launch = PlanLaunch {
             plan: plan.to_owned(),
             environment: "production".to_owned(),
             owner: "admin".to_owned(),
             owner_id: "id-of-admin".to_owned(),
-            ..Launch::default()
+            ..PlanLaunch::default()
         };
         let plans = plans.clone();
         starting.spawn(async move { plans.run(&launch).await.unwrap() });

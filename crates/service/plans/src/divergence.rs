@@ -1,6 +1,6 @@
 //! A plan that was evaluated again and took another way than its journal says.
 //!
-//! [`Divergence`]; the rule: it shows what was expected and what was met, side by side, and no secret,
+//! [`PlanDivergence`]; the rule: it shows what was expected and what was met, side by side, and no secret,
 //! since arguments hold none.
 
 use std::fmt;
@@ -14,16 +14,16 @@ pub const KIND_DIVERGED: &str = "tutti/plan-diverged";
 
 /// The step in the journal and the step that the plan requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Divergence {
+pub(crate) struct PlanDivergence {
     pub(crate) step: StepId,
-    pub(crate) expected: Shown,
+    pub(crate) expected: StepSummary,
     /// `None`: the plan did not ask for the step at all.
-    pub(crate) met: Option<Shown>,
+    pub(crate) met: Option<StepSummary>,
 }
 
 /// A step as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct StepSummary {
     pub(crate) kind: String,
     pub(crate) site: String,
     pub(crate) arguments: String,
@@ -31,7 +31,7 @@ pub(crate) struct Shown {
 
 // === impl Divergence ===
 
-impl Divergence {
+impl PlanDivergence {
     /// As a plan's error.
     pub(crate) fn error(&self) -> Value {
         json!({
@@ -40,13 +40,13 @@ impl Divergence {
             "details": {
                 "step": self.step.to_string(),
                 "expected": self.expected.json(),
-                "met": self.met.as_ref().map(Shown::json),
+                "met": self.met.as_ref().map(StepSummary::json),
             },
         })
     }
 }
 
-impl fmt::Display for Divergence {
+impl fmt::Display for PlanDivergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             step,
@@ -58,7 +58,7 @@ impl fmt::Display for Divergence {
             "the plan was evaluated again and took another way at its step {step}; nothing more of it \
              is run, since its earlier results would not belong to it. Start it anew."
         )?;
-        let lines = |shown: &Shown| {
+        let lines = |shown: &StepSummary| {
             [
                 format!("kind      {}", shown.kind),
                 format!("at        {}", shown.site),
@@ -88,7 +88,7 @@ impl fmt::Display for Divergence {
     }
 }
 
-impl Shown {
+impl StepSummary {
     fn json(&self) -> Value {
         json!({"kind": self.kind, "site": self.site, "arguments": self.arguments})
     }
@@ -100,12 +100,12 @@ mod tests {
 
     #[test]
     fn what_differs_is_shown_as_a_diff() {
-        let shown = |arguments: &str| Shown {
+        let shown = |arguments: &str| StepSummary {
             kind: "task".to_owned(),
             site: "app (app.pp:3)".to_owned(),
             arguments: arguments.to_owned(),
         };
-        let divergence = Divergence {
+        let divergence = PlanDivergence {
             step: "2.1".parse().unwrap(),
             expected: shown("{\"n\":1}"),
             met: Some(shown("{\"n\":2}")),

@@ -1,37 +1,37 @@
-//! The effects of plans: [`Effects`] creates jobs, a [`Deed`] is done on this machine.
+//! The effects of plans: [`PlanEffects`] creates jobs, a [`LocalEffect`] is done on this machine.
 //!
 //! Invariants: a job is created in the transaction that writes its step, so no step ever creates two; and
 //! an outcome that cannot be known is reported as unknown, and the effect is never retried.
 
 use async_trait::async_trait;
-use jobs::{DeployRequest, TaskRequest};
+use jobs::{PuppetRunRequest, TaskRequest};
 use serde_json::Value;
 use store::{JobNumber, PlanMark};
 
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 
 /// A job that a plan requests. The engine adds the owner and the plan job.
 #[derive(Debug)]
-pub enum Order {
+pub enum PlanStepJob {
     /// A task run on nodes.
     Task(TaskRequest),
     /// A Puppet run on nodes.
-    Puppet(DeployRequest),
+    Puppet(PuppetRunRequest),
 }
 
 /// An effect on the machine of the server itself.
 #[async_trait]
-pub trait Deed: Send + Sync {
+pub trait LocalEffect: Send + Sync {
     /// True if it may be done twice, since it changes nothing.
     fn is_repeatable(&self) -> bool;
 
     /// Performs the effect.
-    async fn act(&self) -> Outcome;
+    async fn perform(&self) -> StepOutcome;
 }
 
 /// The plan that an effect belongs to, and its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Actor {
+pub struct PlanActor {
     /// Id of the plan job.
     pub plan_job: i64,
     /// The name of the plan.
@@ -50,7 +50,7 @@ pub struct Actor {
 
 /// The reason why a job was not created.
 #[derive(Debug, thiserror::Error)]
-pub enum NotStarted {
+pub enum JobStartError {
     /// The job cannot be created, and nothing was written; holds the error that the plan gets.
     #[error("{0}")]
     Refused(Value),
@@ -65,21 +65,21 @@ pub enum NotStarted {
 /// The outcome of a job cannot be read now; it is not lost.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotKnown(pub String);
+pub struct JobOutcomeError(pub String);
 
 /// The creator of the jobs of plans.
 #[async_trait]
-pub trait Effects: Send + Sync + 'static {
+pub trait PlanEffects: Send + Sync + 'static {
     /// Creates a job, and writes the mark in the same transaction.
     async fn start(
         &self,
-        actor: &Actor,
-        order: Order,
+        actor: &PlanActor,
+        order: PlanStepJob,
         mark: PlanMark,
-    ) -> Result<JobNumber, NotStarted>;
+    ) -> Result<JobNumber, JobStartError>;
 
     /// Waits until the job is over, and returns its outcome.
-    async fn outcome(&self, job: JobNumber) -> Result<Outcome, NotKnown>;
+    async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError>;
 
     /// Ends the job, as far as that is possible.
     async fn stop(&self, job: JobNumber);

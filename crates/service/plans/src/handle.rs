@@ -1,12 +1,12 @@
 //! The handle that the rest of the server holds.
 //!
-//! [`Plans`] is cheap to clone; behind it are the engine and its threads. Invariant: its answers are
-//! durable, and after [`Plans::shutdown`] nothing of it runs any more.
+//! [`PlanWorkerThread`] is cheap to clone; behind it are the engine and its threads. Invariant: its answers are
+//! durable, and after [`PlanWorkerThread::shutdown`] nothing of it runs any more.
 
 use std::fmt;
 use std::sync::Arc;
 
-use jobs::Clock;
+use jobs::JobClock;
 use pki::seal::SealKey;
 use serde_json::{Value, json};
 use store::{Asks, NewPlanEvent, PlanAnswer, PlanJobRow, PlanStepRow, Store};
@@ -15,29 +15,29 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::PlansConfig;
-use crate::core::key;
+use crate::core::step_key;
 use crate::defaults::{COMMANDS, JOURNAL_PAGE, REPORTS};
-use crate::effects::Effects;
-use crate::ending::{Ending, end};
-use crate::engine::{Command, Counts, Engine, Parts};
+use crate::effects::PlanEffects;
+use crate::engine::{PlanCounts, PlanEngine, PlanEngineCommand, PlanEngineDependencies};
 use crate::error::{PlanError, PlansLost, StartPlansError};
-use crate::launch::{Launch, Programs};
-use crate::step::{Outcome, StepId};
-use crate::worker::Worker;
+use crate::forced_end::{ForcedPlanEnd, end_plan};
+use crate::launch::{PlanLaunch, PlanProgramSource};
+use crate::step::{StepId, StepOutcome};
+use crate::worker::PlanWorker;
 
 /// The plan engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Plans {
-    shared: Arc<Shared>,
+    shared: Arc<PlansShared>,
 }
 
-struct Shared {
+struct PlansShared {
     config: PlansConfig,
     store: Store,
-    effects: Arc<dyn Effects>,
+    effects: Arc<dyn PlanEffects>,
     seal: Arc<SealKey>,
-    clock: Arc<dyn Clock>,
-    commands: mpsc::Sender<Command>,
+    clock: Arc<dyn JobClock>,
+    commands: mpsc::Sender<PlanEngineCommand>,
     stopped: CancellationToken,
     lost: watch::Receiver<Option<PlansLost>>,
     over: watch::Receiver<u64>,
@@ -54,19 +54,19 @@ impl Plans {
     pub async fn start(
         config: PlansConfig,
         store: Store,
-        effects: Arc<dyn Effects>,
-        programs: Arc<dyn Programs>,
+        effects: Arc<dyn PlanEffects>,
+        programs: Arc<dyn PlanProgramSource>,
         seal: Arc<SealKey>,
-        clock: Arc<dyn Clock>,
+        clock: Arc<dyn JobClock>,
     ) -> Result<Self, StartPlansError> {
         let (commands, queue) = mpsc::channel(COMMANDS);
         let (reporter, reports) = mpsc::channel(REPORTS);
         let workers = (0..config.workers.max(1))
-            .map(|index| Worker::start(index, reporter.clone(), Arc::clone(&clock)))
+            .map(|index| PlanWorker::start(index, reporter.clone(), Arc::clone(&clock)))
             .collect::<Result<Vec<_>, _>>()?;
         let stopped = CancellationToken::new();
         let (over_sender, over) = watch::channel(0);
-        let parts = Parts {
+        let parts = PlanEngineDependencies {
             config: config.clone(),
             store: store.clone(),
             effects: Arc::clone(&effects),
@@ -76,7 +76,7 @@ impl Plans {
             stopped: stopped.clone(),
             over: over_sender,
         };
-        let mut engine = Engine::new(parts, workers, reports);
+        let mut engine = PlanEngine::new(parts, workers, reports);
         engine.recover().await?;
         let tasks = TaskTracker::new();
         let (lost_sender, lost) = watch::channel(None);
@@ -99,7 +99,7 @@ impl Plans {
         });
         tasks.close();
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(PlansShared {
                 config,
                 store,
                 effects,
@@ -115,20 +115,20 @@ impl Plans {
     }
 
     /// Changes whenever a plan is over, after that is written down.
-    pub fn over(&self) -> watch::Receiver<u64> {
+    pub fn watch_ended_plans(&self) -> watch::Receiver<u64> {
         self.shared.over.clone()
     }
 
     /// Runs a plan; returns the number of its plan job. An error of the plan itself becomes the way in which it
     /// ends.
-    pub async fn run(&self, launch: &Launch) -> Result<i64, PlanError> {
+    pub async fn run(&self, launch: &PlanLaunch) -> Result<i64, PlanError> {
         let counts = self.counts().await?;
         let unfinished = counts.running + counts.queued + counts.asleep;
         if unfinished >= self.shared.config.unfinished_plans {
             return Err(PlanError::TooMany(unfinished));
         }
-        let Shared { store, seal, .. } = &*self.shared;
-        let row = launch.row(self.shared.clock.now_ms());
+        let PlansShared { store, seal, .. } = &*self.shared;
+        let row = launch.to_plan_job_row(self.shared.clock.now_ms());
         let timeout_ms = launch.timeout_ms();
         let number = store
             .insert_plan_run(&row, launch.seal(seal), timeout_ms, launch.slot)
@@ -136,7 +136,7 @@ impl Plans {
         let steady_ms = self.shared.clock.steady_ms();
         let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));
         // If the engine ends now, the next one finds the plan.
-        let _ = self.command(Command::Run(number, until_ms)).await;
+        let _ = self.command(PlanEngineCommand::Run(number, until_ms)).await;
         Ok(number)
     }
 
@@ -148,18 +148,18 @@ impl Plans {
             true => format!("{login} stopped the plan and its jobs"),
             false => format!("{login} stopped the plan; its jobs that ran were left to end"),
         };
-        let ending = Ending {
+        let ending = ForcedPlanEnd {
             kind: STOPPED,
             msg,
             details: json!({"stopped_by": login}),
             jobs,
         };
-        let Shared { store, effects, .. } = &*self.shared;
+        let PlansShared { store, effects, .. } = &*self.shared;
         let now_ms = self.shared.clock.now_ms();
         // If the engine ends now, the next one does not take the plan up.
-        let ended = end(store, &**effects, number, ending, now_ms).await;
+        let ended = end_plan(store, &**effects, number, ending, now_ms).await;
         if ended? {
-            let _ = self.command(Command::Stopped(number)).await;
+            let _ = self.command(PlanEngineCommand::Stopped(number)).await;
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Plans {
         let steps = self.journal(number).await?;
         let from = match from {
             Some(step) => {
-                let wanted = key(&step);
+                let wanted = step_key(&step);
                 let taken = steps.iter().any(|row| row.step.key == wanted);
                 if !taken {
                     let plan = number;
@@ -191,7 +191,7 @@ impl Plans {
                 }
                 Some(wanted)
             }
-            None => failed_last(&steps),
+            None => last_failed_step(&steps),
         };
         let step = from.as_ref().map(|from| match from.branch.as_str() {
             "" => from.step.to_string(),
@@ -212,7 +212,7 @@ impl Plans {
         let timeout_ms = run.and_then(|run| run.timeout_ms);
         let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));
         // As in `run`.
-        let _ = self.command(Command::Run(number, until_ms)).await;
+        let _ = self.command(PlanEngineCommand::Run(number, until_ms)).await;
         Ok(step.and_then(|step| step.parse().ok()))
     }
 
@@ -241,12 +241,12 @@ impl Plans {
             Asks::Openly => secret,
             Asks::Secretly => true,
         };
-        let Shared { store, seal, .. } = &*self.shared;
+        let PlansShared { store, seal, .. } = &*self.shared;
         let text = value.to_string();
         let details = json!({"step": step.to_string(), "answered_by": login});
         let message = format!("{login} answered step {step}");
         let answer = PlanAnswer {
-            key: key(&step),
+            key: step_key(&step),
             sealed: secret.then(|| seal.seal(text.as_bytes())),
             outcome: (!secret).then_some(text),
             event: self.event("answered", &details, message),
@@ -255,8 +255,10 @@ impl Plans {
             return Err(not_asked());
         }
         // As in `run`.
-        let outcome = Outcome::ok(value.clone());
-        let _ = self.command(Command::Answered(number, step, outcome)).await;
+        let outcome = StepOutcome::ok(value.clone());
+        let _ = self
+            .command(PlanEngineCommand::Answered(number, step, outcome))
+            .await;
         Ok(())
     }
 
@@ -279,15 +281,15 @@ impl Plans {
     }
 
     /// The number of plans in each state.
-    pub async fn counts(&self) -> Result<Counts, PlanError> {
+    pub async fn counts(&self) -> Result<PlanCounts, PlanError> {
         let (reply, answer) = oneshot::channel();
-        self.command(Command::Count(reply)).await?;
+        self.command(PlanEngineCommand::Count(reply)).await?;
         answer.await.map_err(|_| PlanError::ShuttingDown)
     }
 
     /// Returns when the engine has ended without being told to, with the reason. A new process takes the
     /// plans up again.
-    pub async fn lost(&self) -> PlansLost {
+    pub async fn wait_until_lost(&self) -> PlansLost {
         let mut lost = self.shared.lost.clone();
         let reason = match lost.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone(),
@@ -309,16 +311,16 @@ impl Plans {
     /// Returns whether this step waits for a user, and whether for a secret.
     async fn asks(&self, number: i64, step: &StepId) -> Result<Asks, PlanError> {
         let store = &self.shared.store;
-        let row = store.plan_journal_step(number, &key(step)).await?;
+        let row = store.plan_journal_step(number, &step_key(step)).await?;
         let open = row.filter(|row| row.step.state == "begun");
         Ok(open.map_or(Asks::Nobody, |row| row.step.asks))
     }
 
     /// Returns true if the plan is a preview, and false if its launch cannot be read any more.
     async fn is_preview(&self, number: i64) -> Result<bool, PlanError> {
-        let Shared { store, seal, .. } = &*self.shared;
+        let PlansShared { store, seal, .. } = &*self.shared;
         let sealed = store.plan_run_sealed(number).await?;
-        let launch = sealed.and_then(|sealed| Launch::unseal(&sealed, seal));
+        let launch = sealed.and_then(|sealed| PlanLaunch::unseal(&sealed, seal));
         Ok(launch.is_some_and(|launch| launch.preview.is_some()))
     }
 
@@ -339,7 +341,7 @@ impl Plans {
         }
     }
 
-    async fn command(&self, command: Command) -> Result<(), PlanError> {
+    async fn command(&self, command: PlanEngineCommand) -> Result<(), PlanError> {
         tokio::select! {
             sent = self.shared.commands.send(command) => sent.map_err(|_| PlanError::ShuttingDown),
             () = self.shared.stopped.cancelled() => Err(PlanError::ShuttingDown),
@@ -348,7 +350,7 @@ impl Plans {
 }
 
 /// The failed step that the plan saw last.
-fn failed_last(steps: &[PlanStepRow]) -> Option<store::PlanStepKey> {
+fn last_failed_step(steps: &[PlanStepRow]) -> Option<store::PlanStepKey> {
     let failed = steps
         .iter()
         .filter(|row| row.step.state == "failed" && row.step.delivered.is_some());
@@ -357,7 +359,7 @@ fn failed_last(steps: &[PlanStepRow]) -> Option<store::PlanStepKey> {
         .map(|row| row.step.key.clone())
 }
 
-impl Drop for Shared {
+impl Drop for PlansShared {
     fn drop(&mut self) {
         // A handle that was dropped without shutdown: the tasks end by themselves soon.
         self.stopped.cancel();

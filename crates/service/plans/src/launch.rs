@@ -1,4 +1,4 @@
-//! The input of a plan run, from its start or once more: [`Launch`], and [`Programs`], which makes a
+//! The input of a plan run, from its start or once more: [`PlanLaunch`], and [`PlanProgramSource`], which makes a
 //! program of it.
 //!
 //! Invariant: a launch is kept sealed, since parameters may be secret; the parts shown hold no secrets.
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::{NewPlanJob, SlotKey};
 
-use crate::program::{Fault, Program};
+use crate::program::{PlanFault, PlanProgram};
 
 /// A plan to be run.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Launch {
+pub struct PlanLaunch {
     /// Name of the plan, as `module::plan`.
     pub plan: String,
     /// The environment whose code is run.
@@ -41,7 +41,7 @@ pub struct Launch {
     pub timeout: Option<Duration>,
     /// The mode of the preview; `None` if the plan is run.
     #[serde(default)]
-    pub preview: Option<Preview>,
+    pub preview: Option<PlanPreviewMode>,
     /// The names of the node groups that the owner may view, which the plan takes for their nodes. Kept, so that
     /// the plan takes the same names for groups when it is evaluated again.
     #[serde(default)]
@@ -65,7 +65,7 @@ pub struct Launch {
 /// The mode of a preview: a plan that is looked at and not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Preview {
+pub enum PlanPreviewMode {
     /// Every effect is shown, and none is made.
     Show,
     /// Tasks that can be run in noop mode are run so, all else is shown.
@@ -73,23 +73,23 @@ pub enum Preview {
 }
 
 /// The source of plan programs.
-pub trait Programs: Send + Sync + 'static {
+pub trait PlanProgramSource: Send + Sync + 'static {
     /// The program of a plan; the same whenever it is asked for. May block.
-    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault>;
+    fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault>;
 }
 
-impl<F> Programs for F
+impl<F> PlanProgramSource for F
 where
-    F: Fn(&Launch) -> Result<Arc<dyn Program>, Fault> + Send + Sync + 'static,
+    F: Fn(&PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault> + Send + Sync + 'static,
 {
-    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
+    fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault> {
         self(launch)
     }
 }
 
 // === impl Preview ===
 
-impl Preview {
+impl PlanPreviewMode {
     /// The mode as requests and answers hold it: `true`, or `"run"`.
     pub fn as_json(self) -> Value {
         match self {
@@ -101,7 +101,7 @@ impl Preview {
 
 // === impl Launch ===
 
-impl Launch {
+impl PlanLaunch {
     pub(crate) fn seal(&self, key: &SealKey) -> Vec<u8> {
         let plain = serde_json::to_vec(self).expect("JSON and texts always serialise");
         key.seal(&plain)
@@ -118,7 +118,7 @@ impl Launch {
     }
 
     /// Its row, without secrets.
-    pub(crate) fn row(&self, now_ms: i64) -> NewPlanJob {
+    pub(crate) fn to_plan_job_row(&self, now_ms: i64) -> NewPlanJob {
         let start = jobs::PlanStart {
             plan: self.plan.clone(),
             environment: self.environment.clone(),
@@ -128,18 +128,18 @@ impl Launch {
             sensitive: self.sensitive.clone(),
             description: self.description.clone(),
             userdata: self.userdata.clone(),
-            noop: self.preview.map(Preview::as_json),
+            noop: self.preview.map(PlanPreviewMode::as_json),
             is_unattended: self.is_unattended,
             schedule: self.slot.map(|slot| slot.schedule),
             owner: self.owner.clone(),
             owner_id: self.owner_id.clone(),
         };
-        start.row(now_ms)
+        start.into_row(now_ms)
     }
 }
 
 /// Never the values of parameters.
-impl fmt::Debug for Launch {
+impl fmt::Debug for PlanLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launch")
             .field("plan", &self.plan)

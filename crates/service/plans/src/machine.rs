@@ -1,7 +1,7 @@
-//! A plan in memory: its [`Core`] and the coroutines of its branches, which never leave their thread.
+//! A plan in memory: its [`PlanCore`] and the coroutines of its branches, which never leave their thread.
 //!
-//! [`Machine`] is resumed by [`Machine::turn`]. Invariants: a coroutine that was begun is always brought
-//! to its end, by a [`Stop`] if need be; and a panic of a program ends that plan and nothing
+//! [`PlanMachine`] is resumed by [`PlanMachine::run_turn`]. Invariants: a coroutine that was begun is always brought
+//! to its end, by a [`PlanStop`] if need be; and a panic of a program ends that plan and nothing
 //! else.
 
 use std::any::Any;
@@ -12,98 +12,101 @@ use std::sync::Arc;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
-use crate::core::{Asked, Batch, Core, Recorded, Rest, Turn};
+use crate::core::{BranchTurn, EngineCall, IdlePlan, JournalBatch, PlanCore, RecordedStep};
 use crate::defaults::{BRANCH_STACK_BYTES, TURN_CALLS};
-use crate::program::{Body, Branch, Call, Ended, Fault, Program, Reply, Stop, TornDown};
-use crate::step::{BranchId, Outcome, StepId};
+use crate::program::{
+    BranchBody, BranchReply, BranchRequest, BranchResult, PlanBranch, PlanFault, PlanProgram,
+    PlanStop, PlanTornDown,
+};
+use crate::step::{BranchId, StepId, StepOutcome};
 
-type Running = Coroutine<Reply, Call, Ended>;
+type BranchCoroutine = Coroutine<BranchReply, BranchRequest, BranchResult>;
 
 /// A plan that is evaluated.
-pub(crate) struct Machine {
-    core: Core,
-    running: HashMap<BranchId, Running>,
+pub(crate) struct PlanMachine {
+    core: PlanCore,
+    running: HashMap<BranchId, BranchCoroutine>,
     /// Branches that were made and have not begun.
-    bodies: HashMap<BranchId, Body>,
+    bodies: HashMap<BranchId, BranchBody>,
     /// A branch that used up its time slice, and goes on at its next turn.
-    carried: Option<(BranchId, Reply)>,
+    preempted: Option<(BranchId, BranchReply)>,
     /// Coroutines that it may have, now.
-    room: usize,
+    stack_limit: usize,
 }
 
 /// The state of a machine after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum MachineTurn {
     /// The time slice is used up.
-    More,
+    SliceUsedUp,
     /// Nothing can be done until something arrives or is committed.
-    Quiet,
+    Idle,
 }
 
 // === impl Machine ===
 
-impl Machine {
-    pub(crate) fn new(program: Arc<dyn Program>, journal: Vec<Recorded>) -> Self {
-        let body: Body = Box::new(move |branch| program.run(branch));
+impl PlanMachine {
+    pub(crate) fn new(program: Arc<dyn PlanProgram>, journal: Vec<RecordedStep>) -> Self {
+        let body: BranchBody = Box::new(move |branch| program.run(branch));
         Self {
-            core: Core::new(journal),
+            core: PlanCore::new(journal),
             running: HashMap::new(),
             bodies: HashMap::from([(BranchId::root(), body)]),
-            carried: None,
-            room: usize::MAX,
+            preempted: None,
+            stack_limit: usize::MAX,
         }
     }
 
     /// Runs the runnable branches for a while; `room` is the number of further stacks that it may take.
-    pub(crate) fn turn(&mut self, now_ms: i64, room: usize) -> Pace {
-        self.core.at(now_ms);
-        self.room = room.saturating_add(self.running.len());
+    pub(crate) fn run_turn(&mut self, now_ms: i64, room: usize) -> MachineTurn {
+        self.core.set_now(now_ms);
+        self.stack_limit = room.saturating_add(self.running.len());
         let mut calls = TURN_CALLS;
         loop {
-            let next = self.carried.take().or_else(|| self.core.next());
+            let next = self.preempted.take().or_else(|| self.core.next());
             let Some((branch, reply)) = next else {
                 break;
             };
             self.resume(branch, reply, &mut calls);
             if calls == 0 {
-                return Pace::More;
+                return MachineTurn::SliceUsedUp;
             }
         }
         if self.core.is_ending() {
-            self.unwind(Stop::Over);
+            self.unwind(PlanStop::Ended);
         }
-        Pace::Quiet
+        MachineTurn::Idle
     }
 
     /// Stacks in use.
-    pub(crate) fn stacks(&self) -> usize {
+    pub(crate) fn stack_count(&self) -> usize {
         self.running.len()
     }
 
-    pub(crate) fn arrived(&mut self, step: &StepId, outcome: Outcome) {
-        self.core.arrived(step, outcome);
+    pub(crate) fn deliver_outcome(&mut self, step: &StepId, outcome: StepOutcome) {
+        self.core.accept_outcome(step, outcome);
     }
 
-    pub(crate) fn committed(&mut self) {
-        self.core.committed();
+    pub(crate) fn confirm_commit(&mut self) {
+        self.core.confirm_commit();
     }
 
-    pub(crate) fn take_batch(&mut self) -> Option<Batch> {
+    pub(crate) fn take_batch(&mut self) -> Option<JournalBatch> {
         self.core.take_batch()
     }
 
-    pub(crate) fn rest(&self) -> Option<Rest> {
-        self.core.rest().filter(|_| self.carried.is_none())
+    pub(crate) fn idle_wait(&self) -> Option<IdlePlan> {
+        self.core.idle_wait().filter(|_| self.preempted.is_none())
     }
 
     /// Brings every branch to its end; the machine is of no use afterwards, but for its last batch.
-    pub(crate) fn unwind(&mut self, stop: Stop) {
-        self.carried = None;
+    pub(crate) fn unwind(&mut self, stop: PlanStop) {
+        self.preempted = None;
         self.bodies.clear();
         for (id, mut coroutine) in std::mem::take(&mut self.running) {
             // Bounded: a stopped branch is refused everything, and torn down in the end.
             while !coroutine.done() {
-                if let CoroutineResult::Return(_) = coroutine.resume(Reply::Stop(stop)) {
+                if let CoroutineResult::Return(_) = coroutine.resume(BranchReply::Stop(stop)) {
                     break;
                 }
             }
@@ -112,7 +115,7 @@ impl Machine {
     }
 
     /// Runs a branch until it waits, ends, or has used up its time slice.
-    fn resume(&mut self, branch: BranchId, reply: Reply, calls: &mut usize) {
+    fn resume(&mut self, branch: BranchId, reply: BranchReply, calls: &mut usize) {
         let Some(mut coroutine) = self.coroutine(&branch, &reply) else {
             return;
         };
@@ -120,31 +123,31 @@ impl Machine {
         loop {
             let call = match coroutine.resume(reply) {
                 CoroutineResult::Yield(call) => call,
-                CoroutineResult::Return(ended) => return self.core.ended(&branch, ended),
+                CoroutineResult::Return(ended) => return self.core.end_branch(&branch, ended),
             };
             *calls = calls.saturating_sub(1);
-            match self.called(&branch, call) {
-                Turn::Go(next) if *calls > 0 => reply = next,
-                Turn::Go(next) => {
-                    self.carried = Some((branch.clone(), next));
+            match self.handle_call(&branch, call) {
+                BranchTurn::Go(next) if *calls > 0 => reply = next,
+                BranchTurn::Go(next) => {
+                    self.preempted = Some((branch.clone(), next));
                     break;
                 }
-                Turn::Wait => break,
+                BranchTurn::Wait => break,
             }
         }
         self.running.insert(branch, coroutine);
     }
 
-    fn called(&mut self, branch: &BranchId, call: Call) -> Turn {
+    fn handle_call(&mut self, branch: &BranchId, call: BranchRequest) -> BranchTurn {
         match call {
-            Call::Step(request) => self.core.call(branch, Asked::Step(request)),
-            Call::Wait(on, timer) => self.core.call(branch, Asked::Wait(on, timer)),
-            Call::Cancel(branches) => self.core.call(branch, Asked::Cancel(branches)),
-            Call::Look(other) => self.core.call(branch, Asked::Look(other)),
-            Call::Breathe => Turn::Go(Reply::Go),
-            Call::Spawn(body) => {
-                let turn = self.core.call(branch, Asked::Spawn);
-                if let Turn::Go(Reply::Branch(child)) = &turn {
+            BranchRequest::Step(request) => self.core.call(branch, EngineCall::Step(request)),
+            BranchRequest::Wait(on, timer) => self.core.call(branch, EngineCall::Wait(on, timer)),
+            BranchRequest::Cancel(branches) => self.core.call(branch, EngineCall::Cancel(branches)),
+            BranchRequest::GetResult(other) => self.core.call(branch, EngineCall::GetResult(other)),
+            BranchRequest::YieldTurn => BranchTurn::Go(BranchReply::Go),
+            BranchRequest::Spawn(body) => {
+                let turn = self.core.call(branch, EngineCall::Spawn);
+                if let BranchTurn::Go(BranchReply::Branch(child)) = &turn {
                     self.bodies.insert(child.clone(), body);
                 }
                 turn
@@ -153,16 +156,16 @@ impl Machine {
     }
 
     /// The coroutine of a branch; `None`: the branch is over, or cannot begin.
-    fn coroutine(&mut self, branch: &BranchId, reply: &Reply) -> Option<Running> {
+    fn coroutine(&mut self, branch: &BranchId, reply: &BranchReply) -> Option<BranchCoroutine> {
         if let Some(running) = self.running.remove(branch) {
             return Some(running);
         }
         let body = self.bodies.remove(branch)?;
-        if let Reply::Stop(stop) = reply {
-            self.core.ended(branch, Err(Fault::Stop(*stop)));
+        if let BranchReply::Stop(stop) = reply {
+            self.core.end_branch(branch, Err(PlanFault::Stop(*stop)));
             return None;
         }
-        let stack = if self.running.len() < self.room {
+        let stack = if self.running.len() < self.stack_limit {
             DefaultStack::new(BRANCH_STACK_BYTES).map_err(|error| error.to_string())
         } else {
             Err("too many branches of plans run at once".to_owned())
@@ -172,7 +175,7 @@ impl Machine {
             Err(reason) => {
                 let msg = format!("there is no memory for the stack of a branch: {reason}");
                 // Not the branch's own end: that would not be the same at the next evaluation.
-                self.core.fail(Fault::new("tutti/plan-limit", &msg));
+                self.core.fail(PlanFault::new("tutti/plan-limit", &msg));
                 None
             }
         }
@@ -180,23 +183,23 @@ impl Machine {
 }
 
 /// A coroutine is never dropped while it is suspended.
-impl Drop for Machine {
+impl Drop for PlanMachine {
     fn drop(&mut self) {
-        self.unwind(Stop::Evicted);
+        self.unwind(PlanStop::Evicted);
     }
 }
 
-fn begin(stack: DefaultStack, body: Body, id: BranchId) -> Running {
-    Coroutine::with_stack(stack, move |yielder, _: Reply| {
-        let mut branch = Branch::new(yielder, id);
+fn begin(stack: DefaultStack, body: BranchBody, id: BranchId) -> BranchCoroutine {
+    Coroutine::with_stack(stack, move |yielder, _: BranchReply| {
+        let mut branch = PlanBranch::new(yielder, id);
         let ran = catch_unwind(AssertUnwindSafe(|| body(&mut branch)));
-        ran.unwrap_or_else(|panic| Err(broken(&*panic)))
+        ran.unwrap_or_else(|panic| Err(panic_fault(&*panic)))
     })
 }
 
-fn broken(panic: &(dyn Any + Send)) -> Fault {
-    if panic.is::<TornDown>() {
-        return Fault::Stop(Stop::Over);
+fn panic_fault(panic: &(dyn Any + Send)) -> PlanFault {
+    if panic.is::<PlanTornDown>() {
+        return PlanFault::Stop(PlanStop::Ended);
     }
     let text = panic
         .downcast_ref::<&str>()
@@ -206,5 +209,5 @@ fn broken(panic: &(dyn Any + Send)) -> Fault {
         "the plan broke (a bug of the server; please report it): {}",
         text.as_deref().unwrap_or("it does not say why")
     );
-    Fault::new("tutti/plan-broken", &msg)
+    PlanFault::new("tutti/plan-broken", &msg)
 }

@@ -1,6 +1,6 @@
 //! Steps: everything that a plan does and everything that it learns from outside.
 //!
-//! A [`StepRequest`] is the request of a program, a [`StepId`] its name in the journal, an [`Outcome`]
+//! A [`StepRequest`] is the request of a program, a [`StepId`] its name in the journal, an [`StepOutcome`]
 //! the answer to it. Invariant: a request's `arguments` hold no secret, and distinguish it from every
 //! other request that could stand in its place.
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::effects::{Deed, Order};
+use crate::effects::{LocalEffect, PlanStepJob};
 
 /// A branch of a plan: the plan itself, or a part of it that runs beside the rest. `2.1` is the first
 /// branch of the plan's second.
@@ -42,31 +42,31 @@ pub struct StepRequest {
     /// The arguments of the request, without secrets.
     pub arguments: Value,
     /// The way in which the step is done.
-    pub work: Work,
+    pub work: StepWork,
 }
 
 /// The way in which a step is done.
-pub enum Work {
+pub enum StepWork {
     /// At once, by computing it: the time, a random number. Done again after a crash only if nothing
     /// came of it.
-    Here(Box<dyn FnOnce() -> Outcome>),
+    Compute(Box<dyn FnOnce() -> StepOutcome>),
     /// A message is added to the events of the plan job.
-    Tell(Told),
+    RecordEvent(PlanEventMessage),
     /// Time passes.
     Sleep(Duration),
     /// A user answers. Clients show the message, and read the details: `sensitive: true` asks
     /// without an echo and keeps the answer sealed; `menu` (an object of keys and texts) wants one
     /// of its keys; `default` is what no answer stands for; `approval: true` wants true or false.
-    Ask(Told),
+    Ask(PlanEventMessage),
     /// A job runs on nodes.
-    Run(Box<Order>),
+    Run(Box<PlanStepJob>),
     /// Something is done on this machine.
-    Do(Arc<dyn Deed>),
+    RunLocalEffect(Arc<dyn LocalEffect>),
 }
 
 /// A message in the events of the plan job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct PlanEventMessage {
     /// Kind of the event: `out_message`, `plan_start`, …
     pub kind: String,
     /// Structured details, for programs.
@@ -77,7 +77,7 @@ pub struct Told {
 
 /// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// True for success, as far as the engine needs to know: a failed step is one that a resumed
     /// plan begins again.
     pub ok: bool,
@@ -156,16 +156,16 @@ impl FromStr for StepId {
 
 // === impl Work ===
 
-impl Work {
+impl StepWork {
     /// Returns true if it is answered without the branch being suspended.
     pub(crate) fn is_inline(&self) -> bool {
-        matches!(self, Self::Here(_) | Self::Tell(_))
+        matches!(self, Self::Compute(_) | Self::RecordEvent(_))
     }
 }
 
 // === impl Outcome ===
 
-impl Outcome {
+impl StepOutcome {
     /// The outcome of a success.
     pub fn ok(value: Value) -> Self {
         let value = Arc::new(value);
@@ -185,15 +185,15 @@ impl Outcome {
 }
 
 /// Only which kind it is.
-impl fmt::Debug for Work {
+impl fmt::Debug for StepWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Here(_) => "Here",
-            Self::Tell(_) => "Tell",
+            Self::Compute(_) => "Here",
+            Self::RecordEvent(_) => "Tell",
             Self::Sleep(_) => "Sleep",
             Self::Ask(_) => "Ask",
             Self::Run(_) => "Run",
-            Self::Do(_) => "Do",
+            Self::RunLocalEffect(_) => "Do",
         })
     }
 }

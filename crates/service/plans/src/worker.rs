@@ -1,6 +1,6 @@
-//! The threads that plans run on: a [`Worker`] owns the machines of its plans, which never leave it.
+//! The threads that plans run on: a [`PlanWorker`] owns the machines of its plans, which never leave it.
 //!
-//! It takes [`Order`]s and gives [`Report`]s. Invariants: plans have their turns one after the other, none
+//! It takes [`WorkerCommand`]s and gives [`WorkerReport`]s. Invariants: plans have their turns one after the other, none
 //! for long; a worker waits for the engine when its reports are not taken, and the engine never waits
 //! for a worker.
 
@@ -9,71 +9,71 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use jobs::Clock;
+use jobs::JobClock;
 use tokio::sync::mpsc;
 
-use crate::core::{Batch, Recorded, Rest};
+use crate::core::{IdlePlan, JournalBatch, RecordedStep};
 use crate::defaults::{WORKER_BRANCHES, WORKER_QUEUE};
-use crate::machine::{Machine, Pace};
-use crate::program::Program;
-use crate::step::{Outcome, StepId};
+use crate::machine::{MachineTurn, PlanMachine};
+use crate::program::PlanProgram;
+use crate::step::{StepId, StepOutcome};
 
 /// A plan in memory: the same plan has another life when it is taken up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Life {
+pub(crate) struct PlanIncarnation {
     pub(crate) plan: i64,
     pub(crate) number: u64,
 }
 
 /// A message from the engine to a worker.
-pub(crate) enum Order {
-    Begin(Life, Arc<dyn Program>, Vec<Recorded>),
-    Arrived(Life, StepId, Outcome),
-    Committed(Life),
+pub(crate) enum WorkerCommand {
+    Begin(PlanIncarnation, Arc<dyn PlanProgram>, Vec<RecordedStep>),
+    Arrived(PlanIncarnation, StepId, StepOutcome),
+    Committed(PlanIncarnation),
     /// The plan leaves the memory.
-    Unload(Life),
+    Unload(PlanIncarnation),
 }
 
 /// A message from a worker to the engine.
-pub(crate) enum Report {
-    Batch(Life, Batch),
+pub(crate) enum WorkerReport {
+    Batch(PlanIncarnation, JournalBatch),
     /// Nothing moves in the plan, and it has taken so many orders.
-    Resting(Life, Rest, u64),
+    Resting(PlanIncarnation, IdlePlan, u64),
 }
 
 /// The engine's end of a worker.
-pub(crate) struct Worker {
-    pub(crate) orders: mpsc::Sender<Order>,
+pub(crate) struct PlanWorker {
+    pub(crate) orders: mpsc::Sender<WorkerCommand>,
     pub(crate) thread: JoinHandle<()>,
 }
 
-struct Plans {
-    machines: HashMap<Life, Seat>,
+struct PlanWorkerThread {
+    machines: HashMap<PlanIncarnation, WorkerPlan>,
     /// Those that have something to do.
-    turns: VecDeque<Life>,
-    reports: mpsc::Sender<Report>,
-    clock: Arc<dyn Clock>,
+    turns: VecDeque<PlanIncarnation>,
+    reports: mpsc::Sender<WorkerReport>,
+    clock: Arc<dyn JobClock>,
     stacks: usize,
 }
 
 /// A plan on this thread.
-struct Seat {
-    machine: Machine,
+struct WorkerPlan {
+    machine: PlanMachine,
     /// Orders that it has taken.
-    taken: u64,
+    commands_taken: u64,
 }
 
 // === impl Worker ===
 
-impl Worker {
+impl PlanWorker {
     pub(crate) fn start(
         index: usize,
-        reports: mpsc::Sender<Report>,
-        clock: Arc<dyn Clock>,
+        reports: mpsc::Sender<WorkerReport>,
+        clock: Arc<dyn JobClock>,
     ) -> io::Result<Self> {
         let (orders, queue) = mpsc::channel(WORKER_QUEUE);
         let work = move || {
-            let plans = Plans {
+            let plans = PlanWorkerThread {
                 machines: HashMap::new(),
                 turns: VecDeque::new(),
                 reports,
@@ -91,9 +91,9 @@ impl Worker {
 
 // === impl Plans ===
 
-impl Plans {
+impl PlanWorkerThread {
     /// Works until the engine drops its end.
-    fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    fn run(mut self, mut orders: mpsc::Receiver<WorkerCommand>) {
         loop {
             if self.turns.is_empty() {
                 let Some(order) = orders.blocking_recv() else {
@@ -117,20 +117,26 @@ impl Plans {
         }
     }
 
-    fn take(&mut self, order: Order) {
+    fn take(&mut self, order: WorkerCommand) {
         match order {
-            Order::Begin(life, program, journal) => {
-                let machine = Machine::new(program, journal);
-                self.machines.insert(life, Seat { machine, taken: 0 });
-                self.to(life, |_| {});
+            WorkerCommand::Begin(life, program, journal) => {
+                let machine = PlanMachine::new(program, journal);
+                self.machines.insert(
+                    life,
+                    WorkerPlan {
+                        machine,
+                        commands_taken: 0,
+                    },
+                );
+                self.with_machine(life, |_| {});
             }
-            Order::Arrived(life, step, outcome) => {
-                self.to(life, |machine| machine.arrived(&step, outcome));
+            WorkerCommand::Arrived(life, step, outcome) => {
+                self.with_machine(life, |machine| machine.deliver_outcome(&step, outcome));
             }
-            Order::Committed(life) => self.to(life, Machine::committed),
-            Order::Unload(life) => {
-                if let Some(Seat { machine, .. }) = self.machines.remove(&life) {
-                    self.stacks -= machine.stacks();
+            WorkerCommand::Committed(life) => self.with_machine(life, PlanMachine::confirm_commit),
+            WorkerCommand::Unload(life) => {
+                if let Some(WorkerPlan { machine, .. }) = self.machines.remove(&life) {
+                    self.stacks -= machine.stack_count();
                     // Its branches are unwound.
                     drop(machine);
                 }
@@ -138,38 +144,42 @@ impl Plans {
         }
     }
 
-    fn to(&mut self, life: Life, order: impl FnOnce(&mut Machine)) {
+    fn with_machine(&mut self, life: PlanIncarnation, order: impl FnOnce(&mut PlanMachine)) {
         if let Some(seat) = self.machines.get_mut(&life) {
-            seat.taken += 1;
+            seat.commands_taken += 1;
             order(&mut seat.machine);
             self.wake(life);
         }
     }
 
-    fn wake(&mut self, life: Life) {
+    fn wake(&mut self, life: PlanIncarnation) {
         if self.turns.back() != Some(&life) {
             self.turns.push_back(life);
         }
     }
 
     /// One plan's turn. `false`: the engine is gone.
-    fn turn(&mut self, life: Life) -> bool {
-        let Some(Seat { machine, taken }) = self.machines.get_mut(&life) else {
+    fn turn(&mut self, life: PlanIncarnation) -> bool {
+        let Some(WorkerPlan {
+            machine,
+            commands_taken: taken,
+        }) = self.machines.get_mut(&life)
+        else {
             return true;
         };
-        let before = machine.stacks();
+        let before = machine.stack_count();
         let room = WORKER_BRANCHES.saturating_sub(self.stacks);
-        let pace = machine.turn(self.clock.steady_ms(), room);
-        self.stacks = self.stacks - before + machine.stacks();
+        let pace = machine.run_turn(self.clock.steady_ms(), room);
+        self.stacks = self.stacks - before + machine.stack_count();
         let report = match pace {
-            Pace::More => {
+            MachineTurn::SliceUsedUp => {
                 self.turns.push_back(life);
                 None
             }
-            Pace::Quiet => machine
+            MachineTurn::Idle => machine
                 .take_batch()
-                .map(|batch| Report::Batch(life, batch))
-                .or_else(|| Some(Report::Resting(life, machine.rest()?, *taken))),
+                .map(|batch| WorkerReport::Batch(life, batch))
+                .or_else(|| Some(WorkerReport::Resting(life, machine.idle_wait()?, *taken))),
         };
         match report {
             Some(report) => self.reports.blocking_send(report).is_ok(),

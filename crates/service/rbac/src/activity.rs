@@ -1,4 +1,4 @@
-//! Writes the last use of tokens in batches: [`Activity`].
+//! Writes the last use of tokens in batches: [`ActivityWriter`].
 //!
 //! Invariant: no request waits for these writes. If the server is killed, at most the uses of the
 //! last [`ACTIVITY_WRITTEN`] are lost.
@@ -9,17 +9,17 @@ use store::Store;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::TokenCache;
 use crate::defaults::ACTIVITY_WRITTEN;
+use crate::token_cache::TokenCache;
 
 /// Handle of the background task that writes. Dropping it stops the task.
 #[derive(Debug)]
-pub(crate) struct Activity {
+pub(crate) struct ActivityWriter {
     stop: CancellationToken,
     writing: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Activity {
+impl ActivityWriter {
     pub(crate) fn start(store: Store, cache: Arc<TokenCache>) -> Self {
         let stop = CancellationToken::new();
         let writing = tokio::spawn(run(store, cache, stop.clone()));
@@ -45,7 +45,7 @@ impl Activity {
     }
 }
 
-impl Drop for Activity {
+impl Drop for ActivityWriter {
     fn drop(&mut self) {
         self.stop.cancel();
     }

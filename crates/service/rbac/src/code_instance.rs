@@ -21,7 +21,7 @@ pub(crate) struct CodeInstance<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CodeEnvironment<'a> {
     /// The environment of each node.
-    Own,
+    EachNode,
     /// This environment, on every node.
     Named(&'a str),
     /// Any environment, on every node.
@@ -39,16 +39,16 @@ pub enum CodeReach {
 
 /// Environments that an instance of `tasks:run` or `plans:run` without an environment is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnnamedEnvironment {
+pub enum UnnamedEnvironmentScope {
     /// The environment of each node.
     #[default]
-    Own,
+    EachNode,
     /// Any environment on every node, as in Puppet Enterprise.
     Any,
 }
 
 /// True if instances of this permission are [`CodeInstance`]s.
-pub(crate) fn is_of_code(object_type: &str, action: &str) -> bool {
+pub(crate) fn is_code_action(object_type: &str, action: &str) -> bool {
     matches!((object_type, action), ("tasks" | "plans", "run"))
 }
 
@@ -60,7 +60,7 @@ impl<'a> CodeInstance<'a> {
         let Some((name, environment)) = text.split_once(SEPARATOR) else {
             return Self {
                 name: text,
-                environment: CodeEnvironment::Own,
+                environment: CodeEnvironment::EachNode,
             };
         };
         let environment = match environment {
@@ -76,7 +76,7 @@ impl<'a> CodeInstance<'a> {
         let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let environment = match instance.environment {
             CodeEnvironment::Named(name) => !name.is_empty() && name.chars().all(is_sign),
-            CodeEnvironment::Own | CodeEnvironment::Any => true,
+            CodeEnvironment::EachNode | CodeEnvironment::Any => true,
         };
         !instance.name.is_empty() && environment
     }

@@ -15,7 +15,7 @@ pub(crate) trait CountFailures: Default {
     /// Counts a failure and returns the new number of failures.
     fn fail(&mut self, now_ms: i64) -> u32;
     /// Uncounts a failure of an attempt that succeeded in the end.
-    fn take_back(&mut self);
+    fn uncount(&mut self);
     /// Time of the last failure.
     fn last_ms(&self) -> i64;
 }
@@ -45,23 +45,23 @@ pub(crate) struct BoundedCounters<K, C> {
 
 impl FailureCounter {
     /// Remaining lock; `None` if the next attempt is allowed.
-    pub(crate) fn lock(self, now_ms: i64) -> Option<Duration> {
-        let passed = passed(self.last_ms, now_ms);
+    pub(crate) fn remaining_lock(self, now_ms: i64) -> Option<Duration> {
+        let passed = elapsed_since(self.last_ms, now_ms);
         (self.failures >= FAILED_LOGINS && passed < LOCK_OUT).then(|| LOCK_OUT - passed)
     }
 
     /// Delay of the next attempt, which grows with each failure beyond `unslowed`.
     pub(crate) fn delay(self, unslowed: u32, now_ms: i64) -> Duration {
-        match passed(self.last_ms, now_ms) >= LOCK_OUT {
+        match elapsed_since(self.last_ms, now_ms) >= LOCK_OUT {
             true => Duration::ZERO,
-            false => slowed(self.failures, unslowed),
+            false => delay_after(self.failures, unslowed),
         }
     }
 }
 
 impl CountFailures for FailureCounter {
     fn fail(&mut self, now_ms: i64) -> u32 {
-        if passed(self.last_ms, now_ms) >= LOCK_OUT {
+        if elapsed_since(self.last_ms, now_ms) >= LOCK_OUT {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
@@ -69,7 +69,7 @@ impl CountFailures for FailureCounter {
         self.failures
     }
 
-    fn take_back(&mut self) {
+    fn uncount(&mut self) {
         self.failures = self.failures.saturating_sub(1);
     }
 
@@ -83,11 +83,11 @@ impl CountFailures for FailureCounter {
 impl DecayingCounter {
     /// Delay of the next attempt, which grows with each failure beyond `unslowed`.
     pub(crate) fn delay(self, unslowed: u32, now_ms: i64) -> Duration {
-        slowed(self.left(now_ms), unslowed)
+        delay_after(self.remaining_failures(now_ms), unslowed)
     }
 
-    fn left(self, now_ms: i64) -> u32 {
-        let forgotten = passed(self.last_ms, now_ms).as_millis() / FAILURE_DECAY.as_millis();
+    fn remaining_failures(self, now_ms: i64) -> u32 {
+        let forgotten = elapsed_since(self.last_ms, now_ms).as_millis() / FAILURE_DECAY.as_millis();
         let forgotten = u32::try_from(forgotten).unwrap_or(u32::MAX);
         self.failures.saturating_sub(forgotten)
     }
@@ -97,12 +97,12 @@ impl CountFailures for DecayingCounter {
     fn fail(&mut self, now_ms: i64) -> u32 {
         // Bounded, so that the count decays as fast after a long attack as after a short one.
         let most = 2 * u32::try_from(SLOWEST.as_millis() / SLOW_STEP.as_millis()).unwrap_or(100);
-        self.failures = (self.left(now_ms) + 1).min(most);
+        self.failures = (self.remaining_failures(now_ms) + 1).min(most);
         self.last_ms = now_ms;
         self.failures
     }
 
-    fn take_back(&mut self) {
+    fn uncount(&mut self) {
         self.failures = self.failures.saturating_sub(1);
     }
 
@@ -136,10 +136,10 @@ impl<K: Clone + Eq + Hash, C: CountFailures + Copy> BoundedCounters<K, C> {
         self.counters.entry(key).or_default().fail(now_ms)
     }
 
-    pub(crate) fn take_back(&mut self, key: &K) {
+    pub(crate) fn uncount_key(&mut self, key: &K) {
         // The counter may have been evicted in the meantime.
         if let Some(counter) = self.counters.get_mut(key) {
-            counter.take_back();
+            counter.uncount();
         }
     }
 
@@ -153,13 +153,13 @@ impl<K: Clone + Eq + Hash, C: CountFailures + Copy> BoundedCounters<K, C> {
     }
 }
 
-fn slowed(failures: u32, unslowed: u32) -> Duration {
+fn delay_after(failures: u32, unslowed: u32) -> Duration {
     let beyond = failures.saturating_sub(unslowed);
     SLOW_STEP.saturating_mul(beyond).min(SLOWEST)
 }
 
 /// Time since `last_ms`, or zero if the clock went back.
-fn passed(last_ms: i64, now_ms: i64) -> Duration {
+fn elapsed_since(last_ms: i64, now_ms: i64) -> Duration {
     let ms = now_ms.saturating_sub(last_ms);
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }

@@ -4,7 +4,7 @@
 
 use store::{RoleRow, Store, StoreError};
 
-use crate::permission::Grant;
+use crate::permission::PermissionGrant;
 
 /// Id of the role that has every permission.
 pub const ADMINISTRATORS: i64 = 1;
@@ -85,7 +85,8 @@ pub(crate) async fn ensure(store: &Store) -> Result<(), StoreError> {
     for default in DEFAULTS {
         let present = store.role(default.id).await?;
         let grants = default.permissions.iter();
-        let grants = grants.map(|(object_type, action)| Grant::new(*object_type, *action, "*"));
+        let grants =
+            grants.map(|(object_type, action)| PermissionGrant::new(*object_type, *action, "*"));
         let mut wanted = RoleRow {
             id: default.id,
             display_name: default.name.to_owned(),

@@ -1,4 +1,4 @@
-//! Interface to external directories (LDAP servers and OIDC providers): [`Directory`]. This crate
+//! Interface to external directories (LDAP servers and OIDC providers): [`ExternalDirectory`]. This crate
 //! itself does no network I/O.
 //!
 //! Invariants: local users come first, and they can log in while a directory is down. A remote user
@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 /// An external directory that checks passwords.
 #[async_trait]
-pub trait Directory: Debug + Send + Sync {
+pub trait ExternalDirectory: Debug + Send + Sync {
     /// The user, if the password is correct. If a remote user with this login exists already,
     /// `origin` is the directory of that user: as long as that directory exists, no other one
     /// receives the password.

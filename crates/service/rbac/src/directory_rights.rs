@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::RightsLock;
-use crate::{Identity, ManageError, Permission, Rbac};
+use crate::locked_write::RightsLock;
+use crate::{ManageError, Rbac, RequestedPermission, UserIdentity};
 
 /// The user groups and users that a change of a directory affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum DirectoryReach<'a> {
     /// is queried for every login that no other directory has.
     Every,
     /// Groups and users of one directory, by its origin (`ldap:ID`), and those without a directory.
-    Of(&'a str),
+    Origin(&'a str),
 }
 
 /// Lock for writing settings of directories. Permissions of users and groups cannot change until it
@@ -32,24 +32,27 @@ impl Rbac {
     /// of the imported groups and remote users that it matters for.
     pub async fn begin_directory_change(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         reach: DirectoryReach<'_>,
     ) -> Result<DirectoryChange, ManageError> {
-        self.authorize(by, Permission::on("directory_service", "edit", "*"))?;
-        let turn = self.turn().await;
-        let (users, groups) = self.reached(reach).await?;
+        self.authorize(
+            by,
+            RequestedPermission::on("directory_service", "edit", "*"),
+        )?;
+        let turn = self.lock_rights().await;
+        let (users, groups) = self.affected_users_and_groups(reach).await?;
         for role in self.inner.store.roles().await? {
             let is_theirs = role.user_ids.iter().any(|id| users.contains(id))
                 || role.group_ids.iter().any(|id| groups.contains(id));
             if is_theirs {
-                self.demand_rights_of_roles(by, &[role.id]).await?;
+                self.require_rights_of_roles(by, &[role.id]).await?;
             }
         }
         Ok(DirectoryChange { _turn: turn })
     }
 
     /// Ids of the affected users and groups.
-    async fn reached(
+    async fn affected_users_and_groups(
         &self,
         reach: DirectoryReach<'_>,
     ) -> Result<(BTreeSet<String>, BTreeSet<String>), ManageError> {
@@ -57,7 +60,7 @@ impl Rbac {
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         let theirs: Option<BTreeSet<String>> = match reach {
             DirectoryReach::Every => None,
-            DirectoryReach::Of(origin) => {
+            DirectoryReach::Origin(origin) => {
                 Some(store.users_of_origin(origin).await?.into_iter().collect())
             }
         };
@@ -80,7 +83,7 @@ impl Rbac {
         for group in store.groups().await? {
             let is_reached = match reach {
                 DirectoryReach::Every => true,
-                DirectoryReach::Of(origin) => group.origin.is_empty() || group.origin == origin,
+                DirectoryReach::Origin(origin) => group.origin.is_empty() || group.origin == origin,
             };
             if is_reached {
                 groups.insert(group.id);

@@ -3,8 +3,8 @@
 use store::StoreError;
 
 use crate::defaults::TEXT_CHARS;
-use crate::error::optional;
-use crate::{Identity, ManageError, Permission, Rbac};
+use crate::error::validate_text;
+use crate::{ManageError, Rbac, RequestedPermission, UserIdentity};
 
 const NAME: &str = "disclaimer";
 
@@ -17,11 +17,11 @@ impl Rbac {
     /// Sets the disclaimer, or deletes it if `text` is `None`. Needs `configuration:edit`.
     pub async fn set_disclaimer(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         text: Option<&str>,
     ) -> Result<(), ManageError> {
-        self.authorize(by, Permission::on("configuration", "edit", "*"))?;
-        let text = text.map(|text| optional("disclaimer", text, TEXT_CHARS));
+        self.authorize(by, RequestedPermission::on("configuration", "edit", "*"))?;
+        let text = text.map(|text| validate_text("disclaimer", text, TEXT_CHARS));
         let text = text.transpose()?.filter(|text| !text.is_empty());
         let store = &self.inner.store;
         Ok(store.set_access_setting(NAME, text.as_deref()).await?)

@@ -2,7 +2,7 @@
 
 use store::StoreError;
 
-use crate::passwd::PasswordFault;
+use crate::password_change::PasswordFault;
 use crate::{GrantError, HashError, PermissionDenied};
 
 /// Reason why nothing was changed.
@@ -50,7 +50,7 @@ pub enum ManageError {
         crate::defaults::TASK_TARGETS
     )]
     TooManyTaskTargets,
-    /// The user is `admin` or `api_user`.
+    /// The user is `first_users` or `api_user`.
     #[error("the users admin and api_user cannot be changed or deleted, nor given roles")]
     AdminImmutable,
     /// The role is one of the default roles, 1 to 5.
@@ -96,8 +96,8 @@ pub enum ManageError {
 }
 
 /// Trims and validates a name: not blank, not too long, no control characters.
-pub(crate) fn name(place: &'static str, text: &str) -> Result<String, ManageError> {
-    let text = optional(place, text, crate::defaults::NAME_CHARS)?;
+pub(crate) fn validate_name(place: &'static str, text: &str) -> Result<String, ManageError> {
+    let text = validate_text(place, text, crate::defaults::NAME_CHARS)?;
     if text.is_empty() {
         let what = "is blank";
         return Err(ManageError::Invalid { place, what });
@@ -106,7 +106,7 @@ pub(crate) fn name(place: &'static str, text: &str) -> Result<String, ManageErro
 }
 
 /// Trims and validates a text that may be empty.
-pub(crate) fn optional(
+pub(crate) fn validate_text(
     place: &'static str,
     text: &str,
     max_chars: usize,

@@ -3,9 +3,9 @@
 use store::{GroupRow, Store, StoreError};
 use uuid::Uuid;
 
-use crate::change::CacheInvalidation;
-use crate::error::name;
-use crate::{Identity, ManageError, Permission, Rbac};
+use crate::error::validate_name;
+use crate::locked_write::CacheInvalidation;
+use crate::{ManageError, Rbac, RequestedPermission, UserIdentity};
 
 /// A user group with roles and known members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,13 +56,13 @@ impl Rbac {
     /// `user_groups:import`, and for each role the permission to give it.
     pub async fn create_group(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         spec: GroupSpec,
     ) -> Result<String, ManageError> {
-        self.authorize(by, Permission::on("user_groups", "import", "*"))?;
-        let login = name("login", &spec.login)?;
-        let display_name = display_name(&spec, &login)?;
-        let turn = self.turn().await;
+        self.authorize(by, RequestedPermission::on("user_groups", "import", "*"))?;
+        let login = validate_name("login", &spec.login)?;
+        let display_name = validate_display_name(&spec, &login)?;
+        let turn = self.lock_rights().await;
         if self
             .inner
             .store
@@ -74,7 +74,7 @@ impl Rbac {
             let (what, name) = ("group", login);
             return Err(ManageError::Conflict { what, name });
         }
-        self.demand_members(by, &[], &spec.role_ids).await?;
+        self.require_member_changes(by, &[], &spec.role_ids).await?;
         let id = Uuid::new_v4().to_string();
         let row = GroupRow {
             id: id.clone(),
@@ -87,7 +87,7 @@ impl Rbac {
             store.insert_group(row).await?;
             store.set_roles_of_group(&group_id, &spec.role_ids).await
         };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, group_id = id, "imported a group");
         Ok(id)
@@ -97,22 +97,22 @@ impl Rbac {
     /// who binds the group to another directory must have every permission of its roles.
     pub async fn update_group(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: &str,
         spec: GroupSpec,
     ) -> Result<(), ManageError> {
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let present = self.group(id).await?;
-        let display_name = display_name(&spec, &present.row.login)?;
+        let display_name = validate_display_name(&spec, &present.row.login)?;
         if display_name != present.row.display_name {
-            self.authorize(by, Permission::on("user_groups", "import", "*"))?;
+            self.authorize(by, RequestedPermission::on("user_groups", "import", "*"))?;
         }
-        self.demand_members(by, &present.role_ids, &spec.role_ids)
+        self.require_member_changes(by, &present.role_ids, &spec.role_ids)
             .await?;
         let origin = spec.origin.filter(|origin| *origin != present.row.origin);
         if origin.is_some() {
-            self.authorize(by, Permission::on("user_groups", "import", "*"))?;
-            self.demand_rights_of_roles(by, &present.role_ids).await?;
+            self.authorize(by, RequestedPermission::on("user_groups", "import", "*"))?;
+            self.require_rights_of_roles(by, &present.role_ids).await?;
         }
         let id = id.to_owned();
         let write = move |store: Store| async move {
@@ -123,18 +123,18 @@ impl Rbac {
             store.set_roles_of_group(&id, &spec.role_ids).await
         };
         Ok(self
-            .change(Some(turn), CacheInvalidation::All, write)
+            .write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?)
     }
 
     /// Deletes a group; its members lose its roles. Needs `user_groups:delete`.
-    pub async fn delete_group(&self, by: &Identity, id: &str) -> Result<(), ManageError> {
-        self.authorize(by, Permission::on("user_groups", "delete", id))?;
-        let turn = self.turn().await;
+    pub async fn delete_group(&self, by: &UserIdentity, id: &str) -> Result<(), ManageError> {
+        self.authorize(by, RequestedPermission::on("user_groups", "delete", id))?;
+        let turn = self.lock_rights().await;
         self.group(id).await?;
         let group_id = id.to_owned();
         let write = move |store: Store| async move { store.delete_group(&group_id).await };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, group_id = id, "deleted a group");
         Ok(())
@@ -144,13 +144,13 @@ impl Rbac {
     /// in `origins` if there is exactly one, else to none. Logs groups that no user can be a member
     /// of. Call it at every start.
     pub async fn bind_groups(&self, origins: &[String]) -> Result<(), StoreError> {
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let only = match origins {
             [only] => only.clone(),
             _ => String::new(),
         };
         let write = move |store: Store| async move { store.bind_undecided_groups(&only).await };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         for group in self.inner.store.groups().await? {
             if !origins.contains(&group.origin) {
@@ -174,9 +174,9 @@ impl Rbac {
     }
 }
 
-fn display_name(spec: &GroupSpec, login: &str) -> Result<String, ManageError> {
+fn validate_display_name(spec: &GroupSpec, login: &str) -> Result<String, ManageError> {
     match spec.display_name.trim().is_empty() {
         true => Ok(login.to_owned()),
-        false => name("display_name", &spec.display_name),
+        false => validate_name("display_name", &spec.display_name),
     }
 }

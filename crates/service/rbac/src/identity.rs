@@ -1,15 +1,15 @@
-//! The authenticated user of a request, with the permissions of that user: [`Identity`].
+//! The authenticated user of a request, with the permissions of that user: [`UserIdentity`].
 
 use std::sync::Arc;
 
 use store::{Store, StoreError, UserRow};
 
-use crate::permission::Grant;
-use crate::permissions::Permissions;
+use crate::permission::PermissionGrant;
+use crate::permissions::PermissionSet;
 
 /// A user with the roles and permissions that the user had when they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct UserIdentity {
     /// UUID of the user.
     pub user_id: String,
     /// Name that the user logs in with.
@@ -33,10 +33,10 @@ pub struct Identity {
     /// Id of the token that authenticated the request; `None` if there was no token.
     pub token_id: Option<String>,
     /// Union of the permissions of all roles.
-    pub permissions: Arc<Permissions>,
+    pub permissions: Arc<PermissionSet>,
 }
 
-impl Identity {
+impl UserIdentity {
     /// Reads the roles and user groups of the user.
     pub(crate) async fn load(store: &Store, user: UserRow) -> Result<Self, StoreError> {
         let role_ids = store.roles_of_user(&user.id).await?;
@@ -46,19 +46,19 @@ impl Identity {
             false => store.inherited_roles(&user.id).await?,
         };
         let permissions = if user.is_superuser {
-            Permissions::everything()
+            PermissionSet::all()
         } else {
-            let mut grants: Vec<Grant> = Vec::new();
+            let mut grants: Vec<PermissionGrant> = Vec::new();
             for id in role_ids.iter().chain(&inherited_role_ids) {
                 // A role that was deleted in the meantime gives no permission.
                 let role = store.role(*id).await?;
                 grants.extend(
                     role.into_iter()
                         .flat_map(|role| role.permissions)
-                        .map(Grant::from),
+                        .map(PermissionGrant::from),
                 );
             }
-            Permissions::of(&grants)
+            PermissionSet::from_grants(&grants)
         };
         Ok(Self {
             user_id: user.id,
@@ -77,14 +77,14 @@ impl Identity {
     }
 }
 
-impl From<store::GrantRow> for Grant {
+impl From<store::GrantRow> for PermissionGrant {
     fn from(row: store::GrantRow) -> Self {
         Self::new(row.object_type, row.action, row.instance)
     }
 }
 
-impl From<Grant> for store::GrantRow {
-    fn from(grant: Grant) -> Self {
+impl From<PermissionGrant> for store::GrantRow {
+    fn from(grant: PermissionGrant) -> Self {
         Self {
             object_type: grant.object_type,
             action: grant.action,

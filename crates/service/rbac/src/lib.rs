@@ -1,7 +1,7 @@
 //! Role-based access control (RBAC): users, user groups, roles, permissions, passwords and tokens.
 //! Main type: [`Rbac`].
 //!
-//! The first start creates the users `admin`, with a random password in
+//! The first start creates the users `first_users`, with a random password in
 //! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in, and the default
 //! [roles](default_roles).
 //!
@@ -14,10 +14,7 @@
 //! - Every write that changes permissions goes through [`Rbac`], which then invalidates its cache.
 
 mod activity;
-mod admin;
-mod cache;
 pub mod catalog;
-mod change;
 mod code_instance;
 mod counters;
 pub mod default_roles;
@@ -26,26 +23,29 @@ mod directory;
 mod directory_rights;
 mod disclaimer;
 mod error;
+mod first_users;
 mod groups;
 mod identity;
-mod label;
-mod lifetime;
+mod locked_write;
 mod lockout;
 mod login;
 mod metrics;
-mod passwd;
 mod password;
+mod password_change;
 mod password_queue;
 mod permission;
 mod permissions;
-mod remote;
+mod random_secrets;
+mod remote_users;
 mod revoke;
 mod roles;
 mod session;
 mod settings;
 mod steady_clock;
 mod task_targets;
-mod token;
+mod token_cache;
+mod token_label;
+mod token_lifetime;
 mod tokens;
 mod users;
 
@@ -55,49 +55,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{Store, StoreError};
 use tokio_util::task::TaskTracker;
 
-pub use admin::{ADMIN_ID, API_USER_ID};
-pub use code_instance::{CodeReach, UnnamedEnvironment};
-pub use directory::{Directory, DirectoryError, RemoteUser};
+pub use code_instance::{CodeReach, UnnamedEnvironmentScope};
+pub use directory::{DirectoryError, ExternalDirectory, RemoteUser};
 pub use directory_rights::{DirectoryChange, DirectoryReach};
 pub use error::ManageError;
+pub use first_users::{ADMIN_ID, API_USER_ID};
 pub use groups::{GroupSpec, GroupView};
-pub use identity::Identity;
-pub use label::{TokenLabel, TokenLabelError};
-pub use lifetime::{Lifetime, LifetimeError};
+pub use identity::UserIdentity;
 pub use login::LoginError;
 pub use metrics::RbacMetrics;
-pub use passwd::{PasswordFault, check_new_password};
 pub use password::HashError;
+pub use password_change::{PasswordFault, check_new_password};
 pub use password_queue::LoginOrigin;
-pub use permission::{Grant, GrantError, Permission, PermissionDenied, PermissionInstance};
-pub use permissions::Permissions;
-pub use remote::DueUser;
-pub use revoke::{Revocation, RevokeError, RevokeFaults};
+pub use permission::{
+    GrantError, PermissionDenied, PermissionGrant, PermissionInstance, RequestedPermission,
+};
+pub use permissions::PermissionSet;
+pub use random_secrets::random_password;
+pub use remote_users::DueUser;
+pub use revoke::{RevokeError, RevokeFaults, TokenRevocation};
 pub use roles::{MemberChange, RoleSpec, RoleView};
 pub use session::{AuthenticateError, TokenSession};
-pub use settings::Settings;
+pub use settings::AuthSettings;
 pub use steady_clock::{MachineClock, SteadyClock};
 pub use task_targets::{TaskRight, TaskScope, TaskTargetRecord};
-pub use token::random_password;
+pub use token_label::{TokenLabel, TokenLabelError};
+pub use token_lifetime::{LifetimeError, TokenLifetime};
 pub use tokens::{IssueError, TokenRequest, TokenView};
 pub use users::{UserEdit, UserSpec, UserView};
 
-use crate::activity::Activity;
-use crate::cache::TokenCache;
+use crate::activity::ActivityWriter;
 use crate::lockout::LockOut;
-use crate::password::Passwords;
+use crate::password::PasswordHasher;
+use crate::token_cache::TokenCache;
 
 /// Users, roles and tokens. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Rbac {
-    inner: Arc<Inner>,
+    inner: Arc<RbacInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct RbacInner {
     store: Store,
-    settings: Settings,
-    passwords: Passwords,
+    settings: AuthSettings,
+    passwords: PasswordHasher,
     locks: Mutex<LockOut>,
     cache: Arc<TokenCache>,
     metrics: RbacMetrics,
@@ -106,13 +108,13 @@ struct Inner {
     changes: Arc<tokio::sync::Mutex<()>>,
     /// Writes in progress.
     tasks: TaskTracker,
-    api_user: Arc<Identity>,
-    activity: Activity,
+    api_user: Arc<UserIdentity>,
+    activity: ActivityWriter,
 }
 
 /// Error while opening [`Rbac`].
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum RbacOpenError {
     /// The store failed.
     #[error("cannot read or write users")]
     Store(#[from] StoreError),
@@ -121,30 +123,30 @@ pub enum OpenError {
     Hash(#[from] HashError),
     /// The file with the first password cannot be written.
     #[error("cannot keep the administrator's first password")]
-    PasswordFile(#[from] pki::durable::WriteError),
+    PasswordFile(#[from] pki::durable::DurableWriteError),
 }
 
 impl Rbac {
-    /// Opens RBAC with the default [`Settings`].
-    pub async fn open(store: Store, data_dir: &Path) -> Result<Self, OpenError> {
-        Box::pin(Self::open_with(store, data_dir, Settings::default())).await
+    /// Opens RBAC with the default [`AuthSettings`].
+    pub async fn open(store: Store, data_dir: &Path) -> Result<Self, RbacOpenError> {
+        Box::pin(Self::open_with(store, data_dir, AuthSettings::default())).await
     }
 
     /// Opens RBAC and creates the first users and the default roles if they are missing.
     pub async fn open_with(
         store: Store,
         data_dir: &Path,
-        settings: Settings,
-    ) -> Result<Self, OpenError> {
-        let passwords = Passwords::new().await?;
+        settings: AuthSettings,
+    ) -> Result<Self, RbacOpenError> {
+        let passwords = PasswordHasher::new().await?;
         let steady_ms = ms(settings.clock.elapsed());
         default_roles::ensure(&store).await?;
-        admin::ensure(&store, data_dir).await?;
-        let api_user = Arc::new(admin::ensure_api_user(&store).await?);
+        first_users::ensure(&store, data_dir).await?;
+        let api_user = Arc::new(first_users::ensure_api_user(&store).await?);
         let cache = Arc::new(TokenCache::default());
-        let activity = Activity::start(store.clone(), Arc::clone(&cache));
+        let activity = ActivityWriter::start(store.clone(), Arc::clone(&cache));
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(RbacInner {
                 store,
                 settings,
                 passwords,
@@ -169,8 +171,8 @@ impl Rbac {
     /// Fails unless `identity` has the permission. No other code decides on permissions.
     pub fn authorize(
         &self,
-        identity: &Identity,
-        permission: Permission<'_>,
+        identity: &UserIdentity,
+        permission: RequestedPermission<'_>,
     ) -> Result<(), PermissionDenied> {
         if identity.permissions.permits(permission) {
             return Ok(());
@@ -185,20 +187,23 @@ impl Rbac {
     /// caller passes the group first and then its ancestors, from which permissions are inherited.
     pub fn authorize_any(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
         object_type: &str,
         action: &str,
         instances: &[&str],
     ) -> Result<(), PermissionDenied> {
         let may = |instance: &&str| {
-            let asked = Permission::on(object_type, action, instance);
+            let asked = RequestedPermission::on(object_type, action, instance);
             self.authorize(identity, asked).is_ok()
         };
         if instances.iter().any(may) {
             return Ok(());
         }
         let first = instances.first().copied().unwrap_or(permission::ALL);
-        self.authorize(identity, Permission::on(object_type, action, first))
+        self.authorize(
+            identity,
+            RequestedPermission::on(object_type, action, first),
+        )
     }
 
     /// Counters of logins and tokens.
@@ -208,25 +213,25 @@ impl Rbac {
 
     /// The identity of programs whose client certificate is in the allow-list. It has every
     /// permission.
-    pub fn api_user(&self) -> Arc<Identity> {
+    pub fn api_user(&self) -> Arc<UserIdentity> {
         Arc::clone(&self.inner.api_user)
     }
 
     /// The identity of a program whose certificate may administer the CA. It has no other
     /// permission, and audit events name its certname.
-    pub fn ca_administrator(&self, certname: &str) -> Arc<Identity> {
-        let grant = Grant::new("cert_requests", "accept_reject", permission::ALL);
-        Arc::new(Identity {
+    pub fn ca_administrator(&self, certname: &str) -> Arc<UserIdentity> {
+        let grant = PermissionGrant::new("cert_requests", "accept_reject", permission::ALL);
+        Arc::new(UserIdentity {
             login: certname.to_owned(),
             display_name: certname.to_owned(),
             is_superuser: false,
-            permissions: Arc::new(Permissions::of([&grant])),
-            ..Identity::clone(&self.inner.api_user)
+            permissions: Arc::new(PermissionSet::from_grants([&grant])),
+            ..UserIdentity::clone(&self.inner.api_user)
         })
     }
 }
 
-impl Inner {
+impl RbacInner {
     fn locks(&self) -> MutexGuard<'_, LockOut> {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -36,7 +36,7 @@ pub(crate) struct LockOut {
     /// The last name that each password failed for. A user who repeats a mistake is counted once.
     last_names: HashMap<u64, String>,
     /// Sources from which a user has logged in, by user id.
-    welcome: HashMap<String, Vec<LoginSource>>,
+    known_sources: HashMap<String, Vec<LoginSource>>,
     /// Start of the lock in milliseconds, by user id, for users with too many failures from all
     /// sources together.
     user_locks: HashMap<String, i64>,
@@ -48,7 +48,7 @@ pub(crate) struct LockOut {
 /// The keys under which one login attempt is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct LoginAttempt {
-    /// Login name in [`folded`] spelling.
+    /// Login name in [`fold_login`] spelling.
     name: String,
     source: LoginSource,
     /// Keyed hash of the password; the key stays in memory.
@@ -60,13 +60,13 @@ pub(crate) struct LoginAttempt {
 pub(crate) struct LoginSource(Option<PeerNetwork>);
 
 /// The login in the spelling that is counted: a directory ignores case and extra spaces.
-pub(crate) fn folded(login: &str) -> String {
-    spaced(login).to_lowercase()
+pub(crate) fn fold_login(login: &str) -> String {
+    normalize_spaces(login).to_lowercase()
 }
 
 /// The login without leading, trailing and repeated spaces, which directories ignore (RFC 4518,
 /// 2.6.1).
-pub(crate) fn spaced(login: &str) -> String {
+pub(crate) fn normalize_spaces(login: &str) -> String {
     let words: Vec<&str> = login.split_whitespace().collect();
     words.join(" ")
 }
@@ -81,29 +81,31 @@ impl LockOut {
             sources: BoundedCounters::new(COUNTED_SOURCES),
             passwords: BoundedCounters::new(COUNTED_PASSWORDS),
             last_names: HashMap::new(),
-            welcome: HashMap::new(),
+            known_sources: HashMap::new(),
             user_locks: HashMap::new(),
             started_ms,
             hasher: RandomState::new(),
         }
     }
 
-    pub(crate) fn attempt(
+    pub(crate) fn to_attempt(
         &self,
         login: &str,
         password: &SecretString,
         source: LoginSource,
     ) -> LoginAttempt {
         LoginAttempt {
-            name: folded(login),
+            name: fold_login(login),
             source,
             password: self.hasher.hash_one(password.expose_secret()),
         }
     }
 
     /// Remaining lock of the name for the source; `None` if it is not locked.
-    pub(crate) fn wait(&self, attempt: &LoginAttempt, now_ms: i64) -> Option<Duration> {
-        self.pairs.get(&attempt.pair()).lock(now_ms)
+    pub(crate) fn remaining_lock(&self, attempt: &LoginAttempt, now_ms: i64) -> Option<Duration> {
+        self.pairs
+            .get(&attempt.name_and_source())
+            .remaining_lock(now_ms)
     }
 
     /// Delay of the attempt.
@@ -117,30 +119,30 @@ impl LockOut {
     }
 
     /// Counts a failure. Returns true if it locked the name for the source.
-    pub(crate) fn failed(&mut self, attempt: &LoginAttempt, now_ms: i64) -> bool {
+    pub(crate) fn count_failure(&mut self, attempt: &LoginAttempt, now_ms: i64) -> bool {
         self.names.fail(attempt.name.clone(), now_ms);
         self.sources.fail(attempt.source, now_ms);
         self.count_password(attempt, now_ms);
-        self.pairs.fail(attempt.pair(), now_ms) == FAILED_LOGINS
+        self.pairs.fail(attempt.name_and_source(), now_ms) == FAILED_LOGINS
     }
 
     /// Uncounts a failure of an attempt that succeeded in the end.
-    pub(crate) fn take_back(&mut self, attempt: &LoginAttempt) {
-        self.pairs.take_back(&attempt.pair());
-        self.names.take_back(&attempt.name);
-        self.sources.take_back(&attempt.source);
-        self.passwords.take_back(&attempt.password);
+    pub(crate) fn uncount_failure(&mut self, attempt: &LoginAttempt) {
+        self.pairs.uncount_key(&attempt.name_and_source());
+        self.names.uncount_key(&attempt.name);
+        self.sources.uncount_key(&attempt.source);
+        self.passwords.uncount_key(&attempt.password);
     }
 
     /// Ends the lock of the name for the source after a successful login. The counters of name,
     /// source and password stay, so that attackers gain nothing from an account of their own.
-    pub(crate) fn succeeded(&mut self, attempt: &LoginAttempt) {
-        self.pairs.remove(&attempt.pair());
+    pub(crate) fn end_lock(&mut self, attempt: &LoginAttempt) {
+        self.pairs.remove(&attempt.name_and_source());
     }
 
     /// Records that the user has logged in from `source`.
-    pub(crate) fn welcome(&mut self, user_id: &str, source: LoginSource) {
-        let sources = self.welcome.entry(user_id.to_owned()).or_default();
+    pub(crate) fn remember_source(&mut self, user_id: &str, source: LoginSource) {
+        let sources = self.known_sources.entry(user_id.to_owned()).or_default();
         sources.retain(|known| *known != source);
         if sources.len() >= SOURCES_PER_USER {
             sources.remove(0);
@@ -149,8 +151,8 @@ impl LockOut {
     }
 
     /// True if the user has logged in from `source` since the server started.
-    pub(crate) fn is_welcome(&self, user_id: &str, source: LoginSource) -> bool {
-        let sources = self.welcome.get(user_id);
+    pub(crate) fn is_known_source(&self, user_id: &str, source: LoginSource) -> bool {
+        let sources = self.known_sources.get(user_id);
         sources.is_some_and(|sources| sources.contains(&source))
     }
 
@@ -192,7 +194,7 @@ impl LoginAttempt {
         self.source
     }
 
-    fn pair(&self) -> (String, LoginSource) {
+    fn name_and_source(&self) -> (String, LoginSource) {
         (self.name.clone(), self.source)
     }
 }

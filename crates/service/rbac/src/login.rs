@@ -11,8 +11,8 @@ use crate::lockout::{self, LoginAttempt, LoginSource};
 use crate::password_queue::{PasswordRequester, QueuedAttempt};
 use crate::tokens::TokenOrigin;
 use crate::{
-    DirectoryError, HashError, IssueError, LoginOrigin, Rbac, RemoteUser, TokenRequest, admin,
-    now_ms, remote, token,
+    DirectoryError, HashError, IssueError, LoginOrigin, Rbac, RemoteUser, TokenRequest,
+    first_users, now_ms, random_secrets, remote_users,
 };
 
 /// Reason why a login failed.
@@ -74,7 +74,7 @@ impl Rbac {
     ) -> Result<SecretString, LoginError> {
         let logging_in = self.log_in(login, password, request, origin.into());
         let outcome = Box::pin(logging_in).await;
-        self.inner.metrics.login(&outcome);
+        self.inner.metrics.count_login(&outcome);
         outcome
     }
 
@@ -91,11 +91,11 @@ impl Rbac {
         if user.is_revoked {
             return Err(LoginError::Revoked);
         }
-        if self.is_locked(&user) && !self.inner.locks().is_welcome(&user.id, source) {
+        if self.is_locked(&user) && !self.inner.locks().is_known_source(&user.id, source) {
             return Err(LoginError::Locked);
         }
-        self.inner.locks().welcome(&user.id, source);
-        Box::pin(self.welcome(user, request)).await
+        self.inner.locks().remember_source(&user.id, source);
+        Box::pin(self.complete_login(user, request)).await
     }
 
     /// Issues a token for a user whom a directory or an identity provider has authenticated. The
@@ -107,7 +107,7 @@ impl Rbac {
         request: TokenRequest,
     ) -> Result<SecretString, LoginError> {
         let outcome = Box::pin(self.log_in_remote(remote, request)).await;
-        self.inner.metrics.login(&outcome);
+        self.inner.metrics.count_login(&outcome);
         outcome
     }
 
@@ -116,11 +116,11 @@ impl Rbac {
         remote: RemoteUser,
         request: TokenRequest,
     ) -> Result<SecretString, LoginError> {
-        let user = Box::pin(self.take_in(remote)).await?;
+        let user = Box::pin(self.save_remote_user(remote)).await?;
         if user.is_revoked {
             return Err(LoginError::Revoked);
         }
-        Box::pin(self.welcome(user, request)).await
+        Box::pin(self.complete_login(user, request)).await
     }
 
     /// True if wrong passwords, from all sources together, have locked the user. The lock ends by
@@ -137,7 +137,7 @@ impl Rbac {
 
     fn has_failed_too_often(&self, user_id: &str, failures: i64) -> bool {
         let most = self.inner.settings.failed_logins_lock;
-        !admin::is_immutable(user_id) && most.is_some_and(|most| failures >= i64::from(most))
+        !first_users::is_immutable(user_id) && most.is_some_and(|most| failures >= i64::from(most))
     }
 
     fn lock_time(&self) -> Duration {
@@ -171,7 +171,7 @@ impl Rbac {
         store.update_user(&user.id, change).await.map(|_| ())
     }
 
-    async fn welcome(
+    async fn complete_login(
         &self,
         user: UserRow,
         request: TokenRequest,
@@ -202,31 +202,38 @@ impl Rbac {
         // Enter the queue before the delay, which bounds the attempts that wait for one source.
         let place = self.inner.passwords.enter(requester)?;
         let user = self.inner.store.user_by_typed_login(login).await?;
-        let attempt = self.inner.locks().attempt(login, &password, source);
+        let attempt = self.inner.locks().to_attempt(login, &password, source);
         let delay = self.inner.locks().delay(&attempt, self.inner.steady_ms());
         // Delay before the turn, so that delayed attempts do not block other sources.
         tokio::time::sleep(delay).await;
         // Take the turn before the check of the lock: concurrent attempts must not all pass that
         // check before the first of them has failed.
-        let turn = place.turn().await;
-        if let Some(wait) = self.inner.locks().wait(&attempt, self.inner.steady_ms()) {
+        let turn = place.wait_for_turn().await;
+        if let Some(wait) = self
+            .inner
+            .locks()
+            .remaining_lock(&attempt, self.inner.steady_ms())
+        {
             return Err(LoginError::LockedOut { wait });
         }
         let hash = user.as_ref().and_then(|user| user.password_hash.clone());
         let checking = self.inner.passwords.check(&turn, password.clone(), hash);
         if let (Some(user), true) = (&user, checking.await?) {
-            self.inner.locks().succeeded(&attempt);
+            self.inner.locks().end_lock(&attempt);
             return Ok(user.clone());
         }
         // Count the failure before the directory is queried: attempts that arrive meanwhile must not
         // pass the lock.
-        let locked = self.inner.locks().failed(&attempt, self.inner.steady_ms());
+        let locked = self
+            .inner
+            .locks()
+            .count_failure(&attempt, self.inner.steady_ms());
         // A slow directory must not block the turns of other attempts.
         drop(turn);
         let asking = self.ask_directory(login, &password, &attempt, (&place, user.as_ref()));
         if let Some(remote) = asking.await? {
-            let user = Box::pin(self.take_in(remote)).await?;
-            self.inner.locks().succeeded(&attempt);
+            let user = Box::pin(self.save_remote_user(remote)).await?;
+            self.inner.locks().end_lock(&attempt);
             return Ok(user);
         }
         self.count_failure(user.as_ref()).await?;
@@ -253,12 +260,15 @@ impl Rbac {
             return Ok(None);
         };
         // A directory ignores extra spaces, which would give a user a second login to guess.
-        if login != lockout::spaced(login) {
+        if login != lockout::normalize_spaces(login) {
             return Ok(None);
         }
-        let _turn = place.directory_turn().await;
+        let _turn = place.wait_for_directory_turn().await;
         if user.is_some_and(|user| !user.is_remote) {
-            let (name, password) = (Uuid::new_v4().to_string(), token::random_password());
+            let (name, password) = (
+                Uuid::new_v4().to_string(),
+                random_secrets::random_password(),
+            );
             return match directory.authenticate(&name, &password, None).await {
                 Ok(_) | Err(DirectoryError::Refused) => Ok(None),
                 Err(error) => Err(LoginError::Directory(error)),
@@ -274,13 +284,13 @@ impl Rbac {
             Err(DirectoryError::Refused) => return Ok(None),
             Err(error) => Err(LoginError::Directory(error)),
         };
-        self.inner.locks().take_back(attempt);
+        self.inner.locks().uncount_failure(attempt);
         told
     }
 
     /// Creates or updates a remote user from the record of the directory.
-    pub(crate) async fn take_in(&self, remote: RemoteUser) -> Result<UserRow, LoginError> {
-        let turn = self.turn().await;
+    pub(crate) async fn save_remote_user(&self, remote: RemoteUser) -> Result<UserRow, LoginError> {
+        let turn = self.lock_rights().await;
         let store = &self.inner.store;
         let RemoteUser {
             origin,
@@ -298,7 +308,7 @@ impl Rbac {
         };
         let origin = UserOrigin { origin, subject };
         let known = store.user_origin(&id).await?;
-        if known.is_some_and(|known| remote::differ(&known, &origin)) {
+        if known.is_some_and(|known| remote_users::are_different_persons(&known, &origin)) {
             return Err(LoginError::OtherPerson);
         }
         let new = NewUser {
@@ -325,8 +335,12 @@ impl Rbac {
             store.set_user_origin(&user, &origin, now_ms()).await?;
             store.set_groups_of_user(&user, &from, &groups).await
         };
-        self.change(Some(turn), crate::change::CacheInvalidation::All, write)
-            .await?;
+        self.write_and_invalidate(
+            Some(turn),
+            crate::locked_write::CacheInvalidation::All,
+            write,
+        )
+        .await?;
         let user = store.user(&id).await?;
         user.ok_or(LoginError::Store(StoreError::Closed))
     }

@@ -19,21 +19,21 @@ pub struct RbacMetrics {
     pub cache_misses: AtomicU64,
 }
 
-pub(crate) fn count(counter: &AtomicU64) {
+pub(crate) fn increment(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
 impl RbacMetrics {
-    pub(crate) fn login<T>(&self, outcome: &Result<T, LoginError>) {
+    pub(crate) fn count_login<T>(&self, outcome: &Result<T, LoginError>) {
         if outcome.is_ok() {
-            return count(&self.logins);
+            return increment(&self.logins);
         }
-        count(&self.failed_logins);
+        increment(&self.failed_logins);
         if matches!(
             outcome,
             Err(LoginError::LockedOut { .. } | LoginError::Locked)
         ) {
-            count(&self.lockouts);
+            increment(&self.lockouts);
         }
     }
 }

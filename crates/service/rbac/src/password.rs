@@ -14,7 +14,7 @@ use crate::password_queue::{PasswordQueue, PasswordRequester, PasswordTurn, Queu
 
 /// Hashes and checks passwords.
 #[derive(Clone, Debug)]
-pub(crate) struct Passwords {
+pub(crate) struct PasswordHasher {
     queue: PasswordQueue,
     /// Hash that passwords of unknown logins are checked against.
     nobody: Arc<str>,
@@ -31,13 +31,13 @@ pub enum HashError {
     Failed(String),
 }
 
-fn failed(error: impl ToString) -> HashError {
+fn hash_error(error: impl ToString) -> HashError {
     HashError::Failed(error.to_string())
 }
 
-impl Passwords {
+impl PasswordHasher {
     pub(crate) async fn new() -> Result<Self, HashError> {
-        let nobody = hash(crate::token::random_password()).await?;
+        let nobody = hash_without_queue(crate::random_secrets::random_password()).await?;
         Ok(Self {
             queue: PasswordQueue::new(),
             nobody: nobody.into(),
@@ -56,12 +56,12 @@ impl Passwords {
         user_id: &str,
     ) -> Result<String, HashError> {
         let place = self.enter(PasswordRequester::User(user_id.to_owned()))?;
-        let turn = place.turn().await;
+        let turn = place.wait_for_turn().await;
         let hashed = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             hash_now(&password)
         });
-        hashed.await.map_err(failed)?
+        hashed.await.map_err(hash_error)?
     }
 
     /// True if `password` matches `hash`. Without a hash it takes as long and returns false.
@@ -77,25 +77,27 @@ impl Passwords {
         let turn = turn.clone();
         let verified = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let hash = PasswordHash::new(&hash).map_err(failed)?;
+            let hash = PasswordHash::new(&hash).map_err(hash_error)?;
             let password = password.expose_secret().as_bytes();
             Ok(Argon2::default().verify_password(password, &hash).is_ok())
         });
-        let verified = verified.await.map_err(failed)?;
+        let verified = verified.await.map_err(hash_error)?;
         verified.map(|right| right && exists)
     }
 }
 
 /// Hashes to a PHC string with a random salt, without the queue. For the start of the server, before
 /// there are requests.
-pub(crate) async fn hash(password: SecretString) -> Result<String, HashError> {
+pub(crate) async fn hash_without_queue(password: SecretString) -> Result<String, HashError> {
     let hashed = tokio::task::spawn_blocking(move || hash_now(&password));
-    hashed.await.map_err(failed)?
+    hashed.await.map_err(hash_error)?
 }
 
 fn hash_now(password: &SecretString) -> Result<String, HashError> {
     let password = password.expose_secret().as_bytes();
-    let hash = Argon2::default().hash_password(password).map_err(failed)?;
+    let hash = Argon2::default()
+        .hash_password(password)
+        .map_err(hash_error)?;
     Ok(hash.to_string())
 }
 
@@ -105,10 +107,10 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_right_password_of_somebody_passes() {
-        let passwords = Passwords::new().await.unwrap();
+        let passwords = PasswordHasher::new().await.unwrap();
         let requester = PasswordRequester::User("id".to_owned());
-        let turn = passwords.enter(requester).unwrap().turn().await;
-        let hash = hash("right".into()).await.unwrap();
+        let turn = passwords.enter(requester).unwrap().wait_for_turn().await;
+        let hash = hash_without_queue("right".into()).await.unwrap();
         assert!(
             hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
             "{hash}"
@@ -127,8 +129,8 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_logins_cost_the_same() {
-        let passwords = Passwords::new().await.unwrap();
-        let hash = hash("right".into()).await.unwrap();
+        let passwords = PasswordHasher::new().await.unwrap();
+        let hash = hash_without_queue("right".into()).await.unwrap();
         let parameters = |hash: &str| hash.split('$').take(4).collect::<Vec<_>>().join("$");
         assert_eq!(parameters(&hash), parameters(&passwords.nobody));
     }

@@ -49,23 +49,23 @@ pub(crate) enum PasswordRequester {
 /// The queues of all requesters; clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct PasswordQueue {
-    anonymous: QueueLane,
-    known: QueueLane,
+    anonymous: PasswordCheckLane,
+    identified: PasswordCheckLane,
 }
 
 /// Requesters that share a number of concurrent checks.
 #[derive(Clone, Debug)]
-struct QueueLane {
+struct PasswordCheckLane {
     turns: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    queue_permits: Arc<Semaphore>,
     /// Queues of the requesters that wait or have a turn.
     requesters: Arc<Mutex<HashMap<PasswordRequester, Weak<RequesterQueue>>>>,
 }
 
 #[derive(Debug)]
 struct RequesterQueue {
-    places: Arc<Semaphore>,
-    turn: Arc<Semaphore>,
+    queue_permits: Arc<Semaphore>,
+    turn_permit: Arc<Semaphore>,
     directory: Arc<Semaphore>,
 }
 
@@ -99,8 +99,8 @@ impl LoginOrigin {
 impl PasswordQueue {
     pub(crate) fn new() -> Self {
         Self {
-            anonymous: QueueLane::new(PASSWORD_CHECKS),
-            known: QueueLane::new(KNOWN_PASSWORD_CHECKS),
+            anonymous: PasswordCheckLane::new(PASSWORD_CHECKS),
+            identified: PasswordCheckLane::new(KNOWN_PASSWORD_CHECKS),
         }
     }
 
@@ -109,7 +109,7 @@ impl PasswordQueue {
         match requester {
             PasswordRequester::Anonymous(_) => self.anonymous.enter(requester),
             PasswordRequester::User(_) | PasswordRequester::Certificate(_) => {
-                self.known.enter(requester)
+                self.identified.enter(requester)
             }
         }
     }
@@ -117,20 +117,20 @@ impl PasswordQueue {
 
 // === impl QueueLane ===
 
-impl QueueLane {
+impl PasswordCheckLane {
     fn new(turns: usize) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(turns)),
-            places: Arc::new(Semaphore::new(PASSWORD_QUEUE)),
+            queue_permits: Arc::new(Semaphore::new(PASSWORD_QUEUE)),
             requesters: Arc::default(),
         }
     }
 
     fn enter(&self, requester: PasswordRequester) -> Result<QueuedAttempt, HashError> {
         let requester = self.queue_of(requester);
-        let own = Arc::clone(&requester.places).try_acquire_owned();
+        let own = Arc::clone(&requester.queue_permits).try_acquire_owned();
         let own = own.map_err(|_| HashError::Busy)?;
-        let all = Arc::clone(&self.places).try_acquire_owned();
+        let all = Arc::clone(&self.queue_permits).try_acquire_owned();
         let all = all.map_err(|_| HashError::Busy)?;
         Ok(QueuedAttempt {
             turns: Arc::clone(&self.turns),
@@ -147,8 +147,8 @@ impl QueueLane {
         }
         requesters.retain(|_, queue| queue.strong_count() > 0);
         let queue = Arc::new(RequesterQueue {
-            places: Arc::new(Semaphore::new(PASSWORD_QUEUE_PER_SOURCE)),
-            turn: Arc::new(Semaphore::new(1)),
+            queue_permits: Arc::new(Semaphore::new(PASSWORD_QUEUE_PER_SOURCE)),
+            turn_permit: Arc::new(Semaphore::new(1)),
             directory: Arc::new(Semaphore::new(DIRECTORY_QUESTIONS_PER_SOURCE)),
         });
         requesters.insert(requester, Arc::downgrade(&queue));
@@ -161,14 +161,14 @@ impl QueueLane {
 impl QueuedAttempt {
     /// Waits for a turn: first among the attempts of the same requester, then among all requesters,
     /// each of which has at most one attempt in the second queue.
-    pub(crate) async fn turn(&self) -> PasswordTurn {
-        let own = acquire(&self.requester.turn).await;
+    pub(crate) async fn wait_for_turn(&self) -> PasswordTurn {
+        let own = acquire(&self.requester.turn_permit).await;
         let all = acquire(&self.turns).await;
         PasswordTurn(Arc::new([own, all]))
     }
 
     /// Waits for a turn to query a directory, among the attempts of the same requester.
-    pub(crate) async fn directory_turn(&self) -> OwnedSemaphorePermit {
+    pub(crate) async fn wait_for_directory_turn(&self) -> OwnedSemaphorePermit {
         acquire(&self.requester.directory).await
     }
 }
@@ -204,16 +204,19 @@ mod tests {
         let places = flood(&queue, &source(1));
         assert_eq!(places.len(), PASSWORD_QUEUE_PER_SOURCE);
         let _held = places[0]
-            .turn()
+            .wait_for_turn()
             .now_or_never()
             .expect("the first has a turn");
-        let mut waiting: Vec<_> = places[1..].iter().map(|p| Box::pin(p.turn())).collect();
+        let mut waiting: Vec<_> = places[1..]
+            .iter()
+            .map(|p| Box::pin(p.wait_for_turn()))
+            .collect();
         for wait in &mut waiting {
             assert!(wait.now_or_never().is_none());
         }
         // Another source finds a place and a turn at once.
         let honest = queue.enter(source(2)).expect("a place");
-        honest.turn().now_or_never().expect("a turn");
+        honest.wait_for_turn().now_or_never().expect("a turn");
     }
 
     #[tokio::test]
@@ -228,7 +231,7 @@ mod tests {
         assert_eq!(places.len(), PASSWORD_QUEUE, "the queue of all is full");
         let turns: Vec<_> = places
             .iter()
-            .map_while(|p| p.turn().now_or_never())
+            .map_while(|p| p.wait_for_turn().now_or_never())
             .collect();
         assert_eq!(turns.len(), PASSWORD_CHECKS);
         for known in [
@@ -236,7 +239,7 @@ mod tests {
             PasswordRequester::Certificate("node.example".to_owned()),
         ] {
             let place = queue.enter(known).expect("a place");
-            place.turn().now_or_never().expect("a turn");
+            place.wait_for_turn().now_or_never().expect("a turn");
         }
     }
 
@@ -246,10 +249,10 @@ mod tests {
         let first = flood(&queue, &source(1));
         let second = queue.enter(source(2)).expect("a place");
         let third = queue.enter(source(3)).expect("a place");
-        let held = [first[0].turn().await, second.turn().await];
-        let mut behind = Box::pin(first[1].turn());
+        let held = [first[0].wait_for_turn().await, second.wait_for_turn().await];
+        let mut behind = Box::pin(first[1].wait_for_turn());
         assert!((&mut behind).now_or_never().is_none());
-        let mut honest = Box::pin(third.turn());
+        let mut honest = Box::pin(third.wait_for_turn());
         assert!((&mut honest).now_or_never().is_none());
         drop(held);
         assert!(

@@ -1,10 +1,10 @@
-//! Permissions: an action on an instance of an object type. [`Permission`] is a permission that a
-//! request requires, [`Grant`] a permission that a role has.
+//! Permissions: an action on an instance of an object type. [`RequestedPermission`] is a permission that a
+//! request requires, [`PermissionGrant`] a permission that a role has.
 
 use std::fmt;
 
 use crate::catalog;
-use crate::code_instance::{CodeInstance, is_of_code};
+use crate::code_instance::{CodeInstance, is_code_action};
 use crate::defaults::INSTANCE_BYTES;
 
 /// The instance that stands for all instances.
@@ -12,7 +12,7 @@ pub(crate) const ALL: &str = "*";
 
 /// A permission that a request requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Permission<'a> {
+pub struct RequestedPermission<'a> {
     /// Name of the object type, for example `tasks`.
     pub object_type: &'a str,
     /// Name of the action, for example `run`.
@@ -32,7 +32,7 @@ pub enum PermissionInstance<'a> {
 
 /// A permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Grant {
+pub struct PermissionGrant {
     /// Name of the object type, for example `tasks`.
     pub object_type: String,
     /// Name of the action, for example `run`.
@@ -70,7 +70,7 @@ pub enum GrantError {
     Instance(String),
 }
 
-impl<'a> Permission<'a> {
+impl<'a> RequestedPermission<'a> {
     /// `object_type:action` on this instance.
     pub fn on(object_type: &'a str, action: &'a str, instance: &'a str) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl<'a> Permission<'a> {
     }
 }
 
-impl fmt::Display for Permission<'_> {
+impl fmt::Display for RequestedPermission<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.object_type, self.action)?;
         match self.instance {
@@ -100,8 +100,8 @@ impl fmt::Display for Permission<'_> {
     }
 }
 
-impl Grant {
-    /// An unchecked permission. [`Grant::check`] validates it.
+impl PermissionGrant {
+    /// An unchecked permission. [`PermissionGrant::check_token`] validates it.
     pub fn new(
         object_type: impl Into<String>,
         action: impl Into<String>,
@@ -129,7 +129,7 @@ impl Grant {
         {
             return Err(GrantError::Instance(named()));
         }
-        let is_of_code = is_of_code(&self.object_type, &self.action);
+        let is_of_code = is_code_action(&self.object_type, &self.action);
         if is_of_code && !CodeInstance::is_valid(instance) {
             return Err(GrantError::Code(named()));
         }
@@ -140,12 +140,12 @@ impl Grant {
     }
 
     /// The permission in the form that a request requires it.
-    pub(crate) fn as_permission(&self) -> Permission<'_> {
-        Permission::on(&self.object_type, &self.action, &self.instance)
+    pub(crate) fn as_permission(&self) -> RequestedPermission<'_> {
+        RequestedPermission::on(&self.object_type, &self.action, &self.instance)
     }
 }
 
-impl fmt::Display for Grant {
+impl fmt::Display for PermissionGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_permission().fmt(f)
     }
@@ -158,20 +158,29 @@ mod tests {
     #[test]
     fn grants_are_checked_against_the_catalogue() {
         for (grant, good) in [
-            (Grant::new("tasks", "run", "package"), true),
-            (Grant::new("tasks", "run", "*"), true),
-            (Grant::new("tasks", "run", "package@staging"), true),
-            (Grant::new("plans", "run", "*@*"), true),
-            (Grant::new("tasks", "run", "package@"), false),
-            (Grant::new("plans", "run", "@staging"), false),
-            (Grant::new("orchestrator", "view", "*"), true),
-            (Grant::new("orchestrator", "view", "1"), false),
-            (Grant::new("*", "*", "*"), false),
-            (Grant::new("tasks", "*", "*"), false),
-            (Grant::new("tasks", "run", ""), false),
-            (Grant::new("tasks", "run", "a\0b"), false),
-            (Grant::new("tasks", "run", "x".repeat(2_000)), false),
-            (Grant::new("tasks'; DROP TABLE users --", "run", "*"), false),
+            (PermissionGrant::new("tasks", "run", "package"), true),
+            (PermissionGrant::new("tasks", "run", "*"), true),
+            (
+                PermissionGrant::new("tasks", "run", "package@staging"),
+                true,
+            ),
+            (PermissionGrant::new("plans", "run", "*@*"), true),
+            (PermissionGrant::new("tasks", "run", "package@"), false),
+            (PermissionGrant::new("plans", "run", "@staging"), false),
+            (PermissionGrant::new("orchestrator", "view", "*"), true),
+            (PermissionGrant::new("orchestrator", "view", "1"), false),
+            (PermissionGrant::new("*", "*", "*"), false),
+            (PermissionGrant::new("tasks", "*", "*"), false),
+            (PermissionGrant::new("tasks", "run", ""), false),
+            (PermissionGrant::new("tasks", "run", "a\0b"), false),
+            (
+                PermissionGrant::new("tasks", "run", "x".repeat(2_000)),
+                false,
+            ),
+            (
+                PermissionGrant::new("tasks'; DROP TABLE users --", "run", "*"),
+                false,
+            ),
         ] {
             assert_eq!(grant.check().is_ok(), good, "{grant}");
         }

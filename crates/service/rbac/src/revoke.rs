@@ -6,13 +6,15 @@
 
 use store::{Store, StoreError};
 
-use crate::cache::TokenHash;
-use crate::change::CacheInvalidation;
-use crate::{Identity, Permission, PermissionDenied, Rbac, TokenLabel, now_ms, token};
+use crate::locked_write::CacheInvalidation;
+use crate::token_cache::TokenHash;
+use crate::{
+    PermissionDenied, Rbac, RequestedPermission, TokenLabel, UserIdentity, now_ms, random_secrets,
+};
 
 /// The tokens to revoke.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Revocation {
+pub struct TokenRevocation {
     /// Tokens as the clients present them.
     pub tokens: Vec<String>,
     /// Labels of tokens of the caller.
@@ -23,7 +25,7 @@ pub struct Revocation {
     pub ids: Vec<String>,
 }
 
-/// The parts of a [`Revocation`] that failed. Everything else was revoked.
+/// The parts of a [`TokenRevocation`] that failed. Everything else was revoked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RevokeFaults {
     /// Number of texts that are not tokens. They may be secrets, so they are not repeated.
@@ -54,15 +56,19 @@ pub enum RevokeError {
 
 impl Rbac {
     /// Revokes tokens with immediate effect.
-    pub async fn revoke(&self, by: &Identity, asked: Revocation) -> Result<(), RevokeError> {
+    pub async fn revoke(
+        &self,
+        by: &UserIdentity,
+        asked: TokenRevocation,
+    ) -> Result<(), RevokeError> {
         let mut faults = RevokeFaults::default();
         for token in &asked.tokens {
-            let hash = token::hash(token);
+            let hash = random_secrets::hash(token);
             // A token that was revoked before is no fault: revocation is idempotent.
             if self.inner.store.token_by_hash(&hash).await?.is_none() {
                 faults.unknown_tokens += 1;
             }
-            self.end(&hash).await?;
+            self.revoke_hash(&hash).await?;
         }
         for label in &asked.labels {
             if !self.revoke_label(by, label).await? {
@@ -82,8 +88,8 @@ impl Rbac {
     }
 
     /// Revokes one token. A token of another user requires `users:disable`.
-    pub async fn revoke_one(&self, by: &Identity, token: &str) -> Result<(), RevokeError> {
-        let hash = token::hash(token);
+    pub async fn revoke_one(&self, by: &UserIdentity, token: &str) -> Result<(), RevokeError> {
+        let hash = random_secrets::hash(token);
         let Some(row) = self.inner.store.token_by_hash(&hash).await? else {
             let unknown_tokens = 1;
             return Err(RevokeError::Faults(Box::new(RevokeFaults {
@@ -92,30 +98,34 @@ impl Rbac {
             })));
         };
         self.may_revoke(by, &row.user_id)?;
-        Ok(self.end(&hash).await?)
+        Ok(self.revoke_hash(&hash).await?)
     }
 
-    fn may_revoke(&self, by: &Identity, user_id: &str) -> Result<(), PermissionDenied> {
+    fn may_revoke(&self, by: &UserIdentity, user_id: &str) -> Result<(), PermissionDenied> {
         if by.user_id == user_id {
             return Ok(());
         }
-        self.authorize(by, Permission::on("users", "disable", user_id))
+        self.authorize(by, RequestedPermission::on("users", "disable", user_id))
     }
 
-    async fn revoke_label(&self, by: &Identity, label: &TokenLabel) -> Result<bool, StoreError> {
+    async fn revoke_label(
+        &self,
+        by: &UserIdentity,
+        label: &TokenLabel,
+    ) -> Result<bool, StoreError> {
         let tokens = self.inner.store.tokens_of(&by.user_id).await?;
         let labelled = tokens
             .iter()
             .find(|token| token.label.as_deref() == Some(label.as_str()));
         match labelled.map(|token| token.hash.as_slice().try_into()) {
-            Some(Ok(hash)) => self.end(hash).await.map(|()| true),
+            Some(Ok(hash)) => self.revoke_hash(hash).await.map(|()| true),
             _ => Ok(false),
         }
     }
 
     async fn revoke_username(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         login: String,
         faults: &mut RevokeFaults,
     ) -> Result<(), StoreError> {
@@ -126,7 +136,7 @@ impl Rbac {
             (Err(_), _) => faults.not_permitted.push(login),
             (Ok(()), None) => faults.unknown_usernames.push(login),
             (Ok(()), Some(user)) => {
-                self.end_all(user.id).await?;
+                self.revoke_all(user.id).await?;
             }
         }
         Ok(())
@@ -134,7 +144,7 @@ impl Rbac {
 
     async fn revoke_id(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: String,
         faults: &mut RevokeFaults,
     ) -> Result<(), StoreError> {
@@ -142,7 +152,7 @@ impl Rbac {
         let owner = row.as_ref().map_or("", |row| row.user_id.as_str());
         match (self.may_revoke(by, owner), &row) {
             (Ok(()), Some(row)) => match row.hash.as_slice().try_into() {
-                Ok(hash) => self.end(hash).await?,
+                Ok(hash) => self.revoke_hash(hash).await?,
                 Err(_) => faults.unknown_ids.push(id),
             },
             (Err(_), Some(_)) => faults.not_permitted.push(id),
@@ -151,29 +161,29 @@ impl Rbac {
         Ok(())
     }
 
-    async fn end(&self, hash: &TokenHash) -> Result<(), StoreError> {
+    async fn revoke_hash(&self, hash: &TokenHash) -> Result<(), StoreError> {
         // A token that is being derived from this one is either stored before, or not at all.
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let hash = *hash;
         let write = move |store: Store| async move { store.revoke_token(&hash, now_ms()).await };
-        self.change(Some(turn), CacheInvalidation::Token(hash), write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::Token(hash), write)
             .await
             .map(|_| ())
     }
 
     /// Revokes all tokens of a user.
-    async fn end_all(&self, user_id: String) -> Result<(), StoreError> {
-        let turn = self.turn().await;
+    async fn revoke_all(&self, user_id: String) -> Result<(), StoreError> {
+        let turn = self.lock_rights().await;
         let write = move |store: Store| async move {
             store.revoke_tokens_of(&user_id, None, now_ms()).await
         };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await
             .map(|_| ())
     }
 }
 
-impl std::fmt::Debug for Revocation {
+impl std::fmt::Debug for TokenRevocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Revocation")
             .field("tokens", &self.tokens.len())

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use store::{RoleRow, Store, StoreError};
 
-use crate::change::{CacheInvalidation, RightsLock};
 use crate::default_roles::is_default;
 use crate::defaults::TEXT_CHARS;
-use crate::error::{name, optional};
-use crate::permission::Grant;
-use crate::users::lacking;
-use crate::{Identity, ManageError, Permission, Permissions, Rbac};
+use crate::error::{validate_name, validate_text};
+use crate::locked_write::{CacheInvalidation, RightsLock};
+use crate::permission::PermissionGrant;
+use crate::users::permission_denied;
+use crate::{ManageError, PermissionSet, Rbac, RequestedPermission, UserIdentity};
 
 /// A role with permissions and members.
 pub type RoleView = RoleRow;
@@ -27,16 +27,21 @@ pub struct RoleSpec {
     /// Explanation for administrators; may be empty.
     pub description: String,
     /// Permissions that the role gives.
-    pub permissions: Vec<Grant>,
+    pub permissions: Vec<PermissionGrant>,
     /// Ids of the users who have the role.
     pub user_ids: Vec<String>,
     /// Ids of the user groups whose members have the role.
     pub group_ids: Vec<String>,
 }
 
-fn permissions_of(role: &RoleRow) -> Permissions {
-    let grants: Vec<Grant> = role.permissions.iter().cloned().map(Grant::from).collect();
-    Permissions::of(&grants)
+fn permissions_of(role: &RoleRow) -> PermissionSet {
+    let grants: Vec<PermissionGrant> = role
+        .permissions
+        .iter()
+        .cloned()
+        .map(PermissionGrant::from)
+        .collect();
+    PermissionSet::from_grants(&grants)
 }
 
 impl Rbac {
@@ -52,13 +57,15 @@ impl Rbac {
     }
 
     /// Creates a role and returns its id. Needs `user_roles:create`.
-    pub async fn create_role(&self, by: &Identity, spec: RoleSpec) -> Result<i64, ManageError> {
-        self.authorize(by, Permission::on("user_roles", "create", "*"))?;
-        let turn = self.turn().await;
+    pub async fn create_role(&self, by: &UserIdentity, spec: RoleSpec) -> Result<i64, ManageError> {
+        self.authorize(by, RequestedPermission::on("user_roles", "create", "*"))?;
+        let turn = self.lock_rights().await;
         let id = self.inner.store.next_role_id().await?;
-        let row = self.checked(by, id, spec, &RoleRow::default()).await?;
+        let row = self
+            .validate_role(by, id, spec, &RoleRow::default())
+            .await?;
         if !row.user_ids.is_empty() || !row.group_ids.is_empty() {
-            let members = Permission::on("user_roles", "edit_members", "*");
+            let members = RequestedPermission::on("user_roles", "edit_members", "*");
             self.authorize(by, members)?;
         }
         self.put_role(turn, &RoleRow::default(), row).await?;
@@ -70,25 +77,25 @@ impl Rbac {
     /// members change.
     pub async fn update_role(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: i64,
         spec: RoleSpec,
     ) -> Result<(), ManageError> {
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let present = self.role(id).await?;
-        Box::pin(self.rewrite(turn, by, present, spec)).await
+        Box::pin(self.replace_role(turn, by, present, spec)).await
     }
 
     /// Writes a role that was read under the same lock.
-    async fn rewrite(
+    async fn replace_role(
         &self,
         turn: RightsLock,
-        by: &Identity,
+        by: &UserIdentity,
         present: RoleRow,
         spec: RoleSpec,
     ) -> Result<(), ManageError> {
         let id = present.id;
-        let row = self.checked(by, id, spec, &present).await?;
+        let row = self.validate_role(by, id, spec, &present).await?;
         let key = id.to_string();
         let texts = |role: &RoleRow| {
             (
@@ -99,15 +106,15 @@ impl Rbac {
         };
         let members = |role: &RoleRow| (role.user_ids.clone(), role.group_ids.clone());
         if texts(&present) != texts(&row) {
-            self.authorize(by, Permission::on("user_roles", "edit", &key))?;
+            self.authorize(by, RequestedPermission::on("user_roles", "edit", &key))?;
             if is_default(id) {
                 return Err(ManageError::DefaultRole);
             }
         }
         if members(&present) != members(&row) {
-            self.demand_member_change(by, &present, adds_members(&present, &row))?;
+            self.require_member_change(by, &present, adds_members(&present, &row))?;
             // New members get the permissions of the changed role, too.
-            self.demand_cover(by, &permissions_of(&row), adds_members(&present, &row))?;
+            self.require_cover(by, &permissions_of(&row), adds_members(&present, &row))?;
         }
         Ok(self.put_role(turn, &present, row).await?)
     }
@@ -115,15 +122,15 @@ impl Rbac {
     /// Adds permissions to a role and removes others.
     pub async fn change_permissions(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: i64,
-        add: Vec<Grant>,
-        remove: &[Grant],
+        add: Vec<PermissionGrant>,
+        remove: &[PermissionGrant],
     ) -> Result<(), ManageError> {
         let key = id.to_string();
-        self.authorize(by, Permission::on("user_roles", "edit", &key))?;
+        self.authorize(by, RequestedPermission::on("user_roles", "edit", &key))?;
         // Lock before reading, so that members who are removed meanwhile do not come back.
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let present = self.role(id).await?;
         let mut spec = RoleSpec::from(present.clone());
         spec.permissions.retain(|grant| !remove.contains(grant));
@@ -131,21 +138,21 @@ impl Rbac {
         if is_default(id) {
             return Err(ManageError::DefaultRole);
         }
-        Box::pin(self.rewrite(turn, by, present, spec)).await
+        Box::pin(self.replace_role(turn, by, present, spec)).await
     }
 
     /// Adds users and groups to a role and removes others. Needs `user_roles:edit_members` of the
     /// role.
     pub async fn change_members(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: i64,
         members: MemberChange,
     ) -> Result<(), ManageError> {
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let present = self.role(id).await?;
         let adds = !members.add_users.is_empty() || !members.add_groups.is_empty();
-        self.demand_member_change(by, &present, adds)?;
+        self.require_member_change(by, &present, adds)?;
         let changed = |present: &[String], add: &[String], remove: &[String]| {
             let mut ids: BTreeSet<String> = present.iter().chain(add).cloned().collect();
             ids.retain(|id| !remove.contains(id));
@@ -154,30 +161,30 @@ impl Rbac {
         let mut spec = RoleSpec::from(present.clone());
         spec.user_ids = changed(&spec.user_ids, &members.add_users, &members.remove_users);
         spec.group_ids = changed(&spec.group_ids, &members.add_groups, &members.remove_groups);
-        let row = self.checked(by, id, spec, &present).await?;
+        let row = self.validate_role(by, id, spec, &present).await?;
         Ok(self.put_role(turn, &present, row).await?)
     }
 
     /// Deletes a role, also from its members. Needs `user_roles:edit` of the role.
-    pub async fn delete_role(&self, by: &Identity, id: i64) -> Result<(), ManageError> {
+    pub async fn delete_role(&self, by: &UserIdentity, id: i64) -> Result<(), ManageError> {
         let key = id.to_string();
-        self.authorize(by, Permission::on("user_roles", "edit", &key))?;
-        let turn = self.turn().await;
+        self.authorize(by, RequestedPermission::on("user_roles", "edit", &key))?;
+        let turn = self.lock_rights().await;
         self.role(id).await?;
         if is_default(id) {
             return Err(ManageError::DefaultRole);
         }
         let write = move |store: Store| async move { store.delete_role(id).await };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, role = id, "deleted a role");
         Ok(())
     }
 
     /// Fails if the caller may not give or remove the roles in which the two lists differ.
-    pub(crate) async fn demand_members(
+    pub(crate) async fn require_member_changes(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         present: &[i64],
         wanted: &[i64],
     ) -> Result<(), ManageError> {
@@ -192,63 +199,66 @@ impl Rbac {
                 what: "role",
                 id: id.to_string(),
             })?;
-            self.demand_member_change(by, &role, adds)?;
+            self.require_member_change(by, &role, adds)?;
         }
         Ok(())
     }
 
     /// Fails if the caller lacks a permission of one of these roles.
-    pub(crate) async fn demand_rights_of_roles(
+    pub(crate) async fn require_rights_of_roles(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         ids: &[i64],
     ) -> Result<(), ManageError> {
         for id in ids {
             if let Some(role) = self.inner.store.role(*id).await? {
-                self.demand_cover(by, &permissions_of(&role), true)?;
+                self.require_cover(by, &permissions_of(&role), true)?;
             }
         }
         Ok(())
     }
 
-    fn demand_member_change(
+    fn require_member_change(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         role: &RoleRow,
         adds: bool,
     ) -> Result<(), ManageError> {
         let key = role.id.to_string();
-        self.authorize(by, Permission::on("user_roles", "edit_members", &key))?;
-        self.demand_cover(by, &permissions_of(role), adds)
+        self.authorize(
+            by,
+            RequestedPermission::on("user_roles", "edit_members", &key),
+        )?;
+        self.require_cover(by, &permissions_of(role), adds)
     }
 
-    fn demand_cover(
+    fn require_cover(
         &self,
-        by: &Identity,
-        handed_on: &Permissions,
+        by: &UserIdentity,
+        handed_on: &PermissionSet,
         adds: bool,
     ) -> Result<(), ManageError> {
-        match by.permissions.lacks(handed_on).filter(|_| adds) {
+        match by.permissions.first_missing(handed_on).filter(|_| adds) {
             None => Ok(()),
-            Some(grant) => Err(lacking(by, &grant).into()),
+            Some(grant) => Err(permission_denied(by, &grant).into()),
         }
     }
 
     /// The validated row of a role, after the check that `by` may grant its permissions.
-    async fn checked(
+    async fn validate_role(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: i64,
         spec: RoleSpec,
         present: &RoleRow,
     ) -> Result<RoleRow, ManageError> {
-        let display_name = name("display_name", &spec.display_name)?;
-        let description = optional("description", &spec.description, TEXT_CHARS)?;
-        let kept = |grant: &Grant| present.permissions.contains(&grant.clone().into());
+        let display_name = validate_name("display_name", &spec.display_name)?;
+        let description = validate_text("description", &spec.description, TEXT_CHARS)?;
+        let kept = |grant: &PermissionGrant| present.permissions.contains(&grant.clone().into());
         for grant in spec.permissions.iter().filter(|grant| !kept(grant)) {
             grant.check()?;
             if !by.permissions.covers(grant) {
-                return Err(lacking(by, grant).into());
+                return Err(permission_denied(by, grant).into());
             }
         }
         let namesake = self.inner.store.role_id_by_name(&display_name).await?;
@@ -280,7 +290,7 @@ impl Rbac {
             .iter()
             .filter(|id| !present.user_ids.contains(id))
         {
-            if crate::admin::is_immutable(id) {
+            if crate::first_users::is_immutable(id) {
                 return Err(ManageError::AdminImmutable);
             }
             store
@@ -307,13 +317,14 @@ impl Rbac {
         present: &RoleRow,
         row: RoleRow,
     ) -> Result<(), StoreError> {
-        let gaining = gaining(present, &row);
+        let gaining = users_gaining_permissions(present, &row);
         let write = move |store: Store| async move {
             // Delete reset tokens first, so that an interrupted write gives no user too much.
             store.delete_password_resets(&gaining).await?;
             store.put_role(row).await
         };
-        self.change(Some(turn), CacheInvalidation::All, write).await
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
+            .await
     }
 }
 
@@ -335,7 +346,11 @@ impl From<RoleRow> for RoleSpec {
         Self {
             display_name: row.display_name,
             description: row.description,
-            permissions: row.permissions.into_iter().map(Grant::from).collect(),
+            permissions: row
+                .permissions
+                .into_iter()
+                .map(PermissionGrant::from)
+                .collect(),
             user_ids: row.user_ids,
             group_ids: row.group_ids,
         }
@@ -349,7 +364,7 @@ fn adds_members(present: &RoleRow, wanted: &RoleRow) -> bool {
 
 /// Ids of users who have more permissions after the change. Members of groups are left out: they are
 /// remote users, who have no password here that could be reset.
-fn gaining(present: &RoleRow, wanted: &RoleRow) -> Vec<String> {
+fn users_gaining_permissions(present: &RoleRow, wanted: &RoleRow) -> Vec<String> {
     let permissions = &wanted.permissions;
     let permits_more = permissions.iter().any(|p| !present.permissions.contains(p));
     let users = wanted.user_ids.iter();

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use store::{StoreError, TokenRow};
 
-use crate::cache::{CachedToken, TokenHash};
 use crate::metrics;
-use crate::{Identity, Rbac, now_ms, token};
+use crate::token_cache::{CachedToken, TokenHash};
+use crate::{Rbac, UserIdentity, now_ms, random_secrets};
 
 /// Reason why a token is refused.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum AuthenticateError {
 #[derive(Clone, Debug)]
 pub struct TokenSession {
     /// User of the token.
-    pub identity: Arc<Identity>,
+    pub identity: Arc<UserIdentity>,
     /// Row of the token in the store.
     pub token: TokenRow,
     /// Last use, in milliseconds since 1970.
@@ -46,18 +46,18 @@ pub struct TokenSession {
 }
 
 impl Rbac {
-    /// Authenticates the user of `token`. This counts as a use of the token.
-    pub async fn authenticate(&self, token: &str) -> Result<Arc<Identity>, AuthenticateError> {
-        let hash = token::hash(token);
+    /// Authenticates the user of `random_secrets`. This counts as a use of the token.
+    pub async fn authenticate(&self, token: &str) -> Result<Arc<UserIdentity>, AuthenticateError> {
+        let hash = random_secrets::hash(token);
         let now = now_ms();
         if let Some(entry) = self.inner.cache.get(&hash) {
-            metrics::count(&self.inner.metrics.cache_hits);
-            check(&entry, now)?;
-            entry.used(now);
+            metrics::increment(&self.inner.metrics.cache_hits);
+            check_token(&entry, now)?;
+            entry.record_use(now);
             return Ok(Arc::clone(&entry.identity));
         }
-        let (entry, _) = Box::pin(self.read(&hash, now)).await?;
-        entry.used(now);
+        let (entry, _) = Box::pin(self.read_token(&hash, now)).await?;
+        entry.record_use(now);
         Ok(Arc::clone(&entry.identity))
     }
 
@@ -67,11 +67,11 @@ impl Rbac {
         token: &str,
         as_use: bool,
     ) -> Result<TokenSession, AuthenticateError> {
-        let hash = token::hash(token);
+        let hash = random_secrets::hash(token);
         let now = now_ms();
-        let (entry, token) = Box::pin(self.read(&hash, now)).await?;
+        let (entry, token) = Box::pin(self.read_token(&hash, now)).await?;
         if as_use {
-            entry.used(now);
+            entry.record_use(now);
         }
         Ok(TokenSession {
             identity: Arc::clone(&entry.identity),
@@ -81,17 +81,17 @@ impl Rbac {
     }
 
     /// Reads token and user from the store and caches them.
-    async fn read(
+    async fn read_token(
         &self,
         hash: &TokenHash,
         now_ms: i64,
     ) -> Result<(Arc<CachedToken>, TokenRow), AuthenticateError> {
-        metrics::count(&self.inner.metrics.cache_misses);
+        metrics::increment(&self.inner.metrics.cache_misses);
         let (store, cache) = (&self.inner.store, &self.inner.cache);
         let generation = cache.generation();
         let row = store.token_by_hash(hash).await?;
         let mut row = row.ok_or(AuthenticateError::Unknown)?;
-        row.expires_ms = self.end_ms(&row);
+        row.expires_ms = self.expires_ms(&row);
         if row.revoked_ms.is_some() {
             return Err(AuthenticateError::Revoked);
         }
@@ -100,20 +100,20 @@ impl Rbac {
         if user.is_revoked {
             return Err(AuthenticateError::UserRevoked);
         }
-        let mut identity = Identity::load(store, user).await?;
+        let mut identity = UserIdentity::load(store, user).await?;
         identity.token_id = Some(row.id.clone());
         let identity = Arc::new(identity);
         let last_active = row.last_active_ms.unwrap_or(row.created_ms);
         let last_active = last_active.max(cache.last_use(hash).unwrap_or(i64::MIN));
         let entry = CachedToken::new(identity, row.expires_ms, row.timeout_ms, last_active);
         let entry = Arc::new(entry);
-        check(&entry, now_ms)?;
+        check_token(&entry, now_ms)?;
         cache.put(*hash, Arc::clone(&entry), generation);
         Ok((entry, row))
     }
 }
 
-fn check(entry: &CachedToken, now_ms: i64) -> Result<(), AuthenticateError> {
+fn check_token(entry: &CachedToken, now_ms: i64) -> Result<(), AuthenticateError> {
     if entry.expires_ms.is_some_and(|end| end <= now_ms) {
         return Err(AuthenticateError::Expired);
     }

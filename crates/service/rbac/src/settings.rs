@@ -1,16 +1,16 @@
-//! Settings of RBAC: [`Settings`].
+//! Settings of RBAC: [`AuthSettings`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::defaults::{FAILED_LOGINS, USER_LOCK};
-use crate::{Directory, MachineClock, SteadyClock, UnnamedEnvironment};
+use crate::{ExternalDirectory, MachineClock, SteadyClock, UnnamedEnvironmentScope};
 
 /// Limits for logins and tokens, and the external directories.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct AuthSettings {
     /// Wrong passwords in a row, from all sources together, that lock a user for [`Self::user_lock`] or until an
-    /// administrator reinstates the user; `None`: users are never locked. `admin` is only ever locked for an
+    /// administrator reinstates the user; `None`: users are never locked. `first_users` is only ever locked for an
     /// address: otherwise anonymous attempts could lock out the user who reinstates others.
     pub failed_logins_lock: Option<u32>,
     /// Duration of the lock of a user.
@@ -21,21 +21,21 @@ pub struct Settings {
     /// given, which is [`MAX_LIFETIME`](crate::defaults::MAX_LIFETIME) at most.
     pub token_max_lifetime: Option<Duration>,
     /// Environments that a permission `tasks:run` or `plans:run` without an environment is for.
-    pub unnamed_environment: UnnamedEnvironment,
+    pub unnamed_environment: UnnamedEnvironmentScope,
     /// External directories; `None` if there are only local users.
-    pub directory: Option<Arc<dyn Directory>>,
+    pub directory: Option<Arc<dyn ExternalDirectory>>,
     /// Measures how long locks and delays after failed logins last.
     pub clock: Arc<dyn SteadyClock>,
 }
 
-impl Default for Settings {
+impl Default for AuthSettings {
     fn default() -> Self {
         Self {
             failed_logins_lock: Some(FAILED_LOGINS),
             user_lock: USER_LOCK,
             token_inactivity: None,
             token_max_lifetime: None,
-            unnamed_environment: UnnamedEnvironment::default(),
+            unnamed_environment: UnnamedEnvironmentScope::default(),
             directory: None,
             clock: Arc::new(MachineClock::start()),
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use store::{Store, StoreError, TaskTargetRow};
 
-use crate::change::CacheInvalidation;
-use crate::code_instance::{CodeReach, UnnamedEnvironment};
+use crate::code_instance::{CodeReach, UnnamedEnvironmentScope};
 use crate::defaults::TASK_TARGETS;
-use crate::error::name;
+use crate::error::validate_name;
+use crate::locked_write::CacheInvalidation;
 use crate::permission::ALL;
-use crate::{Identity, ManageError, Permission, PermissionDenied, Rbac};
+use crate::{ManageError, PermissionDenied, Rbac, RequestedPermission, UserIdentity};
 
 /// Tasks and nodes that a role can permit together. The nodes are the union of `nodes`,
 /// `node_groups` and `pql_query`.
@@ -63,7 +63,7 @@ impl Rbac {
     /// environment of each node.
     pub async fn task_right(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
         task: &str,
         environment: &str,
     ) -> Result<TaskRight, StoreError> {
@@ -71,50 +71,50 @@ impl Rbac {
             Some(_) => Vec::new(),
             None => self.permitted_targets(identity).await?,
         };
-        Ok(self.task_right_of(identity, &targets, task, environment))
+        Ok(self.task_right_in(identity, &targets, task, environment))
     }
 
     /// The nodes on which jobs of a plan may run, if `identity` runs the plan with the code of
     /// `environment`.
     pub fn authorize_plan(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
         plan: &str,
         environment: &str,
     ) -> Result<CodeReach, PermissionDenied> {
         let reach = self.code_reach(identity, "plans", plan, environment);
         reach.ok_or_else(|| PermissionDenied {
             login: identity.login.clone(),
-            permission: Permission::on("plans", "run", plan).to_string(),
+            permission: RequestedPermission::on("plans", "run", plan).to_string(),
         })
     }
 
     /// The nodes that the permission covers; `None` if `identity` lacks the permission.
     fn code_reach(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
         object_type: &str,
         name: &str,
         environment: &str,
     ) -> Option<CodeReach> {
         let permissions = &identity.permissions;
         let reach = permissions.code_reach(object_type, name, environment);
-        reach.map(|reach| self.widened(reach))
+        reach.map(|reach| self.apply_unnamed_environment(reach))
     }
 
     /// `reach`, or every node if the settings apply a permission without an environment to any
     /// environment.
-    fn widened(&self, reach: CodeReach) -> CodeReach {
+    fn apply_unnamed_environment(&self, reach: CodeReach) -> CodeReach {
         match self.inner.settings.unnamed_environment {
-            UnnamedEnvironment::Own => reach,
-            UnnamedEnvironment::Any => CodeReach::EveryNode,
+            UnnamedEnvironmentScope::EachNode => reach,
+            UnnamedEnvironmentScope::Any => CodeReach::EveryNode,
         }
     }
 
-    /// The task targets that `tasks:run_with_constraints` permits, for [`Self::task_right_of`].
+    /// The task targets that `tasks:run_with_constraints` permits, for [`Self::task_right_in`].
     pub async fn permitted_targets(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
     ) -> Result<Vec<TaskTargetRecord>, StoreError> {
         let permitted = identity
             .permissions
@@ -132,9 +132,9 @@ impl Rbac {
 
     /// Computes [`Rbac::task_right`] from the [`Rbac::permitted_targets`] of `identity`, for
     /// many tasks in a row.
-    pub fn task_right_of(
+    pub fn task_right_in(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
         targets: &[TaskTargetRecord],
         task: &str,
         environment: &str,
@@ -144,8 +144,8 @@ impl Rbac {
             return TaskRight { scope, reach };
         }
         TaskRight {
-            scope: scope_of(targets, task),
-            reach: self.widened(CodeReach::OwnEnvironment),
+            scope: task_scope(targets, task),
+            reach: self.apply_unnamed_environment(CodeReach::OwnEnvironment),
         }
     }
 
@@ -171,23 +171,24 @@ impl Rbac {
     /// creator.
     pub async fn create_task_target(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         target: TaskTargetRecord,
     ) -> Result<i64, ManageError> {
-        self.authorize(by, Permission::any("user_roles", "edit"))?;
+        self.authorize(by, RequestedPermission::any("user_roles", "edit"))?;
         match &target.tasks {
-            None => self.authorize(by, Permission::on("tasks", "run", ALL))?,
+            None => self.authorize(by, RequestedPermission::on("tasks", "run", ALL))?,
             Some(tasks) => {
                 for task in tasks {
-                    self.authorize(by, Permission::on("tasks", "run", task))?;
+                    self.authorize(by, RequestedPermission::on("tasks", "run", task))?;
                 }
             }
         }
-        let display_name = name("display_name", &target.display_name)?;
-        let turn = self.turn().await;
+        let display_name = validate_name("display_name", &target.display_name)?;
+        let turn = self.lock_rights().await;
         let present = self.task_targets().await?;
-        let wanted = target.compared(&display_name);
-        let equal = |known: &&TaskTargetRecord| known.compared(&known.display_name) == wanted;
+        let wanted = target.comparable_parts(&display_name);
+        let equal =
+            |known: &&TaskTargetRecord| known.comparable_parts(&known.display_name) == wanted;
         if let Some(known) = present.iter().find(equal) {
             return Ok(known.id);
         }
@@ -198,13 +199,13 @@ impl Rbac {
         let row = TaskTargetRow {
             id,
             display_name,
-            tasks: target.tasks.as_deref().map(json),
-            nodes: json(&target.nodes),
-            node_groups: json(&target.node_groups),
+            tasks: target.tasks.as_deref().map(to_json_list),
+            nodes: to_json_list(&target.nodes),
+            node_groups: to_json_list(&target.node_groups),
             pql_query: target.pql_query,
         };
         let write = move |store: Store| async move { store.insert_task_target(row).await };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, task_target = id, "made a task target");
         Ok(id)
@@ -212,16 +213,16 @@ impl Rbac {
 
     /// Deletes a target that no role refers to, so that no permission changes. Needs the permission
     /// to create or edit roles.
-    pub async fn delete_task_target(&self, by: &Identity, id: i64) -> Result<(), ManageError> {
-        self.authorize(by, Permission::any("user_roles", "edit"))?;
-        let turn = self.turn().await;
+    pub async fn delete_task_target(&self, by: &UserIdentity, id: i64) -> Result<(), ManageError> {
+        self.authorize(by, RequestedPermission::any("user_roles", "edit"))?;
+        let turn = self.lock_rights().await;
         self.task_target(id).await?;
         let roles = self.inner.store.roles_of_task_target(id).await?;
         if !roles.is_empty() {
             return Err(ManageError::InUse { roles });
         }
         let write = move |store: Store| async move { store.delete_task_target(id).await };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, task_target = id, "deleted a task target");
         Ok(())
@@ -229,7 +230,7 @@ impl Rbac {
 }
 
 /// The nodes of the targets that have the task.
-fn scope_of(targets: &[TaskTargetRecord], task: &str) -> TaskScope {
+fn task_scope(targets: &[TaskTargetRecord], task: &str) -> TaskScope {
     let (mut nodes, mut node_groups, mut pql_queries) =
         (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for target in targets.iter().filter(|target| target.has(task)) {
@@ -259,7 +260,7 @@ struct ComparedTarget<'a> {
 
 impl TaskTargetRecord {
     /// The parts to compare, with the display name as it is stored.
-    fn compared<'a>(&'a self, display_name: &'a str) -> ComparedTarget<'a> {
+    fn comparable_parts<'a>(&'a self, display_name: &'a str) -> ComparedTarget<'a> {
         ComparedTarget {
             display_name,
             tasks: self.tasks.as_ref().map(|tasks| tasks.iter().collect()),
@@ -291,6 +292,6 @@ impl From<TaskTargetRow> for TaskTargetRecord {
     }
 }
 
-fn json(list: &[String]) -> String {
+fn to_json_list(list: &[String]) -> String {
     serde_json::Value::from(list).to_string()
 }

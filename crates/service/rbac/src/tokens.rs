@@ -10,15 +10,18 @@ use secrecy::{ExposeSecret as _, SecretString};
 use store::{NewToken, Store, StoreError, TokenRow, UserRow};
 use uuid::Uuid;
 
-use crate::change::CacheInvalidation;
 use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
-use crate::{Identity, Lifetime, ManageError, Permission, Rbac, TokenLabel, ms, now_ms, token};
+use crate::locked_write::CacheInvalidation;
+use crate::{
+    ManageError, Rbac, RequestedPermission, TokenLabel, TokenLifetime, UserIdentity, ms, now_ms,
+    random_secrets,
+};
 
 /// Properties of a new token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenRequest {
-    /// Lifetime that the client requested; [`Lifetime::default`] if it requested none.
-    pub lifetime: Lifetime,
+    /// Lifetime that the client requested; [`TokenLifetime::default`] if it requested none.
+    pub lifetime: TokenLifetime,
     /// Label for revoking the token; unique per user.
     pub label: Option<TokenLabel>,
     /// Purpose of the token, as free text.
@@ -92,9 +95,9 @@ pub struct TokenView {
 impl Rbac {
     /// Creates another token for a caller with a valid token. It ends no later than that token:
     /// otherwise a token that was stolen once could be renewed for ever.
-    pub async fn token_for(
+    pub async fn issue_for(
         &self,
-        identity: &Identity,
+        identity: &UserIdentity,
         request: TokenRequest,
     ) -> Result<SecretString, IssueError> {
         let id = identity.token_id.as_deref().ok_or(IssueError::TokenEnded)?;
@@ -104,18 +107,18 @@ impl Rbac {
     }
 
     /// The valid tokens of a user, oldest first. The tokens of another user require `users:disable`.
-    pub async fn tokens_of(
+    pub async fn list_tokens(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         user_id: &str,
     ) -> Result<Vec<TokenView>, ManageError> {
         if by.user_id != user_id {
-            self.authorize(by, Permission::on("users", "disable", user_id))?;
+            self.authorize(by, RequestedPermission::on("users", "disable", user_id))?;
         }
         self.existing_user(user_id).await?;
         let now = now_ms();
         let rows = self.inner.store.tokens_of(user_id).await?;
-        let views = rows.into_iter().map(|row| self.view(row));
+        let views = rows.into_iter().map(|row| self.to_view(row));
         let good = |view: &TokenView| {
             let idle_ms = now.saturating_sub(view.last_active_ms);
             view.row.expires_ms.is_none_or(|end| end > now)
@@ -135,20 +138,20 @@ impl Rbac {
             .delete_old_tokens(now.saturating_sub(ms(EXPIRED_KEPT)))
             .await?;
         // Locked from the check of origin and label to the write.
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let now = now_ms();
-        let latest_ms = self.still_good(&ground, now).await?;
-        let expires_ms = self.expiry(request.lifetime, latest_ms, now)?;
+        let latest_ms = self.check_origin(&ground, now).await?;
+        let expires_ms = self.limit_expiry(request.lifetime, latest_ms, now)?;
         let user_id = ground.user_id();
         if store.count_tokens_of(user_id).await? >= TOKENS_PER_USER {
             return Err(IssueError::TooMany);
         }
         let label = request.label.map(|label| label.as_str().to_owned());
         if let Some(label) = &label {
-            self.free_label(user_id, label, now).await?;
+            self.release_label(user_id, label, now).await?;
         }
-        let secret = token::random_token();
-        let hash = token::hash(secret.expose_secret());
+        let secret = random_secrets::random_token();
+        let hash = random_secrets::hash(secret.expose_secret());
         let new = NewToken {
             hash,
             id: Uuid::new_v4().to_string(),
@@ -161,15 +164,15 @@ impl Rbac {
             timeout_ms: self.inner.settings.token_inactivity.map(ms),
         };
         let write = move |store: Store| async move { store.insert_token(new).await };
-        self.change(Some(turn), CacheInvalidation::Nothing, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::Nothing, write)
             .await?;
         Ok(secret)
     }
 
     /// Expiry of a new token, in milliseconds since 1970.
-    fn expiry(
+    fn limit_expiry(
         &self,
-        lifetime: Lifetime,
+        lifetime: TokenLifetime,
         latest_ms: Option<i64>,
         now_ms: i64,
     ) -> Result<i64, IssueError> {
@@ -193,7 +196,7 @@ impl Rbac {
 
     /// Expiry of a token in milliseconds since 1970, with the maximum lifetime that the server has
     /// now; `None` if it never expires.
-    pub(crate) fn end_ms(&self, row: &TokenRow) -> Option<i64> {
+    pub(crate) fn expires_ms(&self, row: &TokenRow) -> Option<i64> {
         let most = self.inner.settings.token_max_lifetime;
         let latest = most.map(|most| row.created_ms.saturating_add(ms(most)));
         match (row.expires_ms, latest) {
@@ -204,7 +207,7 @@ impl Rbac {
 
     /// Checks the origin of a new token under the lock. Returns the latest allowed expiry, or `None`
     /// if the origin sets no limit.
-    async fn still_good(
+    async fn check_origin(
         &self,
         ground: &TokenOrigin<'_>,
         now_ms: i64,
@@ -221,16 +224,21 @@ impl Rbac {
                 let good = |shown: &TokenRow| {
                     shown.user_id == user_id
                         && shown.revoked_ms.is_none()
-                        && self.end_ms(shown).is_none_or(|end| end > now_ms)
+                        && self.expires_ms(shown).is_none_or(|end| end > now_ms)
                 };
                 let shown = shown.filter(good).ok_or(IssueError::TokenEnded)?;
-                Ok(self.end_ms(&shown))
+                Ok(self.expires_ms(&shown))
             }
         }
     }
 
     /// Frees the label by revoking an expired token that has it. Fails if a valid token has it.
-    async fn free_label(&self, user_id: &str, label: &str, now_ms: i64) -> Result<(), IssueError> {
+    async fn release_label(
+        &self,
+        user_id: &str,
+        label: &str,
+        now_ms: i64,
+    ) -> Result<(), IssueError> {
         let tokens = self.inner.store.tokens_of(user_id).await?;
         let labelled = tokens
             .into_iter()
@@ -238,7 +246,7 @@ impl Rbac {
         let Some(labelled) = labelled else {
             return Ok(());
         };
-        if self.end_ms(&labelled).is_none_or(|end| end > now_ms) {
+        if self.expires_ms(&labelled).is_none_or(|end| end > now_ms) {
             return Err(IssueError::LabelTaken(label.to_owned()));
         }
         if let Ok(hash) = labelled.hash.as_slice().try_into() {
@@ -247,8 +255,8 @@ impl Rbac {
         Ok(())
     }
 
-    fn view(&self, mut row: TokenRow) -> TokenView {
-        row.expires_ms = self.end_ms(&row);
+    fn to_view(&self, mut row: TokenRow) -> TokenView {
+        row.expires_ms = self.expires_ms(&row);
         let hash: Option<&[u8; 32]> = row.hash.as_slice().try_into().ok();
         let used = hash.and_then(|hash| self.inner.cache.last_use(hash));
         let written = row.last_active_ms.unwrap_or(row.created_ms);

@@ -10,11 +10,12 @@ use secrecy::SecretString;
 use store::{NewUser, Store, StoreError, UserChange, UserRow};
 use uuid::Uuid;
 
-use crate::change::CacheInvalidation;
 use crate::defaults::NAME_CHARS;
-use crate::error::{name, optional};
+use crate::error::{validate_name, validate_text};
+use crate::locked_write::CacheInvalidation;
 use crate::{
-    Identity, ManageError, Permission, PermissionDenied, Rbac, admin, check_new_password, now_ms,
+    ManageError, PermissionDenied, Rbac, RequestedPermission, UserIdentity, check_new_password,
+    first_users, now_ms,
 };
 
 /// A user with roles and user groups.
@@ -109,17 +110,21 @@ impl Rbac {
     }
 
     /// The identity of a user, who need not be logged in.
-    pub async fn identity_of(&self, id: &str) -> Result<Identity, ManageError> {
+    pub async fn load_identity(&self, id: &str) -> Result<UserIdentity, ManageError> {
         let row = self.existing_user(id).await?;
-        Ok(Identity::load(&self.inner.store, row).await?)
+        Ok(UserIdentity::load(&self.inner.store, row).await?)
     }
 
     /// Creates a user and returns the id.
-    pub async fn create_user(&self, by: &Identity, spec: UserSpec) -> Result<String, ManageError> {
-        self.authorize(by, Permission::on("users", "create", "*"))?;
-        let login = new_login(&spec.login)?;
-        let display_name = name("display_name", &spec.display_name)?;
-        let email = optional("email", &spec.email, NAME_CHARS)?;
+    pub async fn create_user(
+        &self,
+        by: &UserIdentity,
+        spec: UserSpec,
+    ) -> Result<String, ManageError> {
+        self.authorize(by, RequestedPermission::on("users", "create", "*"))?;
+        let login = validate_new_login(&spec.login)?;
+        let display_name = validate_name("display_name", &spec.display_name)?;
+        let email = validate_text("email", &spec.email, NAME_CHARS)?;
         let password_hash = match spec.password {
             Some(new) => {
                 check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
@@ -127,9 +132,9 @@ impl Rbac {
             }
             None => None,
         };
-        let turn = self.turn().await;
-        self.free_login(&login).await?;
-        self.demand_members(by, &[], &spec.role_ids).await?;
+        let turn = self.lock_rights().await;
+        self.check_login_is_free(&login).await?;
+        self.require_member_changes(by, &[], &spec.role_ids).await?;
         let new = NewUser {
             id: Uuid::new_v4().to_string(),
             login,
@@ -145,7 +150,7 @@ impl Rbac {
             store.insert_user(new).await?;
             store.set_roles_of_user(&user_id, &spec.role_ids).await
         };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, user_id = id, "made a user");
         Ok(id)
@@ -160,43 +165,43 @@ impl Rbac {
     /// not revoked.
     pub async fn update_user(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: &str,
         update: UserEdit,
     ) -> Result<(), ManageError> {
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         let row = self.changeable_user(id).await?;
-        let login = name("login", &update.login)?;
-        let display_name = name("display_name", &update.display_name)?;
-        let email = optional("email", &update.email, NAME_CHARS)?;
+        let login = validate_name("login", &update.login)?;
+        let display_name = validate_name("display_name", &update.display_name)?;
+        let email = validate_text("email", &update.email, NAME_CHARS)?;
         let texts = |login, name, email| [login, name, email];
         let renamed = texts(&login, &display_name, &email)
             != texts(&row.login, &row.display_name, &row.email);
         if renamed {
-            self.authorize(by, Permission::on("users", "edit", id))?;
+            self.authorize(by, RequestedPermission::on("users", "edit", id))?;
             if row.is_remote {
                 return Err(ManageError::RemoteUser);
             }
-            self.demand_rights_of(by, row.clone()).await?;
+            self.require_rights_of_user(by, row.clone()).await?;
             if login != row.login {
-                self.free_login(&login).await?;
+                self.check_login_is_free(&login).await?;
             }
         }
         let shown = row.is_revoked || self.is_locked(&row);
         let is_revoked = update.is_revoked.filter(|asked| *asked != shown);
         if is_revoked.is_some() {
-            self.authorize(by, Permission::on("users", "disable", id))?;
+            self.authorize(by, RequestedPermission::on("users", "disable", id))?;
         }
         let present = self.inner.store.roles_of_user(id).await?;
         let roles = update.role_ids.unwrap_or_else(|| present.clone());
-        self.demand_members(by, &present, &roles).await?;
+        self.require_member_changes(by, &present, &roles).await?;
         let change = UserChange {
             login: Some(login),
             display_name: Some(display_name),
             email: Some(email),
-            ..is_revoked.map_or_else(UserChange::default, revocation)
+            ..is_revoked.map_or_else(UserChange::default, revocation_change)
         };
-        let gaining = gaining(id, &present, &roles);
+        let gaining = users_gaining_roles(id, &present, &roles);
         let id = id.to_owned();
         let write = move |store: Store| async move {
             store.delete_password_resets(&gaining).await?;
@@ -207,7 +212,7 @@ impl Rbac {
             store.set_roles_of_user(&id, &roles).await
         };
         Ok(self
-            .change(Some(turn), CacheInvalidation::All, write)
+            .write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?)
     }
 
@@ -215,14 +220,14 @@ impl Rbac {
     /// Needs `users:disable`.
     pub async fn set_revoked(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: &str,
         revoked: bool,
     ) -> Result<(), ManageError> {
-        self.authorize(by, Permission::on("users", "disable", id))?;
-        let turn = self.turn().await;
+        self.authorize(by, RequestedPermission::on("users", "disable", id))?;
+        let turn = self.lock_rights().await;
         self.changeable_user(id).await?;
-        let change = revocation(revoked);
+        let change = revocation_change(revoked);
         let user_id = id.to_owned();
         let write = move |store: Store| async move {
             if revoked {
@@ -230,7 +235,7 @@ impl Rbac {
             }
             store.update_user(&user_id, change).await
         };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(
             by = by.login,
@@ -242,41 +247,41 @@ impl Rbac {
     }
 
     /// Adds roles to a user and removes others.
-    pub async fn change_roles_of_user(
+    pub async fn change_user_roles(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         id: &str,
         add: &[i64],
         remove: &[i64],
     ) -> Result<(), ManageError> {
-        let turn = self.turn().await;
+        let turn = self.lock_rights().await;
         self.changeable_user(id).await?;
         let present = self.inner.store.roles_of_user(id).await?;
         let mut roles: BTreeSet<i64> = present.iter().chain(add).copied().collect();
         roles.retain(|role| !remove.contains(role));
         let roles: Vec<i64> = roles.into_iter().collect();
         // The permission is required even if nothing changes.
-        self.demand_members(by, &[], add).await?;
-        self.demand_members(by, remove, &[]).await?;
-        let gaining = gaining(id, &present, &roles);
+        self.require_member_changes(by, &[], add).await?;
+        self.require_member_changes(by, remove, &[]).await?;
+        let gaining = users_gaining_roles(id, &present, &roles);
         let id = id.to_owned();
         let write = move |store: Store| async move {
             store.delete_password_resets(&gaining).await?;
             store.set_roles_of_user(&id, &roles).await
         };
         Ok(self
-            .change(Some(turn), CacheInvalidation::All, write)
+            .write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?)
     }
 
     /// Deletes a user and all tokens of the user. Needs `users:disable`.
-    pub async fn delete_user(&self, by: &Identity, id: &str) -> Result<(), ManageError> {
-        self.authorize(by, Permission::on("users", "disable", id))?;
-        let turn = self.turn().await;
+    pub async fn delete_user(&self, by: &UserIdentity, id: &str) -> Result<(), ManageError> {
+        self.authorize(by, RequestedPermission::on("users", "disable", id))?;
+        let turn = self.lock_rights().await;
         self.changeable_user(id).await?;
         let user_id = id.to_owned();
         let write = move |store: Store| async move { store.delete_user(&user_id).await };
-        self.change(Some(turn), CacheInvalidation::All, write)
+        self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;
         tracing::info!(by = by.login, user_id = id, "deleted a user");
         Ok(())
@@ -292,13 +297,13 @@ impl Rbac {
 
     async fn changeable_user(&self, id: &str) -> Result<UserRow, ManageError> {
         let user = self.existing_user(id).await?;
-        match admin::is_immutable(id) {
+        match first_users::is_immutable(id) {
             true => Err(ManageError::AdminImmutable),
             false => Ok(user),
         }
     }
 
-    async fn free_login(&self, login: &str) -> Result<(), ManageError> {
+    async fn check_login_is_free(&self, login: &str) -> Result<(), ManageError> {
         match self.inner.store.user_by_login(login).await? {
             None => Ok(()),
             Some(_) => Err(ManageError::Conflict {
@@ -309,21 +314,21 @@ impl Rbac {
     }
 
     /// Fails if the caller lacks a permission that the user has.
-    pub(crate) async fn demand_rights_of(
+    pub(crate) async fn require_rights_of_user(
         &self,
-        by: &Identity,
+        by: &UserIdentity,
         user: UserRow,
     ) -> Result<(), ManageError> {
-        let other = Identity::load(&self.inner.store, user).await?;
-        match by.permissions.lacks(&other.permissions) {
+        let other = UserIdentity::load(&self.inner.store, user).await?;
+        match by.permissions.first_missing(&other.permissions) {
             None => Ok(()),
-            Some(grant) => Err(lacking(by, &grant).into()),
+            Some(grant) => Err(permission_denied(by, &grant).into()),
         }
     }
 }
 
 /// Reinstating a user also ends a lock.
-fn revocation(revoked: bool) -> UserChange {
+fn revocation_change(revoked: bool) -> UserChange {
     UserChange {
         is_revoked: Some(revoked),
         failed_logins: (!revoked).then_some(0),
@@ -332,12 +337,15 @@ fn revocation(revoked: bool) -> UserChange {
 }
 
 /// The id of the user, if the user gets a new role.
-fn gaining(id: &str, present: &[i64], roles: &[i64]) -> Vec<String> {
+fn users_gaining_roles(id: &str, present: &[i64], roles: &[i64]) -> Vec<String> {
     let gains = roles.iter().any(|role| !present.contains(role));
     gains.then(|| id.to_owned()).into_iter().collect()
 }
 
-pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> PermissionDenied {
+pub(crate) fn permission_denied(
+    by: &UserIdentity,
+    grant: &crate::PermissionGrant,
+) -> PermissionDenied {
     PermissionDenied {
         login: by.login.clone(),
         permission: grant.to_string(),
@@ -346,8 +354,8 @@ pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> PermissionDenied {
 
 /// Validates the login of a new local user. A login that starts like an option would be parsed as one
 /// on command lines.
-fn new_login(text: &str) -> Result<String, ManageError> {
-    let login = name("login", text)?;
+fn validate_new_login(text: &str) -> Result<String, ManageError> {
+    let login = validate_name("login", text)?;
     if login.starts_with(char::is_alphanumeric) {
         return Ok(login);
     }

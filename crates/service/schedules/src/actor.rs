@@ -12,44 +12,44 @@ use store::{LaunchedJob, ScheduleRow, SlotClaim, SlotKey, StoreError};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::decide::{Decision, Skip, SkipReason, Standing, decide};
+use crate::compiled_timetable::CompiledTimetable;
+use crate::decide::{ScheduleDecision, SkipReason, SkippedSlots, SlotProgress, decide};
 use crate::defaults::{DUE_ROWS, LAUNCHES, LOOK, QUEUE_LOOK, RETRY};
-use crate::draft::Kind;
-use crate::handle::Parts;
-use crate::launch::{Firing, Outcome};
-use crate::plan::Plan;
-use crate::recover::launch;
+use crate::draft::ScheduledJobKind;
+use crate::handle::ScheduleServices;
+use crate::launch::{SlotEvent, SlotOutcome};
+use crate::recover::launch_slot;
 use crate::timetable::Timetable;
 
-pub(crate) struct Actor {
-    pub(crate) parts: Arc<Parts>,
+pub(crate) struct ScheduleActor {
+    pub(crate) parts: Arc<ScheduleServices>,
     pub(crate) launches: JoinSet<SlotKey>,
     pub(crate) under_way: HashSet<SlotKey>,
     /// `true` after a write with an unknown result: there may be claimed slots without a launch.
-    doubtful: bool,
+    has_unsettled_slot: bool,
 }
 
 // === impl Actor ===
 
-impl Actor {
-    pub(crate) fn new(parts: Arc<Parts>) -> Self {
+impl ScheduleActor {
+    pub(crate) fn new(parts: Arc<ScheduleServices>) -> Self {
         Self {
             parts,
             launches: JoinSet::new(),
             under_way: HashSet::new(),
             // At the start: the previous process may have left claimed slots.
-            doubtful: true,
+            has_unsettled_slot: true,
         }
     }
 
     pub(crate) async fn run(mut self) {
         while !self.parts.stopped.is_cancelled() {
-            let pause = match Box::pin(self.look()).await {
+            let pause = match Box::pin(self.handle_due_schedules()).await {
                 Ok(pause) => pause,
                 Err(error) if error.is_end() => break,
                 Err(error) => {
                     tracing::warn!(%error, "cannot look at the schedules; tried again until it works");
-                    self.doubtful = true;
+                    self.has_unsettled_slot = true;
                     RETRY
                 }
             };
@@ -57,19 +57,19 @@ impl Actor {
                 () = self.parts.stopped.cancelled() => {}
                 () = self.parts.written.notified() => {}
                 () = tokio::time::sleep(pause) => {}
-                Some(ended) = self.launches.join_next() => self.launched(ended),
+                Some(ended) = self.launches.join_next() => self.handle_launched(ended),
             }
         }
         while let Some(ended) = self.launches.join_next().await {
-            self.launched(ended);
+            self.handle_launched(ended);
         }
     }
 
     /// Handles all due schedules; returns the time until the next one is due.
-    async fn look(&mut self) -> Result<Duration, StoreError> {
-        if self.doubtful {
+    async fn handle_due_schedules(&mut self) -> Result<Duration, StoreError> {
+        if self.has_unsettled_slot {
             self.recover().await?;
-            self.doubtful = false;
+            self.has_unsettled_slot = false;
         }
         if self.launches.len() >= LAUNCHES {
             return Ok(LOOK);
@@ -81,7 +81,7 @@ impl Actor {
             if self.launches.len() >= LAUNCHES {
                 return Ok(LOOK);
             }
-            moved |= self.consider(row, now_ms).await?;
+            moved |= self.advance_schedule(row, now_ms).await?;
         }
         if moved {
             return Ok(Duration::ZERO);
@@ -96,12 +96,16 @@ impl Actor {
     }
 
     /// Takes the next step for one schedule; returns `true` if the schedule changed.
-    async fn consider(&mut self, row: ScheduleRow, now_ms: i64) -> Result<bool, StoreError> {
+    async fn advance_schedule(
+        &mut self,
+        row: ScheduleRow,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
         let store = &self.parts.store;
         let advance = row.edit.advance;
-        let Some(plan) = plan(&row) else {
+        let Some(plan) = compile_timetable(&row) else {
             let slot_ms = advance.next_slot_ms.unwrap_or(now_ms);
-            let skip = Skip {
+            let skip = SkippedSlots {
                 first_ms: slot_ms,
                 last_ms: slot_ms,
                 reason: SkipReason::Broken,
@@ -112,19 +116,23 @@ impl Actor {
                 queued_ms: None,
                 ..advance
             };
-            return self.pass(&row, parked, &skip).await;
+            return self.record_skip(&row, parked, &skip).await;
         };
-        let standing = Standing {
+        let standing = SlotProgress {
             cursor_ms: advance.cursor_ms,
             queued_ms: advance.queued_ms,
             runs: row.runs,
             running: self.is_running(&row).await?,
         };
         match decide(&plan, &standing, now_ms) {
-            Decision::Wait(after) if after == advance => Ok(false),
-            Decision::Wait(after) => store.pass_slots(row.id, row.revision, after, None).await,
-            Decision::Pass { skip, advance } => self.pass(&row, advance, &skip).await,
-            Decision::Launch { slot_ms, advance } => {
+            ScheduleDecision::Wait(after) if after == advance => Ok(false),
+            ScheduleDecision::Wait(after) => {
+                store.pass_slots(row.id, row.revision, after, None).await
+            }
+            ScheduleDecision::Pass { skip, advance } => {
+                self.record_skip(&row, advance, &skip).await
+            }
+            ScheduleDecision::Launch { slot_ms, advance } => {
                 let slot = SlotKey {
                     schedule: row.id,
                     slot_ms,
@@ -137,7 +145,7 @@ impl Actor {
                     advance,
                 };
                 if store.claim_slot(claim).await? {
-                    self.start(row, slot);
+                    self.start_launch(row, slot);
                     return Ok(true);
                 }
                 // The schedule was edited meanwhile, or the slot is from an older timetable: move
@@ -147,11 +155,11 @@ impl Actor {
         }
     }
 
-    async fn pass(
+    async fn record_skip(
         &self,
         row: &ScheduleRow,
         advance: store::Advance,
-        skip: &Skip,
+        skip: &SkippedSlots,
     ) -> Result<bool, StoreError> {
         let text = serde_json::json!(skip).to_string();
         let store = &self.parts.store;
@@ -166,21 +174,21 @@ impl Actor {
             reason,
             "slots of a schedule are left out"
         );
-        if let Some(firing) = firing(row, skip.first_ms) {
-            let outcome = Outcome::Skipped(skip.clone());
-            self.parts.record.fired(&firing, &outcome).await;
+        if let Some(firing) = to_slot_event(row, skip.first_ms) {
+            let outcome = SlotOutcome::Skipped(skip.clone());
+            self.parts.record.after_outcome(&firing, &outcome).await;
         }
         Ok(true)
     }
 
     /// Launches a claimed slot.
-    pub(crate) fn start(&mut self, row: ScheduleRow, slot: SlotKey) {
+    pub(crate) fn start_launch(&mut self, row: ScheduleRow, slot: SlotKey) {
         self.under_way.insert(slot);
         self.launches
-            .spawn(launch(Arc::clone(&self.parts), row, slot));
+            .spawn(launch_slot(Arc::clone(&self.parts), row, slot));
     }
 
-    fn launched(&mut self, ended: Result<SlotKey, tokio::task::JoinError>) {
+    fn handle_launched(&mut self, ended: Result<SlotKey, tokio::task::JoinError>) {
         match ended {
             Ok(slot) => _ = self.under_way.remove(&slot),
             // Not launched again, because the same bug would occur again.
@@ -208,18 +216,18 @@ impl Actor {
 }
 
 /// The compiled timetable; `None` if it was valid earlier but no longer is.
-fn plan(row: &ScheduleRow) -> Option<Plan> {
+fn compile_timetable(row: &ScheduleRow) -> Option<CompiledTimetable> {
     let timetable: Timetable = serde_json::from_str(&row.edit.timetable).ok()?;
-    Plan::new(row.id, &timetable).ok()
+    CompiledTimetable::new(row.id, &timetable).ok()
 }
 
-pub(crate) fn firing(row: &ScheduleRow, slot_ms: i64) -> Option<Firing> {
-    Some(Firing {
+pub(crate) fn to_slot_event(row: &ScheduleRow, slot_ms: i64) -> Option<SlotEvent> {
+    Some(SlotEvent {
         slot: SlotKey {
             schedule: row.id,
             slot_ms,
         },
-        kind: Kind::parse(&row.kind)?,
+        kind: ScheduledJobKind::parse(&row.kind)?,
         name: row.edit.name.clone(),
         owner: row.owner.clone(),
         owner_id: row.owner_id.clone(),

@@ -1,4 +1,4 @@
-//! Time windows without starts: [`Blackout`].
+//! Time windows without starts: [`BlackoutPeriod`].
 //!
 //! Invariant: a window includes its first moment and excludes its end; around clock changes it is
 //! made longer rather than shorter.
@@ -7,14 +7,14 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::calendar::Day;
+use crate::calendar::DayOfWeek;
 use crate::timetable::TimetableError;
-use crate::zone::{earliest_instant, latest_instant, zone, zoned};
+use crate::zone::{earliest_instant, latest_instant, load_zone, to_zoned};
 
 /// A time window in which no job starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Blackout {
+pub enum BlackoutPeriod {
     /// A single window.
     Once {
         /// Start of the window, in milliseconds since 1970.
@@ -26,7 +26,7 @@ pub enum Blackout {
     Weekly {
         /// The days on which the window begins; empty for every day.
         #[serde(default)]
-        weekdays: Vec<Day>,
+        weekdays: Vec<DayOfWeek>,
         /// Start of the window, as local time.
         from: Time,
         /// End of the window; on the next day if it is not after the start.
@@ -43,7 +43,7 @@ pub(crate) enum CompiledBlackout {
         until_ms: i64,
     },
     Weekly {
-        weekdays: Vec<Day>,
+        weekdays: Vec<DayOfWeek>,
         from: Time,
         until: Time,
         zone: TimeZone,
@@ -51,9 +51,9 @@ pub(crate) enum CompiledBlackout {
 }
 
 impl CompiledBlackout {
-    pub(crate) fn new(blackout: &Blackout) -> Result<Self, TimetableError> {
+    pub(crate) fn new(blackout: &BlackoutPeriod) -> Result<Self, TimetableError> {
         Ok(match blackout {
-            Blackout::Once { from_ms, until_ms } => {
+            BlackoutPeriod::Once { from_ms, until_ms } => {
                 if until_ms <= from_ms {
                     let what = "until must be after from";
                     return Err(TimetableError::invalid("schedule.blackouts", what));
@@ -63,7 +63,7 @@ impl CompiledBlackout {
                     until_ms: *until_ms,
                 }
             }
-            Blackout::Weekly {
+            BlackoutPeriod::Weekly {
                 weekdays,
                 from,
                 until,
@@ -72,13 +72,13 @@ impl CompiledBlackout {
                 weekdays: weekdays.clone(),
                 from: *from,
                 until: *until,
-                zone: zone("schedule.blackouts.timezone", timezone)?,
+                zone: load_zone("schedule.blackouts.timezone", timezone)?,
             },
         })
     }
 
     /// End of the window that contains `at_ms`; `None` if there is none.
-    pub(crate) fn until(&self, at_ms: i64) -> Option<i64> {
+    pub(crate) fn find_window_end(&self, at_ms: i64) -> Option<i64> {
         match self {
             Self::Once { from_ms, until_ms } => {
                 (*from_ms..*until_ms).contains(&at_ms).then_some(*until_ms)
@@ -89,11 +89,12 @@ impl CompiledBlackout {
                 until,
                 zone,
             } => {
-                let today = zoned(at_ms, zone).date();
+                let today = to_zoned(at_ms, zone).date();
                 let days = [today.yesterday().ok(), Some(today)];
                 let windows = days.into_iter().flatten().filter_map(|day| {
                     let on = weekdays.is_empty() || weekdays.contains(&day.weekday().into());
-                    on.then(|| window(day, *from, *until, zone)).flatten()
+                    on.then(|| window_on_day(day, *from, *until, zone))
+                        .flatten()
                 });
                 windows
                     .filter(|(from_ms, until_ms)| (*from_ms..*until_ms).contains(&at_ms))
@@ -105,7 +106,7 @@ impl CompiledBlackout {
 }
 
 /// The window that begins on `day`.
-fn window(day: Date, from: Time, until: Time, zone: &TimeZone) -> Option<(i64, i64)> {
+fn window_on_day(day: Date, from: Time, until: Time, zone: &TimeZone) -> Option<(i64, i64)> {
     let end_day = if until > from {
         day
     } else {

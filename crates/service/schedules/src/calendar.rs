@@ -1,4 +1,4 @@
-//! Calendar rules: days and times on the clock of a time zone: [`Calendar`].
+//! Calendar rules: days and times on the clock of a time zone: [`CalendarRule`].
 //!
 //! Invariants around clock changes: each time of each day gives one slot. A time that the clock
 //! skips is delayed by the length of the gap; a time that occurs twice counts the first time.
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults::{CALENDAR_DAYS, CALENDAR_TIMES};
 use crate::timetable::TimetableError;
-use crate::zone::{first_instant, zone, zoned};
+use crate::zone::{first_instant, load_zone, to_zoned};
 
 /// Days, and times of day. An empty list is no restriction, except for `times`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Calendar {
+pub struct CalendarRule {
     /// IANA name of the time zone.
     pub timezone: String,
     /// Times of day at which slots are.
     pub times: Vec<Time>,
     /// Days of the week; empty for all.
     #[serde(default)]
-    pub weekdays: Vec<Day>,
+    pub weekdays: Vec<DayOfWeek>,
     /// Days of the month from 1; negative days count from the end: -1 is the last.
     #[serde(default)]
     pub month_days: Vec<i8>,
@@ -37,7 +37,7 @@ pub struct Calendar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Day {
+pub enum DayOfWeek {
     Mon,
     Tue,
     Wed,
@@ -49,16 +49,16 @@ pub enum Day {
 
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledCalendar {
-    calendar: Calendar,
+    calendar: CalendarRule,
     zone: TimeZone,
     /// The Monday of the week that contains the start.
     first_monday: Date,
 }
 
 impl CompiledCalendar {
-    pub(crate) fn new(calendar: &Calendar, start_ms: i64) -> Result<Self, TimetableError> {
+    pub(crate) fn new(calendar: &CalendarRule, start_ms: i64) -> Result<Self, TimetableError> {
         let invalid = |what: &str| TimetableError::invalid("schedule.calendar", what);
-        let zone = zone("schedule.timezone", &calendar.timezone)?;
+        let zone = load_zone("schedule.timezone", &calendar.timezone)?;
         if calendar.times.is_empty() || calendar.times.len() > CALENDAR_TIMES {
             let what = format!("times must have 1 to {CALENDAR_TIMES} entries like \"02:30\"");
             return Err(invalid(&what));
@@ -73,7 +73,7 @@ impl CompiledCalendar {
         if calendar.every_weeks > 520 {
             return Err(invalid("every_weeks is at most 520 (ten years)"));
         }
-        let first_monday = monday(zoned(start_ms, &zone).date());
+        let first_monday = monday_of(to_zoned(start_ms, &zone).date());
         Ok(Self {
             calendar: calendar.clone(),
             zone,
@@ -81,13 +81,13 @@ impl CompiledCalendar {
         })
     }
 
-    pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
+    pub(crate) fn next_after(&self, after_ms: i64) -> Option<i64> {
         // Includes the day before: a gap over midnight moves its last times into the next day.
-        let mut date = zoned(after_ms, &self.zone).date().yesterday().ok()?;
+        let mut date = to_zoned(after_ms, &self.zone).date().yesterday().ok()?;
         for _ in 0..CALENDAR_DAYS {
             let tomorrow = date.tomorrow().ok()?;
-            if let Some(found) = self.first_on(date, after_ms) {
-                let next_day = self.first_on(tomorrow, after_ms);
+            if let Some(found) = self.first_slot_on(date, after_ms) {
+                let next_day = self.first_slot_on(tomorrow, after_ms);
                 return Some(next_day.map_or(found, |next| next.min(found)));
             }
             date = tomorrow;
@@ -96,7 +96,7 @@ impl CompiledCalendar {
     }
 
     /// The first slot of a day after `after_ms`.
-    fn first_on(&self, date: Date, after_ms: i64) -> Option<i64> {
+    fn first_slot_on(&self, date: Date, after_ms: i64) -> Option<i64> {
         if !self.is_on(date) {
             return None;
         }
@@ -108,7 +108,7 @@ impl CompiledCalendar {
     }
 
     fn is_on(&self, date: Date) -> bool {
-        let Calendar {
+        let CalendarRule {
             weekdays,
             month_days,
             months,
@@ -120,23 +120,23 @@ impl CompiledCalendar {
             && (month_days.is_empty()
                 || month_days.contains(&date.day())
                 || month_days.contains(&from_end))
-            && (weekdays.is_empty() || weekdays.contains(&Day::from(date.weekday())))
-            && (*every_weeks < 2 || self.weeks(date) % i64::from(*every_weeks) == 0)
+            && (weekdays.is_empty() || weekdays.contains(&DayOfWeek::from(date.weekday())))
+            && (*every_weeks < 2 || self.weeks_since_start(date) % i64::from(*every_weeks) == 0)
     }
 
     /// Number of whole weeks since the week of the start.
-    fn weeks(&self, date: Date) -> i64 {
-        monday(date).duration_since(self.first_monday).as_hours() / (7 * 24)
+    fn weeks_since_start(&self, date: Date) -> i64 {
+        monday_of(date).duration_since(self.first_monday).as_hours() / (7 * 24)
     }
 }
 
 /// The Monday of the week; at the earliest representable date, the day itself.
-fn monday(date: Date) -> Date {
+fn monday_of(date: Date) -> Date {
     let days = i64::from(date.weekday().to_monday_zero_offset());
     date.checked_sub(days.days()).unwrap_or(date)
 }
 
-impl From<Weekday> for Day {
+impl From<Weekday> for DayOfWeek {
     fn from(weekday: Weekday) -> Self {
         match weekday {
             Weekday::Monday => Self::Mon,

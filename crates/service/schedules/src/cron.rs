@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::defaults::CRON_CHARS;
 use crate::timetable::TimetableError;
-use crate::zone::{zone, zoned};
+use crate::zone::{load_zone, to_zoned};
 
 const PLACE: &str = "schedule.cron";
 
@@ -22,7 +22,7 @@ pub(crate) struct CompiledCron {
 }
 
 /// The parser's error message, with the names of the fields.
-fn reason(words: &str) -> String {
+fn describe_cron_error(words: &str) -> String {
     if words.contains("between 5 and 7 fields") {
         return "it has another number of fields than five, or six with seconds first".to_owned();
     }
@@ -42,17 +42,17 @@ impl CompiledCron {
             let what = format!(
                 "is not a cron text like \"30 2 * * mon-fri\" (minute, hour, day, month, weekday): \
                  {}",
-                reason(&error.to_string())
+                describe_cron_error(&error.to_string())
             );
             TimetableError::invalid(PLACE, what)
         })?;
-        let zone = zone("schedule.timezone", timezone)?;
+        let zone = load_zone("schedule.timezone", timezone)?;
         Ok(Self { cron, zone })
     }
 
-    pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
+    pub(crate) fn next_after(&self, after_ms: i64) -> Option<i64> {
         // Rounded down to whole seconds: the library then finds a later second.
-        let from = zoned(after_ms.div_euclid(1_000) * 1_000, &self.zone);
+        let from = to_zoned(after_ms.div_euclid(1_000) * 1_000, &self.zone);
         let next = self.cron.find_next_occurrence(&from, false).ok()?;
         let at_ms = next.timestamp().as_millisecond();
         (at_ms > after_ms).then_some(at_ms)

@@ -6,13 +6,13 @@
 use serde::{Deserialize, Serialize};
 use store::Advance;
 
+use crate::compiled_timetable::{CompiledTimetable, ScheduleSlot, to_milliseconds};
 use crate::defaults::ON_TIME_MS;
-use crate::plan::{Plan, Slot, milliseconds};
-use crate::timetable::{Missed, Overlap};
+use crate::timetable::{MissedSlotPolicy, OverlapPolicy};
 
 /// The state of a schedule, as input of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct SlotProgress {
     /// Slots up to this time are decided, in milliseconds since 1970; `None` if none is.
     pub cursor_ms: Option<i64>,
     /// A slot that waits for the end of the previous run.
@@ -25,7 +25,7 @@ pub struct Standing {
 
 /// The next step for a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ScheduleDecision {
     /// Do nothing before the time in the value.
     Wait(Advance),
     /// Claim the slot and launch its job.
@@ -38,7 +38,7 @@ pub enum Decision {
     /// Skip one or more slots.
     Pass {
         /// The skipped slots, with the reason.
-        skip: Skip,
+        skip: SkippedSlots,
         /// State of the schedule after the skip.
         advance: Advance,
     },
@@ -46,7 +46,7 @@ pub enum Decision {
 
 /// A range of slots that were skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skip {
+pub struct SkippedSlots {
     /// Time of the first slot, in milliseconds since 1970.
     pub first_ms: i64,
     /// Time of the last slot, in milliseconds since 1970.
@@ -87,26 +87,26 @@ impl SkipReason {
 }
 
 /// Decides the next step at `now_ms`. Must be called again after a launch or a pass.
-pub fn decide(plan: &Plan, standing: &Standing, now_ms: i64) -> Decision {
+pub fn decide(plan: &CompiledTimetable, standing: &SlotProgress, now_ms: i64) -> ScheduleDecision {
     let standing = *standing;
-    let cursor_ms = cursor(plan, standing.cursor_ms);
+    let cursor_ms = effective_cursor(plan, standing.cursor_ms);
     if let Some(queued_ms) = standing.queued_ms
-        && let Some(decision) = queued(plan, &standing, queued_ms, now_ms)
+        && let Some(decision) = decide_queued(plan, &standing, queued_ms, now_ms)
     {
         return decision;
     }
     let left = standing.runs < plan.max_runs;
     let due = left.then(|| plan.last_due(cursor_ms, now_ms)).flatten();
     let Some(due) = due else {
-        return Decision::Wait(advance(plan, &standing, standing.cursor_ms));
+        return ScheduleDecision::Wait(next_advance(plan, &standing, standing.cursor_ms));
     };
     // Earlier slots are skipped one step before, so that each is recorded.
     let first = plan.next_after(cursor_ms).unwrap_or(due);
     if first.slot_ms < due.slot_ms {
         let last_ms = due.slot_ms - 1;
-        return pass(plan, &standing, first, last_ms, SkipReason::Missed);
+        return pass_decision(plan, &standing, first, last_ms, SkipReason::Missed);
     }
-    let reason = if late(plan.missed, due, now_ms) {
+    let reason = if is_too_late(plan.missed, due, now_ms) {
         Some(SkipReason::Missed)
     } else if plan.blocked_until(now_ms).is_some() {
         Some(SkipReason::Blackout)
@@ -116,88 +116,101 @@ pub fn decide(plan: &Plan, standing: &Standing, now_ms: i64) -> Decision {
         None
     };
     if let Some(reason) = reason {
-        return pass(plan, &standing, due, due.slot_ms, reason);
+        return pass_decision(plan, &standing, due, due.slot_ms, reason);
     }
     match (standing.running, plan.overlap) {
-        (false, _) | (true, Overlap::Allow) => launch(plan, &standing, due.slot_ms),
-        (true, Overlap::Queue) if standing.queued_ms.is_none() => {
-            let queued = Standing {
+        (false, _) | (true, OverlapPolicy::Allow) => launch_decision(plan, &standing, due.slot_ms),
+        (true, OverlapPolicy::Queue) if standing.queued_ms.is_none() => {
+            let queued = SlotProgress {
                 queued_ms: Some(due.slot_ms),
                 ..standing
             };
-            Decision::Wait(advance(plan, &queued, Some(due.slot_ms)))
+            ScheduleDecision::Wait(next_advance(plan, &queued, Some(due.slot_ms)))
         }
-        (true, _) => pass(plan, &standing, due, due.slot_ms, SkipReason::Overlap),
+        (true, _) => pass_decision(plan, &standing, due, due.slot_ms, SkipReason::Overlap),
     }
 }
 
 /// Decides on the queued slot; `None` if it continues to wait.
-fn queued(plan: &Plan, standing: &Standing, queued_ms: i64, now_ms: i64) -> Option<Decision> {
-    let without = Standing {
+fn decide_queued(
+    plan: &CompiledTimetable,
+    standing: &SlotProgress,
+    queued_ms: i64,
+    now_ms: i64,
+) -> Option<ScheduleDecision> {
+    let without = SlotProgress {
         queued_ms: None,
         ..*standing
     };
     if plan.is_over(now_ms) || standing.runs >= plan.max_runs {
-        let skip = Skip {
+        let skip = SkippedSlots {
             first_ms: queued_ms,
             last_ms: queued_ms,
             reason: SkipReason::Over,
         };
-        let advance = advance(plan, &without, standing.cursor_ms);
-        return Some(Decision::Pass { skip, advance });
+        let advance = next_advance(plan, &without, standing.cursor_ms);
+        return Some(ScheduleDecision::Pass { skip, advance });
     }
     if standing.running || plan.blocked_until(now_ms).is_some() {
         return None;
     }
-    Some(launch(plan, &without, queued_ms))
+    Some(launch_decision(plan, &without, queued_ms))
 }
 
 /// Returns `true` if it is too late to start a slot.
-fn late(missed: Missed, slot: Slot, now_ms: i64) -> bool {
+fn is_too_late(missed: MissedSlotPolicy, slot: ScheduleSlot, now_ms: i64) -> bool {
     let late_ms = now_ms.saturating_sub(slot.start_ms);
     let grace_ms = match missed {
-        Missed::Skip => 0,
-        Missed::RunOnce { grace_seconds } => milliseconds(grace_seconds),
+        MissedSlotPolicy::Skip => 0,
+        MissedSlotPolicy::RunOnce { grace_seconds } => to_milliseconds(grace_seconds),
     };
     late_ms > grace_ms.max(ON_TIME_MS)
 }
 
-fn launch(plan: &Plan, standing: &Standing, slot_ms: i64) -> Decision {
-    let after = Standing {
+fn launch_decision(
+    plan: &CompiledTimetable,
+    standing: &SlotProgress,
+    slot_ms: i64,
+) -> ScheduleDecision {
+    let after = SlotProgress {
         runs: standing.runs.saturating_add(1),
         ..*standing
     };
     let cursor_ms = standing
         .cursor_ms
         .map_or(slot_ms, |cursor| cursor.max(slot_ms));
-    Decision::Launch {
+    ScheduleDecision::Launch {
         slot_ms,
-        advance: advance(plan, &after, Some(cursor_ms)),
+        advance: next_advance(plan, &after, Some(cursor_ms)),
     }
 }
 
-fn pass(
-    plan: &Plan,
-    standing: &Standing,
-    first: Slot,
+fn pass_decision(
+    plan: &CompiledTimetable,
+    standing: &SlotProgress,
+    first: ScheduleSlot,
     last_ms: i64,
     reason: SkipReason,
-) -> Decision {
-    let skip = Skip {
+) -> ScheduleDecision {
+    let skip = SkippedSlots {
         first_ms: first.slot_ms,
         last_ms,
         reason,
     };
-    Decision::Pass {
+    ScheduleDecision::Pass {
         skip,
-        advance: advance(plan, standing, Some(last_ms)),
+        advance: next_advance(plan, standing, Some(last_ms)),
     }
 }
 
 /// State of the schedule with this cursor.
-fn advance(plan: &Plan, standing: &Standing, cursor_ms: Option<i64>) -> Advance {
+fn next_advance(
+    plan: &CompiledTimetable,
+    standing: &SlotProgress,
+    cursor_ms: Option<i64>,
+) -> Advance {
     let left = standing.runs < plan.max_runs;
-    let next = left.then(|| plan.next_after(cursor(plan, cursor_ms)));
+    let next = left.then(|| plan.next_after(effective_cursor(plan, cursor_ms)));
     let next = next.flatten();
     Advance {
         cursor_ms,
@@ -208,6 +221,6 @@ fn advance(plan: &Plan, standing: &Standing, cursor_ms: Option<i64>) -> Advance 
 }
 
 /// The cursor, or the moment before the first slot.
-fn cursor(plan: &Plan, cursor_ms: Option<i64>) -> i64 {
+fn effective_cursor(plan: &CompiledTimetable, cursor_ms: Option<i64>) -> i64 {
     cursor_ms.unwrap_or(plan.first_ms.saturating_sub(1))
 }

@@ -1,4 +1,4 @@
-//! The definition of a scheduled job: [`Draft`].
+//! The definition of a scheduled job: [`ScheduleDraft`].
 //!
 //! Invariant: from here on, secrets exist only sealed in the row, and in memory while a job is
 //! launched.
@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 use store::{Advance, ScheduleEdit, ScheduleRow};
 use zeroize::Zeroizing;
 
+use crate::compiled_timetable::CompiledTimetable;
 use crate::handle::ScheduleError;
-use crate::launch::{BROKEN, ScheduledJob, SubmissionError};
-use crate::plan::Plan;
+use crate::launch::{BROKEN, SlotJob, SubmissionError};
 use crate::timetable::{Timetable, TimetableError};
 
 /// The kind of job that a schedule starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ScheduledJobKind {
     /// A task run on nodes.
     Task,
     /// Puppet runs on nodes.
@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// The definition of a scheduled job, as submitted.
 #[derive(Clone, PartialEq)]
-pub struct Draft {
+pub struct ScheduleDraft {
     /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
     /// Name of the environment; may be empty.
@@ -49,7 +49,7 @@ pub struct Draft {
 
 // === impl Kind ===
 
-impl Kind {
+impl ScheduledJobKind {
     /// The name used in the store and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -68,16 +68,16 @@ impl Kind {
 
 // === impl Draft ===
 
-impl Draft {
+impl ScheduleDraft {
     /// The row to write, with its slots from `now_ms` on. `schedule` is the number that seeds the
     /// spread.
-    pub(crate) fn edit(
+    pub(crate) fn to_edit(
         self,
         schedule: i64,
         now_ms: i64,
         seal: &SealKey,
     ) -> Result<ScheduleEdit, TimetableError> {
-        let advance = first(&self.timetable, schedule, now_ms)?;
+        let advance = initial_advance(&self.timetable, schedule, now_ms)?;
         let names: Vec<&String> = self.secrets.keys().collect();
         let secrets = (!self.secrets.is_empty()).then(|| {
             let plain = Zeroizing::new(Value::Object(self.secrets.clone()).to_string());
@@ -119,13 +119,13 @@ impl Draft {
 }
 
 /// Initial state of a schedule that is new or has a new timetable: past slots are ignored.
-pub(crate) fn first(
+pub(crate) fn initial_advance(
     timetable: &Timetable,
     schedule: i64,
     now_ms: i64,
 ) -> Result<Advance, TimetableError> {
     let cursor_ms = now_ms.saturating_sub(1);
-    let next = Plan::new(schedule, timetable)?.next_after(cursor_ms);
+    let next = CompiledTimetable::new(schedule, timetable)?.next_after(cursor_ms);
     Ok(Advance {
         cursor_ms: Some(cursor_ms),
         next_slot_ms: next.map(|slot| slot.slot_ms),
@@ -135,18 +135,15 @@ pub(crate) fn first(
 }
 
 /// The job to launch for a row.
-pub(crate) fn scheduled_job(
-    row: &ScheduleRow,
-    seal: &SealKey,
-) -> Result<ScheduledJob, SubmissionError> {
+pub(crate) fn to_slot_job(row: &ScheduleRow, seal: &SealKey) -> Result<SlotJob, SubmissionError> {
     let broken = |what: &str| SubmissionError::new(BROKEN, what);
-    let draft = Draft::open(row, seal).map_err(|error| {
+    let draft = ScheduleDraft::open(row, seal).map_err(|error| {
         tracing::error!(schedule = row.id, %error, "cannot read a schedule");
         broken("the schedule's row cannot be read; make the schedule again (was the seal key replaced?)")
     })?;
-    let kind = Kind::parse(&row.kind)
+    let kind = ScheduledJobKind::parse(&row.kind)
         .ok_or_else(|| broken("this version does not know the schedule's type"))?;
-    Ok(ScheduledJob {
+    Ok(SlotJob {
         id: row.id,
         kind,
         name: draft.name,
@@ -162,7 +159,7 @@ pub(crate) fn scheduled_job(
 }
 
 /// Omits the values of secrets and parameters.
-impl fmt::Debug for Draft {
+impl fmt::Debug for ScheduleDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Draft")
             .field("name", &self.name)

@@ -6,38 +6,38 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pki::seal::{OpenError, SealKey};
+use pki::seal::{SealKey, UnsealError};
 use store::{Advance, NewSchedule, Page, ScheduleFilter, Store, StoreError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::actor::Actor;
-use crate::clock::{Clock, SystemClock};
-use crate::draft::{Draft, Kind, first};
-use crate::launch::{Launch, NoRecord, Record};
+use crate::actor::ScheduleActor;
+use crate::clock::{ScheduleClock, SystemScheduleClock};
+use crate::draft::{ScheduleDraft, ScheduledJobKind, initial_advance};
+use crate::launch::{JobLauncher, NoSlotRecorder, SlotRecorder};
 use crate::timetable::TimetableError;
-use crate::view::Scheduled;
+use crate::view::ScheduleView;
 
 /// The handle to the scheduled jobs. Cheap to clone.
 #[derive(Clone)]
 pub struct Schedules {
-    shared: Arc<Shared>,
+    shared: Arc<SchedulesHandleState>,
 }
 
-struct Shared {
-    parts: Arc<Parts>,
+struct SchedulesHandleState {
+    parts: Arc<ScheduleServices>,
     tasks: TaskTracker,
 }
 
 /// State that the handle and the actor share.
-pub(crate) struct Parts {
+pub(crate) struct ScheduleServices {
     pub(crate) store: Store,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn ScheduleClock>,
     pub(crate) seal: SealKey,
-    pub(crate) launch: Arc<dyn Launch>,
-    pub(crate) record: Arc<dyn Record>,
+    pub(crate) launch: Arc<dyn JobLauncher>,
+    pub(crate) record: Arc<dyn SlotRecorder>,
     /// Notified after a schedule was written.
     pub(crate) written: Notify,
     /// Cancelled when no further job may start.
@@ -48,9 +48,9 @@ pub(crate) struct Parts {
 #[derive(Clone)]
 pub struct SchedulesConfig {
     /// Source of the current time.
-    pub clock: Arc<dyn Clock>,
+    pub clock: Arc<dyn ScheduleClock>,
     /// Receiver of audit records of started and skipped slots.
-    pub record: Arc<dyn Record>,
+    pub record: Arc<dyn SlotRecorder>,
 }
 
 /// A schedule could not be read or written.
@@ -76,7 +76,7 @@ pub enum ScheduleError {
     Unreadable,
     /// The sealed secrets cannot be opened.
     #[error("the secrets of the scheduled job cannot be opened")]
-    Seal(#[from] OpenError),
+    Seal(#[from] UnsealError),
     /// The store could not be read or written.
     #[error("cannot read or write scheduled jobs")]
     Store(#[from] StoreError),
@@ -85,8 +85,8 @@ pub enum ScheduleError {
 impl Default for SchedulesConfig {
     fn default() -> Self {
         Self {
-            clock: Arc::new(SystemClock),
-            record: Arc::new(NoRecord),
+            clock: Arc::new(SystemScheduleClock),
+            record: Arc::new(NoSlotRecorder),
         }
     }
 }
@@ -100,9 +100,9 @@ impl Schedules {
         config: SchedulesConfig,
         store: Store,
         seal: SealKey,
-        launch: Arc<dyn Launch>,
+        launch: Arc<dyn JobLauncher>,
     ) -> Self {
-        let parts = Arc::new(Parts {
+        let parts = Arc::new(ScheduleServices {
             store,
             clock: config.clock,
             seal,
@@ -112,9 +112,9 @@ impl Schedules {
             stopped: CancellationToken::new(),
         });
         let tasks = TaskTracker::new();
-        tasks.spawn(Actor::new(Arc::clone(&parts)).run());
+        tasks.spawn(ScheduleActor::new(Arc::clone(&parts)).run());
         tasks.close();
-        let shared = Shared { parts, tasks };
+        let shared = SchedulesHandleState { parts, tasks };
         Self {
             shared: Arc::new(shared),
         }
@@ -123,16 +123,16 @@ impl Schedules {
     /// Creates a scheduled job; returns its number.
     pub async fn create(
         &self,
-        kind: Kind,
+        kind: ScheduledJobKind,
         owner: &str,
         owner_id: &str,
-        draft: Draft,
+        draft: ScheduleDraft,
     ) -> Result<i64, ScheduleError> {
         let parts = &self.shared.parts;
         let now_ms = parts.clock.now_ms();
         draft.timetable.check(now_ms)?;
         let timetable = draft.timetable.clone();
-        let mut edit = draft.edit(0, now_ms, &parts.seal)?;
+        let mut edit = draft.to_edit(0, now_ms, &parts.seal)?;
         // The spread depends on the number; until then a slot starts at its own time at the
         // earliest.
         edit.advance.next_ms = edit.advance.next_slot_ms;
@@ -146,7 +146,7 @@ impl Schedules {
         };
         let id = parts.store.insert_schedule(new).await?;
         if timetable.spread_seconds > 0 {
-            let advance: Advance = first(&timetable, id, now_ms)?;
+            let advance: Advance = initial_advance(&timetable, id, now_ms)?;
             // An edit in between has computed its own value.
             parts.store.pass_slots(id, 1, advance, None).await?;
         }
@@ -158,8 +158,8 @@ impl Schedules {
     /// checked and starts again; otherwise it continues from its current state.
     pub async fn replace(
         &self,
-        read: &Scheduled,
-        draft: Draft,
+        read: &ScheduleView,
+        draft: ScheduleDraft,
         new_times: bool,
     ) -> Result<(), ScheduleError> {
         let parts = &self.shared.parts;
@@ -169,9 +169,9 @@ impl Schedules {
             draft.timetable.check(now_ms)?;
         }
         // Decided slots stay decided, even if the machine's clock was set back.
-        let decided_ms = self.existing(id).await?.edit.advance.cursor_ms;
+        let decided_ms = self.get_row(id).await?.edit.advance.cursor_ms;
         let from_ms = decided_ms.map_or(now_ms, |decided| now_ms.max(decided.saturating_add(1)));
-        let edit = draft.edit(id, from_ms, &parts.seal)?;
+        let edit = draft.to_edit(id, from_ms, &parts.seal)?;
         let written = parts
             .store
             .update_schedule(id, read.revision, edit, new_times);
@@ -187,18 +187,18 @@ impl Schedules {
         if self.shared.parts.store.disable_schedule(id).await? {
             return Ok(());
         }
-        self.existing(id).await?;
+        self.get_row(id).await?;
         Err(ScheduleError::Disabled(id))
     }
 
     /// The scheduled job with this number, including deleted ones.
-    pub async fn get(&self, id: i64) -> Result<Scheduled, ScheduleError> {
-        Scheduled::read(self.existing(id).await?)
+    pub async fn get(&self, id: i64) -> Result<ScheduleView, ScheduleError> {
+        ScheduleView::from_row(self.get_row(id).await?)
     }
 
     /// The definition of the scheduled job with its secrets, in a form that can be written again.
-    pub async fn draft(&self, id: i64) -> Result<Draft, ScheduleError> {
-        Draft::open(&self.existing(id).await?, &self.shared.parts.seal)
+    pub async fn get_draft(&self, id: i64) -> Result<ScheduleDraft, ScheduleError> {
+        ScheduleDraft::open(&self.get_row(id).await?, &self.shared.parts.seal)
     }
 
     /// A page of the scheduled jobs that are not deleted, with their total number.
@@ -206,14 +206,14 @@ impl Schedules {
         &self,
         filter: &ScheduleFilter,
         page: Page,
-    ) -> Result<(Vec<Scheduled>, u64), ScheduleError> {
+    ) -> Result<(Vec<ScheduleView>, u64), ScheduleError> {
         let (rows, total) = self.shared.parts.store.schedules(filter, page).await?;
-        let items = rows.into_iter().map(Scheduled::read);
+        let items = rows.into_iter().map(ScheduleView::from_row);
         Ok((items.collect::<Result<_, _>>()?, total))
     }
 
     /// Makes the actor read the clock now.
-    pub fn look_soon(&self) {
+    pub fn wake_actor(&self) {
         self.shared.parts.written.notify_one();
     }
 
@@ -223,13 +223,13 @@ impl Schedules {
         self.shared.tasks.wait().await;
     }
 
-    async fn existing(&self, id: i64) -> Result<store::ScheduleRow, ScheduleError> {
+    async fn get_row(&self, id: i64) -> Result<store::ScheduleRow, ScheduleError> {
         let row = self.shared.parts.store.schedule(id).await?;
         row.ok_or(ScheduleError::Unknown(id))
     }
 }
 
-impl Drop for Shared {
+impl Drop for SchedulesHandleState {
     fn drop(&mut self) {
         // The handle was dropped without a shutdown: cancel the actor.
         self.parts.stopped.cancel();

@@ -1,6 +1,6 @@
-//! Creates the job of a slot: [`Launch`]; records the event: [`Record`].
+//! Creates the job of a slot: [`JobLauncher`]; records the event: [`SlotRecorder`].
 //!
-//! Invariant: an implementation of [`Launch`] writes the [`SlotKey`] in the transaction of the
+//! Invariant: an implementation of [`JobLauncher`] writes the [`SlotKey`] in the transaction of the
 //! job, so that a launch that is repeated after a crash cannot create a second job.
 
 use std::fmt;
@@ -10,37 +10,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::{LaunchedJob, SlotKey};
 
-use crate::decide::Skip;
-use crate::draft::Kind;
+use crate::decide::SkippedSlots;
+use crate::draft::ScheduledJobKind;
 
 /// Creates the jobs of slots.
 #[async_trait]
-pub trait Launch: Send + Sync + 'static {
+pub trait JobLauncher: Send + Sync + 'static {
     /// Creates the job of a slot, with the current permissions of the owner.
-    async fn launch(
-        &self,
-        job: &ScheduledJob,
-        slot: SlotKey,
-    ) -> Result<LaunchedJob, SubmissionError>;
+    async fn launch(&self, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, SubmissionError>;
 }
 
 /// Records the jobs that schedules start.
 #[async_trait]
-pub trait Record: Send + Sync + 'static {
+pub trait SlotRecorder: Send + Sync + 'static {
     /// Called before a job starts. With an error, which has the reason, the job does not start.
-    async fn firing(&self, firing: &Firing) -> Result<(), String>;
+    async fn before_start(&self, firing: &SlotEvent) -> Result<(), String>;
 
     /// Called with the outcome of the slot.
-    async fn fired(&self, firing: &Firing, outcome: &Outcome);
+    async fn after_outcome(&self, firing: &SlotEvent, outcome: &SlotOutcome);
 }
 
 /// A slot that is about to run, or was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Firing {
+pub struct SlotEvent {
     /// Key of the slot.
     pub slot: SlotKey,
     /// Kind of the job.
-    pub kind: Kind,
+    pub kind: ScheduledJobKind,
     /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
     /// Login of the user whose permissions apply.
@@ -51,35 +47,35 @@ pub struct Firing {
 
 /// The outcome of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SlotOutcome {
     /// The job that was created.
     Launched(LaunchedJob),
     /// The launch was refused with this error.
     Refused(SubmissionError),
     /// The slot was skipped.
-    Skipped(Skip),
+    Skipped(SkippedSlots),
 }
 
-/// A [`Record`] that records nothing.
+/// A [`SlotRecorder`] that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoRecord;
+pub struct NoSlotRecorder;
 
 #[async_trait]
-impl Record for NoRecord {
-    async fn firing(&self, _: &Firing) -> Result<(), String> {
+impl SlotRecorder for NoSlotRecorder {
+    async fn before_start(&self, _: &SlotEvent) -> Result<(), String> {
         Ok(())
     }
 
-    async fn fired(&self, _: &Firing, _: &Outcome) {}
+    async fn after_outcome(&self, _: &SlotEvent, _: &SlotOutcome) {}
 }
 
 /// The job to launch for a slot.
 #[derive(Clone, PartialEq)]
-pub struct ScheduledJob {
+pub struct SlotJob {
     /// Number of the schedule.
     pub id: i64,
     /// Kind of the job.
-    pub kind: Kind,
+    pub kind: ScheduledJobKind,
     /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
     /// Name of the environment; may be empty.
@@ -136,13 +132,13 @@ impl SubmissionError {
     }
 
     /// The error as JSON, for the store.
-    pub(crate) fn json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::json!(self).to_string()
     }
 }
 
 /// Omits the values of secrets and parameters.
-impl fmt::Debug for ScheduledJob {
+impl fmt::Debug for SlotJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScheduledJob")
             .field("id", &self.id)

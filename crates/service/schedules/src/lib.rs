@@ -1,7 +1,7 @@
 //! Scheduled jobs: jobs that start at given times.
 //!
 //! [`Schedules`] is the handle; behind it one actor waits for the next slot. A [`Timetable`]
-//! defines the times, a [`Plan`] computes its slots, and [`decide`] selects the next step; none of
+//! defines the times, a [`CompiledTimetable`] computes its slots, and [`decide`] selects the next step; none of
 //! the three does I/O or reads a clock. Invariants:
 //! - a slot is claimed durably before its launch begins, and its job is written in one transaction
 //!   with the slot's key, which is unique: no slot runs twice;
@@ -12,13 +12,13 @@ mod actor;
 mod blackout;
 mod calendar;
 mod clock;
+mod compiled_timetable;
 mod cron;
 mod decide;
 pub mod defaults;
 mod draft;
 mod handle;
 mod launch;
-mod plan;
 mod recover;
 mod rule;
 mod spread;
@@ -26,13 +26,15 @@ mod timetable;
 mod view;
 mod zone;
 
-pub use blackout::Blackout;
-pub use calendar::{Calendar, Day};
-pub use clock::{Clock, SystemClock};
-pub use decide::{Decision, Skip, SkipReason, Standing, decide};
-pub use draft::{Draft, Kind};
+pub use blackout::BlackoutPeriod;
+pub use calendar::{CalendarRule, DayOfWeek};
+pub use clock::{ScheduleClock, SystemScheduleClock};
+pub use compiled_timetable::{CompiledTimetable, ScheduleSlot};
+pub use decide::{ScheduleDecision, SkipReason, SkippedSlots, SlotProgress, decide};
+pub use draft::{ScheduleDraft, ScheduledJobKind};
 pub use handle::{ScheduleError, Schedules, SchedulesConfig};
-pub use launch::{Firing, Launch, NoRecord, Outcome, Record, ScheduledJob, SubmissionError};
-pub use plan::{Plan, Slot};
-pub use timetable::{Missed, Overlap, Rule, Timetable, TimetableError};
-pub use view::{LastRun, Scheduled};
+pub use launch::{
+    JobLauncher, NoSlotRecorder, SlotEvent, SlotJob, SlotOutcome, SlotRecorder, SubmissionError,
+};
+pub use timetable::{MissedSlotPolicy, OverlapPolicy, Timetable, TimetableError, TimetableRule};
+pub use view::{LastSlotRun, ScheduleView};

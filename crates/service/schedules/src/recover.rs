@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use store::{OpenSlot, ScheduleRow, SlotKey, StoreError};
 
-use crate::actor::{Actor, firing};
+use crate::actor::{ScheduleActor, to_slot_event};
+use crate::compiled_timetable::to_milliseconds;
 use crate::defaults::{LAUNCH_PATIENCE, ON_TIME_MS, RETRY};
-use crate::draft::scheduled_job;
-use crate::handle::Parts;
-use crate::launch::{BROKEN, INTERRUPTED, Outcome, SubmissionError, UNKNOWN, UNRECORDED};
-use crate::plan::milliseconds;
-use crate::timetable::{Missed, Timetable};
+use crate::draft::to_slot_job;
+use crate::handle::ScheduleServices;
+use crate::launch::{BROKEN, INTERRUPTED, SlotOutcome, SubmissionError, UNKNOWN, UNRECORDED};
+use crate::timetable::{MissedSlotPolicy, Timetable};
 
 // === impl Actor ===
 
-impl Actor {
+impl ScheduleActor {
     /// Handles the slots that were claimed and have no outcome.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         let now_ms = self.parts.clock.now_ms();
@@ -34,15 +34,15 @@ impl Actor {
             match row {
                 Some(row) if may_still_run(&row, &open, now_ms) => {
                     tracing::info!(slot = ?open.slot, "a claimed slot was not launched; it is now");
-                    self.start(row, open.slot);
+                    self.start_launch(row, open.slot);
                 }
-                row => self.interrupted(row.as_ref(), open.slot).await?,
+                row => self.handle_interrupted(row.as_ref(), open.slot).await?,
             }
         }
         Ok(())
     }
 
-    async fn interrupted(
+    async fn handle_interrupted(
         &self,
         row: Option<&ScheduleRow>,
         slot: SlotKey,
@@ -52,10 +52,13 @@ impl Actor {
             "the server went down before it made the job, and came back too late; nothing was started",
         );
         tracing::warn!(?slot, %error, "a slot of a schedule has no job");
-        self.parts.store.end_slot(slot, Some(&error.json())).await?;
-        if let Some(firing) = row.and_then(|row| firing(row, slot.slot_ms)) {
-            let outcome = Outcome::Refused(error);
-            self.parts.record.fired(&firing, &outcome).await;
+        self.parts
+            .store
+            .end_slot(slot, Some(&error.to_json()))
+            .await?;
+        if let Some(firing) = row.and_then(|row| to_slot_event(row, slot.slot_ms)) {
+            let outcome = SlotOutcome::Refused(error);
+            self.parts.record.after_outcome(&firing, &outcome).await;
         }
         Ok(())
     }
@@ -65,22 +68,28 @@ impl Actor {
 fn may_still_run(row: &ScheduleRow, open: &OpenSlot, now_ms: i64) -> bool {
     let timetable: Option<Timetable> = serde_json::from_str(&row.edit.timetable).ok();
     let grace_ms = match timetable.map(|timetable| timetable.missed) {
-        Some(Missed::RunOnce { grace_seconds }) => milliseconds(grace_seconds).max(ON_TIME_MS),
-        Some(Missed::Skip) => ON_TIME_MS,
+        Some(MissedSlotPolicy::RunOnce { grace_seconds }) => {
+            to_milliseconds(grace_seconds).max(ON_TIME_MS)
+        }
+        Some(MissedSlotPolicy::Skip) => ON_TIME_MS,
         None => return false,
     };
     row.enabled && now_ms.saturating_sub(open.claimed_ms) <= grace_ms
 }
 
 /// Launches a claimed slot and records the outcome, with retries while the store is unavailable.
-pub(crate) async fn launch(parts: Arc<Parts>, row: ScheduleRow, slot: SlotKey) -> SlotKey {
+pub(crate) async fn launch_slot(
+    parts: Arc<ScheduleServices>,
+    row: ScheduleRow,
+    slot: SlotKey,
+) -> SlotKey {
     // In a separate task, so that a panic in it also leads to an outcome.
-    let working = tokio::spawn(attempt(Arc::clone(&parts), row.clone(), slot));
+    let working = tokio::spawn(attempt_launch(Arc::clone(&parts), row.clone(), slot));
     let outcome = working.await.unwrap_or_else(|error| {
         let msg = format!("the launch broke (a bug; please report it): {error}");
         Err(SubmissionError::new(BROKEN, msg))
     });
-    let text = outcome.as_ref().err().map(SubmissionError::json);
+    let text = outcome.as_ref().err().map(SubmissionError::to_json);
     match &outcome {
         Ok(job) => tracing::info!(schedule = slot.schedule, %job, "a schedule started a job"),
         Err(error) => {
@@ -105,22 +114,22 @@ pub(crate) async fn launch(parts: Arc<Parts>, row: ScheduleRow, slot: SlotKey) -
             }
         }
     }
-    if let Some(firing) = firing(&row, slot.slot_ms) {
-        let outcome = outcome.map_or_else(Outcome::Refused, Outcome::Launched);
-        parts.record.fired(&firing, &outcome).await;
+    if let Some(firing) = to_slot_event(&row, slot.slot_ms) {
+        let outcome = outcome.map_or_else(SlotOutcome::Refused, SlotOutcome::Launched);
+        parts.record.after_outcome(&firing, &outcome).await;
     }
     slot
 }
 
-async fn attempt(
-    parts: Arc<Parts>,
+async fn attempt_launch(
+    parts: Arc<ScheduleServices>,
     row: ScheduleRow,
     slot: SlotKey,
 ) -> Result<store::LaunchedJob, SubmissionError> {
-    let job = scheduled_job(&row, &parts.seal)?;
-    let firing = firing(&row, slot.slot_ms)
+    let job = to_slot_job(&row, &parts.seal)?;
+    let firing = to_slot_event(&row, slot.slot_ms)
         .ok_or_else(|| SubmissionError::new(BROKEN, "this version does not know its type"))?;
-    if let Err(why) = parts.record.firing(&firing).await {
+    if let Err(why) = parts.record.before_start(&firing).await {
         let msg = format!("nothing was started, because it could not be recorded: {why}");
         return Err(SubmissionError::new(UNRECORDED, msg));
     }

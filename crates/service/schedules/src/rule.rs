@@ -1,11 +1,11 @@
 //! Slots of a rule, without spread, blackouts and end: [`CompiledRule`].
 //!
-//! Invariant: [`CompiledRule::after`] returns a time later than its argument and never before the
+//! Invariant: [`CompiledRule::next_after`] returns a time later than its argument and never before the
 //! start, and the same time for the same argument.
 
 use crate::calendar::CompiledCalendar;
 use crate::cron::CompiledCron;
-use crate::timetable::{Rule, Timetable, TimetableError};
+use crate::timetable::{Timetable, TimetableError, TimetableRule};
 
 /// A compiled rule that computes slots.
 #[derive(Clone, Debug)]
@@ -31,19 +31,19 @@ impl CompiledRule {
     pub(crate) fn new(timetable: &Timetable) -> Result<Self, TimetableError> {
         let start_ms = timetable.start_ms;
         Ok(match &timetable.rule {
-            Rule::Once => Self::Once { at_ms: start_ms },
-            Rule::Every { seconds } => Self::Every {
+            TimetableRule::Once => Self::Once { at_ms: start_ms },
+            TimetableRule::Every { seconds } => Self::Every {
                 start_ms,
                 step_ms: i64::try_from(*seconds)
                     .unwrap_or(i64::MAX)
                     .saturating_mul(1_000)
                     .max(1_000),
             },
-            Rule::Cron { text, timezone } => Self::Cron {
+            TimetableRule::Cron { text, timezone } => Self::Cron {
                 start_ms,
                 cron: Box::new(CompiledCron::new(text, timezone)?),
             },
-            Rule::Calendar(calendar) => Self::Calendar {
+            TimetableRule::Calendar(calendar) => Self::Calendar {
                 start_ms,
                 calendar: Box::new(CompiledCalendar::new(calendar, start_ms)?),
             },
@@ -51,7 +51,7 @@ impl CompiledRule {
     }
 
     /// The first slot after `after_ms`.
-    pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
+    pub(crate) fn next_after(&self, after_ms: i64) -> Option<i64> {
         match self {
             Self::Once { at_ms } => (*at_ms > after_ms).then_some(*at_ms),
             Self::Every { start_ms, .. } if after_ms < *start_ms => Some(*start_ms),
@@ -59,8 +59,10 @@ impl CompiledRule {
                 let steps = after_ms.checked_sub(*start_ms)?.div_euclid(*step_ms) + 1;
                 start_ms.checked_add(steps.checked_mul(*step_ms)?)
             }
-            Self::Cron { start_ms, cron } => cron.after(after_ms.max(start_ms - 1)),
-            Self::Calendar { start_ms, calendar } => calendar.after(after_ms.max(start_ms - 1)),
+            Self::Cron { start_ms, cron } => cron.next_after(after_ms.max(start_ms - 1)),
+            Self::Calendar { start_ms, calendar } => {
+                calendar.next_after(after_ms.max(start_ms - 1))
+            }
         }
     }
 }

@@ -1,37 +1,37 @@
 //! The start times of a job, as data: [`Timetable`].
 //!
 //! It is stored as JSON. Invariant: a timetable that passes [`Timetable::check`] has at least one
-//! future slot and can be compiled into a [`Plan`](crate::Plan) on a machine with the same time
+//! future slot and can be compiled into a [`CompiledTimetable`](crate::CompiledTimetable) on a machine with the same time
 //! zones.
 
 use serde::{Deserialize, Serialize};
 
-use crate::blackout::Blackout;
-use crate::calendar::Calendar;
+use crate::blackout::BlackoutPeriod;
+use crate::calendar::CalendarRule;
+use crate::compiled_timetable::CompiledTimetable;
 use crate::defaults::{BLACKOUTS, SPAN_SECONDS};
-use crate::plan::Plan;
 
 /// The start times of a job, with their restrictions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timetable {
-    /// Earliest time of a slot; for [`Rule::Once`] and [`Rule::Every`] it is the first slot. Whole
+    /// Earliest time of a slot; for [`TimetableRule::Once`] and [`TimetableRule::Every`] it is the first slot. Whole
     /// seconds, in milliseconds since 1970.
     pub start_ms: i64,
     /// The rule that defines the slots.
-    pub rule: Rule,
+    pub rule: TimetableRule,
     /// Maximum delay of each slot, in seconds; it is always shorter than the distance to the next
     /// slot.
     #[serde(default)]
     pub spread_seconds: u64,
     /// Windows in which no job starts.
     #[serde(default)]
-    pub blackouts: Vec<Blackout>,
+    pub blackouts: Vec<BlackoutPeriod>,
     /// Handling of a slot while the previous run is in progress.
     #[serde(default)]
-    pub overlap: Overlap,
+    pub overlap: OverlapPolicy,
     /// Handling of a slot that could not start in time.
     #[serde(default)]
-    pub missed: Missed,
+    pub missed: MissedSlotPolicy,
     /// No slot starts after this time, in milliseconds since 1970; `None` for no end.
     #[serde(default)]
     pub end_ms: Option<i64>,
@@ -43,7 +43,7 @@ pub struct Timetable {
 /// The rule that defines the slots of a timetable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum TimetableRule {
     /// A single slot at the start.
     Once,
     /// Slots at fixed intervals, independent of clock changes.
@@ -59,13 +59,13 @@ pub enum Rule {
         timezone: String,
     },
     /// Slots on days and times of a calendar.
-    Calendar(Calendar),
+    Calendar(CalendarRule),
 }
 
 /// The handling of a slot while the previous run is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Overlap {
+pub enum OverlapPolicy {
     /// The slot is skipped.
     #[default]
     Skip,
@@ -79,7 +79,7 @@ pub enum Overlap {
 /// machine's clock was set forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Missed {
+pub enum MissedSlotPolicy {
     /// The slots are skipped.
     #[default]
     Skip,
@@ -135,11 +135,11 @@ impl Timetable {
     pub fn once(start_ms: i64) -> Self {
         Self {
             start_ms,
-            rule: Rule::Once,
+            rule: TimetableRule::Once,
             spread_seconds: 0,
             blackouts: Vec::new(),
-            overlap: Overlap::default(),
-            missed: Missed::default(),
+            overlap: OverlapPolicy::default(),
+            missed: MissedSlotPolicy::default(),
             end_ms: None,
             max_runs: None,
         }
@@ -149,11 +149,11 @@ impl Timetable {
     /// future.
     pub fn check(&self, now_ms: i64) -> Result<(), TimetableError> {
         self.check_bounds()?;
-        let by_start = matches!(self.rule, Rule::Once | Rule::Every { .. });
+        let by_start = matches!(self.rule, TimetableRule::Once | TimetableRule::Every { .. });
         if by_start && self.start_ms < now_ms {
             return Err(TimetableError::Past);
         }
-        let plan = Plan::new(0, self)?;
+        let plan = CompiledTimetable::new(0, self)?;
         match plan.next_after(now_ms.saturating_sub(1)) {
             Some(_) => Ok(()),
             None => Err(TimetableError::Never),
@@ -163,7 +163,7 @@ impl Timetable {
     fn check_bounds(&self) -> Result<(), TimetableError> {
         let invalid = |place, what: String| TimetableError::Invalid { place, what };
         let longest = format!("must be at most {SPAN_SECONDS} (a year)");
-        if let Rule::Every { seconds } = self.rule
+        if let TimetableRule::Every { seconds } = self.rule
             && !(1..=SPAN_SECONDS).contains(&seconds)
         {
             let what = format!("must be from 1 to {SPAN_SECONDS} seconds");
@@ -172,7 +172,7 @@ impl Timetable {
         if self.spread_seconds > SPAN_SECONDS {
             return Err(invalid("schedule.spread_seconds", longest));
         }
-        if let Missed::RunOnce { grace_seconds } = self.missed
+        if let MissedSlotPolicy::RunOnce { grace_seconds } = self.missed
             && grace_seconds > SPAN_SECONDS
         {
             return Err(invalid("schedule.grace_seconds", longest));

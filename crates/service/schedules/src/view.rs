@@ -1,23 +1,23 @@
-//! A scheduled job as clients see it: [`Scheduled`]. It has the names of secrets, but not their
+//! A scheduled job as clients see it: [`ScheduleView`]. It has the names of secrets, but not their
 //! values.
 
 use serde_json::{Map, Value};
 use store::{LaunchedJob, ScheduleRow};
 
-use crate::decide::Skip;
-use crate::draft::Kind;
+use crate::compiled_timetable::CompiledTimetable;
+use crate::decide::SkippedSlots;
+use crate::draft::ScheduledJobKind;
 use crate::handle::ScheduleError;
 use crate::launch::{PENDING, SubmissionError};
-use crate::plan::Plan;
 use crate::timetable::Timetable;
 
 /// A scheduled job with its current state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scheduled {
+pub struct ScheduleView {
     /// Number of the schedule.
     pub id: i64,
     /// Kind of the job.
-    pub kind: Kind,
+    pub kind: ScheduledJobKind,
     /// `false` if the schedule was deleted.
     pub enabled: bool,
     /// Number that each edit increases.
@@ -47,14 +47,14 @@ pub struct Scheduled {
     /// A slot that waits for the end of the previous run.
     pub queued_ms: Option<i64>,
     /// The last slot that ran; `None` if none has.
-    pub last: Option<LastRun>,
+    pub last: Option<LastSlotRun>,
     /// The last slots that were skipped; `None` if none were.
-    pub skipped: Option<Skip>,
+    pub skipped: Option<SkippedSlots>,
 }
 
 /// The last slot that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LastRun {
+pub struct LastSlotRun {
     /// Time of the slot, which identifies it, in milliseconds since 1970.
     pub slot_ms: i64,
     /// Time of the claim, in milliseconds since 1970.
@@ -63,16 +63,16 @@ pub struct LastRun {
     pub outcome: Result<LaunchedJob, SubmissionError>,
 }
 
-impl Scheduled {
-    pub(crate) fn read(row: ScheduleRow) -> Result<Self, ScheduleError> {
-        let kind = Kind::parse(&row.kind).ok_or(ScheduleError::Unreadable)?;
+impl ScheduleView {
+    pub(crate) fn from_row(row: ScheduleRow) -> Result<Self, ScheduleError> {
+        let kind = ScheduledJobKind::parse(&row.kind).ok_or(ScheduleError::Unreadable)?;
         let last = row.last.map(|last| {
             let outcome = match (last.job, last.error) {
                 (Some(job), _) => Ok(job),
                 (None, Some(error)) => Err(decode_errors::json::from_str(&error)?),
                 (None, None) => Err(SubmissionError::new(PENDING, "the job is being made")),
             };
-            Ok::<_, ScheduleError>(LastRun {
+            Ok::<_, ScheduleError>(LastSlotRun {
                 slot_ms: last.slot_ms,
                 at_ms: last.claimed_ms,
                 outcome,
@@ -103,13 +103,16 @@ impl Scheduled {
 
     /// Start times of the next slots, at most `count`.
     pub fn preview(&self, count: usize) -> Vec<i64> {
-        let (Some(next_ms), Ok(plan)) = (self.next_ms, Plan::new(self.id, &self.timetable)) else {
+        let (Some(next_ms), Ok(plan)) = (
+            self.next_ms,
+            CompiledTimetable::new(self.id, &self.timetable),
+        ) else {
             return Vec::new();
         };
         let left = self.timetable.max_runs.unwrap_or(u64::MAX);
         let left = usize::try_from(left.saturating_sub(self.runs)).unwrap_or(usize::MAX);
         // A slot's time is at most the spread before its start.
-        let spread_ms = crate::plan::milliseconds(self.timetable.spread_seconds);
+        let spread_ms = crate::compiled_timetable::to_milliseconds(self.timetable.spread_seconds);
         let slots = plan.preview(
             next_ms.saturating_sub(spread_ms).saturating_sub(1),
             usize::MAX,

@@ -7,7 +7,7 @@ use jiff::{Timestamp, Zoned};
 use crate::timetable::TimetableError;
 
 /// The zone of an IANA name such as `Europe/Berlin`, from the machine's data.
-pub(crate) fn zone(place: &'static str, name: &str) -> Result<TimeZone, TimetableError> {
+pub(crate) fn load_zone(place: &'static str, name: &str) -> Result<TimeZone, TimetableError> {
     TimeZone::get(name).map_err(|_| TimetableError::Zone {
         place,
         name: name.chars().take(80).collect(),
@@ -15,7 +15,7 @@ pub(crate) fn zone(place: &'static str, name: &str) -> Result<TimeZone, Timetabl
 }
 
 /// The local time in a zone; limited to the representable range.
-pub(crate) fn zoned(ms: i64, zone: &TimeZone) -> Zoned {
+pub(crate) fn to_zoned(ms: i64, zone: &TimeZone) -> Zoned {
     let end = if ms < 0 {
         Timestamp::MIN
     } else {

@@ -1,4 +1,4 @@
-//! Which nodes have agents: [`Agents`], learned from the fabric and kept in the store.
+//! Which nodes have agents: [`AgentNodes`], learned from the fabric and kept in the store.
 //!
 //! The rules: a node that ever had an agent counts as one for good, however long the agent is away;
 //! and what was learned counts at once, before it is written.
@@ -16,15 +16,15 @@ use tokio_util::sync::CancellationToken;
 use crate::defaults::{AGENTS, AGENTS_BATCH, AGENTS_PAGE, AGENTS_RETRY};
 
 /// The nodes that ever had an agent.
-pub(crate) struct Agents {
+pub(crate) struct AgentNodes {
     store: Store,
     known: RwLock<HashSet<Certname>>,
     /// Learned, and not in the store yet.
     unwritten: Mutex<Vec<String>>,
-    news: Notify,
+    changed: Notify,
 }
 
-impl Agents {
+impl AgentNodes {
     /// Reads what was learned before.
     pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
         let mut known = HashSet::new();
@@ -39,24 +39,24 @@ impl Agents {
             store,
             known: RwLock::new(known),
             unwritten: Mutex::default(),
-            news: Notify::new(),
+            changed: Notify::new(),
         })
     }
 
-    pub(crate) fn has(&self, certname: &Certname) -> bool {
+    pub(crate) fn contains(&self, certname: &Certname) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.contains(certname)
     }
 
     /// Follows the fabric until `stopped`. `told` hears of each node that is new here.
-    pub(crate) async fn follow(
+    pub(crate) async fn follow_fabric(
         &self,
         fabric: Fabric,
         told: impl Fn(&Certname),
         stopped: CancellationToken,
     ) {
-        let mut changes = fabric.watch();
-        let all = || fabric.connected().into_iter().map(|(name, _)| name);
+        let mut changes = fabric.watch_presence();
+        let all = || fabric.connected_nodes().into_iter().map(|(name, _)| name);
         self.learn(all(), &told);
         loop {
             let change = tokio::select! {
@@ -74,7 +74,7 @@ impl Agents {
 
     /// Writes what is learned until `stopped`. What a lost database does not take is kept for the
     /// next try; after a restart, the agent is learned again when it is connected.
-    pub(crate) async fn write(&self, stopped: CancellationToken) {
+    pub(crate) async fn write_learned(&self, stopped: CancellationToken) {
         loop {
             let new = self.next_batch();
             let wait = match new.is_empty() {
@@ -91,7 +91,7 @@ impl Agents {
             let ready = async {
                 match wait {
                     Some(wait) => wait.await,
-                    None => self.news.notified().await,
+                    None => self.changed.notified().await,
                 }
             };
             tokio::select! {
@@ -103,7 +103,7 @@ impl Agents {
 
     fn learn(&self, certnames: impl IntoIterator<Item = Certname>, told: &impl Fn(&Certname)) {
         for certname in certnames {
-            if self.has(&certname) {
+            if self.contains(&certname) {
                 continue;
             }
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ impl Agents {
             drop(known);
             self.unwritten().push(certname.to_string());
             told(&certname);
-            self.news.notify_one();
+            self.changed.notify_one();
         }
     }
 
@@ -132,7 +132,7 @@ impl Agents {
     }
 }
 
-impl fmt::Debug for Agents {
+impl fmt::Debug for AgentNodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agents").finish_non_exhaustive()
     }

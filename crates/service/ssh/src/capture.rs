@@ -1,6 +1,6 @@
 //! What a command writes: kept for its result up to a bound, and told live as far as asked for.
 //!
-//! Main type: [`Capture`]. The rule: what is not kept is counted and said; and live output follows
+//! Main type: [`OutputCapture`]. The rule: what is not kept is counted and said; and live output follows
 //! what was granted, never the other way round.
 
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use pxp::action::ActionResult;
-use pxp::{Body, Output, Stream};
+use pxp::{OutputPiece, ProcessStream, PxpMessageBody};
 use tokio::sync::watch;
 
 use crate::defaults::LIVE_PIECE_BYTES;
-use crate::voice::Voice;
+use crate::reply_sender::NodeReplySender;
 
 /// Room for the output of all runs together.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct OutputBudget {
     left: AtomicUsize,
 }
 
 /// The output of one command.
 #[derive(Debug)]
-pub(crate) struct Capture {
-    stdout: Kept,
-    stderr: Kept,
+pub(crate) struct OutputCapture {
+    stdout: CapturedStream,
+    stderr: CapturedStream,
     limit: usize,
-    budget: Option<Arc<Budget>>,
-    live: Option<Live>,
+    budget: Option<Arc<OutputBudget>>,
+    live: Option<LiveOutputSender>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CapturedStream {
     bytes: Vec<u8>,
     /// Also of what was not kept.
     total: u64,
@@ -44,15 +44,15 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct Live {
-    voice: Voice,
+struct LiveOutputSender {
+    voice: NodeReplySender,
     /// Bytes of both streams that may have been told.
-    granted: watch::Receiver<u64>,
+    credit: watch::Receiver<u64>,
 }
 
 // === impl Budget ===
 
-impl Budget {
+impl OutputBudget {
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             left: AtomicUsize::new(bytes),
@@ -73,36 +73,47 @@ impl Budget {
 
 // === impl Capture ===
 
-impl Capture {
+impl OutputCapture {
     /// Of a preparatory step.
-    pub(crate) fn small(limit: usize) -> Self {
+    pub(crate) fn for_step(limit: usize) -> Self {
         Self::new(limit, None, None)
     }
 
     /// Of the run itself.
-    pub(crate) fn of_run(
+    pub(crate) fn for_run(
         limit: usize,
-        budget: Arc<Budget>,
-        voice: Voice,
+        budget: Arc<OutputBudget>,
+        voice: NodeReplySender,
         granted: watch::Receiver<u64>,
     ) -> Self {
-        Self::new(limit, Some(budget), Some(Live { voice, granted }))
+        Self::new(
+            limit,
+            Some(budget),
+            Some(LiveOutputSender {
+                voice,
+                credit: granted,
+            }),
+        )
     }
 
-    fn new(limit: usize, budget: Option<Arc<Budget>>, live: Option<Live>) -> Self {
+    fn new(
+        limit: usize,
+        budget: Option<Arc<OutputBudget>>,
+        live: Option<LiveOutputSender>,
+    ) -> Self {
         Self {
-            stdout: Kept::default(),
-            stderr: Kept::default(),
+            stdout: CapturedStream::default(),
+            stderr: CapturedStream::default(),
             limit,
             budget,
             live,
         }
     }
 
-    pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, stream: ProcessStream, bytes: &[u8]) {
         let kept = match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
+            ProcessStream::Stdout => &mut self.stdout,
+            ProcessStream::Stderr => &mut self.stderr,
         };
         kept.total += bytes.len() as u64;
         let room = if kept.cut {
@@ -130,9 +141,9 @@ impl Capture {
     }
 
     /// Waits until more may be told live.
-    pub(crate) async fn granted(&mut self) {
+    pub(crate) async fn wait_for_credit(&mut self) {
         let more = match &mut self.live {
-            Some(live) => live.granted.changed().await.is_ok(),
+            Some(live) => live.credit.changed().await.is_ok(),
             None => false,
         };
         if !more {
@@ -141,20 +152,20 @@ impl Capture {
     }
 
     /// Tells what is there and granted.
-    pub(crate) async fn tell(&mut self) {
+    pub(crate) async fn send_live(&mut self) {
         let Some(live) = &mut self.live else { return };
-        let granted = *live.granted.borrow_and_update();
+        let granted = *live.credit.borrow_and_update();
         for (stream, other) in [
-            (Stream::Stdout, Stream::Stderr),
-            (Stream::Stderr, Stream::Stdout),
+            (ProcessStream::Stdout, ProcessStream::Stderr),
+            (ProcessStream::Stderr, ProcessStream::Stdout),
         ] {
             let told_of_other = match other {
-                Stream::Stdout => self.stdout.sent,
-                Stream::Stderr => self.stderr.sent,
+                ProcessStream::Stdout => self.stdout.sent,
+                ProcessStream::Stderr => self.stderr.sent,
             };
             let kept = match stream {
-                Stream::Stdout => &mut self.stdout,
-                Stream::Stderr => &mut self.stderr,
+                ProcessStream::Stdout => &mut self.stdout,
+                ProcessStream::Stderr => &mut self.stderr,
             };
             loop {
                 let told = (kept.sent + told_of_other) as u64;
@@ -165,13 +176,13 @@ impl Capture {
                     break;
                 }
                 let data = &kept.bytes[kept.sent..kept.sent + piece];
-                let output = Output {
+                let output = OutputPiece {
                     transaction_id: live.voice.transaction.clone(),
                     stream,
                     offset: kept.sent as u64,
                     data: Bytes::copy_from_slice(data),
                 };
-                live.voice.say(Body::Output(output)).await;
+                live.voice.send(PxpMessageBody::Output(output)).await;
                 kept.sent += piece;
             }
         }
@@ -196,7 +207,7 @@ impl Capture {
     }
 }
 
-impl Drop for Capture {
+impl Drop for OutputCapture {
     fn drop(&mut self) {
         if let Some(budget) = &self.budget {
             budget.give_back(self.stdout.bytes.len() + self.stderr.bytes.len());
@@ -206,7 +217,7 @@ impl Drop for Capture {
 
 // === impl Kept ===
 
-impl Kept {
+impl CapturedStream {
     /// As text, and as base64 where it is none. A character that the cut halved is left out.
     fn text(&self) -> (Option<String>, Option<String>) {
         let mut bytes = self.bytes.as_slice();
@@ -235,10 +246,10 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_said_and_nothing_behind_it_is_kept() {
-        let mut capture = Capture::small(5);
-        capture.take(Stream::Stdout, b"abc");
-        capture.take(Stream::Stdout, b"\xc3\xa4\xc3\xa4");
-        capture.take(Stream::Stdout, b"x");
+        let mut capture = OutputCapture::for_step(5);
+        capture.append(ProcessStream::Stdout, b"abc");
+        capture.append(ProcessStream::Stdout, b"\xc3\xa4\xc3\xa4");
+        capture.append(ProcessStream::Stdout, b"x");
         let result = capture.result(0);
         assert_eq!(result.stdout.as_deref(), Some("abcä"));
         assert!(result.stdout_truncated);
@@ -249,22 +260,22 @@ mod tests {
 
     #[test]
     fn a_character_that_was_halved_by_the_cut_makes_no_binary() {
-        let mut capture = Capture::small(4);
-        capture.take(Stream::Stderr, b"abc\xc3\xa4");
+        let mut capture = OutputCapture::for_step(4);
+        capture.append(ProcessStream::Stderr, b"abc\xc3\xa4");
         assert_eq!(capture.result(1).stderr.as_deref(), Some("abc"));
-        let mut capture = Capture::small(9);
-        capture.take(Stream::Stderr, b"\xff");
+        let mut capture = OutputCapture::for_step(9);
+        capture.append(ProcessStream::Stderr, b"\xff");
         let result = capture.result(1);
         assert_eq!(result.stderr_base64.as_deref(), Some("/w=="));
     }
 
     #[test]
     fn runs_share_the_room_and_give_it_back() {
-        let budget = Arc::new(Budget::new(4));
-        let capture = || Capture::new(100, Some(Arc::clone(&budget)), None);
+        let budget = Arc::new(OutputBudget::new(4));
+        let capture = || OutputCapture::new(100, Some(Arc::clone(&budget)), None);
         let (mut one, mut two) = (capture(), capture());
-        one.take(Stream::Stdout, b"abc");
-        two.take(Stream::Stdout, b"de");
+        one.append(ProcessStream::Stdout, b"abc");
+        two.append(ProcessStream::Stdout, b"de");
         assert!(two.result(0).stdout_truncated);
         drop((one, two));
         assert!(budget.take(4));

@@ -1,4 +1,4 @@
-//! How one node is reached: [`Connection`], in the words of `/inventory/v1` and of `targets[]`.
+//! How one node is reached: [`SshConnection`], in the words of `/inventory/v1` and of `targets[]`.
 //!
 //! The rule: secrets are [`SecretString`]s from here inward; an error names the key that is wrong
 //! and never shows its value.
@@ -34,7 +34,7 @@ pub const SENSITIVE_PARAMETERS: [&str; 3] = ["password", "private-key-content", 
 
 /// How to log in and to run things.
 #[derive(Clone)]
-pub struct Connection {
+pub struct SshConnection {
     /// Where; `None`: the certname is the host's name.
     pub(crate) host: Option<String>,
     pub(crate) port: u16,
@@ -55,7 +55,7 @@ pub struct Connection {
 /// A key of a connection that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}` {why}")]
-pub struct ConnectionError {
+pub struct SshConnectionError {
     /// Which.
     pub key: String,
     /// What is wrong with it; never its value.
@@ -64,24 +64,24 @@ pub struct ConnectionError {
 
 // === impl Connection ===
 
-impl Connection {
+impl SshConnection {
     /// Reads both kinds of keys.
     pub fn read(
         parameters: &Map<String, Value>,
         sensitive: &Map<String, Value>,
-    ) -> Result<Self, ConnectionError> {
-        only(parameters, &PARAMETERS)?;
-        only(sensitive, &SENSITIVE_PARAMETERS)?;
+    ) -> Result<Self, SshConnectionError> {
+        check_keys(parameters, &PARAMETERS)?;
+        check_keys(sensitive, &SENSITIVE_PARAMETERS)?;
         let connection = Self {
             host: name(parameters, "hostname")?,
             port: port(parameters)?,
             user: name(parameters, "user")?
-                .ok_or_else(|| wrong("user", "is missing: the account to log in as"))?,
+                .ok_or_else(|| invalid_key("user", "is missing: the account to log in as"))?,
             password: secret(sensitive, "password")?,
             private_key: secret(sensitive, "private-key-content")?,
             run_as: name(parameters, "run-as")?,
             sudo_password: secret(sensitive, "sudo-password")?,
-            run_as_command: words(parameters, "run-as-command")?,
+            run_as_command: read_words(parameters, "run-as-command")?,
             connect_timeout: connect_timeout(parameters)?,
             tty: flag(parameters, "tty")?,
             tmpdir: tmpdir(parameters)?,
@@ -90,14 +90,14 @@ impl Connection {
         if let Some(extensions) = parameters.get("extensions")
             && !matches!(extensions, Value::Object(_) | Value::Null)
         {
-            return Err(wrong("extensions", "must be an object"));
+            return Err(invalid_key("extensions", "must be an object"));
         }
         if connection.password.is_none() && connection.private_key.is_none() {
             let why = "or private-key-content is needed to log in";
-            return Err(wrong("password", why));
+            return Err(invalid_key("password", why));
         }
         if let Some(key) = &connection.private_key {
-            crate::key::parse(key).map_err(|why| wrong("private-key-content", &why))?;
+            crate::key::parse(key).map_err(|why| invalid_key("private-key-content", &why))?;
         }
         Ok(connection)
     }
@@ -115,7 +115,7 @@ impl Connection {
 }
 
 /// Never the secrets.
-impl fmt::Debug for Connection {
+impl fmt::Debug for SshConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
             .field("host", &self.host)
@@ -128,72 +128,78 @@ impl fmt::Debug for Connection {
 
 // === reading ===
 
-fn wrong(key: &str, why: &str) -> ConnectionError {
+fn invalid_key(key: &str, why: &str) -> SshConnectionError {
     let (key, why) = (key.to_owned(), why.to_owned());
-    ConnectionError { key, why }
+    SshConnectionError { key, why }
 }
 
-fn only(given: &Map<String, Value>, known: &[&str]) -> Result<(), ConnectionError> {
+fn check_keys(given: &Map<String, Value>, known: &[&str]) -> Result<(), SshConnectionError> {
     match given.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
             let shown: String = key.chars().filter(|c| !c.is_control()).take(64).collect();
             let why = format!("is not known here; known are {}", known.join(", "));
-            Err(wrong(&shown, &why))
+            Err(invalid_key(&shown, &why))
         }
     }
 }
 
 /// `None`: absent or null.
-fn text<'a>(given: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, ConnectionError> {
+fn text<'a>(
+    given: &'a Map<String, Value>,
+    key: &str,
+) -> Result<Option<&'a str>, SshConnectionError> {
     match given.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(wrong(key, "must be a text")),
+        Some(_) => Err(invalid_key(key, "must be a text")),
     }
 }
 
 /// A user or a host: becomes an argument of programs and part of addresses.
-fn name(given: &Map<String, Value>, key: &str) -> Result<Option<String>, ConnectionError> {
+fn name(given: &Map<String, Value>, key: &str) -> Result<Option<String>, SshConnectionError> {
     let Some(text) = text(given, key)? else {
         return Ok(None);
     };
     if text.is_empty() || text.len() > NAME_BYTES {
-        return Err(wrong(key, "must have 1 to 255 bytes"));
+        return Err(invalid_key(key, "must have 1 to 255 bytes"));
     }
     if text.starts_with('-') || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
         let why = "must not begin with a dash nor contain spaces or control characters";
-        return Err(wrong(key, why));
+        return Err(invalid_key(key, why));
     }
     Ok(Some(text.to_owned()))
 }
 
-fn secret(given: &Map<String, Value>, key: &str) -> Result<Option<SecretString>, ConnectionError> {
+fn secret(
+    given: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<SecretString>, SshConnectionError> {
     let Some(text) = text(given, key)? else {
         return Ok(None);
     };
     if text.is_empty() || text.len() > SECRET_BYTES || text.contains('\0') {
-        return Err(wrong(key, "must have 1 to 65536 bytes and no NUL"));
+        return Err(invalid_key(key, "must have 1 to 65536 bytes and no NUL"));
     }
     // A password is one line of a dialog.
     if key != "private-key-content" && text.contains(['\n', '\r']) {
-        return Err(wrong(key, "must be one line"));
+        return Err(invalid_key(key, "must be one line"));
     }
     Ok(Some(SecretString::from(text)))
 }
 
-fn port(given: &Map<String, Value>) -> Result<u16, ConnectionError> {
+fn port(given: &Map<String, Value>) -> Result<u16, SshConnectionError> {
     match given.get("port") {
         None | Some(Value::Null) => Ok(22),
         Some(value) => value
             .as_u64()
             .and_then(|port| u16::try_from(port).ok())
             .filter(|port| *port != 0)
-            .ok_or_else(|| wrong("port", "must be a number from 1 to 65535")),
+            .ok_or_else(|| invalid_key("port", "must be a number from 1 to 65535")),
     }
 }
 
-fn connect_timeout(given: &Map<String, Value>) -> Result<Duration, ConnectionError> {
+fn connect_timeout(given: &Map<String, Value>) -> Result<Duration, SshConnectionError> {
     match given.get("connect-timeout") {
         None | Some(Value::Null) => Ok(CONNECT_TIMEOUT),
         Some(value) => value
@@ -201,7 +207,7 @@ fn connect_timeout(given: &Map<String, Value>) -> Result<Duration, ConnectionErr
             .map(Duration::from_secs)
             .filter(|wait| !wait.is_zero() && *wait <= CONNECT_TIMEOUT_MAX)
             .ok_or_else(|| {
-                wrong(
+                invalid_key(
                     "connect-timeout",
                     "must be a number of seconds from 1 to 600",
                 )
@@ -209,54 +215,54 @@ fn connect_timeout(given: &Map<String, Value>) -> Result<Duration, ConnectionErr
     }
 }
 
-fn flag(given: &Map<String, Value>, key: &str) -> Result<bool, ConnectionError> {
+fn flag(given: &Map<String, Value>, key: &str) -> Result<bool, SshConnectionError> {
     match given.get(key) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
-        Some(_) => Err(wrong(key, "must be true or false")),
+        Some(_) => Err(invalid_key(key, "must be true or false")),
     }
 }
 
 /// A program and its arguments.
-fn words(given: &Map<String, Value>, key: &str) -> Result<Vec<String>, ConnectionError> {
+fn read_words(given: &Map<String, Value>, key: &str) -> Result<Vec<String>, SshConnectionError> {
     let why = "must be a list of texts, the program first";
     let list = match given.get(key) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(list)) => list,
-        Some(_) => return Err(wrong(key, why)),
+        Some(_) => return Err(invalid_key(key, why)),
     };
     let words: Option<Vec<String>> = list
         .iter()
         .map(|word| word.as_str().map(str::to_owned))
         .collect();
-    let words = words.ok_or_else(|| wrong(key, why))?;
+    let words = words.ok_or_else(|| invalid_key(key, why))?;
     let bytes: usize = words.iter().map(String::len).sum();
     let clean = words
         .iter()
         .all(|word| !word.contains(|c: char| c.is_control()));
     if bytes > NAME_BYTES * 16 || !clean || words.first().is_some_and(String::is_empty) {
-        return Err(wrong(key, "is too long or has control characters"));
+        return Err(invalid_key(key, "is too long or has control characters"));
     }
     Ok(words)
 }
 
-fn tmpdir(given: &Map<String, Value>) -> Result<Option<String>, ConnectionError> {
+fn tmpdir(given: &Map<String, Value>) -> Result<Option<String>, SshConnectionError> {
     let Some(text) = text(given, "tmpdir")? else {
         return Ok(None);
     };
     let fits = text.starts_with('/') && text.len() <= NAME_BYTES;
     if !fits || text.contains(|c: char| c.is_control()) {
         let why = "must be an absolute path of at most 255 bytes without control characters";
-        return Err(wrong("tmpdir", why));
+        return Err(invalid_key("tmpdir", why));
     }
     Ok(Some(text.trim_end_matches('/').to_owned()))
 }
 
 // === for the seal ===
 
-impl Connection {
+impl SshConnection {
     /// All of it, secrets too: only to be sealed.
-    pub(crate) fn exposed(&self) -> Map<String, Value> {
+    pub(crate) fn to_exposed(&self) -> Map<String, Value> {
         let open = |secret: &Option<SecretString>| match secret {
             Some(secret) => Value::from(secret.expose_secret()),
             None => Value::Null,
@@ -278,8 +284,8 @@ impl Connection {
         all
     }
 
-    /// Reads what [`Self::exposed`] writes, or one of `targets[]` without its own keys.
-    pub fn read_flat(mut all: Map<String, Value>) -> Result<Self, ConnectionError> {
+    /// Reads what [`Self::to_exposed`] writes, or one of `targets[]` without its own keys.
+    pub fn read_flat(mut all: Map<String, Value>) -> Result<Self, SshConnectionError> {
         let mut sensitive = Map::new();
         for key in SENSITIVE_PARAMETERS {
             if let Some((key, value)) = all.remove_entry(key) {
@@ -300,8 +306,8 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    fn read(parameters: Value, sensitive: Value) -> Result<Connection, ConnectionError> {
-        Connection::read(&map(parameters), &map(sensitive))
+    fn read(parameters: Value, sensitive: Value) -> Result<SshConnection, SshConnectionError> {
+        SshConnection::read(&map(parameters), &map(sensitive))
     }
 
     #[test]
@@ -391,8 +397,8 @@ mod tests {
         });
         let sensitive = json!({"password": "canary", "sudo-password": "canary"});
         let connection = read(parameters, sensitive).unwrap();
-        let again = Connection::read_flat(connection.exposed()).unwrap();
-        assert_eq!(again.exposed(), connection.exposed());
+        let again = SshConnection::read_flat(connection.to_exposed()).unwrap();
+        assert_eq!(again.to_exposed(), connection.to_exposed());
         assert_eq!(again.tmpdir.as_deref(), Some("/var/tmp"));
         assert!(again.replaces_agent());
         assert!(!format!("{connection:?}").contains("canary"));

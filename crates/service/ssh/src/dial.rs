@@ -1,4 +1,4 @@
-//! A connection to a host, logged in: [`Session`].
+//! A connection to a host, logged in: [`SshSession`].
 //!
 //! The rule: the host's key is checked before anything of ours is sent, and nothing is tried with
 //! secrets that the connection does not name.
@@ -15,22 +15,22 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::connection::Connection;
+use crate::connection::SshConnection;
 use crate::defaults::{AUTH_TIMEOUT, KEEPALIVE, KEEPALIVE_UNANSWERED};
-use crate::host_keys::{HostKeyError, HostKeys, Recorded};
+use crate::host_keys::{HostKeyError, HostKeys, KnownHostKeys};
 use crate::key::UserKey;
 
 /// Rounds of questions that a host may ask before it decides on a password.
 const QUESTIONS: usize = 4;
 
 /// Logged in on a host.
-pub(crate) struct Session {
-    pub(crate) handle: Handle<Client>,
+pub(crate) struct SshSession {
+    pub(crate) handle: Handle<SshClientHandler>,
 }
 
 /// Why there is no connection. Nothing was run.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DialError {
+pub(crate) enum SshDialError {
     #[error("cannot connect to {place}: {why}; is sshd running there, and is the port right?")]
     Unreachable { place: String, why: String },
     #[error("{place} did not answer within {} s (connect-timeout)", waited.as_secs())]
@@ -54,15 +54,15 @@ pub(crate) enum DialError {
 }
 
 /// What the library asks us.
-pub(crate) struct Client {
+pub(crate) struct SshClientHandler {
     host: String,
     port: u16,
     host_keys: HostKeys,
-    recorded: Recorded,
+    known_keys: KnownHostKeys,
     refused: Arc<Mutex<Option<HostKeyError>>>,
 }
 
-impl client::Handler for Client {
+impl client::Handler for SshClientHandler {
     type Error = russh::Error;
 
     async fn check_server_key(
@@ -74,7 +74,10 @@ impl client::Handler for Client {
             return Ok(false);
         };
         let (host, port) = (self.host.as_str(), self.port);
-        let checked = self.host_keys.check(host, port, &self.recorded, key).await;
+        let checked = self
+            .host_keys
+            .check(host, port, &self.known_keys, key)
+            .await;
         match checked {
             Ok(()) => Ok(true),
             Err(error) => {
@@ -88,25 +91,25 @@ impl client::Handler for Client {
 /// Connects and logs in.
 pub(crate) async fn dial(
     certname: &Certname,
-    connection: &Connection,
+    connection: &SshConnection,
     host_keys: &HostKeys,
-) -> Result<Session, DialError> {
+) -> Result<SshSession, SshDialError> {
     let (host, port) = (connection.host(certname), connection.port);
     let place = format!("{host}:{port}");
-    let recorded = host_keys.recorded(host, port).await?;
+    let recorded = host_keys.read_known(host, port).await?;
     let refused = Arc::new(Mutex::new(None));
-    let client = Client {
+    let client = SshClientHandler {
         host: host.to_owned(),
         port,
         host_keys: host_keys.clone(),
-        recorded: recorded.clone(),
+        known_keys: recorded.clone(),
         refused: Arc::clone(&refused),
     };
     let config = Arc::new(config(&recorded));
     let connected = timeout(connection.connect_timeout, async {
         let stream = TcpStream::connect((host, port)).await.map_err(|error| {
             let (place, why) = (place.clone(), error.to_string());
-            DialError::Unreachable { place, why }
+            SshDialError::Unreachable { place, why }
         })?;
         let connected = client::connect_stream(config, stream, client).await;
         connected.map_err(|error| {
@@ -115,22 +118,22 @@ pub(crate) async fn dial(
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
             let (place, why) = (place.clone(), error.to_string());
-            refused.map_or(DialError::Protocol { place, why }, DialError::HostKey)
+            refused.map_or(SshDialError::Protocol { place, why }, SshDialError::HostKey)
         })
     });
-    let mut handle = Box::pin(connected).await.map_err(|_| DialError::Slow {
+    let mut handle = Box::pin(connected).await.map_err(|_| SshDialError::Slow {
         place: place.clone(),
         waited: connection.connect_timeout,
     })??;
     let logged_in = timeout(AUTH_TIMEOUT, log_in(&mut handle, connection, &place)).await;
-    logged_in.map_err(|_| DialError::Slow {
+    logged_in.map_err(|_| SshDialError::Slow {
         place,
         waited: AUTH_TIMEOUT,
     })??;
-    Ok(Session { handle })
+    Ok(SshSession { handle })
 }
 
-impl Session {
+impl SshSession {
     /// Takes leave of the host; whether it hears does not matter.
     pub(crate) async fn close(self) {
         let _ = self
@@ -142,7 +145,7 @@ impl Session {
 
 /// Kinds of host keys that are recorded come first: a host has several, and only one of them may
 /// have been recorded.
-fn config(recorded: &Recorded) -> client::Config {
+fn config(recorded: &KnownHostKeys) -> client::Config {
     let mut kinds: Vec<Algorithm> = recorded.keys.iter().map(|key| key.algorithm()).collect();
     kinds.extend(Preferred::DEFAULT.key.iter().cloned());
     kinds.retain(|kind| !kind.clone().is_rsa());
@@ -165,11 +168,11 @@ fn config(recorded: &Recorded) -> client::Config {
 }
 
 async fn log_in(
-    handle: &mut Handle<Client>,
-    connection: &Connection,
+    handle: &mut Handle<SshClientHandler>,
+    connection: &SshConnection,
     place: &str,
-) -> Result<(), DialError> {
-    let lost = |error: russh::Error| DialError::Protocol {
+) -> Result<(), SshDialError> {
+    let lost = |error: russh::Error| SshDialError::Protocol {
         place: place.to_owned(),
         why: error.to_string(),
     };
@@ -177,9 +180,9 @@ async fn log_in(
     let mut takes = None;
     let mut tried = "its private key";
     if let Some(key) = &connection.private_key {
-        let key = crate::key::parse(key).map_err(DialError::Key)?;
+        let key = crate::key::parse(key).map_err(SshDialError::Key)?;
         let shown = show_key(handle, user, &key).await;
-        match shown.map_err(|why| DialError::Protocol {
+        match shown.map_err(|why| SshDialError::Protocol {
             place: place.to_owned(),
             why,
         })? {
@@ -217,7 +220,7 @@ async fn log_in(
         let names = takes.iter().map(<&str>::from);
         names.collect::<Vec<_>>().join(", ")
     });
-    Err(DialError::Refused {
+    Err(SshDialError::Refused {
         place: place.to_owned(),
         user: user.clone(),
         tried,
@@ -229,7 +232,7 @@ async fn log_in(
 
 /// Signs with the key, if the host knows it.
 async fn show_key(
-    handle: &mut Handle<Client>,
+    handle: &mut Handle<SshClientHandler>,
     user: &str,
     key: &UserKey,
 ) -> Result<AuthResult, String> {
@@ -254,7 +257,7 @@ async fn show_key(
 /// The password is the answer to one question that hides what is typed; any other question is not
 /// ours to answer.
 async fn answer_questions(
-    handle: &mut Handle<Client>,
+    handle: &mut Handle<SshClientHandler>,
     user: &str,
     password: &SecretString,
 ) -> Result<bool, russh::Error> {

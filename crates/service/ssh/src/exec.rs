@@ -8,35 +8,35 @@ use std::fs::File;
 use std::pin::Pin;
 use std::time::Duration;
 
-use pxp::Stream;
+use pxp::ProcessStream;
 use russh::{ChannelMsg, ChannelWriteHalf, Pty, Sig, client};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout};
 
-use crate::capture::Capture;
+use crate::capture::OutputCapture;
 use crate::defaults::{DRAIN, DRAIN_MAX, OPEN_TIMEOUT};
-use crate::dial::Session;
-use crate::sudo::{Dialog, Said};
+use crate::dial::SshSession;
+use crate::sudo::{SudoDialog, SudoReply};
 
 /// A command line and what belongs to it.
-pub(crate) struct Line<'a> {
+pub(crate) struct RemoteCommand<'a> {
     pub(crate) text: String,
     /// What comes before it.
-    pub(crate) dialog: Option<Dialog>,
+    pub(crate) dialog: Option<SudoDialog>,
     pub(crate) password: Option<&'a SecretString>,
     pub(crate) tty: bool,
-    pub(crate) input: Input,
+    pub(crate) input: CommandInput,
 }
 
 /// Standard input.
-pub(crate) enum Input {
+pub(crate) enum CommandInput {
     Bytes(Vec<u8>),
     File(File),
 }
 
 /// How a command that began ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CommandExit {
     Code(u32),
     /// Its number; `None`: the host has a signal that is not known here.
     Signal(Option<i32>),
@@ -62,14 +62,14 @@ pub(crate) enum ExecError {
 }
 
 /// Bytes that are being written, until all are.
-type Writing<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+type InputWriter<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// Runs `line`; its output goes to `capture`.
 pub(crate) async fn execute(
-    session: &Session,
-    line: Line<'_>,
-    capture: &mut Capture,
-) -> Result<Exit, ExecError> {
+    session: &SshSession,
+    line: RemoteCommand<'_>,
+    capture: &mut OutputCapture,
+) -> Result<CommandExit, ExecError> {
     let failed = |error: russh::Error| ExecError::Open(error.to_string());
     let opening = timeout(OPEN_TIMEOUT, session.handle.channel_open_session());
     let slow = |_| ExecError::Open(format!("no answer in {} s", OPEN_TIMEOUT.as_secs()));
@@ -82,36 +82,36 @@ pub(crate) async fn execute(
     }
     channel.exec(true, line.text).await.map_err(failed)?;
     let (mut read, write) = channel.split();
-    let mut talk = Talk {
+    let mut talk = CommandExchange {
         dialog: line.dialog,
         password: line.password,
         tty: line.tty,
         began: false,
     };
     let mut input = Some(line.input);
-    let mut writing: Option<Writing<'_>> = None;
+    let mut writing: Option<InputWriter<'_>> = None;
     let mut exit = None;
     let mut ended: Option<(Instant, Instant)> = None;
     loop {
         if talk.dialog.is_none()
             && let Some(input) = input.take()
         {
-            writing = Some(Box::pin(feed(&write, input)));
+            writing = Some(Box::pin(write_input(&write, input)));
         }
         let message = tokio::select! {
             message = read.wait() => match message {
                 Some(message) => message,
                 None => break,
             },
-            () = writer(&mut writing) => {
+            () = finish_writing(&mut writing) => {
                 writing = None;
                 continue;
             }
-            () = capture.granted() => {
-                capture.tell().await;
+            () = capture.wait_for_credit() => {
+                capture.send_live().await;
                 continue;
             }
-            () = drained(ended) => break,
+            () = wait_drained(ended) => break,
         };
         let now = Instant::now();
         if let Some((_, last)) = &mut ended {
@@ -120,22 +120,26 @@ pub(crate) async fn execute(
         match message {
             ChannelMsg::Success => talk.began = true,
             ChannelMsg::Failure => return Err(ExecError::Refused),
-            ChannelMsg::Data { data } => talk.hear(&write, Stream::Stdout, &data, capture).await?,
+            ChannelMsg::Data { data } => {
+                talk.receive(&write, ProcessStream::Stdout, &data, capture)
+                    .await?
+            }
             ChannelMsg::ExtendedData { data, ext: 1 } => {
-                talk.hear(&write, Stream::Stderr, &data, capture).await?;
+                talk.receive(&write, ProcessStream::Stderr, &data, capture)
+                    .await?;
             }
             ChannelMsg::ExitStatus { exit_status } => {
-                exit = Some(Exit::Code(exit_status));
+                exit = Some(CommandExit::Code(exit_status));
                 ended = Some((now, now));
             }
             ChannelMsg::ExitSignal { signal_name, .. } => {
-                exit = Some(Exit::Signal(number(&signal_name)));
+                exit = Some(CommandExit::Signal(signal_number(&signal_name)));
                 ended = Some((now, now));
             }
             ChannelMsg::Close => break,
             _ => {}
         }
-        capture.tell().await;
+        capture.send_live().await;
     }
     drop(writing);
     // The other side may be gone.
@@ -144,8 +148,8 @@ pub(crate) async fn execute(
 }
 
 /// What is said before the command, and whether it began.
-struct Talk<'a> {
-    dialog: Option<Dialog>,
+struct CommandExchange<'a> {
+    dialog: Option<SudoDialog>,
     password: Option<&'a SecretString>,
     tty: bool,
     began: bool,
@@ -153,44 +157,44 @@ struct Talk<'a> {
 
 // === impl Talk ===
 
-impl Talk<'_> {
-    async fn hear(
+impl CommandExchange<'_> {
+    async fn receive(
         &mut self,
         write: &ChannelWriteHalf<client::Msg>,
-        stream: Stream,
+        stream: ProcessStream,
         bytes: &[u8],
-        capture: &mut Capture,
+        capture: &mut OutputCapture,
     ) -> Result<(), ExecError> {
         let dialog = match &mut self.dialog {
             // With a terminal, both streams come as one.
-            Some(dialog) if stream == Stream::Stderr || self.tty => dialog,
+            Some(dialog) if stream == ProcessStream::Stderr || self.tty => dialog,
             _ => {
-                capture.take(stream, bytes);
+                capture.append(stream, bytes);
                 return Ok(());
             }
         };
-        match dialog.hear(bytes) {
-            Said::Nothing => {}
-            Said::Prompt => {
+        match dialog.receive(bytes) {
+            SudoReply::Nothing => {}
+            SudoReply::Prompt => {
                 let password = self.password.ok_or(ExecError::NoPassword)?;
                 let answer = format!("{}\n", password.expose_secret());
                 let written = write.data_bytes(answer.into_bytes()).await;
                 written.map_err(|_| ExecError::Lost)?;
             }
-            Said::PromptAgain => return Err(ExecError::WrongPassword),
-            Said::Through(rest) => {
+            SudoReply::PromptAgain => return Err(ExecError::WrongPassword),
+            SudoReply::Started(rest) => {
                 self.dialog = None;
-                capture.take(stream, &rest);
+                capture.append(stream, &rest);
             }
-            Said::TooMuch => return Err(ExecError::Sudo(dialog.words())),
+            SudoReply::TooLong => return Err(ExecError::Sudo(dialog.output_text())),
         }
         Ok(())
     }
 
-    fn end(self, exit: Option<Exit>) -> Result<Exit, ExecError> {
+    fn end(self, exit: Option<CommandExit>) -> Result<CommandExit, ExecError> {
         match (self.dialog, exit) {
             (Some(dialog), Some(exit)) => {
-                let words = dialog.words();
+                let words = dialog.output_text();
                 let said = if words.is_empty() {
                     format!("it ended with {exit:?} and said nothing")
                 } else {
@@ -199,26 +203,26 @@ impl Talk<'_> {
                 Err(ExecError::Sudo(said))
             }
             // Whether it let us through cannot be told any more.
-            (Some(_), None) if self.began => Ok(Exit::Lost),
-            (None, None) => Ok(Exit::Lost),
+            (Some(_), None) if self.began => Ok(CommandExit::Lost),
+            (None, None) => Ok(CommandExit::Lost),
             (Some(_), None) => Err(ExecError::Lost),
             (None, Some(exit)) => Ok(exit),
         }
     }
 }
 
-async fn feed(write: &ChannelWriteHalf<client::Msg>, input: Input) {
+async fn write_input(write: &ChannelWriteHalf<client::Msg>, input: CommandInput) {
     // A command that does not read its input ends without it.
     let fed = match input {
-        Input::Bytes(bytes) => write.data(bytes.as_slice()).await,
-        Input::File(file) => write.data(tokio::fs::File::from_std(file)).await,
+        CommandInput::Bytes(bytes) => write.data(bytes.as_slice()).await,
+        CommandInput::File(file) => write.data(tokio::fs::File::from_std(file)).await,
     };
     if fed.is_ok() {
         let _ = write.eof().await;
     }
 }
 
-async fn writer(writing: &mut Option<Writing<'_>>) {
+async fn finish_writing(writing: &mut Option<InputWriter<'_>>) {
     match writing {
         Some(writing) => writing.await,
         None => std::future::pending().await,
@@ -226,14 +230,14 @@ async fn writer(writing: &mut Option<Writing<'_>>) {
 }
 
 /// Returns when the output of an ended command has paused for long enough.
-async fn drained(ended: Option<(Instant, Instant)>) {
+async fn wait_drained(ended: Option<(Instant, Instant)>) {
     let Some((since, last)) = ended else {
         return std::future::pending().await;
     };
     tokio::time::sleep_until((last + DRAIN).min(since + DRAIN_MAX)).await;
 }
 
-fn number(signal: &Sig) -> Option<i32> {
+fn signal_number(signal: &Sig) -> Option<i32> {
     let number = match signal {
         Sig::HUP => 1,
         Sig::INT => 2,
@@ -253,7 +257,7 @@ fn number(signal: &Sig) -> Option<i32> {
 }
 
 /// How long a step may take.
-pub(crate) async fn within<T>(
+pub(crate) async fn run_with_limit<T>(
     limit: Duration,
     step: impl Future<Output = Result<T, ExecError>>,
 ) -> Result<T, String> {

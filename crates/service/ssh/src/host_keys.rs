@@ -95,7 +95,7 @@ pub enum HostKeyError {
 
 /// The recorded keys of one host.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct KnownHostKeys {
     pub(crate) keys: Vec<PublicKey>,
     /// Revoked keys of any host, in the format of the file.
     revoked: Vec<String>,
@@ -114,7 +114,11 @@ impl HostKeys {
     }
 
     /// Reads the recorded keys of a host.
-    pub(crate) async fn recorded(&self, host: &str, port: u16) -> Result<Recorded, HostKeyError> {
+    pub(crate) async fn read_known(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<KnownHostKeys, HostKeyError> {
         let (path, host) = (self.path.clone(), host.to_owned());
         let read = tokio::task::spawn_blocking(move || {
             let text = match std::fs::read_to_string(&path) {
@@ -127,11 +131,11 @@ impl HostKeys {
                 .map_err(|error| format!("a line of {host} cannot be read: {error}"))?;
             let keys = keys.into_iter().map(|(_, key)| key).collect();
             let revoked = revoked(&text);
-            Ok(Recorded { keys, revoked })
+            Ok(KnownHostKeys { keys, revoked })
         });
         read.await
             .unwrap_or_else(|error| Err(error.to_string()))
-            .map_err(|why| self.unusable(why))
+            .map_err(|why| self.unusable_error(why))
     }
 
     /// Checks that the host that presented `key` is trusted.
@@ -139,7 +143,7 @@ impl HostKeys {
         &self,
         host: &str,
         port: u16,
-        recorded: &Recorded,
+        recorded: &KnownHostKeys,
         key: &PublicKey,
     ) -> Result<(), HostKeyError> {
         let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
@@ -155,7 +159,7 @@ impl HostKeys {
             return Ok(());
         }
         if !recorded.keys.is_empty() {
-            return Err(self.changed(host, port, recorded, fingerprint));
+            return Err(self.changed_key_error(host, port, recorded, fingerprint));
         }
         if self.check == HostKeyCheck::AcceptNew {
             return self.learn(host, port, key).await;
@@ -171,13 +175,13 @@ impl HostKeys {
     /// Writes down the first key of a host; another run may have done so a moment ago.
     async fn learn(&self, host: &str, port: u16, key: &PublicKey) -> Result<(), HostKeyError> {
         let _one = self.writing.lock().await;
-        let recorded = self.recorded(host, port).await?;
+        let recorded = self.read_known(host, port).await?;
         if recorded.has(key) {
             return Ok(());
         }
         if !recorded.keys.is_empty() {
             let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
-            return Err(self.changed(host, port, &recorded, fingerprint));
+            return Err(self.changed_key_error(host, port, &recorded, fingerprint));
         }
         let (path, owned, key) = (self.path.clone(), host.to_owned(), key.clone());
         let learnt = tokio::task::spawn_blocking(move || {
@@ -187,7 +191,7 @@ impl HostKeys {
         learnt
             .await
             .unwrap_or_else(|error| Err(error.to_string()))
-            .map_err(|why| self.unusable(why))?;
+            .map_err(|why| self.unusable_error(why))?;
         tracing::info!(
             host,
             port,
@@ -196,11 +200,11 @@ impl HostKeys {
         Ok(())
     }
 
-    fn changed(
+    fn changed_key_error(
         &self,
         host: &str,
         port: u16,
-        recorded: &Recorded,
+        recorded: &KnownHostKeys,
         fingerprint: String,
     ) -> HostKeyError {
         let known = recorded.keys.iter();
@@ -216,7 +220,7 @@ impl HostKeys {
         }
     }
 
-    fn unusable(&self, why: String) -> HostKeyError {
+    fn unusable_error(&self, why: String) -> HostKeyError {
         let path = self.path.clone();
         HostKeyError::File { path, why }
     }
@@ -224,7 +228,7 @@ impl HostKeys {
 
 // === impl Recorded ===
 
-impl Recorded {
+impl KnownHostKeys {
     fn has(&self, key: &PublicKey) -> bool {
         let shown = key.key_data();
         self.keys.iter().any(|known| known.key_data() == shown)

@@ -9,26 +9,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
-use environments::Blobs;
-use fabric::{CONNECTION_KEY, Fabric, SendError, StandIn, StandInPort};
-use pcp::{Certname, Message, MessageId};
-use pxp::action::{self, ActionResult, Status, StatusParams, StatusResult};
-use pxp::{Body, Capabilities, Request, Response, RpcError, TransactionId};
+use environments::BlobStore;
+use fabric::{AgentlessNode, AgentlessNodePort, CONNECTION_KEY, Fabric, FabricSendError};
+use pcp::{Certname, MessageId, PcpMessage};
+use pxp::action::{self, ActionResult, StatusParams, StatusResult, TransactionStatus};
+use pxp::{AgentCapabilities, PxpMessageBody, PxpRequest, PxpResponse, RpcError, TransactionId};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::book::Connections;
-use crate::capture::Budget;
-use crate::carry::{End, Run};
-use crate::connection::{Connection, REPLACES_AGENT};
+use crate::capture::OutputBudget;
+use crate::connection::{REPLACES_AGENT, SshConnection};
 use crate::defaults::{CONCURRENCY, OUTPUT_BUDGET_BYTES};
 use crate::host_keys::HostKeys;
-use crate::transactions::{Begin, Reins, State, Transactions};
-use crate::voice::Voice;
-use crate::work::Work;
+use crate::reply_sender::NodeReplySender;
+use crate::run::{SshActionRun, SshRunEnd};
+use crate::run_spec::RemoteRunSpec;
+use crate::stored_connections::SshConnections;
+use crate::transactions::{RunAdmission, RunControl, SshTransactions, TransactionState};
 
 /// How runs over SSH are carried out.
 #[derive(Clone, Debug)]
@@ -42,19 +42,19 @@ pub struct SshConfig {
 /// The stand-in for nodes without an agent. Cheap to clone.
 #[derive(Clone)]
 pub struct SshRunner {
-    shared: Arc<Shared>,
+    shared: Arc<SshRunnerState>,
 }
 
-struct Shared {
+struct SshRunnerState {
     /// Set once, right after the making.
-    port: OnceLock<Arc<StandInPort>>,
-    connections: Connections,
-    blobs: Blobs,
+    port: OnceLock<Arc<AgentlessNodePort>>,
+    connections: SshConnections,
+    blobs: BlobStore,
     host_keys: HostKeys,
-    capabilities: Arc<Capabilities>,
-    budget: Arc<Budget>,
-    places: Semaphore,
-    transactions: Mutex<Transactions>,
+    capabilities: Arc<AgentCapabilities>,
+    budget: Arc<OutputBudget>,
+    run_slots: Semaphore,
+    transactions: Mutex<SshTransactions>,
     /// Runs that began.
     runs: AtomicU64,
     tasks: TaskTracker,
@@ -85,23 +85,23 @@ impl SshRunner {
     pub fn start(
         config: SshConfig,
         fabric: &Fabric,
-        connections: Connections,
-        blobs: Blobs,
+        connections: SshConnections,
+        blobs: BlobStore,
     ) -> Self {
-        let capabilities = Capabilities {
+        let capabilities = AgentCapabilities {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             live_output: true,
             cancel: true,
-            ..Capabilities::default()
+            ..AgentCapabilities::default()
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SshRunnerState {
             port: OnceLock::new(),
             connections,
             blobs,
             host_keys: config.host_keys,
             capabilities: Arc::new(capabilities),
-            budget: Arc::new(Budget::new(OUTPUT_BUDGET_BYTES)),
-            places: Semaphore::new(config.concurrency.max(1)),
+            budget: Arc::new(OutputBudget::new(OUTPUT_BUDGET_BYTES)),
+            run_slots: Semaphore::new(config.concurrency.max(1)),
             transactions: Mutex::default(),
             runs: AtomicU64::new(0),
             tasks: TaskTracker::new(),
@@ -109,9 +109,9 @@ impl SshRunner {
             stopped: CancellationToken::new(),
         });
         let learning = shared.connections.clone();
-        let learning = learning.follow(fabric.clone(), shared.stopped.clone());
+        let learning = learning.follow_agents(fabric.clone(), shared.stopped.clone());
         shared.following.spawn(learning);
-        let port = fabric.attach_stand_in(Arc::new(Link(Arc::clone(&shared))));
+        let port = fabric.attach_agentless_node(Arc::new(SshRunnerPort(Arc::clone(&shared))));
         // Nobody else sets it.
         let _ = shared.port.set(Arc::new(port));
         Self { shared }
@@ -122,7 +122,7 @@ impl SshRunner {
     pub async fn shutdown(&self) {
         self.shared.stopped.cancel();
         if let Some(port) = self.shared.port.get() {
-            port.leave();
+            port.detach();
         }
         for tasks in [&self.shared.tasks, &self.shared.following] {
             tasks.close();
@@ -136,7 +136,7 @@ impl SshRunner {
     }
 
     /// Waits until nothing runs any more, clean-ups included. New requests are still taken.
-    pub async fn idle(&self) {
+    pub async fn wait_idle(&self) {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
         self.shared.tasks.reopen();
@@ -150,59 +150,59 @@ impl fmt::Debug for SshRunner {
 }
 
 /// The fabric's end.
-struct Link(Arc<Shared>);
+struct SshRunnerPort(Arc<SshRunnerState>);
 
 #[async_trait]
-impl StandIn for Link {
-    fn knows(&self, certname: &Certname) -> bool {
-        self.0.connections.reach(certname)
+impl AgentlessNode for SshRunnerPort {
+    fn can_reach(&self, certname: &Certname) -> bool {
+        self.0.connections.is_reachable(certname)
     }
 
-    fn capabilities(&self) -> Arc<Capabilities> {
+    fn capabilities(&self) -> Arc<AgentCapabilities> {
         Arc::clone(&self.0.capabilities)
     }
 
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         self.0.deliver(message)
     }
 }
 
 /// Who asked what.
-struct Asked {
+struct SshRequestOrigin {
     certname: Certname,
     message: MessageId,
 }
 
 // === impl Shared ===
 
-impl Shared {
-    fn deliver(self: &Arc<Self>, message: Message) -> Result<(), SendError> {
+impl SshRunnerState {
+    fn deliver(self: &Arc<Self>, message: PcpMessage) -> Result<(), FabricSendError> {
         let certname = message.target.as_ref();
         let certname: Option<Certname> = certname.and_then(|uri| uri.common_name().parse().ok());
-        let certname = certname.ok_or_else(|| SendError::BadTarget("none".to_owned()))?;
+        let certname = certname.ok_or_else(|| FabricSendError::BadTarget("none".to_owned()))?;
         if self.stopped.is_cancelled() {
-            return Err(SendError::NotConnected(certname));
+            return Err(FabricSendError::NotConnected(certname));
         }
-        let body = Body::decode(&message.message_type, message.data.as_deref());
-        let body = body.map_err(|error| SendError::Refused(error.to_string()))?;
-        let asked = Asked {
+        let body = PxpMessageBody::decode(&message.message_type, message.data.as_deref());
+        let body = body.map_err(|error| FabricSendError::Refused(error.to_string()))?;
+        let asked = SshRequestOrigin {
             certname,
             message: message.id,
         };
         match body {
-            Body::NonBlockingRequest(request) => self.begin(asked, request)?,
-            Body::BlockingRequest(request) => self.answer(&asked, &request),
-            Body::Cancel { transaction_id, .. } => {
-                if let Some(reins) = self.transactions().reins(&transaction_id) {
+            PxpMessageBody::NonBlockingRequest(request) => self.begin(asked, request)?,
+            PxpMessageBody::BlockingRequest(request) => self.answer(&asked, &request),
+            PxpMessageBody::Cancel { transaction_id, .. } => {
+                if let Some(reins) = self.transactions().control(&transaction_id) {
                     reins.cancel.cancel();
                 }
             }
-            Body::OutputCredit {
+            PxpMessageBody::OutputCredit {
                 transaction_id,
                 until,
             } => {
-                if let Some(reins) = self.transactions().reins(&transaction_id) {
-                    reins.granted.send_if_modified(|granted| {
+                if let Some(reins) = self.transactions().control(&transaction_id) {
+                    reins.credit.send_if_modified(|granted| {
                         std::mem::replace(granted, until.max(*granted)) < until
                     });
                 }
@@ -212,18 +212,25 @@ impl Shared {
         Ok(())
     }
 
-    fn begin(self: &Arc<Self>, asked: Asked, request: Request) -> Result<(), SendError> {
+    fn begin(
+        self: &Arc<Self>,
+        asked: SshRequestOrigin,
+        request: PxpRequest,
+    ) -> Result<(), FabricSendError> {
         let begin = self.transactions().begin(&request.transaction_id);
         match begin {
-            Begin::Full => return Err(SendError::Busy(asked.certname)),
-            Begin::Known => self.say(&asked.certname, provisional(&request.transaction_id)),
-            Begin::Now(reins) => {
+            RunAdmission::Full => return Err(FabricSendError::Busy(asked.certname)),
+            RunAdmission::AlreadyBegun => self.send_reply(
+                &asked.certname,
+                provisional_response(&request.transaction_id),
+            ),
+            RunAdmission::Now(reins) => {
                 self.runs.fetch_add(1, Ordering::Relaxed);
                 let shared = Arc::clone(self);
                 let carried = async move {
                     let stopped = shared.stopped.clone();
                     tokio::select! {
-                        () = Box::pin(shared.carry(asked, request, reins)) => {}
+                        () = Box::pin(shared.run_request(asked, request, reins)) => {}
                         () = stopped.cancelled() => {}
                     }
                 };
@@ -234,24 +241,29 @@ impl Shared {
     }
 
     /// From the request to its outcome.
-    async fn carry(self: Arc<Self>, asked: Asked, request: Request, reins: Reins) {
+    async fn run_request(
+        self: Arc<Self>,
+        asked: SshRequestOrigin,
+        request: PxpRequest,
+        reins: RunControl,
+    ) {
         let transaction = request.transaction_id.clone();
-        let Some(voice) = self.voice(&asked.certname, &transaction) else {
+        let Some(voice) = self.reply_sender(&asked.certname, &transaction) else {
             return;
         };
-        voice.say(provisional(&transaction)).await;
+        voice.send(provisional_response(&transaction)).await;
         let place = tokio::select! {
-            place = self.places.acquire() => place.ok(),
+            place = self.run_slots.acquire() => place.ok(),
             () = reins.cancel.cancelled() => None,
         };
         let (end, left) = match (place.is_some(), self.read(&asked.certname, &request)) {
             (false, _) => (
-                End::NotStarted("it was cancelled while it waited".to_owned()),
+                SshRunEnd::NotStarted("it was cancelled while it waited".to_owned()),
                 None,
             ),
-            (true, Err(why)) => (End::NotStarted(why), None),
+            (true, Err(why)) => (SshRunEnd::NotStarted(why), None),
             (true, Ok((connection, work))) => {
-                let run = Run {
+                let run = SshActionRun {
                     certname: asked.certname.clone(),
                     connection,
                     work,
@@ -259,15 +271,15 @@ impl Shared {
                     host_keys: self.host_keys.clone(),
                     budget: Arc::clone(&self.budget),
                     voice: voice.clone(),
-                    granted: reins.granted.subscribe(),
+                    credit: reins.credit.subscribe(),
                     cancel: reins.cancel.clone(),
                 };
-                Box::pin(run.carry()).await
+                Box::pin(run.execute()).await
             }
         };
-        let (result, body) = outcome(end, &transaction, asked.message);
+        let (result, body) = build_outcome(end, &transaction, asked.message);
         self.transactions().end(&transaction, result);
-        voice.say(body).await;
+        voice.send(body).await;
         if let Some(left) = left {
             left.clean_up().await;
         }
@@ -277,14 +289,14 @@ impl Shared {
     fn read(
         &self,
         certname: &Certname,
-        request: &Request,
-    ) -> Result<(Arc<Connection>, Work), String> {
+        request: &PxpRequest,
+    ) -> Result<(Arc<SshConnection>, RemoteRunSpec), String> {
         let mut params: Map<String, Value> = action::decode(&request.params)
             .map_err(|error| format!("the request cannot be read: {error}"))?;
         let connection = match params.remove(CONNECTION_KEY) {
             Some(Value::String(sealed)) => Arc::new(self.connections.unseal(&sealed)?),
             Some(_) => return Err("the request's connection is no text".to_owned()),
-            None => self.connections.of(certname).ok_or_else(|| {
+            None => self.connections.usable_connection(certname).ok_or_else(|| {
                 format!(
                     "no connection to {certname} is stored any more that may be used: a node that \
                      had an agent needs one with `{REPLACES_AGENT}`"
@@ -292,12 +304,12 @@ impl Shared {
             })?,
         };
         let params: Box<RawValue> = action::encode(&params);
-        let work = Work::read(&request.module, &request.action, &params)?;
+        let work = RemoteRunSpec::read(&request.module, &request.action, &params)?;
         Ok((connection, work))
     }
 
     /// A question that is answered at once.
-    fn answer(self: &Arc<Self>, asked: &Asked, request: &Request) {
+    fn answer(self: &Arc<Self>, asked: &SshRequestOrigin, request: &PxpRequest) {
         let transaction_id = request.transaction_id.clone();
         let results = match (request.module.as_str(), request.action.as_str()) {
             ("status", "query") => action::decode::<StatusParams>(&request.params)
@@ -306,36 +318,40 @@ impl Shared {
             (module, action) => Err(format!("`{module} {action}` is not known over SSH")),
         };
         let body = match results {
-            Ok(results) => Body::BlockingResponse(Response {
+            Ok(results) => PxpMessageBody::BlockingResponse(PxpResponse {
                 transaction_id,
                 results,
             }),
-            Err(description) => Body::Error(RpcError {
+            Err(description) => PxpMessageBody::Error(RpcError {
                 transaction_id,
                 id: asked.message,
                 description,
             }),
         };
-        self.say(&asked.certname, body);
+        self.send_reply(&asked.certname, body);
     }
 
     fn status(&self, transaction: TransactionId) -> StatusResult {
         match self.transactions().state(&transaction) {
-            State::Unknown => StatusResult::new(transaction, Status::Unknown),
-            State::Running => StatusResult::new(transaction, Status::Running),
-            State::Ended(result) => StatusResult::finished(transaction, *result),
+            TransactionState::Unknown => StatusResult::new(transaction, TransactionStatus::Unknown),
+            TransactionState::Running => StatusResult::new(transaction, TransactionStatus::Running),
+            TransactionState::Ended(result) => StatusResult::finished(transaction, *result),
         }
     }
 
     /// In a task of its own, so that a full inbox holds up nobody else.
-    fn say(self: &Arc<Self>, certname: &Certname, body: Body) {
-        if let Some(voice) = self.voice(certname, body.transaction_id()) {
-            self.tasks.spawn(async move { voice.say(body).await });
+    fn send_reply(self: &Arc<Self>, certname: &Certname, body: PxpMessageBody) {
+        if let Some(voice) = self.reply_sender(certname, body.transaction_id()) {
+            self.tasks.spawn(async move { voice.send(body).await });
         }
     }
 
-    fn voice(&self, certname: &Certname, transaction: &TransactionId) -> Option<Voice> {
-        Some(Voice {
+    fn reply_sender(
+        &self,
+        certname: &Certname,
+        transaction: &TransactionId,
+    ) -> Option<NodeReplySender> {
+        Some(NodeReplySender {
             port: Arc::clone(self.port.get()?),
             certname: certname.clone(),
             address: fabric::ssh_address(certname).ok()?,
@@ -343,42 +359,42 @@ impl Shared {
         })
     }
 
-    fn transactions(&self) -> MutexGuard<'_, Transactions> {
+    fn transactions(&self) -> MutexGuard<'_, SshTransactions> {
         self.transactions
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn provisional(transaction: &TransactionId) -> Body {
+fn provisional_response(transaction: &TransactionId) -> PxpMessageBody {
     let transaction_id = transaction.clone();
-    Body::ProvisionalResponse { transaction_id }
+    PxpMessageBody::ProvisionalResponse { transaction_id }
 }
 
 /// What is kept and what is told.
-fn outcome(
-    end: End,
+fn build_outcome(
+    end: SshRunEnd,
     transaction: &TransactionId,
     request: MessageId,
-) -> (Option<Box<ActionResult>>, Body) {
+) -> (Option<Box<ActionResult>>, PxpMessageBody) {
     let transaction_id = transaction.clone();
     let error = |description| {
-        Body::Error(RpcError {
+        PxpMessageBody::Error(RpcError {
             transaction_id: transaction.clone(),
             id: request,
             description,
         })
     };
     match end {
-        End::Result(result) => {
+        SshRunEnd::Result(result) => {
             let results = action::encode(&*result);
-            let response = Response {
+            let response = PxpResponse {
                 transaction_id,
                 results,
             };
-            (Some(result), Body::NonBlockingResponse(response))
+            (Some(result), PxpMessageBody::NonBlockingResponse(response))
         }
-        End::NotStarted(why) => (None, error(why)),
-        End::Unknown(why) => (None, error(format!("{UNDETERMINED}: {why}"))),
+        SshRunEnd::NotStarted(why) => (None, error(why)),
+        SshRunEnd::Unknown(why) => (None, error(format!("{UNDETERMINED}: {why}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! The command lines of a run, step by step: [`Scripts`].
+//! The command lines of a run, step by step: [`ShellScripts`].
 //!
 //! The rule: nothing of a task's parameters and no secret is ever in a command line, which everybody
 //! on the node can read; they go through standard input, or through files that only the run's own
@@ -6,10 +6,10 @@
 
 use pxp::task::ProgramHead;
 
-use crate::connection::Connection;
+use crate::connection::SshConnection;
 use crate::defaults::STOP_GRACE_SECONDS;
 use crate::quote::{quote, sh};
-use crate::work::Program;
+use crate::run_spec::RemoteProgram;
 
 /// Files of the run's own in its directory; uploads never have such names at its top.
 pub(crate) const VARIABLES: &str = ".variables";
@@ -30,16 +30,16 @@ pub(crate) const NOTHING_TO_END: u32 = 3;
 
 /// Makes the lines of one run.
 #[derive(Debug)]
-pub(crate) struct Scripts<'a> {
-    connection: &'a Connection,
+pub(crate) struct ShellScripts<'a> {
+    connection: &'a SshConnection,
     /// What `sudo` asks with, and what says that it let us through: both unguessable.
     prompt: String,
     marker: String,
 }
 
-impl<'a> Scripts<'a> {
+impl<'a> ShellScripts<'a> {
     /// `nonce` is unguessable and of letters and digits.
-    pub(crate) fn new(connection: &'a Connection, nonce: &str) -> Self {
+    pub(crate) fn new(connection: &'a SshConnection, nonce: &str) -> Self {
         Self {
             connection,
             prompt: format!("[tutti {nonce}] password: "),
@@ -88,7 +88,7 @@ impl<'a> Scripts<'a> {
     pub(crate) fn run(
         &self,
         directory: &str,
-        program: &Program,
+        program: &RemoteProgram,
         head: &ProgramHead,
         variables: bool,
         input: bool,
@@ -103,13 +103,13 @@ impl<'a> Scripts<'a> {
             let variables = file(VARIABLES);
             script.extend([". ", &variables, "; rm -f ", &variables, "; "]);
         }
-        if let Program::File { path, .. } = program {
-            script.push_str(&guard(path.file_name(), head));
+        if let RemoteProgram::File { path, .. } = program {
+            script.push_str(&interpreter_check(path.file_name(), head));
         }
         script.push_str("exec ");
         match program {
-            Program::Line(line) => script.push_str(&sh(line)),
-            Program::File { path, arguments } => {
+            RemoteProgram::Line(line) => script.push_str(&sh(line)),
+            RemoteProgram::File { path, arguments } => {
                 if *head == ProgramHead::ShellText {
                     script.push_str("sh ");
                 }
@@ -119,7 +119,7 @@ impl<'a> Scripts<'a> {
                     script.push_str(&quote(argument));
                 }
             }
-            Program::Place(_) => script.extend(["sh ", &file(PLACEMENT)]),
+            RemoteProgram::PlaceFiles(_) => script.extend(["sh ", &file(PLACEMENT)]),
         }
         if input {
             script.extend([" < ", &file(INPUT)]);
@@ -169,7 +169,7 @@ impl<'a> Scripts<'a> {
 
 /// Ends the line with the words of an agent, where the node has not what the file needs: a shell would say no more
 /// than that there is no such file.
-fn guard(name: &str, head: &ProgramHead) -> String {
+fn interpreter_check(name: &str, head: &ProgramHead) -> String {
     let refuse = |reason: &str, code: u8| {
         let words = quote(&format!("cannot run {name}: {reason}"));
         format!("{{ printf '%s\\n' {words} >&2; exit {code}; }}; ")
@@ -182,11 +182,11 @@ fn guard(name: &str, head: &ProgramHead) -> String {
             };
             format!(
                 "{is_there} || {}",
-                refuse(&interpreter.missing(), NOT_FOUND)
+                refuse(&interpreter.explain_missing(), NOT_FOUND)
             )
         }
         ProgramHead::MarkedText => head
-            .not_executable()
+            .explain_not_executable()
             .map_or_else(String::new, |reason| refuse(&reason, NOT_EXECUTABLE)),
         ProgramHead::ShellText | ProgramHead::Compiled(_) => String::new(),
     }

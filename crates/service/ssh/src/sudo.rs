@@ -1,4 +1,4 @@
-//! What is said before a program runs as another user: [`Dialog`].
+//! What is said before a program runs as another user: [`SudoDialog`].
 //!
 //! A state machine without I/O over what `sudo` writes. The rule: the password is given once, and
 //! only to the very prompt that was asked for; what comes behind the marker is the program's.
@@ -7,7 +7,7 @@ use crate::defaults::SUDO_DIALOG_BYTES;
 
 /// The talk with `sudo`.
 #[derive(Debug)]
-pub(crate) struct Dialog {
+pub(crate) struct SudoDialog {
     prompt: Vec<u8>,
     marker: Vec<u8>,
     seen: Vec<u8>,
@@ -16,19 +16,19 @@ pub(crate) struct Dialog {
 
 /// What follows from what was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum SudoReply {
     Nothing,
     /// It wants the password.
     Prompt,
     /// It wants it again: the first was wrong.
     PromptAgain,
     /// The program runs; this is the begin of its own output.
-    Through(Vec<u8>),
+    Started(Vec<u8>),
     /// More than any `sudo` has to say.
-    TooMuch,
+    TooLong,
 }
 
-impl Dialog {
+impl SudoDialog {
     pub(crate) fn new(prompt: &str, marker: &str) -> Self {
         Self {
             prompt: prompt.as_bytes().to_owned(),
@@ -38,27 +38,27 @@ impl Dialog {
         }
     }
 
-    pub(crate) fn hear(&mut self, bytes: &[u8]) -> Said {
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> SudoReply {
         self.seen.extend_from_slice(bytes);
         if let Some(end) = end_of_line(&self.seen, &self.marker) {
-            return Said::Through(self.seen.split_off(end));
+            return SudoReply::Started(self.seen.split_off(end));
         }
         if let Some(at) = find(&self.seen, &self.prompt) {
             self.seen.drain(at..at + self.prompt.len());
             if std::mem::replace(&mut self.asked, true) {
-                return Said::PromptAgain;
+                return SudoReply::PromptAgain;
             }
-            return Said::Prompt;
+            return SudoReply::Prompt;
         }
         if self.seen.len() > SUDO_DIALOG_BYTES {
-            return Said::TooMuch;
+            return SudoReply::TooLong;
         }
-        Said::Nothing
+        SudoReply::Nothing
     }
 
     /// What was said beside the prompt: why it did not let us through.
-    pub(crate) fn words(&self) -> String {
-        crate::words::clean(&self.seen)
+    pub(crate) fn output_text(&self) -> String {
+        crate::sanitize::sanitize_output(&self.seen)
     }
 }
 
@@ -80,8 +80,8 @@ fn end_of_line(text: &[u8], marker: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn dialog() -> Dialog {
-        Dialog::new("[tutti x] password: ", "tutti-began-x")
+    fn dialog() -> SudoDialog {
+        SudoDialog::new("[tutti x] password: ", "tutti-began-x")
     }
 
     #[test]
@@ -89,25 +89,25 @@ mod tests {
         let mut dialog = dialog();
         let mut said = Vec::new();
         for byte in b"We trust you\n[tutti x] password: " {
-            said.push(dialog.hear(&[*byte]));
+            said.push(dialog.receive(&[*byte]));
         }
-        assert_eq!(said.pop(), Some(Said::Prompt));
-        assert!(said.iter().all(|said| *said == Said::Nothing));
+        assert_eq!(said.pop(), Some(SudoReply::Prompt));
+        assert!(said.iter().all(|said| *said == SudoReply::Nothing));
         assert_eq!(
-            dialog.hear(b"Sorry, try again.\n[tutti x] password: "),
-            Said::PromptAgain
+            dialog.receive(b"Sorry, try again.\n[tutti x] password: "),
+            SudoReply::PromptAgain
         );
-        assert_eq!(dialog.words(), "We trust you\nSorry, try again.");
+        assert_eq!(dialog.output_text(), "We trust you\nSorry, try again.");
     }
 
     #[test]
     fn what_comes_behind_the_marker_is_the_programs() {
         let mut dialog = dialog();
-        assert_eq!(dialog.hear(b"[tutti x] password: "), Said::Prompt);
-        assert_eq!(dialog.hear(b"\ntutti-began-x"), Said::Nothing);
+        assert_eq!(dialog.receive(b"[tutti x] password: "), SudoReply::Prompt);
+        assert_eq!(dialog.receive(b"\ntutti-began-x"), SudoReply::Nothing);
         assert_eq!(
-            dialog.hear(b"\r\nfirst [tutti x] password: "),
-            Said::Through(b"first [tutti x] password: ".to_vec())
+            dialog.receive(b"\r\nfirst [tutti x] password: "),
+            SudoReply::Started(b"first [tutti x] password: ".to_vec())
         );
     }
 
@@ -115,8 +115,8 @@ mod tests {
     fn endless_talk_is_cut() {
         let mut dialog = dialog();
         assert_eq!(
-            dialog.hear(&vec![b'x'; SUDO_DIALOG_BYTES + 1]),
-            Said::TooMuch
+            dialog.receive(&vec![b'x'; SUDO_DIALOG_BYTES + 1]),
+            SudoReply::TooLong
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of the runs of this process: [`Transactions`].
+//! What is known of the runs of this process: [`SshTransactions`].
 //!
 //! The rule: a transaction is begun once; what ended is remembered up to a bound, the oldest is
 //! forgotten first.
@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::defaults::{ENDED_KEPT, ENDED_KEPT_BYTES, QUEUED};
 
 #[derive(Debug, Default)]
-pub(crate) struct Transactions {
-    known: HashMap<TransactionId, Known>,
+pub(crate) struct SshTransactions {
+    known: HashMap<TransactionId, TransactionProgress>,
     running: usize,
     /// With the bytes that they take, the oldest first.
     ended: VecDeque<(TransactionId, usize)>,
@@ -22,60 +22,64 @@ pub(crate) struct Transactions {
 }
 
 #[derive(Debug)]
-enum Known {
-    Running(Reins),
+enum TransactionProgress {
+    Running(RunControl),
     Ended(Box<ActionResult>),
     /// It has no result; the engine was told why.
-    Over,
+    EndedWithoutResult,
 }
 
 /// How a run is led.
 #[derive(Clone, Debug)]
-pub(crate) struct Reins {
+pub(crate) struct RunControl {
     pub(crate) cancel: CancellationToken,
-    pub(crate) granted: watch::Sender<u64>,
+    pub(crate) credit: watch::Sender<u64>,
 }
 
 /// Whether a run may begin.
 #[derive(Debug)]
-pub(crate) enum Begin {
-    Now(Reins),
+pub(crate) enum RunAdmission {
+    Now(RunControl),
     /// It did already.
-    Known,
+    AlreadyBegun,
     /// Too many wait.
     Full,
 }
 
 /// What is known of a run.
 #[derive(Debug)]
-pub(crate) enum State {
+pub(crate) enum TransactionState {
     Unknown,
     Running,
     Ended(Box<ActionResult>),
 }
 
-impl Transactions {
-    pub(crate) fn begin(&mut self, transaction: &TransactionId) -> Begin {
+impl SshTransactions {
+    pub(crate) fn begin(&mut self, transaction: &TransactionId) -> RunAdmission {
         if self.known.contains_key(transaction) {
-            return Begin::Known;
+            return RunAdmission::AlreadyBegun;
         }
         if self.running >= QUEUED {
-            return Begin::Full;
+            return RunAdmission::Full;
         }
         self.running += 1;
-        let reins = Reins {
+        let reins = RunControl {
             cancel: CancellationToken::new(),
-            granted: watch::Sender::new(0),
+            credit: watch::Sender::new(0),
         };
-        let known = Known::Running(reins.clone());
+        let known = TransactionProgress::Running(reins.clone());
         self.known.insert(transaction.clone(), known);
-        Begin::Now(reins)
+        RunAdmission::Now(reins)
     }
 
     pub(crate) fn end(&mut self, transaction: &TransactionId, result: Option<Box<ActionResult>>) {
-        let size = result.as_deref().map_or(0, size);
-        let known = result.map_or(Known::Over, Known::Ended);
-        if let Some(Known::Running(_)) = self.known.insert(transaction.clone(), known) {
+        let size = result.as_deref().map_or(0, result_size);
+        let known = result.map_or(
+            TransactionProgress::EndedWithoutResult,
+            TransactionProgress::Ended,
+        );
+        if let Some(TransactionProgress::Running(_)) = self.known.insert(transaction.clone(), known)
+        {
             self.running -= 1;
         }
         self.ended.push_back((transaction.clone(), size));
@@ -89,23 +93,23 @@ impl Transactions {
         }
     }
 
-    pub(crate) fn state(&self, transaction: &TransactionId) -> State {
+    pub(crate) fn state(&self, transaction: &TransactionId) -> TransactionState {
         match self.known.get(transaction) {
-            None | Some(Known::Over) => State::Unknown,
-            Some(Known::Running(_)) => State::Running,
-            Some(Known::Ended(result)) => State::Ended(result.clone()),
+            None | Some(TransactionProgress::EndedWithoutResult) => TransactionState::Unknown,
+            Some(TransactionProgress::Running(_)) => TransactionState::Running,
+            Some(TransactionProgress::Ended(result)) => TransactionState::Ended(result.clone()),
         }
     }
 
-    pub(crate) fn reins(&self, transaction: &TransactionId) -> Option<&Reins> {
+    pub(crate) fn control(&self, transaction: &TransactionId) -> Option<&RunControl> {
         match self.known.get(transaction)? {
-            Known::Running(reins) => Some(reins),
-            Known::Ended(_) | Known::Over => None,
+            TransactionProgress::Running(reins) => Some(reins),
+            TransactionProgress::Ended(_) | TransactionProgress::EndedWithoutResult => None,
         }
     }
 }
 
-fn size(result: &ActionResult) -> usize {
+fn result_size(result: &ActionResult) -> usize {
     let texts = [
         &result.stdout,
         &result.stderr,
@@ -121,20 +125,35 @@ mod tests {
 
     #[test]
     fn a_transaction_begins_once_also_after_its_end() {
-        let mut transactions = Transactions::default();
+        let mut transactions = SshTransactions::default();
         let one = TransactionId::random();
-        assert!(matches!(transactions.state(&one), State::Unknown));
-        assert!(matches!(transactions.begin(&one), Begin::Now(_)));
-        assert!(matches!(transactions.begin(&one), Begin::Known));
-        assert!(matches!(transactions.state(&one), State::Running));
+        assert!(matches!(
+            transactions.state(&one),
+            TransactionState::Unknown
+        ));
+        assert!(matches!(transactions.begin(&one), RunAdmission::Now(_)));
+        assert!(matches!(
+            transactions.begin(&one),
+            RunAdmission::AlreadyBegun
+        ));
+        assert!(matches!(
+            transactions.state(&one),
+            TransactionState::Running
+        ));
         transactions.end(&one, Some(Box::default()));
-        assert!(matches!(transactions.begin(&one), Begin::Known));
-        assert!(matches!(transactions.state(&one), State::Ended(_)));
+        assert!(matches!(
+            transactions.begin(&one),
+            RunAdmission::AlreadyBegun
+        ));
+        assert!(matches!(
+            transactions.state(&one),
+            TransactionState::Ended(_)
+        ));
     }
 
     #[test]
     fn the_oldest_results_are_forgotten_first() {
-        let mut transactions = Transactions::default();
+        let mut transactions = SshTransactions::default();
         let ids: Vec<_> = (0..3).map(|_| TransactionId::random()).collect();
         for id in &ids {
             transactions.begin(id);
@@ -144,8 +163,14 @@ mod tests {
             };
             transactions.end(id, Some(Box::new(result)));
         }
-        assert!(matches!(transactions.state(&ids[0]), State::Unknown));
-        assert!(matches!(transactions.state(&ids[2]), State::Ended(_)));
+        assert!(matches!(
+            transactions.state(&ids[0]),
+            TransactionState::Unknown
+        ));
+        assert!(matches!(
+            transactions.state(&ids[2]),
+            TransactionState::Ended(_)
+        ));
         assert_eq!(transactions.running, 0);
     }
 }

@@ -92,7 +92,7 @@ impl Sender {
 fn unreachable(error: &reqwest::Error) -> DeliveryError {
     let text = format!(
         "the receiver cannot be reached: {}",
-        ConnectionError::of(error)
+        ConnectionError::from_error(error)
     );
     DeliveryError::Unreachable(text.chars().take(ERROR_CHARS).collect())
 }

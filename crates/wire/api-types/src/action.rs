@@ -21,7 +21,7 @@ pub struct ActionCommand {
     #[schema(value_type = Object)]
     pub params: Object,
     /// Nodes that the command is for.
-    #[serde(deserialize_with = "strict::keyed")]
+    #[serde(deserialize_with = "strict::deserialize_object")]
     pub scope: Scope,
     /// Environment to which the user's permissions are bound; `production` by default.
     #[serde(default = "production")]

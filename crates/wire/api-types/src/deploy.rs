@@ -179,7 +179,7 @@ fn optional_scope<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<Option<
     struct Keyed(Scope);
     impl<'de> Deserialize<'de> for Keyed {
         fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-            strict::keyed(reader).map(Self)
+            strict::deserialize_object(reader).map(Self)
         }
     }
     Ok(Option::<Keyed>::deserialize(reader)?.map(|Keyed(scope)| scope))

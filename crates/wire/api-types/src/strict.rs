@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde_json::Value;
 
-pub(crate) use decode_errors::json::keyed;
+pub(crate) use decode_errors::json::deserialize_object;
 
 use crate::{ApiError, kinds};
 

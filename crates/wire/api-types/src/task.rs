@@ -24,7 +24,7 @@ pub struct TaskCommand {
     #[schema(value_type = Object)]
     pub params: Object,
     /// Nodes that the command is for.
-    #[serde(deserialize_with = "strict::keyed")]
+    #[serde(deserialize_with = "strict::deserialize_object")]
     pub scope: Scope,
     /// Connections to nodes of the scope for this job only: `hostnames`, `transport` (`ssh`),
     /// `user`, `password` or `private-key-content`, and the other keys of a connection.

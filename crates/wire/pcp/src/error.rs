@@ -3,12 +3,12 @@
 use crate::defaults::{
     MAX_JSON_DEPTH, MAX_MESSAGE_TYPE_BYTES, MAX_QUOTED_CHARS, MAX_V1_ENVELOPE_BYTES, MAX_V1_TARGETS,
 };
-use crate::{MessageIdError, UriError};
+use crate::{MessageIdError, PcpUriError};
 
 /// The error for a frame or text that could not be decoded. Short, and never contains the whole
 /// input: at most a clipped key is quoted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
+pub enum PcpDecodeError {
     /// The text is not JSON, or something follows the JSON.
     #[error("not JSON: error at line {line}, column {column}")]
     NotJson {
@@ -54,7 +54,7 @@ pub enum DecodeError {
         /// Name of the key.
         key: &'static str,
         /// The reason for which the address is invalid.
-        problem: UriError,
+        problem: PcpUriError,
     },
     /// `expires` is not an ISO 8601 time with an offset.
     #[error("expires is not an ISO 8601 time with an offset")]
@@ -111,10 +111,10 @@ pub enum TranslateError {
     MultipleRecipients,
     /// The data chunk is not JSON, or is an `error_message` without its description.
     #[error("the data chunk does not fit: {0}")]
-    Data(#[from] DecodeError),
+    Data(#[from] PcpDecodeError),
 }
 
-impl DecodeError {
+impl PcpDecodeError {
     pub(crate) fn unknown_key(key: &str) -> Self {
         Self::UnknownKey(clip(key).into())
     }

@@ -1,6 +1,6 @@
 //! Parsing of one flat JSON object with a closed schema, with precise errors and without copies.
 //!
-//! [`object`] passes each key with its raw value to a callback; the helpers parse raw values and
+//! [`parse_object`] passes each key with its raw value to a callback; the helpers parse raw values and
 //! name the key in their errors. Invariant: a value is scanned once here, and its text is borrowed
 //! unless it has escapes.
 
@@ -12,26 +12,26 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::defaults::{MAX_JSON_DEPTH, MAX_MESSAGE_TYPE_BYTES};
-use crate::{DecodeError, MessageId, UriRef};
+use crate::{MessageId, PcpDecodeError, UriRef};
 
 /// Calls `each` for every entry of the object in `text`. The callback must detect duplicate keys.
-pub(crate) fn object<'a>(
+pub(crate) fn parse_object<'a>(
     text: &'a str,
-    each: impl FnMut(&str, &'a RawValue) -> Result<(), DecodeError>,
-) -> Result<(), DecodeError> {
+    each: impl FnMut(&str, &'a RawValue) -> Result<(), PcpDecodeError>,
+) -> Result<(), PcpDecodeError> {
     let mut cause = None;
     let mut reader = serde_json::Deserializer::from_str(text);
     reader
-        .deserialize_map(Entries {
+        .deserialize_map(ObjectEntries {
             each,
             cause: &mut cause,
         })
         .and_then(|()| reader.end())
         .map_err(|error| {
             cause.take().unwrap_or(if error.is_data() {
-                DecodeError::NotObject
+                PcpDecodeError::NotObject
             } else {
-                DecodeError::NotJson {
+                PcpDecodeError::NotJson {
                     line: error.line(),
                     column: error.column(),
                 }
@@ -39,15 +39,15 @@ pub(crate) fn object<'a>(
         })
 }
 
-struct Entries<'c, F> {
+struct ObjectEntries<'c, F> {
     each: F,
     /// Returns the precise cause, which serde's error type cannot hold.
-    cause: &'c mut Option<DecodeError>,
+    cause: &'c mut Option<PcpDecodeError>,
 }
 
-impl<'de, F> Visitor<'de> for Entries<'_, F>
+impl<'de, F> Visitor<'de> for ObjectEntries<'_, F>
 where
-    F: FnMut(&str, &'de RawValue) -> Result<(), DecodeError>,
+    F: FnMut(&str, &'de RawValue) -> Result<(), PcpDecodeError>,
 {
     type Value = ();
 
@@ -56,7 +56,7 @@ where
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some((key, value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+        while let Some((key, value)) = map.next_entry::<ObjectKey<'de>, &'de RawValue>()? {
             if let Err(error) = (self.each)(&key.0, value) {
                 *self.cause = Some(error);
                 return Err(A::Error::custom("refused"));
@@ -69,25 +69,25 @@ where
 /// An object key; serde's own `Cow` would always copy it.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct ObjectKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Stores the first value of a key and refuses a second one.
-pub(crate) fn once<T>(
+pub(crate) fn set_once<T>(
     slot: &mut Option<T>,
     key: &'static str,
     value: T,
-) -> Result<(), DecodeError> {
+) -> Result<(), PcpDecodeError> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => Err(DecodeError::DuplicateKey(key)),
+        Some(_) => Err(PcpDecodeError::DuplicateKey(key)),
     }
 }
 
-pub(crate) fn string<'a>(
+pub(crate) fn parse_string<'a>(
     key: &'static str,
     raw: &'a RawValue,
-) -> Result<Cow<'a, str>, DecodeError> {
-    let wrong = DecodeError::WrongType {
+) -> Result<Cow<'a, str>, PcpDecodeError> {
+    let wrong = PcpDecodeError::WrongType {
         key,
         expected: "a string",
     };
@@ -106,26 +106,32 @@ pub(crate) fn string<'a>(
     }
 }
 
-pub(crate) fn message_type<'a>(raw: &'a RawValue) -> Result<Cow<'a, str>, DecodeError> {
-    let text = string("message_type", raw)?;
+pub(crate) fn parse_message_type<'a>(raw: &'a RawValue) -> Result<Cow<'a, str>, PcpDecodeError> {
+    let text = parse_string("message_type", raw)?;
     if text.is_empty() || text.len() > MAX_MESSAGE_TYPE_BYTES {
-        return Err(DecodeError::MessageTypeLength(text.len()));
+        return Err(PcpDecodeError::MessageTypeLength(text.len()));
     }
     Ok(text)
 }
 
-pub(crate) fn id(key: &'static str, raw: &RawValue) -> Result<MessageId, DecodeError> {
-    string(key, raw)?
+pub(crate) fn parse_message_id(
+    key: &'static str,
+    raw: &RawValue,
+) -> Result<MessageId, PcpDecodeError> {
+    parse_string(key, raw)?
         .parse()
-        .map_err(|problem| DecodeError::Id { key, problem })
+        .map_err(|problem| PcpDecodeError::Id { key, problem })
 }
 
-pub(crate) fn uri<'a>(key: &'static str, raw: &'a RawValue) -> Result<UriRef<'a>, DecodeError> {
-    UriRef::parse(string(key, raw)?).map_err(|problem| DecodeError::Uri { key, problem })
+pub(crate) fn parse_uri<'a>(
+    key: &'static str,
+    raw: &'a RawValue,
+) -> Result<UriRef<'a>, PcpDecodeError> {
+    UriRef::parse(parse_string(key, raw)?).map_err(|problem| PcpDecodeError::Uri { key, problem })
 }
 
-pub(crate) fn boolean(key: &'static str, raw: &RawValue) -> Result<bool, DecodeError> {
-    let wrong = || DecodeError::WrongType {
+pub(crate) fn parse_boolean(key: &'static str, raw: &RawValue) -> Result<bool, PcpDecodeError> {
+    let wrong = || PcpDecodeError::WrongType {
         key,
         expected: "true or false",
     };
@@ -134,7 +140,7 @@ pub(crate) fn boolean(key: &'static str, raw: &RawValue) -> Result<bool, DecodeE
 
 /// Refuses JSON that is nested too deeply. `serde_json` skips raw values without recursion, so its
 /// own limit does not apply to them. `text` must be JSON.
-pub(crate) fn check_depth(text: &str) -> Result<(), DecodeError> {
+pub(crate) fn check_depth(text: &str) -> Result<(), PcpDecodeError> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in text.bytes() {
         match byte {
@@ -144,7 +150,7 @@ pub(crate) fn check_depth(text: &str) -> Result<(), DecodeError> {
             b'{' | b'[' if !in_string => {
                 depth += 1;
                 if depth > MAX_JSON_DEPTH {
-                    return Err(DecodeError::TooDeep);
+                    return Err(PcpDecodeError::TooDeep);
                 }
             }
             b'}' | b']' if !in_string => depth -= 1,

@@ -1,6 +1,6 @@
 //! The Puppet Communications Protocol: addresses, messages, and their two forms on the wire.
 //!
-//! The rest of Tutti uses [`Message`]; [`v2`] encodes it as one JSON text, [`v1`] as one binary
+//! The rest of Tutti uses [`PcpMessage`]; [`v2`] encodes it as one JSON text, [`v1`] as one binary
 //! frame of chunks, and [`types`] defines the messages of brokers and clients about their
 //! connections. Invariant: nothing here does I/O, and decoded values have been checked in full
 //! (closed schemas, no duplicate keys, bounded depth), so callers need not check them again.
@@ -17,7 +17,7 @@ pub mod v1;
 pub mod v2;
 
 pub use certname::{Certname, CertnameError};
-pub use error::{DecodeError, TranslateError};
-pub use message::{Message, MessageRef};
+pub use error::{PcpDecodeError, TranslateError};
+pub use message::{MessageRef, PcpMessage};
 pub use message_id::{MessageId, MessageIdError};
-pub use uri::{AGENT_TYPE, PcpUri, SERVER_TYPE, UriError, UriRef};
+pub use uri::{AGENT_TYPE, PcpUri, PcpUriError, SERVER_TYPE, UriRef};

@@ -1,6 +1,6 @@
 //! A PCP message, independent of its form on the wire.
 //!
-//! [`Message`] owns its parts, [`MessageRef`] borrows them from the text it was decoded from, so a
+//! [`PcpMessage`] owns its parts, [`MessageRef`] borrows them from the text it was decoded from, so a
 //! broker can route and forward without copying the data. Invariant: `data` is JSON that has been
 //! checked for syntax and depth, not for meaning.
 
@@ -14,7 +14,7 @@ use crate::{MessageId, PcpUri, UriRef};
 
 /// A message that owns its parts.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct PcpMessage {
     /// Message id, chosen by the sender.
     pub id: MessageId,
     /// Message type, any text; see [`crate::types`] and the `pxp` crate for the known ones.
@@ -52,7 +52,7 @@ pub struct MessageRef<'a> {
     /// Data of the message: the JSON as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
-    /// Wire form of [`Message::has_replaced_bytes`]: an extension, sent only to peers that support
+    /// Wire form of [`PcpMessage::has_replaced_bytes`]: an extension, sent only to peers that support
     /// it.
     #[serde(
         rename = "tutti_replaced_bytes",
@@ -63,7 +63,7 @@ pub struct MessageRef<'a> {
 
 // === impl Message ===
 
-impl Message {
+impl PcpMessage {
     /// A message with a new random id and no addresses yet.
     pub fn new(message_type: impl Into<String>, data: Option<Box<RawValue>>) -> Self {
         Self {
@@ -114,12 +114,12 @@ impl Message {
     }
 }
 
-fn data(message: &Message) -> Option<&str> {
+fn data(message: &PcpMessage) -> Option<&str> {
     message.data.as_deref().map(RawValue::get)
 }
 
 /// Data is compared by its JSON text.
-impl PartialEq for Message {
+impl PartialEq for PcpMessage {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
             && self.message_type == other.message_type
@@ -134,8 +134,8 @@ impl PartialEq for Message {
 
 impl MessageRef<'_> {
     /// The same message, owned.
-    pub fn to_message(&self) -> Message {
-        Message {
+    pub fn to_message(&self) -> PcpMessage {
+        PcpMessage {
             id: self.id,
             message_type: self.message_type.clone().into_owned(),
             target: self.target.as_ref().map(UriRef::to_uri),

@@ -20,7 +20,7 @@ pub const INVENTORY_REQUEST: &str = "http://puppetlabs.com/inventory_request";
 pub const INVENTORY_RESPONSE: &str = "http://puppetlabs.com/inventory_response";
 /// Broker's message about changed connections, with data [`InventoryUpdate`].
 pub const INVENTORY_UPDATE: &str = "http://puppetlabs.com/inventory_update";
-/// Error message. Its data is a bare string in v2 (and in a [`Message`](crate::Message)), and
+/// Error message. Its data is a bare string in v2 (and in a [`PcpMessage`](crate::PcpMessage)), and
 /// [`ErrorMessage`] in v1.
 pub const ERROR_MESSAGE: &str = "http://puppetlabs.com/error_message";
 /// Part of the v1 specification; no broker in the field sends it, but clients understand it.
@@ -70,13 +70,13 @@ pub struct InventoryChange {
     /// Address of the client.
     pub client: PcpUri,
     /// Direction of the change; `1` or `-1` on the wire.
-    pub change: Change,
+    pub change: InventoryDirection,
 }
 
 /// The direction of an [`InventoryChange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub enum Change {
+pub enum InventoryDirection {
     /// The client connected; `1` on the wire.
     Connected,
     /// The client disconnected; `-1` on the wire.
@@ -117,7 +117,7 @@ pub struct TtlExpired {
 
 /// The error for data that does not fit the message's type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DataError {
+pub enum MessageDataError {
     /// The message has no data.
     #[error("the message has no data")]
     Missing,
@@ -127,11 +127,11 @@ pub enum DataError {
 }
 
 /// Parses a message's data as one of the types above.
-pub fn decode<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, DataError> {
-    let raw = data.ok_or(DataError::Missing)?;
+pub fn decode<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, MessageDataError> {
+    let raw = data.ok_or(MessageDataError::Missing)?;
     serde_json::from_str(raw.get()).map_err(|error| {
         let reason = decode_errors::DecodeError::from(error).to_string();
-        DataError::Invalid(reason.chars().take(MAX_REASON_CHARS).collect())
+        MessageDataError::Invalid(reason.chars().take(MAX_REASON_CHARS).collect())
     })
 }
 
@@ -140,7 +140,7 @@ pub fn encode<T: Serialize>(data: &T) -> Box<RawValue> {
     serde_json::value::to_raw_value(data).expect("these types always serialise")
 }
 
-impl TryFrom<i64> for Change {
+impl TryFrom<i64> for InventoryDirection {
     type Error = &'static str;
 
     fn try_from(number: i64) -> Result<Self, &'static str> {
@@ -152,11 +152,11 @@ impl TryFrom<i64> for Change {
     }
 }
 
-impl From<Change> for i64 {
-    fn from(change: Change) -> Self {
+impl From<InventoryDirection> for i64 {
+    fn from(change: InventoryDirection) -> Self {
         match change {
-            Change::Connected => 1,
-            Change::Disconnected => -1,
+            InventoryDirection::Connected => 1,
+            InventoryDirection::Disconnected => -1,
         }
     }
 }

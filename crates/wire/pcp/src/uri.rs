@@ -33,7 +33,7 @@ pub struct UriRef<'a>(Cow<'a, str>);
 
 /// The error for a text that is not a PCP address. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UriError {
+pub enum PcpUriError {
     /// The text does not begin with `pcp://`.
     #[error("a PCP address begins with pcp://")]
     Scheme,
@@ -52,7 +52,7 @@ pub enum UriError {
 
 impl PcpUri {
     /// An address of this common name and client type.
-    pub fn new(common_name: impl AsRef<str>, client_type: &str) -> Result<Self, UriError> {
+    pub fn new(common_name: impl AsRef<str>, client_type: &str) -> Result<Self, PcpUriError> {
         format!("{SCHEME}{}/{client_type}", common_name.as_ref()).parse()
     }
 
@@ -110,9 +110,9 @@ impl PcpUri {
 }
 
 impl FromStr for PcpUri {
-    type Err = UriError;
+    type Err = PcpUriError;
 
-    fn from_str(text: &str) -> Result<Self, UriError> {
+    fn from_str(text: &str) -> Result<Self, PcpUriError> {
         check(text)?;
         Ok(Self(text.into()))
     }
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for PcpUri {
 // === impl UriRef ===
 
 impl<'a> UriRef<'a> {
-    pub(crate) fn parse(text: Cow<'a, str>) -> Result<Self, UriError> {
+    pub(crate) fn parse(text: Cow<'a, str>) -> Result<Self, PcpUriError> {
         check(&text)?;
         Ok(Self(text))
     }
@@ -236,17 +236,17 @@ impl Serialize for UriRef<'_> {
     }
 }
 
-fn check(text: &str) -> Result<(), UriError> {
+fn check(text: &str) -> Result<(), PcpUriError> {
     if text.len() > MAX_URI_BYTES {
-        return Err(UriError::TooLong(text.len()));
+        return Err(PcpUriError::TooLong(text.len()));
     }
-    let rest = text.strip_prefix(SCHEME).ok_or(UriError::Scheme)?;
+    let rest = text.strip_prefix(SCHEME).ok_or(PcpUriError::Scheme)?;
     match rest.split_once('/') {
         Some((_, kind)) if !kind.is_empty() && !kind.contains('/') => {}
-        _ => return Err(UriError::Form),
+        _ => return Err(PcpUriError::Form),
     }
     match rest.chars().find(|c| c.is_control()) {
-        Some(control) => Err(UriError::ControlCharacter(control)),
+        Some(control) => Err(PcpUriError::ControlCharacter(control)),
         None => Ok(()),
     }
 }

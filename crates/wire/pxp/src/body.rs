@@ -1,12 +1,12 @@
 //! The data of every PXP message.
 //!
-//! [`Body::decode`] parses it according to the message's type, [`Body::encode`] writes it.
+//! [`PxpMessageBody::decode`] parses it according to the message's type, [`PxpMessageBody::encode`] writes it.
 //! Invariant: every schema is closed, and every decoded body has a checked transaction id.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use pcp::{Message, MessageId, PcpUri};
+use pcp::{MessageId, PcpMessage, PcpUri};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -15,20 +15,20 @@ use crate::{TransactionId, json, types};
 
 /// The data of one PXP message.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum PxpMessageBody {
     /// A request to run an action and respond when it has ended.
-    BlockingRequest(Request),
+    BlockingRequest(PxpRequest),
     /// A request to start an action.
-    NonBlockingRequest(Request),
+    NonBlockingRequest(PxpRequest),
     /// The response that a non-blocking request was accepted, now or earlier.
     ProvisionalResponse {
         /// Transaction id of the request.
         transaction_id: TransactionId,
     },
     /// The outcome of a blocking request.
-    BlockingResponse(Response),
+    BlockingResponse(PxpResponse),
     /// The outcome of a non-blocking request.
-    NonBlockingResponse(Response),
+    NonBlockingResponse(PxpResponse),
     /// The error response that a request could not be carried out.
     Error(RpcError),
     /// Extension: the acknowledgement that an outcome is stored durably.
@@ -37,7 +37,7 @@ pub enum Body {
         transaction_id: TransactionId,
     },
     /// Extension: a piece of a running action's output.
-    Output(Output),
+    Output(OutputPiece),
     /// Extension: the amount of output that the agent may send.
     OutputCredit {
         /// Transaction id of the running action.
@@ -57,7 +57,7 @@ pub enum Body {
 /// A request to an agent to run an action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct PxpRequest {
     /// Id chosen by the requester; an agent runs it at most once.
     pub transaction_id: TransactionId,
     /// PXP module: `task`, `command`, …
@@ -86,7 +86,7 @@ pub struct Request {
 /// The outcome of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Response {
+pub struct PxpResponse {
     /// Transaction id of the request.
     pub transaction_id: TransactionId,
     /// Results of the action, see [`crate::action`].
@@ -107,11 +107,11 @@ pub struct RpcError {
 
 /// A piece of a running action's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub struct OutputPiece {
     /// Transaction id of the running action.
     pub transaction_id: TransactionId,
     /// The stream that the piece belongs to.
-    pub stream: Stream,
+    pub stream: ProcessStream,
     /// Number of bytes of this stream before this piece.
     pub offset: u64,
     /// The bytes of the piece. On the wire a string if they are UTF-8, else base64.
@@ -121,7 +121,7 @@ pub struct Output {
 /// An output stream of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stream {
+pub enum ProcessStream {
     /// Standard output of the action's process.
     Stdout,
     /// Standard error of the action's process.
@@ -130,7 +130,7 @@ pub enum Stream {
 
 /// The error for data that is not a PXP body. Texts are short and never contain the whole input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BodyError {
+pub enum PxpBodyError {
     /// The message has no data, or `null`, which v1 brokers send for none.
     #[error("no data")]
     NoData,
@@ -144,26 +144,26 @@ pub enum BodyError {
 
 // === impl Body ===
 
-impl Body {
+impl PxpMessageBody {
     /// Parses the data of a message of this type.
-    pub fn decode(message_type: &str, data: Option<&RawValue>) -> Result<Self, BodyError> {
+    pub fn decode(message_type: &str, data: Option<&RawValue>) -> Result<Self, PxpBodyError> {
         let body = match message_type {
             types::BLOCKING_REQUEST => Self::BlockingRequest(request(data, false)?),
             types::NON_BLOCKING_REQUEST => Self::NonBlockingRequest(request(data, true)?),
             types::PROVISIONAL_RESPONSE => {
-                let Transaction { transaction_id } = read(data)?;
+                let TransactionData { transaction_id } = read(data)?;
                 Self::ProvisionalResponse { transaction_id }
             }
             types::BLOCKING_RESPONSE => Self::BlockingResponse(read(data)?),
             types::NON_BLOCKING_RESPONSE => Self::NonBlockingResponse(read(data)?),
             types::RPC_ERROR => Self::Error(read(data)?),
             types::OUTCOME_ACK => {
-                let Transaction { transaction_id } = read(data)?;
+                let TransactionData { transaction_id } = read(data)?;
                 Self::OutcomeAck { transaction_id }
             }
             types::OUTPUT => Self::Output(read::<OutputWire>(data)?.into_output()?),
             types::OUTPUT_CREDIT => {
-                let Credit {
+                let OutputCreditData {
                     transaction_id,
                     until,
                 } = read(data)?;
@@ -173,7 +173,7 @@ impl Body {
                 }
             }
             types::CANCEL => {
-                let Cancel {
+                let CancelData {
                     transaction_id,
                     force,
                 } = read(data)?;
@@ -182,7 +182,7 @@ impl Body {
                     force,
                 }
             }
-            _ => return Err(BodyError::UnknownType),
+            _ => return Err(PxpBodyError::UnknownType),
         };
         Ok(body)
     }
@@ -224,13 +224,13 @@ impl Body {
     /// The data of the message that carries this body.
     pub fn encode(&self) -> Box<RawValue> {
         let raw = match self {
-            Self::BlockingRequest(request) => to_raw_value(&Request {
+            Self::BlockingRequest(request) => to_raw_value(&PxpRequest {
                 notify_outcome: None,
                 ..request.clone()
             }),
             Self::NonBlockingRequest(request) => {
                 let notify_outcome = Some(request.notify_outcome.unwrap_or(true));
-                to_raw_value(&Request {
+                to_raw_value(&PxpRequest {
                     notify_outcome,
                     ..request.clone()
                 })
@@ -241,21 +241,21 @@ impl Body {
             Self::Error(error) => to_raw_value(error),
             Self::Output(output) => to_raw_value(&OutputWire::of(output)),
             Self::ProvisionalResponse { transaction_id } | Self::OutcomeAck { transaction_id } => {
-                to_raw_value(&Transaction {
+                to_raw_value(&TransactionData {
                     transaction_id: transaction_id.clone(),
                 })
             }
             Self::OutputCredit {
                 transaction_id,
                 until,
-            } => to_raw_value(&Credit {
+            } => to_raw_value(&OutputCreditData {
                 transaction_id: transaction_id.clone(),
                 until: *until,
             }),
             Self::Cancel {
                 transaction_id,
                 force,
-            } => to_raw_value(&Cancel {
+            } => to_raw_value(&CancelData {
                 transaction_id: transaction_id.clone(),
                 force: *force,
             }),
@@ -265,14 +265,14 @@ impl Body {
 
     /// A message with this body and a new id. A reply does not set `in_reply_to`: no agent in the
     /// field does that.
-    pub fn into_message(self, target: PcpUri, sender: PcpUri) -> Message {
-        Message::new(self.message_type(), Some(self.encode()))
+    pub fn into_message(self, target: PcpUri, sender: PcpUri) -> PcpMessage {
+        PcpMessage::new(self.message_type(), Some(self.encode()))
             .to(target)
             .from(sender)
     }
 }
 
-impl Stream {
+impl ProcessStream {
     /// The stream's name on the wire: `stdout` or `stderr`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -286,31 +286,31 @@ impl Stream {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Transaction {
+struct TransactionData {
     transaction_id: TransactionId,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Credit {
+struct OutputCreditData {
     transaction_id: TransactionId,
     until: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cancel {
+struct CancelData {
     transaction_id: TransactionId,
     #[serde(default)]
     force: bool,
 }
 
-/// Wire form of [`Output`], with exactly one of the two forms of data.
+/// Wire form of [`OutputPiece`], with exactly one of the two forms of data.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutputWire {
     transaction_id: TransactionId,
-    stream: Stream,
+    stream: ProcessStream,
     offset: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<String>,
@@ -319,7 +319,7 @@ struct OutputWire {
 }
 
 impl OutputWire {
-    fn of(output: &Output) -> Self {
+    fn of(output: &OutputPiece) -> Self {
         let text = std::str::from_utf8(&output.data).ok();
         Self {
             transaction_id: output.transaction_id.clone(),
@@ -330,15 +330,15 @@ impl OutputWire {
         }
     }
 
-    fn into_output(self) -> Result<Output, BodyError> {
+    fn into_output(self) -> Result<OutputPiece, PxpBodyError> {
         let data = match (self.data, self.data_base64) {
             (Some(text), None) => text.into_bytes(),
             (None, Some(base64)) => BASE64
                 .decode(base64)
-                .map_err(|_| BodyError::Invalid("data_base64 is not base64".to_owned()))?,
+                .map_err(|_| PxpBodyError::Invalid("data_base64 is not base64".to_owned()))?,
             _ => {
                 let reason = "exactly one of data and data_base64 is needed";
-                return Err(BodyError::Invalid(reason.to_owned()));
+                return Err(PxpBodyError::Invalid(reason.to_owned()));
             }
         };
         let Self {
@@ -347,7 +347,7 @@ impl OutputWire {
             offset,
             ..
         } = self;
-        Ok(Output {
+        Ok(OutputPiece {
             transaction_id,
             stream,
             offset,
@@ -356,26 +356,26 @@ impl OutputWire {
     }
 }
 
-fn read<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, BodyError> {
+fn read<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, PxpBodyError> {
     let text = data
         .map(RawValue::get)
         .filter(|text| *text != "null")
-        .ok_or(BodyError::NoData)?;
+        .ok_or(PxpBodyError::NoData)?;
     // Serde's derived types accept an array for an object; the schemas do not.
     if !text.starts_with('{') {
-        return Err(BodyError::Invalid("not an object".to_owned()));
+        return Err(PxpBodyError::Invalid("not an object".to_owned()));
     }
-    serde_json::from_str(text).map_err(|error| BodyError::Invalid(json::reason(&error)))
+    serde_json::from_str(text).map_err(|error| PxpBodyError::Invalid(json::error_reason(&error)))
 }
 
-fn request(data: Option<&RawValue>, non_blocking: bool) -> Result<Request, BodyError> {
-    let request: Request = read(data)?;
+fn request(data: Option<&RawValue>, non_blocking: bool) -> Result<PxpRequest, PxpBodyError> {
+    let request: PxpRequest = read(data)?;
     match (request.notify_outcome, non_blocking) {
         (Some(_), true) | (None, false) => Ok(request),
-        (None, true) => Err(BodyError::Invalid(
+        (None, true) => Err(PxpBodyError::Invalid(
             "the key \"notify_outcome\" is missing; add it".to_owned(),
         )),
-        (Some(_), false) => Err(BodyError::Invalid(
+        (Some(_), false) => Err(PxpBodyError::Invalid(
             "notify_outcome has no place in a blocking request".to_owned(),
         )),
     }

@@ -1,6 +1,6 @@
 //! The extensions of PXP that an agent announces in a header of its WebSocket upgrade request.
 //!
-//! [`Capabilities`] goes from the agent through the broker to the fabric. Invariant: an extension
+//! [`AgentCapabilities`] goes from the agent through the broker to the fabric. Invariant: an extension
 //! is only used with an agent that announced it, and an unknown token is ignored, so that old
 //! servers accept new agents.
 
@@ -19,7 +19,7 @@ pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
 
 /// The extensions that one agent supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Capabilities {
+pub struct AgentCapabilities {
     /// The agent's version; empty if it sent none.
     pub version: String,
     /// True if the agent sends output while an action runs.
@@ -59,7 +59,7 @@ pub enum CapabilitiesError {
     SpoolId,
 }
 
-impl fmt::Display for Capabilities {
+impl fmt::Display for AgentCapabilities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "version={}", self.version)?;
         let flags = [
@@ -80,7 +80,7 @@ impl fmt::Display for Capabilities {
     }
 }
 
-impl FromStr for Capabilities {
+impl FromStr for AgentCapabilities {
     type Err = CapabilitiesError;
 
     fn from_str(text: &str) -> Result<Self, CapabilitiesError> {

@@ -1,7 +1,7 @@
 //! JSON values without duplicate keys.
 //!
 //! `serde_json`'s own `Value` keeps the last of two equal keys; a task would then run with a
-//! different value than the one that was checked or shown. [`strict`] refuses duplicates.
+//! different value than the one that was checked or shown. [`parse_strict`] refuses duplicates.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use serde_json::{Map, Number, Value};
 use crate::defaults::MAX_REASON_CHARS;
 
 /// Parses a text as a value; duplicate keys at any depth are an error.
-pub fn strict(text: &str) -> Result<Value, serde_json::Error> {
+pub fn parse_strict(text: &str) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut reader)?;
+    let value = StrictJsonSeed.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
@@ -24,11 +24,11 @@ pub fn strict(text: &str) -> Result<Value, serde_json::Error> {
 pub(crate) fn strict_map<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Map<String, Value>, D::Error> {
-    match Strict.deserialize(deserializer)? {
+    match StrictJsonSeed.deserialize(deserializer)? {
         Value::Object(map) => Ok(map),
         other => Err(D::Error::custom(format_args!(
             "must be an object, not {}",
-            kind(&other)
+            kind_name(&other)
         ))),
     }
 }
@@ -46,7 +46,7 @@ pub(crate) fn raw_object<'de, D: Deserializer<'de>>(
 }
 
 /// The name of a value's JSON type, with its article.
-pub fn kind(value: &Value) -> &'static str {
+pub fn kind_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -58,14 +58,14 @@ pub fn kind(value: &Value) -> &'static str {
 }
 
 /// An error's text for logs and terminals, clipped to `MAX_REASON_CHARS` characters.
-pub fn reason(error: &serde_json::Error) -> String {
+pub fn error_reason(error: &serde_json::Error) -> String {
     let text = DecodeError::from(error).to_string();
     text.chars().take(MAX_REASON_CHARS).collect()
 }
 
-struct Strict;
+struct StrictJsonSeed;
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictJsonSeed {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -73,7 +73,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictJsonSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! The Puppet Execution Protocol: requests of an orchestrator to agents, and their responses.
 //!
-//! [`Body`] is the data of every PXP message, [`action`] holds the parameters and results of each
-//! module, [`task`] the names and files of tasks, and [`Capabilities`] the extensions that an agent
+//! [`PxpMessageBody`] is the data of every PXP message, [`action`] holds the parameters and results of each
+//! module, [`task`] the names and files of tasks, and [`AgentCapabilities`] the extensions that an agent
 //! announces. Invariant: schemas are closed, and ids that become paths are closed types.
 
 pub mod action;
@@ -13,6 +13,8 @@ pub mod task;
 mod transaction_id;
 pub mod types;
 
-pub use body::{Body, BodyError, Output, Request, Response, RpcError, Stream};
-pub use capabilities::{CAPABILITIES_HEADER, Capabilities, CapabilitiesError};
+pub use body::{
+    OutputPiece, ProcessStream, PxpBodyError, PxpMessageBody, PxpRequest, PxpResponse, RpcError,
+};
+pub use capabilities::{AgentCapabilities, CAPABILITIES_HEADER, CapabilitiesError};
 pub use transaction_id::{TransactionId, TransactionIdError};

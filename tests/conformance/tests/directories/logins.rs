@@ -69,7 +69,7 @@ async fn escalation_a5_a_login_cannot_change_the_filter() {
                 "{login:?}: {refused:?}"
             );
         }
-        let found = server(&slapd, json!({})).user(login).await.unwrap();
+        let found = server(&slapd, json!({})).find_user(login).await.unwrap();
         assert_eq!(found, None, "{login:?}");
     }
     world.login("fred", "fred-password").await.unwrap();
@@ -81,7 +81,7 @@ async fn two_entries_with_one_login_are_nobodys() {
     let world = World::with(vec![settings(&slapd, json!({}))]).await;
     let refused = world.login("twin", "twin-password").await;
     assert!(matches!(refused, Err(LoginError::Wrong)));
-    let twice = server(&slapd, json!({})).user("twin").await;
+    let twice = server(&slapd, json!({})).find_user("twin").await;
     assert!(
         matches!(twice, Err(LdapError::NotUnique { .. })),
         "{twice:?}"
@@ -93,7 +93,7 @@ async fn groups_are_found_by_member_by_member_of_and_by_uid() {
     let Some(slapd) = slapd() else { return };
     let dn = |name: &str| format!("cn={name},ou=groups,dc=example,dc=test");
     let groups = async |login: &'static str, more| {
-        let user = server(&slapd, more).user(login).await.unwrap();
+        let user = server(&slapd, more).find_user(login).await.unwrap();
         user.unwrap().groups
     };
     let names = |names: &[&str]| {

@@ -176,7 +176,7 @@ async fn what_is_stored_is_sealed_and_comes_back() {
         .unwrap();
     assert!(!stored.contains("localhost") && !stored.contains("lookup"));
     let seal = pki::seal::SealKey::open_or_create(&world.home.path().join("seal.key")).unwrap();
-    let again = external_directories::Directories::open(world.store.clone(), seal, Vec::new());
+    let again = external_directories::LdapDirectories::open(world.store.clone(), seal, Vec::new());
     let again = again.await.unwrap();
     assert_eq!(again.list().len(), 1);
     assert_eq!(again.list()[0].password, None);
@@ -198,6 +198,6 @@ async fn what_is_stored_is_sealed_and_comes_back() {
     assert!(elsewhere.unwrap_err().to_string().contains("password"));
     let other_key = tempfile::tempdir().unwrap();
     let key = pki::seal::SealKey::open_or_create(&other_key.path().join("seal.key")).unwrap();
-    let opened = external_directories::Directories::open(world.store.clone(), key, Vec::new());
+    let opened = external_directories::LdapDirectories::open(world.store.clone(), key, Vec::new());
     assert!(opened.await.unwrap_err().to_string().contains("seal.key"));
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use api_types::rbac::LdapSettings;
-use external_directories::{Directories, FixedDirectory, LdapServer};
+use external_directories::{FixedDirectory, LdapDirectories, LdapServer};
 use pki::seal::SealKey;
-use rbac::{GroupSpec, Identity, LoginError, Rbac, Settings, TokenRequest};
+use rbac::{AuthSettings, GroupSpec, LoginError, Rbac, TokenRequest, UserIdentity};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -16,7 +16,7 @@ use testkit::peers::slapd::{BASE, LOOKUP_DN, LOOKUP_PASSWORD};
 /// RBAC with external directories.
 pub(crate) struct World {
     pub(crate) access: Rbac,
-    pub(crate) directories: Directories,
+    pub(crate) directories: LdapDirectories,
     pub(crate) store: Store,
     pub(crate) home: TempDir,
 }
@@ -64,11 +64,11 @@ impl World {
         let seal = SealKey::open_or_create(&home.path().join("seal.key")).unwrap();
         let fixed = settings.into_iter().map(FixedDirectory::new);
         let fixed = fixed.collect::<Result<_, _>>().unwrap();
-        let directories = Directories::open(store.clone(), seal, fixed);
+        let directories = LdapDirectories::open(store.clone(), seal, fixed);
         let directories = directories.await.unwrap();
-        let settings = Settings {
+        let settings = AuthSettings {
             directory: Some(Arc::new(directories.clone())),
-            ..Settings::default()
+            ..AuthSettings::default()
         };
         let access = Rbac::open_with(store.clone(), home.path(), settings);
         Self {
@@ -85,7 +85,7 @@ impl World {
         Ok(token.await?.expose_secret().to_owned())
     }
 
-    pub(crate) async fn who(&self, token: &str) -> Arc<Identity> {
+    pub(crate) async fn who(&self, token: &str) -> Arc<UserIdentity> {
         self.access.authenticate(token).await.unwrap()
     }
 

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use oracles::{ask, cases};
-use psych::{Layout, Mapping, Node, Options, Style, Value, emit, load};
+use psych::{
+    EmitLayout, ScalarStyle, YamlLoadOptions, YamlMapping, YamlTreeNode, YamlValue, emit, load,
+};
 use serde_json::{Value as Json, json};
 
 use crate::psych::tagged;
@@ -33,14 +35,14 @@ impl Dice {
             .collect()
     }
 
-    fn tree(&mut self, depth: usize) -> Value {
+    fn tree(&mut self, depth: usize) -> YamlValue {
         match self.below(if depth == 0 { 5 } else { 9 }) {
             0 => string(&self.text(6)),
-            1 => Value::Integer(i64::try_from(self.below(2000)).unwrap() - 1000),
-            2 => Value::Null,
-            3 => Value::Bool(self.below(2) == 0),
+            1 => YamlValue::Integer(i64::try_from(self.below(2000)).unwrap() - 1000),
+            2 => YamlValue::Null,
+            3 => YamlValue::Bool(self.below(2) == 0),
             4 => string(&self.text(3)),
-            5 | 6 => Value::Sequence(Arc::new(
+            5 | 6 => YamlValue::Sequence(Arc::new(
                 (0..self.below(4))
                     .map(|_| node(self.tree(depth - 1)))
                     .collect(),
@@ -48,30 +50,30 @@ impl Dice {
             _ => {
                 let entry = |_| (node(self.tree(depth - 1)), node(self.tree(depth - 1)));
                 let count = [0, 1, 2, 3][depth % 4];
-                Value::Mapping(Arc::new((0..count).map(entry).collect()))
+                YamlValue::Mapping(Arc::new((0..count).map(entry).collect()))
             }
         }
     }
 }
 
-fn string(text: &str) -> Value {
-    Value::String(text.into())
+fn string(text: &str) -> YamlValue {
+    YamlValue::String(text.into())
 }
 
-fn node(value: Value) -> Node {
-    Node {
+fn node(value: YamlValue) -> YamlTreeNode {
+    YamlTreeNode {
         value,
         line: 0,
         column: 0,
-        style: Style::Plain,
+        style: ScalarStyle::Plain,
     }
 }
 
-fn mapping(key: Value, value: Value) -> Value {
-    Value::Mapping(Arc::new(Mapping::from_iter([(node(key), node(value))])))
+fn mapping(key: YamlValue, value: YamlValue) -> YamlValue {
+    YamlValue::Mapping(Arc::new(YamlMapping::from_iter([(node(key), node(value))])))
 }
 
-fn trees() -> Vec<Value> {
+fn trees() -> Vec<YamlValue> {
     let mut dice = Dice(7);
     let mut texts = cases("scalars.txt").unwrap();
     texts.extend((0..1500).map(|_| dice.text(9)));
@@ -88,13 +90,13 @@ fn trees() -> Vec<Value> {
     for text in &texts {
         let value = string(text);
         trees.push(mapping(value.clone(), value.clone()));
-        trees.push(Value::Sequence(Arc::new(vec![node(mapping(
+        trees.push(YamlValue::Sequence(Arc::new(vec![node(mapping(
             string("k"),
             value.clone(),
         ))])));
         trees.push(value);
     }
-    trees.push(Value::Sequence(Arc::new(
+    trees.push(YamlValue::Sequence(Arc::new(
         ["a\n\n\n", "b", "c d\ne", "f\n\n\n", "'"]
             .map(|it| node(string(it)))
             .to_vec(),
@@ -112,16 +114,16 @@ fn trees() -> Vec<Value> {
         f64::NAN,
         f64::INFINITY,
     ] {
-        trees.push(Value::Float(number));
+        trees.push(YamlValue::Float(number));
     }
-    trees.push(Value::Binary(Arc::from(&b"\xff\x00abc"[..])));
+    trees.push(YamlValue::Binary(Arc::from(&b"\xff\x00abc"[..])));
     trees.push(mapping(
-        Value::Symbol("a b".into()),
-        Value::Symbol("default".into()),
+        YamlValue::Symbol("a b".into()),
+        YamlValue::Symbol("default".into()),
     ));
     let documents = cases("documents.txt").unwrap().join("\n");
     for text in documents.split("\n=====\n") {
-        if let Ok(document) = load(text, Options::HIERA) {
+        if let Ok(document) = load(text, YamlLoadOptions::HIERA) {
             trees.extend(document.root.map(|root| root.value));
         }
     }
@@ -133,17 +135,17 @@ fn what_is_written_is_what_psych_writes() {
     let trees = trees();
     assert!(trees.len() > 5000, "only {} trees", trees.len());
     let layouts = [
-        (json!({}), Layout::default()),
+        (json!({}), EmitLayout::default()),
         (
             json!({"line_width": -1}),
-            Layout {
+            EmitLayout {
                 line_width: Some(-1),
-                ..Layout::default()
+                ..EmitLayout::default()
             },
         ),
         (
             json!({"line_width": 30, "indentation": 4}),
-            Layout {
+            EmitLayout {
                 line_width: Some(30),
                 indentation: 4,
             },

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use evaluator::{
-    CodeMap, CodeSource, Eval, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache,
-    SourceLocation,
+    CodeMap, CodeSource, EvalResult, EvaluationHost, EvaluationLimits, Evaluator, LogLevel,
+    ParseCache, SourceLocation,
 };
 use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
@@ -94,7 +94,7 @@ struct Nothing {
     warnings: RefCell<Vec<String>>,
 }
 
-impl Host for Nothing {
+impl EvaluationHost for Nothing {
     fn code(&self) -> &dyn CodeSource {
         &self.code
     }
@@ -119,8 +119,8 @@ pub(crate) fn ours(program: &str) -> Json {
 
 /// What Puppet warns of before it evaluates.
 fn warnings_of_source(program: &str) -> Vec<String> {
-    let source = Arc::new(syntax::Source::new(None, program));
-    let options = syntax::Options {
+    let source = Arc::new(syntax::SourceText::new(None, program));
+    let options = syntax::SyntaxOptions {
         epp: false,
         tasks: true,
     };
@@ -130,7 +130,7 @@ fn warnings_of_source(program: &str) -> Vec<String> {
 }
 
 /// An outcome in the form that Ruby's scripts give it.
-pub(crate) fn answer(outcome: Eval) -> Json {
+pub(crate) fn answer(outcome: EvalResult) -> Json {
     let unwind = match outcome {
         Ok(value) => {
             return json!({
@@ -142,7 +142,7 @@ pub(crate) fn answer(outcome: Eval) -> Json {
     };
     match unwind.into_error() {
         Ok(error) => {
-            let place = error.place.unwrap_or_default();
+            let place = error.location.unwrap_or_default();
             json!({
                 "error": error.message,
                 "code": error.code,

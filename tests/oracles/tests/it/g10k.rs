@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use code_deployments::Deployer;
-use code_settings::R10k;
+use code_settings::R10kSettings;
 
 use crate::r10k::{commit, run, tree};
 
@@ -50,12 +50,12 @@ async fn environments_of_a_file_of_g10k_are_file_for_file_those_of_g10k() {
     std::fs::create_dir(root.join("theirs")).unwrap();
     run(root, "g10k", &["-config", &theirs.display().to_string()]);
 
-    let read = R10k::parse(&settings(root, "ours")).unwrap();
+    let read = R10kSettings::parse(&settings(root, "ours")).unwrap();
     let deployer = Deployer::open(read.settings(root.join("deploys")), read.git.clone()).unwrap();
-    let round = deployer.round();
-    let environments = deployer.environments(&round).await.unwrap();
-    assert_eq!(environments.found.len(), 2);
-    for found in environments.found.values() {
+    let round = deployer.start_round();
+    let environments = deployer.list_environments(&round).await.unwrap();
+    assert_eq!(environments.by_name.len(), 2);
+    for found in environments.by_name.values() {
         let built = deployer.build(found, &round).await.unwrap();
         deployer
             .switch(&built.environment, &built.signature)

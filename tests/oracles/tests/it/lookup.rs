@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hiera::{Cache, Explainer, Request, Session, Settings, Trail};
+use hiera::{
+    DataFileCache, HieraSettings, LookupExplainer, LookupRequest, LookupSession, LookupTrail,
+};
 use oracles::{Puppet, ask_puppet};
 use serde_json::{Map, Value, json};
 
@@ -210,7 +212,7 @@ fn lookups_find_what_puppet_finds() {
     assert!(questions.len() > 200, "only {} questions", questions.len());
     let question = json!({"site": site, "questions": questions});
     let answers = ask_puppet(Puppet::Seven, "lookup.rb", &question).unwrap();
-    let cache = Arc::new(Cache::default());
+    let cache = Arc::new(DataFileCache::default());
     let mut wrong = Vec::new();
     for (question, theirs) in questions.iter().zip(answers.as_array().unwrap()) {
         let ours = answer(question, &site, &cache);
@@ -253,7 +255,7 @@ fn shown(text: &Value, other: &Value) -> String {
     format!("…{same}: {}", lines.join(" / "))
 }
 
-fn answer(question: &Value, site: &Path, cache: &Arc<Cache>) -> Value {
+fn answer(question: &Value, site: &Path, cache: &Arc<DataFileCache>) -> Value {
     let facts = question["facts"].as_object().unwrap();
     let mut variables = hash(facts);
     variables.insert("facts", from_json(&question["facts"]));
@@ -266,13 +268,13 @@ fn answer(question: &Value, site: &Path, cache: &Arc<Cache>) -> Value {
         site: site.to_owned(),
         variables,
     };
-    let settings = Settings {
+    let settings = HieraSettings {
         global_config: Some(site.join("global/hiera.yaml")),
         environment_root: Some(site.join("environments/production")),
         plan: false,
         strict: true,
     };
-    let session = Session::new(settings, cache.clone());
+    let session = LookupSession::new(settings, cache.clone());
     let names: Vec<String> = question["names"]
         .as_array()
         .unwrap()
@@ -280,7 +282,7 @@ fn answer(question: &Value, site: &Path, cache: &Arc<Cache>) -> Value {
         .map(|name| name.as_str().unwrap().to_owned())
         .collect();
     let empty = Map::new();
-    let request = Request {
+    let request = LookupRequest {
         names: &names,
         value_type: None,
         merge: from_json(&question["merge"]),
@@ -289,7 +291,7 @@ fn answer(question: &Value, site: &Path, cache: &Arc<Cache>) -> Value {
         default: question.get("default").map(from_json),
         global_only: false,
     };
-    let trail = Trail::explained(Explainer::new(question["only_options"] == true));
+    let trail = LookupTrail::with_explainer(LookupExplainer::new(question["only_options"] == true));
     let found = session.lookup(&mut disk, &request, &trail);
     let explain = trail.explanation();
     match found {

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use evaluator::function::CallArguments;
 use evaluator::{
-    Block, CodeModule, CodeOwner, CodeReadError, CodeSource, Eval, EvaluationLimits, Evaluator,
-    Host, LogLevel, ParseCache, SourceFile, SourceLocation, VariableScope,
+    CodeBlock, CodeModule, CodeOwner, CodeReadError, CodeSource, EvalResult, EvaluationHost,
+    EvaluationLimits, Evaluator, LogLevel, ParseCache, SourceFile, SourceLocation, VariableScope,
 };
 use lookup::{
-    Cache, DirectoryEntry, Explainer, FileIdentity, Files, HostError, Lookup, Options, Request,
-    Settings, Trail, context_type,
+    DataFileCache, DirectoryEntry, FileIdentity, HieraSettings, HostError, Lookup, LookupExplainer,
+    LookupFiles, LookupRequest, LookupSettings, LookupTrail, context_type,
 };
 use oracles::{Puppet, ask_puppet};
 use pcore::{Type, Value};
@@ -81,20 +81,20 @@ struct Site {
 
 impl Site {
     fn of(root: &Path) -> Self {
-        let settings = Settings {
+        let settings = HieraSettings {
             global_config: Some(root.join("global/hiera.yaml")),
             environment_root: Some(root.join("environments/production")),
             plan: false,
             strict: true,
         };
-        let options = Options {
+        let options = LookupSettings {
             settings,
             environment: "production".to_owned(),
             strict_variables: true,
         };
         Self {
             root: root.to_owned(),
-            lookup: Lookup::new(options, Arc::new(Cache::default())),
+            lookup: Lookup::new(options, Arc::new(DataFileCache::default())),
         }
     }
 
@@ -111,7 +111,7 @@ impl Site {
     }
 }
 
-impl Files for Site {
+impl LookupFiles for Site {
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
         site::identity(path)
     }
@@ -131,7 +131,7 @@ impl Files for Site {
     }
 
     fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
-        Files::read(self, path).map(Zeroizing::new)
+        LookupFiles::read(self, path).map(Zeroizing::new)
     }
 }
 
@@ -164,7 +164,7 @@ impl CodeSource for Site {
     }
 }
 
-impl Host for Site {
+impl EvaluationHost for Site {
     fn code(&self) -> &dyn CodeSource {
         self
     }
@@ -175,8 +175,8 @@ impl Host for Site {
         receiver: &Value,
         name: &str,
         arguments: &[Value],
-        block: Option<&Block>,
-    ) -> Option<Eval> {
+        block: Option<&CodeBlock>,
+    ) -> Option<EvalResult> {
         self.lookup
             .method(self, evaluator, (receiver, name), arguments, block)
     }
@@ -187,7 +187,7 @@ impl Host for Site {
 
     fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
         self.lookup.call(self, evaluator, call)
     }
 }
@@ -216,11 +216,11 @@ fn without_place(text: &str) -> &str {
 
 fn explained(root: &Path, question: &Json, key: &str) -> Json {
     let site = Site::of(root);
-    let trail = Rc::new(Trail::explained(Explainer::default()));
+    let trail = Rc::new(LookupTrail::with_explainer(LookupExplainer::default()));
     let names = [key.to_owned()];
-    let request = Request {
+    let request = LookupRequest {
         names: &names,
-        ..Request::default()
+        ..LookupRequest::default()
     };
     let mut evaluator = site.evaluator(question);
     let scope = VariableScope::default();

@@ -2,7 +2,7 @@
 //! stand, generated numbers and words, and the documents of `cases/documents.txt`.
 
 use oracles::{ask, cases};
-use psych::{Error, Node, Options, Value as Yaml, load};
+use psych::{Error, YamlLoadOptions, YamlTreeNode, YamlValue as Yaml, load};
 use serde_json::{Value, json};
 
 /// Texts that are read differently: all but four are read here and refused there, or the other
@@ -159,9 +159,9 @@ fn generated() -> Vec<String> {
 fn compare(texts: &[String], times: bool) {
     let question = json!({"texts": texts, "times": times});
     let answers = ask("psych.rb", &question).unwrap();
-    let options = Options {
+    let options = YamlLoadOptions {
         times,
-        ..Options::HIERA
+        ..YamlLoadOptions::HIERA
     };
     let mut wrong = Vec::new();
     for (text, theirs) in texts.iter().zip(answers.as_array().unwrap()) {
@@ -202,7 +202,7 @@ fn class_of(error: &Error) -> &'static str {
     }
 }
 
-pub(crate) fn tagged(node: &Node) -> Value {
+pub(crate) fn tagged(node: &YamlTreeNode) -> Value {
     match &node.value {
         Yaml::Null => Value::Null,
         Yaml::Bool(it) => json!(it),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use code_deployments::Deployer;
-use code_settings::R10k;
+use code_settings::R10kSettings;
 
 /// Where Debian's packages put modules.
 const MODULES: &str = "/usr/share/puppet/modules.available";
@@ -75,12 +75,12 @@ pub(crate) async fn deploy(root: &Path, source: &str, more: &str) -> BTreeMap<St
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let ours = std::fs::read_to_string(settings(root, "ours", source, more)).unwrap();
-    let read = R10k::parse(&ours).unwrap();
+    let read = R10kSettings::parse(&ours).unwrap();
     let deployer = Deployer::open(read.settings(root.join("deploys")), read.git.clone()).unwrap();
-    let round = deployer.round();
-    let environments = deployer.environments(&round).await.unwrap();
+    let round = deployer.start_round();
+    let environments = deployer.list_environments(&round).await.unwrap();
     let mut both = BTreeMap::new();
-    for found in environments.found.values() {
+    for found in environments.by_name.values() {
         let built = deployer.build(found, &round).await.unwrap();
         deployer
             .switch(&built.environment, &built.signature)

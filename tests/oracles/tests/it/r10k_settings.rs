@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use code_settings::R10k;
+use code_settings::R10kSettings;
 
 /// A setting, a file that has it, and whether it is named as one that nothing is done with.
 const SETTINGS: &[(&str, &str, bool)] = &[
@@ -159,7 +159,7 @@ fn every_setting_of_r10k_is_read_or_named() {
     assert_eq!(known, names);
     for (name, text, is_named) in SETTINGS {
         let text = format!("sources: {{a: {{remote: u, basedir: /x}}}}\n{text}\n");
-        let read = R10k::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let read = R10kSettings::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let named: Vec<&str> = read.ignored.iter().map(String::as_str).collect();
         match is_named {
             true => assert_eq!(named, [*name]),

@@ -1,7 +1,7 @@
 //! `ruby-regex` against Ruby: every pattern of `cases/patterns.txt` on every subject.
 
 use oracles::{ask, cases};
-use ruby_regex::{Captures, Flags, Regex};
+use ruby_regex::{Regex, RegexCaptures, RegexFlags};
 use serde_json::{Value, json};
 
 /// Patterns of which Ruby gives another answer, with the reason.
@@ -54,7 +54,7 @@ fn patterns_find_what_ruby_finds() {
 }
 
 fn answer(pattern: &str, flags: &str, subjects: &[String]) -> Value {
-    let flags = Flags {
+    let flags = RegexFlags {
         extended: flags.contains('x'),
         ignore_case: flags.contains('i'),
         multiline: flags.contains('m'),
@@ -71,14 +71,14 @@ fn answer(pattern: &str, flags: &str, subjects: &[String]) -> Value {
     let found: Vec<Value> = subjects.iter().map(|it| found(&regex, it)).collect();
     json!({
         "inspect": regex.inspect(),
-        "printed": regex.printed(),
+        "printed": regex.to_printed(),
         "names": names,
         "found": found,
     })
 }
 
 fn found(regex: &Regex, subject: &str) -> Value {
-    let groups = |it: Captures<'_>| -> Value {
+    let groups = |it: RegexCaptures<'_>| -> Value {
         let spans = (0..it.len()).map(|group| it.span(group).map(|span| [span.start, span.end]));
         json!(spans.collect::<Vec<_>>())
     };

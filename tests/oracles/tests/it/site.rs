@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use hiera::{DirectoryEntry, FileIdentity, Host, HostError};
+use hiera::{DirectoryEntry, FileIdentity, HostError, LookupHost};
 use pcore::{Hash, Value};
 
 pub(crate) struct Disk {
@@ -11,7 +11,7 @@ pub(crate) struct Disk {
     pub(crate) variables: Hash,
 }
 
-impl Host for Disk {
+impl LookupHost for Disk {
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError> {
         let name = name.strip_prefix("::").unwrap_or(name);
         Ok(self.variables.get_str(name).cloned())

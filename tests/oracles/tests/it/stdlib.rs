@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 use evaluator::function::NativeFunction;
 use evaluator::{
-    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+    CodeMap, CodeSource, EvaluationHost, EvaluationLimits, Evaluator, LogLevel, ParseCache,
+    SourceLocation,
 };
 use oracles::{Puppet, ask_puppet, blocks, cases};
 use pcore::{Type, Value};
@@ -106,7 +107,7 @@ const NAMESPACED: [&str; 5] = [
 
 struct Site(CodeMap);
 
-impl Host for Site {
+impl EvaluationHost for Site {
     fn code(&self) -> &dyn CodeSource {
         &self.0
     }

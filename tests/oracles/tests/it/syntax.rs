@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use oracles::{Puppet, ask_puppet};
 use serde_json::{Value, json};
-use syntax::{Diagnostic, Options, Source};
+use syntax::{Diagnostic, SourceText, SyntaxOptions};
 
 use crate::random::Random;
 
@@ -24,7 +24,7 @@ const MUTANTS: usize = 4_000;
 struct Case {
     name: String,
     code: String,
-    options: Options,
+    options: SyntaxOptions,
 }
 
 /// What a side says of a source: nothing, or its first error.
@@ -92,7 +92,7 @@ fn trees_are_the_same() {
         let Some(theirs) = theirs.get(0) else {
             continue;
         };
-        let source = Arc::new(Source::new(None, case.code.as_str()));
+        let source = Arc::new(SourceText::new(None, case.code.as_str()));
         let ours = dump::tree(&syntax::parse(&source, case.options).ast);
         if ours == *theirs {
             same += 1;
@@ -183,7 +183,7 @@ fn alike(ours: &str, theirs: &str) -> bool {
 }
 
 fn ours(case: &Case) -> Option<Fault> {
-    let source = Arc::new(Source::new(None, case.code.as_str()));
+    let source = Arc::new(SourceText::new(None, case.code.as_str()));
     let parsed = syntax::parse(&source, case.options);
     let fault = parsed.diagnostics.into_iter().find(Diagnostic::is_error)?;
     let place = source.position(fault.span.start);
@@ -208,7 +208,7 @@ fn puppet(version: Puppet, cases: &[Case]) -> Vec<Option<Fault>> {
 
 fn question(cases: &[Case]) -> Value {
     let ask = |case: &Case| {
-        let Options { epp, tasks } = case.options;
+        let SyntaxOptions { epp, tasks } = case.options;
         json!({ "code": case.code, "epp": epp, "tasks": tasks })
     };
     cases.iter().map(ask).collect()
@@ -239,7 +239,7 @@ fn case(path: &Path) -> Option<Case> {
     Some(Case {
         name: path.display().to_string(),
         code: std::fs::read_to_string(path).ok()?,
-        options: Options { epp, tasks },
+        options: SyntaxOptions { epp, tasks },
     })
 }
 

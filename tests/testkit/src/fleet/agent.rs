@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pcp::{Message, PcpUri};
-use pxp::{Body, Request, Response, TransactionId};
+use pcp::{PcpMessage, PcpUri};
+use pxp::{PxpMessageBody, PxpRequest, PxpResponse, TransactionId};
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
@@ -102,7 +102,7 @@ impl SimulatedAgent {
             .await
             .map_err(io::Error::other)?;
         let config = &self.shared.config;
-        let announced = pxp::Capabilities {
+        let announced = pxp::AgentCapabilities {
             version: "simulated".to_owned(),
             live_output: false,
             acknowledged_results: true,
@@ -137,14 +137,18 @@ impl SimulatedAgent {
         }
     }
 
-    async fn receive(&mut self, link: &mut Link, message: Message) -> io::Result<()> {
+    async fn receive(&mut self, link: &mut Link, message: PcpMessage) -> io::Result<()> {
         let Some(sender) = message.sender.clone() else {
             return Ok(());
         };
-        match Body::decode(&message.message_type, message.data.as_deref()) {
-            Ok(Body::NonBlockingRequest(request)) => self.start(link, sender, request).await,
-            Ok(Body::BlockingRequest(request)) => self.answer(link, &sender, &request).await,
-            Ok(Body::OutcomeAck { transaction_id }) => {
+        match PxpMessageBody::decode(&message.message_type, message.data.as_deref()) {
+            Ok(PxpMessageBody::NonBlockingRequest(request)) => {
+                self.start(link, sender, request).await
+            }
+            Ok(PxpMessageBody::BlockingRequest(request)) => {
+                self.answer(link, &sender, &request).await
+            }
+            Ok(PxpMessageBody::OutcomeAck { transaction_id }) => {
                 if let Some(entry) = self.spool.get_mut(&transaction_id) {
                     entry.acknowledged = true;
                 }
@@ -158,7 +162,7 @@ impl SimulatedAgent {
         &mut self,
         link: &mut Link,
         requester: PcpUri,
-        request: Request,
+        request: PxpRequest,
     ) -> io::Result<()> {
         let faults = self.shared.config.faults.clone();
         if happens(faults.kill, &mut self.random) {
@@ -185,7 +189,7 @@ impl SimulatedAgent {
         if outcome_first {
             self.end_action(link).await?;
         }
-        let provisional = Body::ProvisionalResponse {
+        let provisional = PxpMessageBody::ProvisionalResponse {
             transaction_id: transaction_id.clone(),
         };
         self.send(link, &requester, provisional).await?;
@@ -224,12 +228,16 @@ impl SimulatedAgent {
             return Ok(());
         };
         let requester = entry.requester.clone();
-        let response = Response {
+        let response = PxpResponse {
             transaction_id: transaction_id.clone(),
             results,
         };
-        self.send(link, &requester, Body::NonBlockingResponse(response))
-            .await
+        self.send(
+            link,
+            &requester,
+            PxpMessageBody::NonBlockingResponse(response),
+        )
+        .await
     }
 
     /// What a Tutti agent does on each new connection.
@@ -253,7 +261,7 @@ impl SimulatedAgent {
         &mut self,
         link: &mut Link,
         requester: &PcpUri,
-        request: &Request,
+        request: &PxpRequest,
     ) -> io::Result<()> {
         let results = match request.module.as_str() {
             "ping" => json!({"request_hops": []}),
@@ -261,15 +269,15 @@ impl SimulatedAgent {
             _ => json!({"outcome": "simulated"}),
         };
         let results = to_raw_value(&results)?;
-        let response = Response {
+        let response = PxpResponse {
             transaction_id: request.transaction_id.clone(),
             results,
         };
-        self.send(link, requester, Body::BlockingResponse(response))
+        self.send(link, requester, PxpMessageBody::BlockingResponse(response))
             .await
     }
 
-    fn status(&self, request: &Request) -> serde_json::Value {
+    fn status(&self, request: &PxpRequest) -> serde_json::Value {
         let params: serde_json::Value =
             serde_json::from_str(request.params.get()).unwrap_or_default();
         let asked = params["transaction_id"].as_str().unwrap_or_default();
@@ -298,12 +306,12 @@ impl SimulatedAgent {
         status
     }
 
-    async fn send(&mut self, link: &mut Link, to: &PcpUri, body: Body) -> io::Result<()> {
+    async fn send(&mut self, link: &mut Link, to: &PcpUri, body: PxpMessageBody) -> io::Result<()> {
         let faults = &self.shared.config.faults;
         if happens(faults.lose, &mut self.random) {
             return Ok(());
         }
-        let message: Message = body.into_message(to.clone(), self.address.clone());
+        let message: PcpMessage = body.into_message(to.clone(), self.address.clone());
         link.send(&message).await?;
         if happens(faults.duplicate, &mut self.random) {
             link.send(&message).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use jiff::{SignedDuration, Timestamp};
-use pcp::Message;
+use pcp::PcpMessage;
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -31,7 +31,7 @@ pub(crate) struct Link {
     protocol: Protocol,
     clock_skew: SignedDuration,
     stream: TlsStream<TcpStream>,
-    decoder: ws::Decoder,
+    decoder: ws::MessageDecoder,
     incoming: BytesMut,
     outgoing: BytesMut,
 }
@@ -73,9 +73,9 @@ impl Link {
             protocol: *protocol,
             clock_skew: config.faults.clock_skew,
             stream,
-            decoder: ws::Decoder::new(
-                ws::Role::Client,
-                ws::Limits {
+            decoder: ws::MessageDecoder::new(
+                ws::ConnectionSide::Client,
+                ws::ReceiveLimits {
                     max_message_bytes: MESSAGE_BYTES_MAX,
                 },
             ),
@@ -85,7 +85,7 @@ impl Link {
     }
 
     /// The next message; `None` when the broker closed.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Message>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<PcpMessage>> {
         loop {
             while let Some(event) = self
                 .decoder
@@ -93,11 +93,13 @@ impl Link {
                 .map_err(io::Error::other)?
             {
                 match event {
-                    ws::Event::Text(text) => return read_v2(&text).map(Some),
-                    ws::Event::Binary(frame) => return read_v1(&frame).map(Some),
-                    ws::Event::Ping(payload) => self.write(ws::Frame::Pong(&payload)).await?,
-                    ws::Event::Close(_) => return Ok(None),
-                    ws::Event::Pong(_) => {}
+                    ws::ReceivedEvent::Text(text) => return read_v2(&text).map(Some),
+                    ws::ReceivedEvent::Binary(frame) => return read_v1(&frame).map(Some),
+                    ws::ReceivedEvent::Ping(payload) => {
+                        self.write(ws::OutgoingFrame::Pong(&payload)).await?
+                    }
+                    ws::ReceivedEvent::Close(_) => return Ok(None),
+                    ws::ReceivedEvent::Pong(_) => {}
                 }
             }
             if self.stream.read_buf(&mut self.incoming).await? == 0 {
@@ -107,18 +109,21 @@ impl Link {
     }
 
     /// Sends one message.
-    pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, message: &PcpMessage) -> io::Result<()> {
         match self.protocol {
-            Protocol::V2 => self.write(ws::Frame::Text(&pcp::v2::encode(message))).await,
+            Protocol::V2 => {
+                self.write(ws::OutgoingFrame::Text(&pcp::v2::encode(message)))
+                    .await
+            }
             Protocol::V1 => {
                 let expires = Timestamp::now() + self.clock_skew + EXPIRY;
                 let frame = pcp::v1::encode(&pcp::v1::from_message(message, expires));
-                self.write(ws::Frame::Binary(&frame)).await
+                self.write(ws::OutgoingFrame::Binary(&frame)).await
             }
         }
     }
 
-    async fn write(&mut self, frame: ws::Frame<'_>) -> io::Result<()> {
+    async fn write(&mut self, frame: ws::OutgoingFrame<'_>) -> io::Result<()> {
         self.outgoing.clear();
         ws::encode(frame, Some([1, 2, 3, 4]), &mut self.outgoing);
         self.stream.write_all(&self.outgoing).await?;
@@ -126,13 +131,13 @@ impl Link {
     }
 }
 
-fn read_v2(text: &str) -> io::Result<Message> {
+fn read_v2(text: &str) -> io::Result<PcpMessage> {
     Ok(pcp::v2::decode(text)
         .map_err(io::Error::other)?
         .to_message())
 }
 
-fn read_v1(frame: &[u8]) -> io::Result<Message> {
+fn read_v1(frame: &[u8]) -> io::Result<PcpMessage> {
     let frame = pcp::v1::decode(frame).map_err(io::Error::other)?;
     pcp::v1::to_message(&frame).map_err(io::Error::other)
 }

@@ -38,7 +38,7 @@ async fn failure(url: &str) -> (ConnectionErrorKind, String) {
         Err(error) => error,
         Ok(answer) => answer.bytes().await.unwrap_err(),
     };
-    let described = ConnectionError::of(&error);
+    let described = ConnectionError::from_error(&error);
     let text = described.to_string();
     assert!(
         !text.contains(SECRET) && !text.contains("127.0.0.1"),

@@ -27,7 +27,7 @@ impl Error for Wrapper {
 /// The error as an HTTP client returns it: within an I/O error within two others.
 fn described(error: rustls::Error) -> (ConnectionErrorKind, String) {
     let error = Wrapper(Box::new(Wrapper(Box::new(io::Error::other(error)))));
-    let described = ConnectionError::of(&error);
+    let described = ConnectionError::from_error(&error);
     (described.kind(), described.to_string())
 }
 
@@ -76,7 +76,7 @@ fn an_alert_is_about_this_sides_certificate_or_about_tls() {
 #[test]
 fn the_innermost_words_stand_where_nothing_is_known() {
     let error = Wrapper(Box::new(Wrapper("the innermost".into())));
-    let described = ConnectionError::of(&error);
+    let described = ConnectionError::from_error(&error);
     assert_eq!(described.kind(), ConnectionErrorKind::Other);
     assert_eq!(described.to_string(), "the innermost");
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hocon::{FileError, read_file};
+use hocon::{HoconFileError, read_file};
 
 fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -19,11 +19,13 @@ fn a_file_is_read() {
 #[test]
 fn errors_name_the_file() {
     let missing = Path::new("/nonexistent/x.conf");
-    assert!(matches!(read_file(missing), Err(FileError::Read { path, .. }) if path == missing));
+    assert!(
+        matches!(read_file(missing), Err(HoconFileError::Read { path, .. }) if path == missing)
+    );
     let binary = written(b"a = \xff");
     assert!(matches!(
         read_file(binary.path()),
-        Err(FileError::NotUtf8 { at: 4, .. })
+        Err(HoconFileError::NotUtf8 { at: 4, .. })
     ));
     let broken = written(b"a =");
     let error = read_file(broken.path()).unwrap_err().to_string();
@@ -34,6 +36,6 @@ fn errors_name_the_file() {
     let huge = written(&vec![b'#'; hocon::defaults::MAX_BYTES + 1]);
     assert!(matches!(
         read_file(huge.path()),
-        Err(FileError::TooLarge { .. })
+        Err(HoconFileError::TooLarge { .. })
     ));
 }

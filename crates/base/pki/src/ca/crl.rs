@@ -12,28 +12,28 @@ use x509_parser::revocation_list::CertificateRevocationList;
 use x509_parser::x509::ReasonCode;
 
 use super::error::CaError;
-use super::issuer::Issuer;
-use super::layout::{Layout, PUBLIC_MODE};
-use super::leaf::{asn1_time, seconds};
+use super::issuer::CaIssuer;
+use super::layout::{CaLayout, PUBLIC_MODE};
+use super::leaf::{asn1_time, whole_seconds};
 use super::ledger::SerialBytes;
 use crate::defaults::{CLOCK_SKEW, CRL_LIFETIME};
 use crate::{durable, pem_file};
 
 /// The lists of the file: the authority's own, and the others in their order.
-pub(super) struct Lists {
+pub(super) struct CrlBundle {
     own: CertificateRevocationListDer<'static>,
     others: Vec<CertificateRevocationListDer<'static>>,
 }
 
 /// Reads the file, which must contain the authority's own list.
-pub(super) fn read_own(layout: &Layout, issuer: &Issuer) -> Result<Lists, CaError> {
+pub(super) fn read_own(layout: &CaLayout, issuer: &CaIssuer) -> Result<CrlBundle, CaError> {
     let path = layout.ca_crl();
     let (mut own, others): (Vec<_>, Vec<_>) = pem_file::crls(&path)?.into_iter().partition(|der| {
         CertificateRevocationList::from_der(der)
             .is_ok_and(|(_, list)| list.issuer().as_raw() == issuer.subject())
     });
     match own.len() {
-        1 => Ok(Lists {
+        1 => Ok(CrlBundle {
             own: own.remove(0),
             others,
         }),
@@ -45,7 +45,10 @@ pub(super) fn read_own(layout: &Layout, issuer: &Issuer) -> Result<Lists, CaErro
 }
 
 /// The serial numbers that are currently revoked.
-pub(super) fn revoked(layout: &Layout, issuer: &Issuer) -> Result<HashSet<SerialBytes>, CaError> {
+pub(super) fn revoked_serials(
+    layout: &CaLayout,
+    issuer: &CaIssuer,
+) -> Result<HashSet<SerialBytes>, CaError> {
     let lists = read_own(layout, issuer)?;
     let list = parse(layout, &lists.own)?;
     Ok(list
@@ -57,8 +60,8 @@ pub(super) fn revoked(layout: &Layout, issuer: &Issuer) -> Result<HashSet<Serial
 /// Adds serial numbers to the list; returns how many were not on it yet. The list is also renewed
 /// if all of them were, so `revoke` can extend its validity.
 pub(super) fn revoke(
-    layout: &Layout,
-    issuer: &Issuer,
+    layout: &CaLayout,
+    issuer: &CaIssuer,
     serials: BTreeSet<SerialBytes>,
 ) -> Result<usize, CaError> {
     let lists = read_own(layout, issuer)?;
@@ -86,13 +89,13 @@ pub(super) fn revoke(
 }
 
 /// Writes the first, empty list of a new authority.
-pub(super) fn write_first(layout: &Layout, issuer: &Issuer) -> Result<(), CaError> {
+pub(super) fn write_first(layout: &CaLayout, issuer: &CaIssuer) -> Result<(), CaError> {
     let own = sign(issuer, &BigUint::from(0u32), Vec::new())?;
     write(layout, &own, &[])
 }
 
 fn parse<'a>(
-    layout: &Layout,
+    layout: &CaLayout,
     der: &'a CertificateRevocationListDer<'_>,
 ) -> Result<CertificateRevocationList<'a>, CaError> {
     CertificateRevocationList::from_der(der)
@@ -132,14 +135,14 @@ fn reason(code: ReasonCode) -> Option<RevocationReason> {
 }
 
 fn sign(
-    issuer: &Issuer,
+    issuer: &CaIssuer,
     number: &BigUint,
     revoked_certs: Vec<RevokedCertParams>,
 ) -> Result<CertificateRevocationListDer<'static>, CaError> {
     let now_s = jiff::Timestamp::now().as_second();
     let params = CertificateRevocationListParams {
-        this_update: asn1_time(now_s - seconds(CLOCK_SKEW))?.to_datetime(),
-        next_update: asn1_time(now_s + seconds(CRL_LIFETIME))?.to_datetime(),
+        this_update: asn1_time(now_s - whole_seconds(CLOCK_SKEW))?.to_datetime(),
+        next_update: asn1_time(now_s + whole_seconds(CRL_LIFETIME))?.to_datetime(),
         crl_number: SerialNumber::from(number.to_bytes_be()),
         issuing_distribution_point: None,
         revoked_certs,
@@ -152,7 +155,7 @@ fn sign(
 }
 
 fn write(
-    layout: &Layout,
+    layout: &CaLayout,
     own: &CertificateRevocationListDer<'_>,
     others: &[CertificateRevocationListDer<'static>],
 ) -> Result<(), CaError> {

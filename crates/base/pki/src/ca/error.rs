@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::waiting::RequestSource;
 use crate::csr::CsrError;
-use crate::durable::WriteError;
-use crate::key::KeyError;
+use crate::durable::DurableWriteError;
+use crate::key::PrivateKeyError;
 use crate::pem_file::PemFileError;
 
 /// The error of creating, importing or opening the authority.
@@ -20,11 +20,11 @@ pub enum OpenCaError {
     #[error("{dir} already holds a certificate authority; it is left as it is")]
     AlreadyThere { dir: PathBuf },
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] DurableWriteError),
     #[error(transparent)]
     File(#[from] PemFileError),
     #[error(transparent)]
-    Key(#[from] KeyError),
+    Key(#[from] PrivateKeyError),
     #[error("no certificate in {cert} belongs to the key {key}")]
     KeyMismatch { cert: PathBuf, key: PathBuf },
     #[error("the CA certificate in {cert} cannot be used: {what}")]
@@ -83,7 +83,7 @@ pub enum CaError {
     #[error("the alternative name {0:?} is neither an ASCII host name nor an IP address")]
     BadAltName(String),
     #[error(transparent)]
-    Key(#[from] KeyError),
+    Key(#[from] PrivateKeyError),
     #[error("the CA cannot sign")]
     Sign(#[source] rcgen::Error),
     #[error("cannot lock {path}")]
@@ -99,7 +99,7 @@ pub enum CaError {
         source: io::Error,
     },
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] DurableWriteError),
     #[error(transparent)]
     File(#[from] PemFileError),
     #[error("{path} is damaged: {what}; restore it from a backup")]

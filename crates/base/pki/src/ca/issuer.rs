@@ -1,4 +1,4 @@
-//! The CA's certificate and key, ready to sign: [`Issuer`].
+//! The CA's certificate and key, ready to sign: [`CaIssuer`].
 //!
 //! Invariant: an issuer exists only if the key belongs to the certificate, the certificate is that
 //! of a CA, and a trial signature has exactly its name as issuer, so that every issued certificate
@@ -15,14 +15,14 @@ use super::error::OpenCaError;
 use crate::{key, pem_file};
 
 #[derive(Debug)]
-pub(super) struct Issuer {
+pub(super) struct CaIssuer {
     signer: rcgen::Issuer<'static, KeyPair>,
     /// DER of the CA's subject: the issuer of everything that it signs.
     subject: Vec<u8>,
     key_id: KeyIdMethod,
 }
 
-impl Issuer {
+impl CaIssuer {
     pub(super) fn load(cert: &Path, key_path: &Path) -> Result<Self, OpenCaError> {
         let unusable = |what: String| OpenCaError::Unusable {
             cert: cert.to_owned(),
@@ -50,7 +50,7 @@ impl Issuer {
             subject,
             key_id,
         };
-        issuer.prove().map_err(unusable)?;
+        issuer.verify_trial_signature().map_err(unusable)?;
         Ok(issuer)
     }
 
@@ -69,7 +69,7 @@ impl Issuer {
     }
 
     /// Signs a temporary certificate and checks it.
-    fn prove(&self) -> Result<(), String> {
+    fn verify_trial_signature(&self) -> Result<(), String> {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::ExplicitNoCa;
         params.serial_number = Some(SerialNumber::from(1));

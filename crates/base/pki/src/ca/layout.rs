@@ -1,5 +1,5 @@
 //! The directory layout of a CA in puppetserver 7, and the names that may become file names:
-//! [`Layout`], [`CertFile`].
+//! [`CaLayout`], [`CertFile`].
 //!
 //! ```text
 //! ca_crt.pem     certificates, the issuing CA's first       0640
@@ -22,11 +22,11 @@ pub(super) const KEY_MODE: u32 = 0o600;
 pub(super) const DIRECTORY_MODE: u32 = 0o750;
 
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
+pub(super) struct CaLayout {
     dir: PathBuf,
 }
 
-impl Layout {
+impl CaLayout {
     pub(super) fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),

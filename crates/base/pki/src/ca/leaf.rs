@@ -1,4 +1,4 @@
-//! The content of a certificate: [`Leaf`], with the extensions that puppetserver adds to the
+//! The content of a certificate: [`UnsignedCertificate`], with the extensions that puppetserver adds to the
 //! certificates of nodes.
 
 use std::time::Duration;
@@ -12,9 +12,9 @@ use x509_parser::time::ASN1Time;
 
 use super::alt_name::{AltName, dns_name};
 use super::error::CaError;
-use super::issuer::Issuer;
+use super::issuer::CaIssuer;
 use super::options::{CertificateUsage, GenerateOptions, SignOptions};
-use crate::csr::{Request, RequestedExtension};
+use crate::csr::{CertificateRequest, RequestedExtension};
 use crate::defaults::{CERTIFICATE_LIFETIME, CLOCK_SKEW};
 use crate::identity::PP_CLI_AUTH;
 use crate::key;
@@ -25,27 +25,27 @@ const NETSCAPE_COMMENT: [u64; 7] = [2, 16, 840, 1, 113_730, 1, 13];
 const COMMENT: &str = "Puppet Server Internal Certificate";
 
 /// A certificate that is to be signed.
-pub(super) struct Leaf {
+pub(super) struct UnsignedCertificate {
     public_key: SubjectPublicKeyInfo,
     params: CertificateParams,
     lifetime: Duration,
 }
 
 /// A signed certificate.
-pub(super) struct Issued {
+pub(super) struct IssuedCertificate {
     pub(super) pem: String,
     pub(super) not_before_s: i64,
     pub(super) not_after_s: i64,
 }
 
-impl Leaf {
+impl UnsignedCertificate {
     pub(super) fn from_request(
-        request: &Request,
+        request: &CertificateRequest,
         options: &SignOptions,
         privileged: &PrivilegedNames,
     ) -> Result<Self, CaError> {
         let certname = request.certname();
-        refuse_unasked(request, options, privileged)?;
+        refuse_unrequested(request, options, privileged)?;
         let alt_names = request.alt_names().iter().map(|name| name.parse());
         let alt_names: Vec<AltName> = alt_names.collect::<Result<_, _>>()?;
         let mut params = params(certname, &alt_names, request.public_key(), options.usage)?;
@@ -82,10 +82,14 @@ impl Leaf {
         })
     }
 
-    pub(super) fn sign(mut self, serial: u64, issuer: &Issuer) -> Result<Issued, CaError> {
+    pub(super) fn sign(
+        mut self,
+        serial: u64,
+        issuer: &CaIssuer,
+    ) -> Result<IssuedCertificate, CaError> {
         let now_s = jiff::Timestamp::now().as_second();
-        let not_before_s = now_s - seconds(CLOCK_SKEW);
-        let not_after_s = now_s + seconds(self.lifetime);
+        let not_before_s = now_s - whole_seconds(CLOCK_SKEW);
+        let not_after_s = now_s + whole_seconds(self.lifetime);
         self.params.not_before = asn1_time(not_before_s)?.to_datetime();
         self.params.not_after = asn1_time(not_after_s)?.to_datetime();
         self.params.serial_number = Some(SerialNumber::from(serial));
@@ -93,7 +97,7 @@ impl Leaf {
             .params
             .signed_by(&self.public_key, issuer.signer())
             .map_err(CaError::Sign)?;
-        Ok(Issued {
+        Ok(IssuedCertificate {
             pem: certificate.pem(),
             not_before_s,
             not_after_s,
@@ -101,14 +105,14 @@ impl Leaf {
     }
 }
 
-fn refuse_unasked(
-    request: &Request,
+fn refuse_unrequested(
+    request: &CertificateRequest,
     options: &SignOptions,
     privileged: &PrivilegedNames,
 ) -> Result<(), CaError> {
     let certname = request.certname().to_owned();
     if !options.allow_privileged_names
-        && let Some(name) = privileged.of(&certname)
+        && let Some(name) = privileged.find_privileged(&certname)
     {
         return Err(CaError::PrivilegedName {
             certname,
@@ -124,7 +128,7 @@ fn refuse_unasked(
         });
     }
     let asks_for_rights = |extension: &&RequestedExtension| {
-        extension.is_authorization() || privileged.of_extension(&extension.oid).is_some()
+        extension.is_authorization() || privileged.find_extension_origin(&extension.oid).is_some()
     };
     let rights = request.extensions().iter().filter(asks_for_rights);
     let oids: Vec<&str> = rights.map(|extension| extension.oid.as_str()).collect();
@@ -211,7 +215,7 @@ fn der_text(tag: u8, text: &'static str) -> Vec<u8> {
     [&[tag, length], text.as_bytes()].concat()
 }
 
-pub(super) fn seconds(duration: Duration) -> i64 {
+pub(super) fn whole_seconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_secs()).unwrap_or(i64::MAX / 4)
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::error::CaError;
-use super::layout::{Layout, PUBLIC_MODE};
-use super::leaf::Issued;
+use super::layout::{CaLayout, PUBLIC_MODE};
+use super::leaf::IssuedCertificate;
 use super::read::read_optional;
 use crate::durable;
 
@@ -18,17 +18,18 @@ use crate::durable;
 pub(super) type SerialBytes = Vec<u8>;
 
 /// Reserves the next serial number, which is never returned again.
-pub(super) fn take_serial(layout: &Layout) -> Result<u64, CaError> {
+pub(super) fn take_serial(layout: &CaLayout) -> Result<u64, CaError> {
     let path = layout.serial();
-    let text = read_optional(&path)?
-        .ok_or_else(|| damaged(&path, "it is missing, so the next serial number is unknown"))?;
+    let text = read_optional(&path)?.ok_or_else(|| {
+        damaged_error(&path, "it is missing, so the next serial number is unknown")
+    })?;
     let serial = parse_serial(&path, &text)?;
     write_serial(layout, serial + 1)?;
     Ok(serial)
 }
 
 /// Sets the next serial number.
-pub(super) fn write_serial(layout: &Layout, next: u64) -> Result<(), CaError> {
+pub(super) fn write_serial(layout: &CaLayout, next: u64) -> Result<(), CaError> {
     Ok(durable::write_atomic(
         &layout.serial(),
         format!("{next:04X}").as_bytes(),
@@ -38,10 +39,11 @@ pub(super) fn write_serial(layout: &Layout, next: u64) -> Result<(), CaError> {
 
 /// Ensures at start that the next serial number is above every number in the inventory: a `serial`
 /// file from an old backup must not cause duplicate numbers.
-pub(super) fn repair(layout: &Layout) -> Result<(), CaError> {
+pub(super) fn repair(layout: &CaLayout) -> Result<(), CaError> {
     let path = layout.serial();
-    let text = read_optional(&path)?
-        .ok_or_else(|| damaged(&path, "it is missing, so the next serial number is unknown"))?;
+    let text = read_optional(&path)?.ok_or_else(|| {
+        damaged_error(&path, "it is missing, so the next serial number is unknown")
+    })?;
     let next = parse_serial(&path, &text)?;
     let highest = highest_in_inventory(layout)?;
     if next <= highest {
@@ -53,19 +55,19 @@ pub(super) fn repair(layout: &Layout) -> Result<(), CaError> {
 }
 
 /// The highest serial number in the inventory, 0 if it is empty.
-pub(super) fn highest_in_inventory(layout: &Layout) -> Result<u64, CaError> {
+pub(super) fn highest_in_inventory(layout: &CaLayout) -> Result<u64, CaError> {
     let inventory = read_optional(&layout.inventory())?.unwrap_or_default();
     let serials = inventory
         .lines()
-        .filter_map(|line| Line::parse(line)?.number());
+        .filter_map(|line| InventoryLine::parse(line)?.number());
     Ok(serials.max().unwrap_or(0))
 }
 
 /// Records a certificate before it can be downloaded.
 pub(super) fn record(
-    layout: &Layout,
+    layout: &CaLayout,
     serial: u64,
-    issued: &Issued,
+    issued: &IssuedCertificate,
     certname: &str,
 ) -> Result<(), CaError> {
     let line = format!(
@@ -82,12 +84,12 @@ pub(super) fn record(
 
 /// Every serial number that a certname ever had.
 pub(super) fn serials_of(
-    layout: &Layout,
+    layout: &CaLayout,
     certname: &str,
 ) -> Result<BTreeSet<SerialBytes>, CaError> {
     let inventory = read_optional(&layout.inventory())?.unwrap_or_default();
     let subject = format!("/CN={certname}");
-    let lines = inventory.lines().filter_map(Line::parse);
+    let lines = inventory.lines().filter_map(InventoryLine::parse);
     Ok(lines
         .filter(|line| line.subject == subject)
         .filter_map(|line| line.bytes())
@@ -101,12 +103,12 @@ fn inventory_time(seconds: i64) -> String {
 
 /// One line of the inventory. Lines that do not have this form are ignored: a crash can leave half
 /// a line at the end.
-struct Line<'a> {
+struct InventoryLine<'a> {
     serial: &'a str,
     subject: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> InventoryLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let mut parts = line.splitn(4, ' ');
         let serial = parts.next()?.strip_prefix("0x")?;
@@ -131,11 +133,11 @@ fn parse_serial(path: &Path, text: &str) -> Result<u64, CaError> {
     match u64::from_str_radix(text.trim(), 16) {
         // The upper half is excluded so that numbers stay positive in DER.
         Ok(serial) if serial > 0 && serial < u64::MAX / 2 => Ok(serial),
-        _ => Err(damaged(path, "it is no hexadecimal number")),
+        _ => Err(damaged_error(path, "it is no hexadecimal number")),
     }
 }
 
-fn damaged(path: &Path, what: &str) -> CaError {
+fn damaged_error(path: &Path, what: &str) -> CaError {
     CaError::Damaged {
         path: path.to_owned(),
         what: what.to_owned(),
@@ -146,9 +148,9 @@ fn damaged(path: &Path, what: &str) -> CaError {
 mod tests {
     use super::*;
 
-    fn layout(serial: &str, inventory: &str) -> (tempfile::TempDir, Layout) {
+    fn layout(serial: &str, inventory: &str) -> (tempfile::TempDir, CaLayout) {
         let dir = tempfile::tempdir().unwrap();
-        let layout = Layout::new(dir.path());
+        let layout = CaLayout::new(dir.path());
         std::fs::write(layout.serial(), serial).unwrap();
         std::fs::write(layout.inventory(), inventory).unwrap();
         (dir, layout)

@@ -1,4 +1,4 @@
-//! Reading of requests and certificates from the directory: [`Entry`].
+//! Reading of requests and certificates from the directory: [`CertificateEntry`].
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,18 +10,18 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::crl;
 use super::error::CaError;
-use super::issuer::Issuer;
-use super::layout::{CertFile, Layout};
+use super::issuer::CaIssuer;
+use super::layout::{CaLayout, CertFile};
 use super::ledger::SerialBytes;
 use super::read::read_optional;
-use crate::csr::Request;
+use crate::csr::CertificateRequest;
 use crate::{identity, pem_file};
 
 const AUTHORIZATION_ARC: &str = "1.3.6.1.4.1.34380.1.3.";
 
 /// The state of a certname at the authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum CertificateState {
     /// A request is waiting for a signature.
     Requested,
     /// The certname has a valid certificate, which may have expired: see its dates.
@@ -32,7 +32,7 @@ pub enum State {
 
 /// Digests of the DER, in Puppet's notation: upper-case hexadecimal with colons.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fingerprints {
+pub struct DerFingerprints {
     pub sha1: String,
     pub sha256: String,
     pub sha512: String,
@@ -40,28 +40,28 @@ pub struct Fingerprints {
 
 /// A request or certificate of the authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct CertificateEntry {
     pub certname: String,
-    pub state: State,
-    pub fingerprints: Fingerprints,
+    pub state: CertificateState,
+    pub fingerprints: DerFingerprints,
     /// Subject alternative names as `DNS:…` and `IP:…`, in their order.
     pub alt_names: Vec<String>,
     /// Object id and text of the extensions that grant rights.
     pub authorization_extensions: Vec<(String, String)>,
     /// Details of the certificate; `None` for a request.
-    pub certificate: Option<CertificateFacts>,
+    pub certificate: Option<CertificateDetails>,
 }
 
 /// The properties that a certificate has and a request has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CertificateFacts {
+pub struct CertificateDetails {
     /// Serial number, hexadecimal, without prefix.
     pub serial: String,
     pub not_before: jiff::Timestamp,
     pub not_after: jiff::Timestamp,
 }
 
-impl Fingerprints {
+impl DerFingerprints {
     /// Computes the digests of a certificate or request in DER.
     pub fn of(der: &[u8]) -> Self {
         use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, SHA512, digest};
@@ -84,8 +84,11 @@ impl Fingerprints {
 
 /// All entries by name; a name with both a certificate and a request (which only another tool can
 /// cause) is listed with its certificate.
-pub(super) fn all(layout: &Layout, issuer: &Issuer) -> Result<Vec<Entry>, CaError> {
-    let revoked = crl::revoked(layout, issuer)?;
+pub(super) fn list_entries(
+    layout: &CaLayout,
+    issuer: &CaIssuer,
+) -> Result<Vec<CertificateEntry>, CaError> {
+    let revoked = crl::revoked_serials(layout, issuer)?;
     let mut entries = Vec::new();
     let mut certified = HashSet::new();
     for file in files_in(&layout.signed_dir())? {
@@ -113,25 +116,25 @@ pub(super) fn all(layout: &Layout, issuer: &Issuer) -> Result<Vec<Entry>, CaErro
     Ok(entries)
 }
 
-pub(super) fn one(
-    layout: &Layout,
-    issuer: &Issuer,
+pub(super) fn find_entry(
+    layout: &CaLayout,
+    issuer: &CaIssuer,
     file: &CertFile,
-) -> Result<Option<Entry>, CaError> {
+) -> Result<Option<CertificateEntry>, CaError> {
     if let Some(der) = read_signed(layout, file)? {
-        let revoked = crl::revoked(layout, issuer)?;
+        let revoked = crl::revoked_serials(layout, issuer)?;
         return certificate_entry(layout, issuer, file, &der, &revoked).map(Some);
     }
     Ok(read_request(layout, file)?.as_ref().map(request_entry))
 }
 
 fn certificate_entry(
-    layout: &Layout,
-    issuer: &Issuer,
+    layout: &CaLayout,
+    issuer: &CaIssuer,
     file: &CertFile,
     der: &CertificateDer<'_>,
     revoked: &HashSet<SerialBytes>,
-) -> Result<Entry, CaError> {
+) -> Result<CertificateEntry, CaError> {
     let (_, parsed) = X509Certificate::from_der(der).map_err(|error| CaError::Damaged {
         path: layout.signed(file),
         what: error.to_string(),
@@ -139,17 +142,17 @@ fn certificate_entry(
     let ours = parsed.issuer().as_raw() == issuer.subject();
     let is_revoked = ours && revoked.contains(&parsed.serial.to_bytes_be());
     let time = |seconds| jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX);
-    Ok(Entry {
+    Ok(CertificateEntry {
         certname: file.certname().to_owned(),
         state: if is_revoked {
-            State::Revoked
+            CertificateState::Revoked
         } else {
-            State::Signed
+            CertificateState::Signed
         },
-        fingerprints: Fingerprints::of(der),
+        fingerprints: DerFingerprints::of(der),
         alt_names: alt_names(&parsed),
         authorization_extensions: authorization_extensions(&parsed),
-        certificate: Some(CertificateFacts {
+        certificate: Some(CertificateDetails {
             serial: format!("{:04X}", parsed.serial),
             not_before: time(parsed.validity().not_before.timestamp()),
             not_after: time(parsed.validity().not_after.timestamp()),
@@ -157,15 +160,15 @@ fn certificate_entry(
     })
 }
 
-fn request_entry(request: &Request) -> Entry {
+fn request_entry(request: &CertificateRequest) -> CertificateEntry {
     let authorization = request
         .extensions()
         .iter()
         .filter(|asked| asked.is_authorization());
-    Entry {
+    CertificateEntry {
         certname: request.certname().to_owned(),
-        state: State::Requested,
-        fingerprints: Fingerprints::of(request.der()),
+        state: CertificateState::Requested,
+        fingerprints: DerFingerprints::of(request.der()),
         alt_names: request.alt_names().to_vec(),
         authorization_extensions: authorization
             .map(|asked| (asked.oid.clone(), asked.text()))
@@ -212,7 +215,7 @@ fn authorization_extensions(certificate: &X509Certificate<'_>) -> Vec<(String, S
 // === reading ===
 
 pub(super) fn read_signed(
-    layout: &Layout,
+    layout: &CaLayout,
     file: &CertFile,
 ) -> Result<Option<CertificateDer<'static>>, CaError> {
     let path = layout.signed(file);
@@ -222,9 +225,12 @@ pub(super) fn read_signed(
     Ok(pem_file::certificates(&path)?.into_iter().next())
 }
 
-pub(super) fn read_request(layout: &Layout, file: &CertFile) -> Result<Option<Request>, CaError> {
+pub(super) fn read_request(
+    layout: &CaLayout,
+    file: &CertFile,
+) -> Result<Option<CertificateRequest>, CaError> {
     match read_optional(&layout.request(file))? {
-        Some(pem) => Ok(Some(Request::from_pem(pem.as_bytes())?)),
+        Some(pem) => Ok(Some(CertificateRequest::from_pem(pem.as_bytes())?)),
         None => Ok(None),
     }
 }

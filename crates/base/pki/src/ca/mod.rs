@@ -31,39 +31,39 @@ use std::time::{Instant, SystemTime};
 
 pub use alt_name::AltName;
 pub use error::{CaError, OpenCaError};
-pub use listing::{CertificateFacts, Entry, Fingerprints, State};
+pub use listing::{CertificateDetails, CertificateEntry, CertificateState, DerFingerprints};
 pub use options::{CertificateUsage, GenerateOptions, SignOptions};
 pub use setup::{ImportFiles, InitOptions};
 pub use waiting::RequestSource;
 
-use crate::csr::Request;
+use crate::csr::CertificateRequest;
 use crate::defaults::MAX_PENDING_PER_SOURCE;
 use crate::durable;
 use crate::key;
 use crate::lock::FileLock;
 use crate::privileged::PrivilegedNames;
-use issuer::Issuer;
-use layout::{CertFile, Layout, PUBLIC_MODE};
-use leaf::Leaf;
+use issuer::CaIssuer;
+use layout::{CaLayout, CertFile, PUBLIC_MODE};
+use leaf::UnsignedCertificate;
 use waiting::WaitingRequests;
 
 /// A certificate authority on disk. Cloning is cheap; clones share the same state.
 #[derive(Debug, Clone)]
 pub struct CertificateAuthority {
-    layout: Layout,
-    issuer: Arc<Issuer>,
+    layout: CaLayout,
+    issuer: Arc<CaIssuer>,
     privileged: Arc<PrivilegedNames>,
     /// Locked while the file lock is held, and never in the opposite order.
     waiting: Arc<Mutex<WaitingRequests>>,
 }
 
 /// A certificate and its key, both PEM. The authority keeps no copy of the key.
-pub struct Generated {
+pub struct GeneratedCertificate {
     pub key_pem: String,
     pub cert_pem: String,
 }
 
-impl std::fmt::Debug for Generated {
+impl std::fmt::Debug for GeneratedCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Generated")
             .field("cert_pem", &self.cert_pem)
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Generated {
 
 /// The result of submitting a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Submitted {
+pub enum SubmittedRequest {
     /// The request was stored and waits for a signature.
     Stored,
     /// A request with the same key is already waiting; nothing changed.
@@ -87,26 +87,26 @@ pub enum Submitted {
 impl CertificateAuthority {
     /// Creates a new authority in `dir`, which must not contain one.
     pub fn init(dir: &Path, options: &InitOptions) -> Result<Self, OpenCaError> {
-        setup::init(&Layout::new(dir), options)?;
+        setup::init(&CaLayout::new(dir), options)?;
         Self::open(dir)
     }
 
     /// Imports an authority that another tool created. The files are checked first; serial numbers
     /// continue after the highest known one.
     pub fn import(dir: &Path, files: &ImportFiles) -> Result<Self, OpenCaError> {
-        setup::import(&Layout::new(dir), files)?;
+        setup::import(&CaLayout::new(dir), files)?;
         Self::open(dir)
     }
 
     /// Opens the authority in `dir`: Tutti's own, or the `ca` directory of puppetserver.
     pub fn open(dir: &Path) -> Result<Self, OpenCaError> {
-        let layout = Layout::new(dir);
+        let layout = CaLayout::new(dir);
         if !layout.ca_cert().exists() {
             return Err(OpenCaError::NoAuthority {
                 dir: dir.to_owned(),
             });
         }
-        let issuer = Issuer::load(&layout.ca_cert(), &layout.ca_key())?;
+        let issuer = CaIssuer::load(&layout.ca_cert(), &layout.ca_key())?;
         let ca = Self {
             layout,
             issuer: Arc::new(issuer),
@@ -151,7 +151,7 @@ impl CertificateAuthority {
 
 impl CertificateAuthority {
     /// Stores a request (PEM) from an unknown source; see [`Self::submit_from`].
-    pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<Submitted, CaError> {
+    pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<SubmittedRequest, CaError> {
         self.submit_from(certname, request_pem, RequestSource::default())
     }
 
@@ -163,10 +163,10 @@ impl CertificateAuthority {
         certname: &str,
         request_pem: &[u8],
         source: RequestSource,
-    ) -> Result<Submitted, CaError> {
+    ) -> Result<SubmittedRequest, CaError> {
         let file = CertFile::parse(certname)?;
         self.refuse_beyond_share(&file, source)?;
-        let request = Request::from_pem(request_pem)?;
+        let request = CertificateRequest::from_pem(request_pem)?;
         if request.certname() != certname {
             return Err(CaError::NameMismatch {
                 certname: certname.to_owned(),
@@ -176,7 +176,7 @@ impl CertificateAuthority {
         let _lock = self.lock()?;
         if let Some(signed) = listing::read_signed(&self.layout, &file)? {
             return if listing::has_key(&signed, request.public_key()) {
-                Ok(Submitted::AlreadySigned)
+                Ok(SubmittedRequest::AlreadySigned)
             } else {
                 Err(CaError::CertificateExists {
                     certname: certname.to_owned(),
@@ -186,7 +186,7 @@ impl CertificateAuthority {
         file.check_new()?;
         if let Some(waiting) = listing::read_request(&self.layout, &file)? {
             return if waiting.public_key() == request.public_key() {
-                Ok(Submitted::AlreadyWaiting)
+                Ok(SubmittedRequest::AlreadyWaiting)
             } else {
                 Err(CaError::RequestExists {
                     certname: certname.to_owned(),
@@ -195,10 +195,10 @@ impl CertificateAuthority {
         }
         self.make_room(source)?;
         let path = self.layout.request(&file);
-        let text = source.header() + request.pem();
+        let text = source.to_header() + request.pem();
         durable::write_atomic(&path, text.as_bytes(), PUBLIC_MODE)?;
         self.waiting().add(certname, source);
-        Ok(Submitted::Stored)
+        Ok(SubmittedRequest::Stored)
     }
 
     /// Refuses a new name of a source at its limit, before anything is parsed or locked: a flood
@@ -242,7 +242,7 @@ impl CertificateAuthority {
     }
 
     /// The waiting request for a name; `None` if there is none.
-    pub fn request(&self, certname: &str) -> Result<Option<Request>, CaError> {
+    pub fn request(&self, certname: &str) -> Result<Option<CertificateRequest>, CaError> {
         listing::read_request(&self.layout, &CertFile::parse(certname)?)
     }
 
@@ -261,7 +261,9 @@ impl CertificateAuthority {
     /// determines that.
     pub fn may_sign(&self, certname: &str, options: &SignOptions) -> Result<bool, CaError> {
         match self.request(certname)? {
-            Some(request) => Ok(Leaf::from_request(&request, options, &self.privileged).is_ok()),
+            Some(request) => {
+                Ok(UnsignedCertificate::from_request(&request, options, &self.privileged).is_ok())
+            }
             None => Ok(false),
         }
     }
@@ -275,7 +277,7 @@ impl CertificateAuthority {
             listing::read_request(&self.layout, &file)?.ok_or_else(|| CaError::NoRequest {
                 certname: certname.to_owned(),
             })?;
-        let leaf = Leaf::from_request(&request, options, &self.privileged)?;
+        let leaf = UnsignedCertificate::from_request(&request, options, &self.privileged)?;
         let pem = self.issue(&file, leaf)?;
         self.remove_request(&file)?;
         Ok(pem)
@@ -286,13 +288,16 @@ impl CertificateAuthority {
         &self,
         certname: &str,
         options: &GenerateOptions,
-    ) -> Result<Generated, CaError> {
+    ) -> Result<GeneratedCertificate, CaError> {
         let file = CertFile::parse(certname)?;
         let key = key::generate(options.key_type)?;
         let _lock = self.lock()?;
         self.refuse_second_certificate(&file)?;
-        let cert_pem = self.issue(&file, Leaf::from_key(certname, &key, options)?)?;
-        Ok(Generated {
+        let cert_pem = self.issue(
+            &file,
+            UnsignedCertificate::from_key(certname, &key, options)?,
+        )?;
+        Ok(GeneratedCertificate {
             key_pem: key.serialize_pem(),
             cert_pem,
         })
@@ -330,7 +335,7 @@ impl CertificateAuthority {
     }
 
     /// Writes serial number, inventory and certificate in this order, each durably.
-    fn issue(&self, file: &CertFile, leaf: Leaf) -> Result<String, CaError> {
+    fn issue(&self, file: &CertFile, leaf: UnsignedCertificate) -> Result<String, CaError> {
         let serial = ledger::take_serial(&self.layout)?;
         let issued = leaf.sign(serial, &self.issuer)?;
         ledger::record(&self.layout, serial, &issued, file.certname())?;
@@ -386,12 +391,12 @@ impl CertificateAuthority {
     }
 
     /// All requests and certificates, by name.
-    pub fn list(&self) -> Result<Vec<Entry>, CaError> {
-        listing::all(&self.layout, &self.issuer)
+    pub fn list(&self) -> Result<Vec<CertificateEntry>, CaError> {
+        listing::list_entries(&self.layout, &self.issuer)
     }
 
     /// The entry of one name: its certificate, or else its waiting request.
-    pub fn entry(&self, certname: &str) -> Result<Option<Entry>, CaError> {
-        listing::one(&self.layout, &self.issuer, &CertFile::parse(certname)?)
+    pub fn entry(&self, certname: &str) -> Result<Option<CertificateEntry>, CaError> {
+        listing::find_entry(&self.layout, &self.issuer, &CertFile::parse(certname)?)
     }
 }

@@ -38,7 +38,7 @@ pub enum CertificateUsage {
 
 impl SignOptions {
     /// Options for requests that are signed without a person's consent.
-    pub fn unasked() -> Self {
+    pub fn without_consent() -> Self {
         Self {
             usage: CertificateUsage::Client,
             ..Self::default()

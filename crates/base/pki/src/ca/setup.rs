@@ -11,9 +11,9 @@ use rcgen::{
 };
 
 use super::error::{CaError, OpenCaError};
-use super::issuer::Issuer;
-use super::layout::{DIRECTORY_MODE, KEY_MODE, Layout, PUBLIC_MODE};
-use super::leaf::{asn1_time, seconds};
+use super::issuer::CaIssuer;
+use super::layout::{CaLayout, DIRECTORY_MODE, KEY_MODE, PUBLIC_MODE};
+use super::leaf::{asn1_time, whole_seconds};
 use super::read::read_optional;
 use super::{crl, ledger};
 use crate::defaults::{CA_LIFETIME, CLOCK_SKEW};
@@ -45,7 +45,7 @@ pub struct ImportFiles {
     pub ca_dir: Option<PathBuf>,
 }
 
-pub(super) fn init(layout: &Layout, options: &InitOptions) -> Result<(), OpenCaError> {
+pub(super) fn init(layout: &CaLayout, options: &InitOptions) -> Result<(), OpenCaError> {
     prepare(layout)?;
     let key = key::generate(options.key_type)?;
     let cert_pem = self_signed(&options.common_name, &key)?;
@@ -58,9 +58,9 @@ pub(super) fn init(layout: &Layout, options: &InitOptions) -> Result<(), OpenCaE
     finish(layout, &cert_pem, None)
 }
 
-pub(super) fn import(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaError> {
+pub(super) fn import(layout: &CaLayout, files: &ImportFiles) -> Result<(), OpenCaError> {
     // Check first, so that a refused import leaves no files.
-    Issuer::load(&files.cert_bundle, &files.key)?;
+    CaIssuer::load(&files.cert_bundle, &files.key)?;
     let cert_pem = String::from_utf8_lossy(&pem_file::read(&files.cert_bundle)?).into_owned();
     let key_pem = pem_file::read(&files.key)?;
     let crl_pem = match &files.crl_chain {
@@ -79,7 +79,7 @@ pub(super) fn import(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaE
     finish(layout, &cert_pem, crl_pem)
 }
 
-fn prepare(layout: &Layout) -> Result<(), OpenCaError> {
+fn prepare(layout: &CaLayout) -> Result<(), OpenCaError> {
     if layout.ca_cert().exists() {
         return Err(OpenCaError::AlreadyThere {
             dir: layout.dir().to_owned(),
@@ -97,10 +97,10 @@ fn prepare(layout: &Layout) -> Result<(), OpenCaError> {
 
 /// Writes the certificate under a temporary name first: the list needs the certificate, and the
 /// certificate must be written last.
-fn finish(layout: &Layout, cert_pem: &str, crl_pem: Option<Vec<u8>>) -> Result<(), OpenCaError> {
+fn finish(layout: &CaLayout, cert_pem: &str, crl_pem: Option<Vec<u8>>) -> Result<(), OpenCaError> {
     let staged = layout.dir().join("ca_crt.pem.new");
     durable::write_atomic(&staged, cert_pem.as_bytes(), PUBLIC_MODE)?;
-    let issuer = Issuer::load(&staged, &layout.ca_key())?;
+    let issuer = CaIssuer::load(&staged, &layout.ca_key())?;
     match crl_pem {
         Some(crl_pem) => durable::write_atomic(&layout.ca_crl(), &crl_pem, PUBLIC_MODE)?,
         None => crl::write_first(layout, &issuer).map_err(OpenCaError::Ledger)?,
@@ -124,17 +124,17 @@ fn self_signed(common_name: &str, key: &rcgen::KeyPair) -> Result<String, OpenCa
     params.key_identifier_method = KeyIdMethod::PreSpecified(key::identifier(key));
     params.use_authority_key_identifier_extension = true;
     params.serial_number = Some(SerialNumber::from(1));
-    params.not_before = time(now_s - seconds(CLOCK_SKEW))?.to_datetime();
-    params.not_after = time(now_s + seconds(CA_LIFETIME))?.to_datetime();
+    params.not_before = time(now_s - whole_seconds(CLOCK_SKEW))?.to_datetime();
+    params.not_after = time(now_s + whole_seconds(CA_LIFETIME))?.to_datetime();
     Ok(params.self_signed(key).map_err(OpenCaError::Sign)?.pem())
 }
 
 /// Imports certificates, requests and inventory, and sets a serial number above all of them.
-fn import_ledger(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaError> {
+fn import_ledger(layout: &CaLayout, files: &ImportFiles) -> Result<(), OpenCaError> {
     let mut inventory = String::new();
     let mut next = 1;
     if let Some(dir) = &files.ca_dir {
-        let theirs = Layout::new(dir);
+        let theirs = CaLayout::new(dir);
         copy_pems(&theirs.signed_dir(), &layout.signed_dir())?;
         copy_pems(&theirs.requests_dir(), &layout.requests_dir())?;
         inventory = optional(&theirs.inventory())?;
@@ -150,7 +150,7 @@ fn import_ledger(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaError
 /// The highest serial number in the inventory, the list, the certificates or the CA's own
 /// certificate. Numbers beyond 64 bits were not assigned sequentially, so they cannot collide with
 /// those of this authority.
-fn highest_known(layout: &Layout, files: &ImportFiles) -> Result<u64, OpenCaError> {
+fn highest_known(layout: &CaLayout, files: &ImportFiles) -> Result<u64, OpenCaError> {
     use x509_parser::prelude::{FromDer, X509Certificate};
     use x509_parser::revocation_list::CertificateRevocationList;
     let mut highest = ledger::highest_in_inventory(layout).map_err(OpenCaError::Ledger)?;
@@ -209,7 +209,7 @@ fn read_dir(dir: &std::path::Path) -> Result<Vec<PathBuf>, OpenCaError> {
     Ok(paths)
 }
 
-fn write_inventory(layout: &Layout, text: &str) -> Result<(), OpenCaError> {
+fn write_inventory(layout: &CaLayout, text: &str) -> Result<(), OpenCaError> {
     Ok(durable::write_atomic(
         &layout.inventory(),
         text.as_bytes(),

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use super::error::CaError;
-use super::layout::{CertFile, Layout};
+use super::layout::{CaLayout, CertFile};
 use super::listing::files_in;
 use crate::defaults::{MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS, WAITING_LIST_FRESH};
 
@@ -53,7 +53,7 @@ impl RequestSource {
     }
 
     /// Header line above the PEM block of a stored request.
-    pub(super) fn header(self) -> String {
+    pub(super) fn to_header(self) -> String {
         match self.0 {
             Some(address) => format!("{HEADER}{address}\n"),
             None => String::new(),
@@ -84,7 +84,7 @@ impl fmt::Display for RequestSource {
 
 impl WaitingRequests {
     /// Reads the list again unless it is fresh: another process may have changed it.
-    pub(super) fn refresh(&mut self, layout: &Layout, now: Instant) -> Result<(), CaError> {
+    pub(super) fn refresh(&mut self, layout: &CaLayout, now: Instant) -> Result<(), CaError> {
         if self.is_fresh(now) {
             return Ok(());
         }
@@ -192,7 +192,7 @@ impl WaitingRequests {
 impl WaitingRequest {
     /// Reads one request. `None` if another process removed it meanwhile, or if it cannot be read,
     /// which the listing reports.
-    fn read(layout: &Layout, file: &CertFile) -> Option<Self> {
+    fn read(layout: &CaLayout, file: &CertFile) -> Option<Self> {
         let path = layout.request(file);
         let since = path.metadata().and_then(|meta| meta.modified()).ok()?;
         let source = RequestSource::read(&path).ok()?;
@@ -234,7 +234,10 @@ mod tests {
         assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
         assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
         assert_eq!(source("2001:db8::1").to_string(), "2001:db8::/64");
-        assert_eq!(source("10.0.0.1").header(), "# submitted from 10.0.0.1\n");
+        assert_eq!(
+            source("10.0.0.1").to_header(),
+            "# submitted from 10.0.0.1\n"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub use pattern::{NamePattern, NameRegex};
 
 /// A right that a certname grants to the holder of its certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Privilege {
+pub enum CertnamePrivilege {
     /// Act as the server: its certname, and every name by which agents, users and brokers connect
     /// to it.
     Server,
@@ -27,14 +27,14 @@ pub enum Privilege {
     /// Connect as a broker, and forward the messages of its agents.
     RemoteBroker,
     /// Send requests to agents, or read the inventory, through a broker.
-    Orders,
+    Controller,
 }
 
 /// A name or a name pattern, with a right.
 #[derive(Debug, Clone)]
 pub struct PrivilegedName {
     pub pattern: NamePattern,
-    pub privilege: Privilege,
+    pub privilege: CertnamePrivilege,
     /// The key of the configuration, or the rule, that grants the right; for messages.
     pub origin: String,
 }
@@ -57,7 +57,7 @@ pub struct PrivilegedNames {
 
 impl PrivilegedNames {
     /// Grants a right to the names that match `pattern`.
-    pub fn grant(&mut self, privilege: Privilege, origin: &str, pattern: NamePattern) {
+    pub fn grant(&mut self, privilege: CertnamePrivilege, origin: &str, pattern: NamePattern) {
         self.names.push(PrivilegedName {
             pattern,
             privilege,
@@ -74,14 +74,14 @@ impl PrivilegedNames {
     }
 
     /// True if this certname has the right.
-    pub fn holds(&self, privilege: Privilege, certname: &str) -> bool {
+    pub fn has_privilege(&self, privilege: CertnamePrivilege, certname: &str) -> bool {
         self.names
             .iter()
             .any(|name| name.privilege == privilege && name.pattern.matches(certname))
     }
 
     /// The certnames that have the right and are listed individually, without those of patterns.
-    pub fn named_holders(&self, privilege: Privilege) -> impl Iterator<Item = &str> {
+    pub fn named_holders(&self, privilege: CertnamePrivilege) -> impl Iterator<Item = &str> {
         let names = self.names.iter();
         names
             .filter(move |name| name.privilege == privilege)
@@ -92,28 +92,28 @@ impl PrivilegedNames {
     }
 
     /// The first right that this name has, in any spelling.
-    pub fn of(&self, certname: &str) -> Option<&PrivilegedName> {
+    pub fn find_privileged(&self, certname: &str) -> Option<&PrivilegedName> {
         self.names
             .iter()
             .find(|name| name.pattern.may_match(certname))
     }
 
     /// The first name with rights that may also match `pattern`.
-    pub fn overlap(&self, pattern: &NamePattern) -> Option<&PrivilegedName> {
+    pub fn find_overlap(&self, pattern: &NamePattern) -> Option<&PrivilegedName> {
         self.names
             .iter()
             .find(|name| name.pattern.overlaps(pattern))
     }
 
     /// A right that every name has; `None` if rights are restricted to certain names.
-    pub fn of_every_name(&self) -> Option<&PrivilegedName> {
+    pub fn find_match_all(&self) -> Option<&PrivilegedName> {
         self.names
             .iter()
             .find(|name| matches!(name.pattern, NamePattern::Any))
     }
 
     /// The origin of the rights of certificates with this extension; `None` if they have none.
-    pub fn of_extension(&self, oid: &str) -> Option<&str> {
+    pub fn find_extension_origin(&self, oid: &str) -> Option<&str> {
         self.extensions
             .iter()
             .find(|extension| extension.oid == oid)
@@ -137,14 +137,18 @@ mod tests {
     fn names() -> PrivilegedNames {
         let mut names = PrivilegedNames::default();
         let exact = |name: &str| NamePattern::name_or_domain(name).unwrap();
-        names.grant(Privilege::Server, "certname", exact("tutti.example"));
         names.grant(
-            Privilege::Program,
+            CertnamePrivilege::Server,
+            "certname",
+            exact("tutti.example"),
+        );
+        names.grant(
+            CertnamePrivilege::Program,
             "access.certificate_allowlist",
             exact("ops"),
         );
         names.grant(
-            Privilege::Follower,
+            CertnamePrivilege::Follower,
             "code.followers",
             exact("*.compilers.example"),
         );
@@ -155,38 +159,38 @@ mod tests {
     #[test]
     fn a_right_is_held_by_its_names_alone() {
         let names = names();
-        assert!(names.holds(Privilege::Program, "ops"));
-        assert!(!names.holds(Privilege::Program, "Ops"));
-        assert!(!names.holds(Privilege::Program, "tutti.example"));
-        assert!(names.holds(Privilege::Follower, "a.compilers.example"));
-        let programs: Vec<_> = names.named_holders(Privilege::Program).collect();
+        assert!(names.has_privilege(CertnamePrivilege::Program, "ops"));
+        assert!(!names.has_privilege(CertnamePrivilege::Program, "Ops"));
+        assert!(!names.has_privilege(CertnamePrivilege::Program, "tutti.example"));
+        assert!(names.has_privilege(CertnamePrivilege::Follower, "a.compilers.example"));
+        let programs: Vec<_> = names.named_holders(CertnamePrivilege::Program).collect();
         assert_eq!(programs, ["ops"]);
-        assert_eq!(names.named_holders(Privilege::Follower).count(), 0);
-        assert!(!names.holds(Privilege::Follower, "ops"));
+        assert_eq!(names.named_holders(CertnamePrivilege::Follower).count(), 0);
+        assert!(!names.has_privilege(CertnamePrivilege::Follower, "ops"));
     }
 
     #[test]
     fn every_name_with_a_right_is_found_in_any_spelling() {
         let names = names();
         for name in ["OPS", "ops", "Tutti.Example.", "x.Compilers.example"] {
-            assert!(names.of(name).is_some(), "{name}");
+            assert!(names.find_privileged(name).is_some(), "{name}");
         }
-        assert!(names.of("web1.example").is_none());
+        assert!(names.find_privileged("web1.example").is_none());
         let overlap = NamePattern::name_or_domain("*.example").unwrap();
         assert_eq!(
-            names.overlap(&overlap).unwrap().to_string(),
+            names.find_overlap(&overlap).unwrap().to_string(),
             "tutti.example (certname)"
         );
-        let extension = names.of_extension("1.3.6.1.4.1.34380.1.1.13");
+        let extension = names.find_extension_origin("1.3.6.1.4.1.34380.1.1.13");
         assert_eq!(extension, Some("broker.authorization"));
-        assert_eq!(names.of_extension("1.3.6.1.4.1.34380.1.1.1"), None);
+        assert_eq!(names.find_extension_origin("1.3.6.1.4.1.34380.1.1.1"), None);
     }
 
     #[test]
     fn a_right_of_every_name_is_told() {
         let mut names = names();
-        assert!(names.of_every_name().is_none());
-        names.grant(Privilege::Orders, "a rule", NamePattern::Any);
-        assert!(names.of_every_name().is_some());
+        assert!(names.find_match_all().is_none());
+        names.grant(CertnamePrivilege::Controller, "a rule", NamePattern::Any);
+        assert!(names.find_match_all().is_some());
     }
 }

@@ -71,7 +71,7 @@ impl ServerCertnames {
 
 impl UnexpectedCertname {
     /// This error as the cause of a failed handshake; `None` for other causes.
-    pub fn of_handshake(error: &std::io::Error) -> Option<Self> {
+    pub fn from_handshake_error(error: &std::io::Error) -> Option<Self> {
         let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
         match error {
             rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(cause))) => {

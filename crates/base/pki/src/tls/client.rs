@@ -12,7 +12,7 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::certnames::ServerCertnames;
 use super::files::{LoadError, TlsFiles};
-use super::material::{Trust, own_chain};
+use super::material::{TrustedCas, own_chain};
 use super::named_server::{NameRule, NamedServerVerifier};
 use crate::pem_file;
 
@@ -72,7 +72,7 @@ impl ClientTls {
 
     /// Configuration with the given check, for servers that are not part of Tutti; `identity` is a
     /// certificate and its key.
-    pub fn checking(
+    pub fn with_certname_check(
         check: ServerCheck,
         identity: Option<(&Path, &Path)>,
     ) -> Result<Arc<ClientConfig>, LoadError> {
@@ -132,7 +132,7 @@ pub(super) fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVeri
 }
 
 fn server_verifier(ca: &Path, crl: Option<&Path>) -> Result<Arc<WebPkiServerVerifier>, LoadError> {
-    let trust = Trust::read(ca, crl)?;
+    let trust = TrustedCas::read(ca, crl)?;
     let mut builder =
         WebPkiServerVerifier::builder_with_provider(Arc::new(trust.roots), super::provider())
             .with_crls(trust.crls);

@@ -1,4 +1,4 @@
-//! Loading of the CA bundle and the revocation lists for a verifier: [`Trust`]. A file with an
+//! Loading of the CA bundle and the revocation lists for a verifier: [`TrustedCas`]. A file with an
 //! error in any part is refused as a whole, so that a partly written one never replaces a valid
 //! one.
 
@@ -13,20 +13,20 @@ use x509_parser::revocation_list::CertificateRevocationList;
 use x509_parser::time::ASN1Time;
 
 use super::files::{LoadError, TlsFiles, certificate_error, crl_error};
-use super::revocations::Revocations;
+use super::revocations::RevokedCertificates;
 use crate::pem_file;
 
 /// The trusted CAs and their revocation lists.
-pub(super) struct Trust {
+pub(super) struct TrustedCas {
     pub(super) roots: RootCertStore,
     /// Revocation lists, at most one per CA: the newest.
     pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
-    pub(super) revocations: Revocations,
+    pub(super) revocations: RevokedCertificates,
     /// True if every CA of the bundle has a list.
     pub(super) every_ca_has_a_list: bool,
 }
 
-impl Trust {
+impl TrustedCas {
     pub(super) fn read(ca: &Path, crl: Option<&Path>) -> Result<Self, LoadError> {
         let ca_ders = pem_file::certificates(ca)?;
         let cas = parse_all(ca, &ca_ders)?;
@@ -35,11 +35,11 @@ impl Trust {
             Some(path) => newest_lists(path, &crl_ders, &cas)?,
             None => Vec::new(),
         };
-        let mut revocations = Revocations::default();
+        let mut revocations = RevokedCertificates::default();
         for list in &lists {
             revocations.add(&list.parsed);
         }
-        let roots = trusted(ca, &ca_ders, &cas, &revocations)?;
+        let roots = trusted_roots(ca, &ca_ders, &cas, &revocations)?;
         let has_list = |ca: &X509Certificate<'_>| {
             lists
                 .iter()
@@ -63,11 +63,11 @@ impl Trust {
     }
 }
 
-impl Revocations {
+impl RevokedCertificates {
     /// The certificates that the lists of the file `crl` revoke. Each list must be signed by its
     /// CA; lists of CAs that are not in the bundle `ca` are ignored.
     pub fn read(ca: &Path, crl: &Path) -> Result<Self, LoadError> {
-        Ok(Trust::read(ca, Some(crl))?.revocations)
+        Ok(TrustedCas::read(ca, Some(crl))?.revocations)
     }
 }
 
@@ -110,7 +110,7 @@ fn parse_all<'a>(
     ders.iter().enumerate().map(parse).collect()
 }
 
-struct List<'a> {
+struct ParsedCrl<'a> {
     der: CertificateRevocationListDer<'static>,
     parsed: CertificateRevocationList<'a>,
 }
@@ -121,8 +121,8 @@ fn newest_lists<'a>(
     path: &Path,
     ders: &'a [CertificateRevocationListDer<'static>],
     cas: &[X509Certificate<'_>],
-) -> Result<Vec<List<'a>>, LoadError> {
-    let mut newest: Vec<List<'a>> = Vec::new();
+) -> Result<Vec<ParsedCrl<'a>>, LoadError> {
+    let mut newest: Vec<ParsedCrl<'a>> = Vec::new();
     for (index, der) in ders.iter().enumerate() {
         let (_, parsed) = CertificateRevocationList::from_der(der)
             .map_err(|error| crl_error(path, index, error))?;
@@ -134,14 +134,14 @@ fn newest_lists<'a>(
             .iter_mut()
             .find(|list| list.parsed.issuer().as_raw() == parsed.issuer().as_raw());
         match same_ca {
-            Some(older) if age(&older.parsed) < age(&parsed) => {
-                *older = List {
+            Some(older) if recency_key(&older.parsed) < recency_key(&parsed) => {
+                *older = ParsedCrl {
                     der: der.clone(),
                     parsed,
                 };
             }
             Some(_) => {}
-            None => newest.push(List {
+            None => newest.push(ParsedCrl {
                 der: der.clone(),
                 parsed,
             }),
@@ -151,7 +151,7 @@ fn newest_lists<'a>(
 }
 
 /// The key by which the lists of one CA are ordered.
-fn age(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUint>) {
+fn recency_key(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUint>) {
     (list.last_update(), list.crl_number().cloned())
 }
 
@@ -196,11 +196,11 @@ fn warn_if_expired(path: &Path, list: &CertificateRevocationList<'_>) {
 
 /// Builds the trust anchors. Every CA of the bundle is an anchor, including intermediates, because
 /// peers often send only their leaf.
-fn trusted(
+fn trusted_roots(
     path: &Path,
     ders: &[CertificateDer<'static>],
     cas: &[X509Certificate<'_>],
-    revocations: &Revocations,
+    revocations: &RevokedCertificates,
 ) -> Result<RootCertStore, LoadError> {
     let mut roots = RootCertStore::empty();
     for (index, (der, ca)) in ders.iter().zip(cas).enumerate() {

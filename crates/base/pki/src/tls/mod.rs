@@ -32,7 +32,7 @@ pub use certnames::{ServerCertnames, UnexpectedCertname};
 pub use client::{ClientTls, ServerCheck};
 pub use files::{LoadError, TlsFiles};
 pub use own::{OwnCertificateError, verify_own};
-pub use revocations::Revocations;
+pub use revocations::RevokedCertificates;
 pub use roots::RootsError;
 pub use server::{ClientAuth, ServerTls};
 

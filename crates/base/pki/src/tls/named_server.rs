@@ -32,7 +32,7 @@ pub(super) struct NamedServerVerifier {
 
 impl NameRule {
     /// Checks the name of a leaf certificate, given webpki's result for it.
-    fn judge(
+    fn check_name(
         &self,
         leaf: &CertificateDer<'_>,
         host: &ServerName<'_>,
@@ -83,7 +83,7 @@ impl ServerCertVerifier for NamedServerVerifier {
             ocsp_response,
             now,
         );
-        self.rule.judge(end_entity, server_name, verified)
+        self.rule.check_name(end_entity, server_name, verified)
     }
 
     fn verify_tls12_signature(

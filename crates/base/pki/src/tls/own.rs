@@ -12,7 +12,7 @@ use rustls_pki_types::UnixTime;
 
 use super::ClientTls;
 use super::files::{LoadError, TlsFiles};
-use super::material::{Trust, own_chain};
+use super::material::{TrustedCas, own_chain};
 
 /// The reasons for which peers refuse a certificate.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ fn verify_at(files: &TlsFiles, now: UnixTime) -> Result<(), OwnCertificateError>
     let Some((leaf, intermediates)) = chain.split_first() else {
         return Err(OwnCertificateError::Foreign);
     };
-    let trust = Trust::read(&files.ca, files.crl.as_deref())?;
+    let trust = TrustedCas::read(&files.ca, files.crl.as_deref())?;
     let verifier =
         WebPkiClientVerifier::builder_with_provider(Arc::new(trust.roots), super::provider())
             .with_crls(trust.crls)

@@ -1,4 +1,4 @@
-//! The revoked certificates: [`Revocations`], a snapshot to check whether a certificate that was
+//! The revoked certificates: [`RevokedCertificates`], a snapshot to check whether a certificate that was
 //! accepted earlier has been revoked since.
 
 use std::collections::{HashMap, HashSet};
@@ -9,12 +9,12 @@ use x509_parser::revocation_list::CertificateRevocationList;
 /// Issuer and serial number of every revoked certificate. Immutable; a reload creates a new
 /// snapshot.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Revocations {
+pub struct RevokedCertificates {
     // Issuer (DER of the name) -> serial numbers (big endian, as in the lists).
     by_issuer: HashMap<Vec<u8>, HashSet<Box<[u8]>>>,
 }
 
-impl Revocations {
+impl RevokedCertificates {
     /// True if there is a list of every CA that `other` has a list of. If not, certificates that
     /// were valid with `other` would be refused.
     pub fn covers(&self, other: &Self) -> bool {

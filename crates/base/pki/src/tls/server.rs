@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{LoadError, TlsFiles};
-use super::material::{Trust, own_chain};
-use super::revocations::Revocations;
+use super::material::{TrustedCas, own_chain};
+use super::revocations::RevokedCertificates;
 use super::watch::FileWatch;
 use crate::pem_file;
 
@@ -35,14 +35,14 @@ pub enum ClientAuth {
 pub struct ServerTls {
     files: TlsFiles,
     client_auth: ClientAuth,
-    current: ArcSwap<Current>,
+    current: ArcSwap<CurrentTls>,
     reloads: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct Current {
+struct CurrentTls {
     config: Arc<ServerConfig>,
-    revocations: Arc<Revocations>,
+    revocations: Arc<RevokedCertificates>,
 }
 
 impl ServerTls {
@@ -64,13 +64,13 @@ impl ServerTls {
     }
 
     /// The currently revoked certificates.
-    pub fn revocations(&self) -> Arc<Revocations> {
+    pub fn revocations(&self) -> Arc<RevokedCertificates> {
         self.current.load().revocations.clone()
     }
 
     /// A counter of reloads: callers wait for a change, then close the sessions whose leaf
-    /// [`Revocations::is_revoked`].
-    pub fn reloads(&self) -> watch::Receiver<u64> {
+    /// [`RevokedCertificates::is_revoked`].
+    pub fn subscribe_reloads(&self) -> watch::Receiver<u64> {
         self.reloads.subscribe()
     }
 
@@ -89,7 +89,7 @@ impl ServerTls {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = files.changed() => {}
+                () = files.wait_changed() => {}
             }
             let this = self.clone();
             // A list of 100,000 entries takes some tens of milliseconds to check.
@@ -110,8 +110,8 @@ impl ServerTls {
     }
 }
 
-fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<Current, LoadError> {
-    let trust = Trust::read(&files.ca, files.crl.as_deref())?;
+fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<CurrentTls, LoadError> {
+    let trust = TrustedCas::read(&files.ca, files.crl.as_deref())?;
     let revocations = Arc::new(trust.revocations.clone());
     let chain = own_chain(files)?;
     let key = pem_file::private_key(&files.key)?;
@@ -128,7 +128,7 @@ fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<Current, LoadError
         })?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    Ok(Current {
+    Ok(CurrentTls {
         config: Arc::new(config),
         revocations,
     })
@@ -136,7 +136,7 @@ fn build(files: &TlsFiles, client_auth: ClientAuth) -> Result<Current, LoadError
 
 fn client_verifier(
     files: &TlsFiles,
-    trust: Trust,
+    trust: TrustedCas,
     client_auth: ClientAuth,
 ) -> Result<Arc<dyn ClientCertVerifier>, LoadError> {
     let mut builder =

@@ -21,13 +21,13 @@ use crate::defaults::{POLL_INTERVAL, RECHECK_INTERVAL, RELOAD_SETTLE};
 #[derive(Debug)]
 pub(super) struct FileWatch {
     paths: Vec<PathBuf>,
-    seen: Vec<Stamp>,
+    seen: Vec<FileStamp>,
     events: Option<AsyncFd<OwnedFd>>,
 }
 
 /// The metadata that distinguishes one version of a file from another; `None` if the file does not
 /// exist.
-type Stamp = Option<(u64, u64, i64, i64, i64, i64, u64)>;
+type FileStamp = Option<(u64, u64, i64, i64, i64, i64, u64)>;
 
 impl FileWatch {
     /// Starts with the current state of the files. Must be called within a tokio runtime.
@@ -43,7 +43,7 @@ impl FileWatch {
 
     /// Returns when a file changed since the last return (or since the start) and has been
     /// unchanged for a moment since.
-    pub(super) async fn changed(&mut self) {
+    pub(super) async fn wait_changed(&mut self) {
         loop {
             self.wait().await;
             if stamps(&self.paths) == self.seen {
@@ -86,11 +86,11 @@ impl FileWatch {
     }
 }
 
-fn stamps(paths: &[PathBuf]) -> Vec<Stamp> {
+fn stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
     paths.iter().map(|path| stamp(path)).collect()
 }
 
-fn stamp(path: &Path) -> Stamp {
+fn stamp(path: &Path) -> FileStamp {
     let meta = std::fs::metadata(path).ok()?;
     Some((
         meta.dev(),

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pki::ca::{AltName, GenerateOptions, InitOptions, SignOptions, State, Submitted};
+use pki::ca::{
+    AltName, CertificateState, GenerateOptions, InitOptions, SignOptions, SubmittedRequest,
+};
 use pki::{CaError, CertificateAuthority, KeyType, csr};
 use tempfile::TempDir;
 
@@ -53,7 +55,7 @@ fn openssl_accepts_chain_request_and_list_and_sees_the_revocation() {
         let pem = std::fs::read(dir.join("csr.pem")).unwrap();
         assert_eq!(
             ca.submit("web1.example.com", &pem).unwrap(),
-            Submitted::Stored
+            SubmittedRequest::Stored
         );
         ca.sign("web1.example.com", &SignOptions::default())
             .unwrap();
@@ -167,17 +169,20 @@ fn the_directory_is_puppetservers() {
 fn requests_are_kept_apart_by_key() {
     let (_dir, ca) = new_ca(KeyType::EcP256);
     let (one, other) = (request("n"), request("n"));
-    assert_eq!(ca.submit("n", one.as_bytes()).unwrap(), Submitted::Stored);
     assert_eq!(
         ca.submit("n", one.as_bytes()).unwrap(),
-        Submitted::AlreadyWaiting
+        SubmittedRequest::Stored
+    );
+    assert_eq!(
+        ca.submit("n", one.as_bytes()).unwrap(),
+        SubmittedRequest::AlreadyWaiting
     );
     let error = ca.submit("n", other.as_bytes()).unwrap_err();
     assert!(matches!(error, CaError::RequestExists { .. }), "{error}");
     ca.sign("n", &SignOptions::default()).unwrap();
     assert_eq!(
         ca.submit("n", one.as_bytes()).unwrap(),
-        Submitted::AlreadySigned
+        SubmittedRequest::AlreadySigned
     );
     let error = ca.submit("n", other.as_bytes()).unwrap_err();
     assert!(
@@ -185,7 +190,10 @@ fn requests_are_kept_apart_by_key() {
         "{error}"
     );
     assert!(ca.clean("n").unwrap());
-    assert_eq!(ca.submit("n", other.as_bytes()).unwrap(), Submitted::Stored);
+    assert_eq!(
+        ca.submit("n", other.as_bytes()).unwrap(),
+        SubmittedRequest::Stored
+    );
     assert!(matches!(
         ca.submit("m", one.as_bytes()),
         Err(CaError::NameMismatch { .. })
@@ -231,9 +239,9 @@ fn the_list_shows_states_and_fingerprints() {
     assert_eq!(
         states,
         [
-            ("asked", State::Requested),
-            ("gone", State::Revoked),
-            ("valid", State::Signed)
+            ("asked", CertificateState::Requested),
+            ("gone", CertificateState::Revoked),
+            ("valid", CertificateState::Signed)
         ]
     );
     let text = openssl(
@@ -279,7 +287,9 @@ fn many_at_once_never_share_a_serial_number() {
         .collect();
     assert_eq!((list.len(), serials.len()), (20, 20));
     assert_eq!(
-        list.iter().filter(|e| e.state == State::Revoked).count(),
+        list.iter()
+            .filter(|e| e.state == CertificateState::Revoked)
+            .count(),
         12
     );
     let inventory = std::fs::read_to_string(ca.dir().join("inventory.txt")).unwrap();
@@ -323,10 +333,10 @@ fn a_person_may_give_names_beyond_lower_case_ascii_but_nobody_may_ask_for_them()
         assert!(verify(ca.dir(), name).ok);
         // A key that already has its certificate gets that result, whatever its name.
         let key = rcgen::KeyPair::from_pem(&made.key_pem).unwrap();
-        let again = pki::csr::request_for(name, &key).unwrap();
+        let again = pki::csr::create_request(name, &key).unwrap();
         assert_eq!(
             ca.submit(name, again.as_bytes()).unwrap(),
-            Submitted::AlreadySigned
+            SubmittedRequest::AlreadySigned
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Requests as Ruby and OpenSSL create them, and requests that are refused.
 
 use pki::ca::SignOptions;
-use pki::csr::{CsrError, Request};
+use pki::csr::{CertificateRequest, CsrError};
 use pki::{CaError, KeyType};
 use tempfile::TempDir;
 
@@ -88,7 +88,7 @@ fn extensions_outside_puppets_arc_are_refused() {
         ),
     ] {
         let (_dir, pem) = openssl_request(EC, "CN = web1", extension);
-        match Request::from_pem(&pem) {
+        match CertificateRequest::from_pem(&pem) {
             Err(CsrError::ForbiddenExtension(found)) => assert_eq!(found, oid),
             other => panic!("{extension}: {other:?}"),
         }
@@ -99,7 +99,7 @@ fn extensions_outside_puppets_arc_are_refused() {
 fn a_value_that_is_no_single_der_object_is_refused() {
     let (_dir, pem) = openssl_request(EC, "CN = web1", "1.3.6.1.4.1.34380.1.1.13 = DER:0c0161ffff");
     assert!(matches!(
-        Request::from_pem(&pem),
+        CertificateRequest::from_pem(&pem),
         Err(CsrError::ForbiddenExtension(_))
     ));
 }
@@ -115,7 +115,7 @@ fn alternative_names_that_are_no_host_names_are_refused() {
     ] {
         let extension = format!("subjectAltName = {name}");
         let (_dir, pem) = openssl_request(EC, "CN = web1", &extension);
-        let read = Request::from_pem(&pem);
+        let read = CertificateRequest::from_pem(&pem);
         assert!(
             matches!(read, Err(CsrError::UnsupportedAltName)),
             "{name:?}: {read:?}"
@@ -126,11 +126,20 @@ fn alternative_names_that_are_no_host_names_are_refused() {
 #[test]
 fn subjects_must_have_one_common_name() {
     let (_dir, pem) = openssl_request(EC, "O = Some Org\nCN = web1", PP_ROLE);
-    assert_eq!(Request::from_pem(&pem).unwrap().certname(), "web1");
+    assert_eq!(
+        CertificateRequest::from_pem(&pem).unwrap().certname(),
+        "web1"
+    );
     let (_dir, pem) = openssl_request(EC, "O = Some Org", PP_ROLE);
-    assert!(matches!(Request::from_pem(&pem), Err(CsrError::Subject(_))));
+    assert!(matches!(
+        CertificateRequest::from_pem(&pem),
+        Err(CsrError::Subject(_))
+    ));
     let (_dir, pem) = openssl_request(EC, "0.CN = web1\n1.CN = admin", PP_ROLE);
-    assert!(matches!(Request::from_pem(&pem), Err(CsrError::Subject(_))));
+    assert!(matches!(
+        CertificateRequest::from_pem(&pem),
+        Err(CsrError::Subject(_))
+    ));
 }
 
 #[test]
@@ -138,7 +147,7 @@ fn weak_keys_broken_signatures_and_other_things_are_refused() {
     let rsa_1024: &[&str] = &["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"];
     let (_dir, pem) = openssl_request(rsa_1024, "CN = web1", PP_ROLE);
     assert!(matches!(
-        Request::from_pem(&pem),
+        CertificateRequest::from_pem(&pem),
         Err(CsrError::WeakKey(1024))
     ));
 
@@ -148,23 +157,26 @@ fn weak_keys_broken_signatures_and_other_things_are_refused() {
     der[last] ^= 1;
     let forged = pem::encode(&pem::Pem::new("CERTIFICATE REQUEST", der));
     assert!(matches!(
-        Request::from_pem(forged.as_bytes()),
+        CertificateRequest::from_pem(forged.as_bytes()),
         Err(CsrError::BadSignature)
     ));
 
     let truncated = &good.as_bytes()[..good.len() / 2];
     assert!(matches!(
-        Request::from_pem(truncated),
+        CertificateRequest::from_pem(truncated),
         Err(CsrError::NotPem)
     ));
-    assert!(matches!(Request::from_pem(b""), Err(CsrError::NotPem)));
     assert!(matches!(
-        Request::from_pem(&[b'x'; 70_000]),
+        CertificateRequest::from_pem(b""),
+        Err(CsrError::NotPem)
+    ));
+    assert!(matches!(
+        CertificateRequest::from_pem(&[b'x'; 70_000]),
         Err(CsrError::TooLarge)
     ));
     let certificate = pem::encode(&pem::Pem::new("CERTIFICATE", vec![1, 2, 3]));
     assert!(matches!(
-        Request::from_pem(certificate.as_bytes()),
+        CertificateRequest::from_pem(certificate.as_bytes()),
         Err(CsrError::NotPem)
     ));
 }

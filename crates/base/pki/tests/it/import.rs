@@ -1,6 +1,6 @@
 //! Import of a CA that another tool created.
 
-use pki::ca::{GenerateOptions, ImportFiles, State};
+use pki::ca::{CertificateState, GenerateOptions, ImportFiles};
 use pki::{CertificateAuthority, KeyType, csr};
 
 use crate::openssl::{openssl, puppetserver_like_ca, try_openssl};
@@ -45,7 +45,10 @@ fn a_puppetserver_ca_goes_on_where_it_was() {
     let entry = ca.entry("waiting").unwrap().unwrap();
     // Above the serial file, the inventory and the certificates.
     assert_eq!(entry.certificate.unwrap().serial, "0042");
-    assert_eq!(ca.entry("old").unwrap().unwrap().state, State::Revoked);
+    assert_eq!(
+        ca.entry("old").unwrap().unwrap().state,
+        CertificateState::Revoked
+    );
 
     let verify = |name: &str| {
         let cert = format!("signed/{name}.pem");

@@ -1,6 +1,6 @@
 //! Properties that hold for every input.
 
-use pki::csr::Request;
+use pki::csr::CertificateRequest;
 use proptest::prelude::*;
 
 proptest! {
@@ -9,9 +9,9 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..600),
     ) {
         prop_assert!(pki::certname_of(&bytes).is_err());
-        prop_assert!(Request::from_pem(&bytes).is_err());
+        prop_assert!(CertificateRequest::from_pem(&bytes).is_err());
         let wrapped = pem::encode(&pem::Pem::new("CERTIFICATE REQUEST", bytes));
-        prop_assert!(Request::from_pem(wrapped.as_bytes()).is_err());
+        prop_assert!(CertificateRequest::from_pem(wrapped.as_bytes()).is_err());
     }
 
     #[test]
@@ -26,7 +26,7 @@ proptest! {
         der[at] = to;
         let pem = pem::encode(&pem::Pem::new("CERTIFICATE REQUEST", der));
         // Only bytes that the signature does not cover can change without an error.
-        if let Ok(request) = Request::from_pem(pem.as_bytes()) {
+        if let Ok(request) = CertificateRequest::from_pem(pem.as_bytes()) {
             prop_assert_eq!(request.certname(), "web1", "byte {}", at);
             prop_assert!(request.alt_names().is_empty() && request.extensions().is_empty());
         }

@@ -22,7 +22,7 @@ struct Watched {
 impl Watched {
     fn start(server: ServerTls) -> Self {
         let server = Arc::new(server);
-        let (stop, reloads) = (CancellationToken::new(), server.reloads());
+        let (stop, reloads) = (CancellationToken::new(), server.subscribe_reloads());
         let task = tokio::spawn(server.clone().watch(stop.clone()));
         Self {
             server,

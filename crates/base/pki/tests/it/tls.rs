@@ -140,7 +140,7 @@ fn a_server_is_known_by_its_certname_and_not_by_its_host_alone() {
     for names in [ServerCertnames::from_list(&[]), listed("server.test")] {
         reach(&server, &names).unwrap();
         let refused = std::io::Error::other(reach(&evil, &names).unwrap_err());
-        let unexpected = UnexpectedCertname::of_handshake(&refused).unwrap();
+        let unexpected = UnexpectedCertname::from_handshake_error(&refused).unwrap();
         assert_eq!(
             unexpected.to_string(),
             "its certificate is that of evil.test, not that of server.test"
@@ -162,7 +162,7 @@ fn a_certificate_that_was_signed_unasked_is_no_servers() {
     site.ca.submit("server.test", request).unwrap();
     let cert = site
         .ca
-        .sign("server.test", &SignOptions::unasked())
+        .sign("server.test", &SignOptions::without_consent())
         .unwrap();
     site.write("unasked.crt", &cert);
     site.write("unasked.key", &made.key_pem);

@@ -117,7 +117,7 @@ impl TlsOptions {
             (None, None) => None,
             _ => return Err(invalid("sslcert and sslkey: one needs the other")),
         };
-        ClientTls::checking(check, identity).map_err(refused)
+        ClientTls::with_certname_check(check, identity).map_err(refused)
     }
 }
 

@@ -4,11 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::{BufMut as _, BytesMut};
 
-use super::{HeadError, Response, accept_value};
+use super::{HeadError, HttpResponseHead, accept_value};
 
 /// A sent request for a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upgrade {
+pub struct PendingUpgrade {
     accept: String,
 }
 
@@ -34,14 +34,14 @@ pub enum UpgradeError {
 /// Longest reason of a refusal that an error repeats, in characters.
 const MAX_REASON_CHARS: usize = 80;
 
-impl Upgrade {
+impl PendingUpgrade {
     /// Appends a request for `target` to `out`. `host` is the `Host` header, with the port if it is
     /// not the default; `key` must be random; `headers` are added to those of the handshake.
     ///
     /// # Panics
     /// If `host`, `target` or a header contains control characters, or `target` a blank: they come
     /// from configuration, which is checked when it is read.
-    pub fn request(
+    pub fn write_request(
         host: &str,
         target: &str,
         key: [u8; 16],
@@ -74,8 +74,11 @@ impl Upgrade {
 
     /// Takes the response off the front of `buf` and checks it. `None`: more bytes are needed.
     /// Frames that follow stay in `buf`.
-    pub fn response(&self, buf: &mut BytesMut) -> Result<Option<Response>, UpgradeError> {
-        let Some(response) = Response::read(buf)? else {
+    pub fn read_response(
+        &self,
+        buf: &mut BytesMut,
+    ) -> Result<Option<HttpResponseHead>, UpgradeError> {
+        let Some(response) = HttpResponseHead::read(buf)? else {
             return Ok(None);
         };
         if response.status != 101 {

@@ -7,7 +7,7 @@ use crate::defaults::{MAX_HEAD_BYTES, MAX_HEADERS};
 
 /// The head of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequestHead {
     /// HTTP method, such as `GET`.
     pub method: String,
     /// Path and query as sent, undecoded: `/pcp2/agent`.
@@ -15,23 +15,23 @@ pub struct Request {
     /// True for HTTP/1.1, `false` for HTTP/1.0.
     pub is_http_1_1: bool,
     /// Headers, in the order sent.
-    pub headers: Headers,
+    pub headers: HttpHeaders,
 }
 
 /// The head of an HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Response {
+pub struct HttpResponseHead {
     /// HTTP status, such as `101`.
     pub status: u16,
     /// Reason phrase, such as `Switching Protocols`; may be empty.
     pub reason: String,
     /// Headers, in the order sent.
-    pub headers: Headers,
+    pub headers: HttpHeaders,
 }
 
 /// Header lines in the order sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Headers(Vec<(String, String)>);
+pub struct HttpHeaders(Vec<(String, String)>);
 
 /// Reason for which bytes are not a valid head. Never quotes the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,7 +47,7 @@ pub enum HeadError {
     NotUtf8,
 }
 
-impl Request {
+impl HttpRequestHead {
     /// Takes a request's head off the front of `buf`. `None`: more bytes are needed.
     pub fn read(buf: &mut BytesMut) -> Result<Option<Self>, HeadError> {
         let Some(head_bytes) = head_bytes(buf)? else {
@@ -60,14 +60,14 @@ impl Request {
             method: parsed.method.unwrap_or_default().to_owned(),
             target: parsed.path.unwrap_or_default().to_owned(),
             is_http_1_1: parsed.version == Some(1),
-            headers: Headers::of(parsed.headers)?,
+            headers: HttpHeaders::of(parsed.headers)?,
         };
         buf.advance(head_bytes);
         Ok(Some(request))
     }
 }
 
-impl Response {
+impl HttpResponseHead {
     /// Takes a response's head off the front of `buf`. `None`: more bytes are needed.
     pub fn read(buf: &mut BytesMut) -> Result<Option<Self>, HeadError> {
         let Some(head_bytes) = head_bytes(buf)? else {
@@ -79,7 +79,7 @@ impl Response {
         let response = Self {
             status: parsed.code.unwrap_or_default(),
             reason: parsed.reason.unwrap_or_default().to_owned(),
-            headers: Headers::of(parsed.headers)?,
+            headers: HttpHeaders::of(parsed.headers)?,
         };
         buf.advance(head_bytes);
         Ok(Some(response))
@@ -88,7 +88,7 @@ impl Response {
 
 // === impl Headers ===
 
-impl Headers {
+impl HttpHeaders {
     /// The first value of a header; names are compared without regard to case.
     pub fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next()

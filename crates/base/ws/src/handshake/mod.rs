@@ -1,7 +1,7 @@
 //! The HTTP/1.1 upgrade that opens a WebSocket, for both sides, from and to bytes.
 //!
-//! A server reads a [`Request`] and answers with [`accept`] or [`refuse`]; a client sends an
-//! [`Upgrade`] and checks the response with it. Invariant: heads are bounded and strict, and bytes
+//! A server reads a [`HttpRequestHead`] and answers with [`write_accept`] or [`write_refusal`]; a client sends an
+//! [`PendingUpgrade`] and checks the response with it. Invariant: heads are bounded and strict, and bytes
 //! after a head stay in the buffer, since a peer may send frames at once.
 
 mod client;
@@ -12,9 +12,9 @@ use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-pub use client::{Upgrade, UpgradeError};
-pub use head::{HeadError, Headers, Request, Response};
-pub use server::{RefusedUpgrade, UpgradeKey, accept, refuse, refuse_with};
+pub use client::{PendingUpgrade, UpgradeError};
+pub use head::{HeadError, HttpHeaders, HttpRequestHead, HttpResponseHead};
+pub use server::{RefusedUpgrade, UpgradeKey, write_accept, write_refusal, write_refusal_with};
 
 /// The proof that a server understood the request (RFC 6455, 4.2.2). The protocol prescribes SHA-1;
 /// it protects nothing here.

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::{BufMut as _, BytesMut};
 
-use super::{HeadError, Request, accept_value};
+use super::{HeadError, HttpRequestHead, accept_value};
 
 /// The key of a valid request for a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub enum RefusedUpgrade {
     Key,
 }
 
-impl Request {
+impl HttpRequestHead {
     /// Checks that the request asks for a WebSocket as RFC 6455, 4.2.1 requires.
-    pub fn upgrade(&self) -> Result<UpgradeKey, RefusedUpgrade> {
+    pub fn check_upgrade(&self) -> Result<UpgradeKey, RefusedUpgrade> {
         let headers = &self.headers;
         let has_body = headers.get("Transfer-Encoding").is_some()
             || headers.all("Content-Length").any(|length| length != "0");
@@ -90,7 +90,7 @@ impl RefusedUpgrade {
 }
 
 /// Appends the response that opens the WebSocket.
-pub fn accept(key: &UpgradeKey, out: &mut BytesMut) {
+pub fn write_accept(key: &UpgradeKey, out: &mut BytesMut) {
     out.put_slice(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n");
     out.put_slice(b"Connection: Upgrade\r\nSec-WebSocket-Accept: ");
     out.put_slice(accept_value(&key.0).as_bytes());
@@ -98,13 +98,13 @@ pub fn accept(key: &UpgradeKey, out: &mut BytesMut) {
 }
 
 /// Appends the response that refuses the request and ends the connection.
-pub fn refuse(refusal: RefusedUpgrade, out: &mut BytesMut) {
-    refuse_with(refusal.status(), &refusal.to_string(), out);
+pub fn write_refusal(refusal: RefusedUpgrade, out: &mut BytesMut) {
+    write_refusal_with(refusal.status(), &refusal.to_string(), out);
 }
 
 /// Appends a response with this status and a line of text that ends the connection, e.g. 404 for an
 /// unknown path.
-pub fn refuse_with(status: u16, text: &str, out: &mut BytesMut) {
+pub fn write_refusal_with(status: u16, text: &str, out: &mut BytesMut) {
     let reason = match status {
         400 => "Bad Request",
         403 => "Forbidden",

@@ -2,18 +2,19 @@
 
 use bytes::{Bytes, BytesMut};
 use ws::{
-    CloseFrame, DataKind, Decoder, Event, Frame, Incoming, Limits, ProtocolError, Role, encode,
+    CloseFrame, ConnectionSide, DataKind, IncompleteMessage, MessageDecoder, OutgoingFrame,
+    ProtocolError, ReceiveLimits, ReceivedEvent, encode,
 };
 
-const LIMITS: Limits = Limits {
+const LIMITS: ReceiveLimits = ReceiveLimits {
     max_message_bytes: 1_000,
 };
 
-fn client() -> Decoder {
-    Decoder::new(Role::Client, LIMITS)
+fn client() -> MessageDecoder {
+    MessageDecoder::new(ConnectionSide::Client, LIMITS)
 }
 
-fn all(bytes: &[u8]) -> Result<Vec<Event>, ProtocolError> {
+fn all(bytes: &[u8]) -> Result<Vec<ReceivedEvent>, ProtocolError> {
     let (mut decoder, mut buf, mut events) = (client(), BytesMut::from(bytes), vec![]);
     while let Some(event) = decoder.decode(&mut buf)? {
         events.push(event);
@@ -62,7 +63,7 @@ fn refuses_what_the_protocol_forbids() {
 
 #[test]
 fn a_server_takes_only_masked_frames() {
-    let mut decoder = Decoder::new(Role::Server, LIMITS);
+    let mut decoder = MessageDecoder::new(ConnectionSide::Server, LIMITS);
     let mut buf = BytesMut::from(&[0x81, 1, b'a'][..]);
     assert_eq!(decoder.decode(&mut buf), Err(ProtocolError::Unmasked));
 }
@@ -81,7 +82,7 @@ fn refuses_close_codes_that_cannot_be_sent() {
         };
         assert_eq!(
             all(&[0x88, 3, high, low, b'x']),
-            Ok(vec![Event::Close(Some(close))])
+            Ok(vec![ReceivedEvent::Close(Some(close))])
         );
     }
 }
@@ -89,7 +90,7 @@ fn refuses_close_codes_that_cannot_be_sent() {
 #[test]
 fn nothing_follows_a_close() {
     let events = all(&[0x88, 0, 0xff, 0xff, 0xff]);
-    assert_eq!(events, Ok(vec![Event::Close(None)]));
+    assert_eq!(events, Ok(vec![ReceivedEvent::Close(None)]));
 }
 
 #[test]
@@ -121,8 +122,8 @@ fn control_frames_may_stand_between_fragments() {
         0x01, 2, b'a', 0xc3, 0x89, 1, b'!', 0x00, 0, 0x80, 2, 0xa4, b'b',
     ];
     let expected = vec![
-        Event::Ping(Bytes::from_static(b"!")),
-        Event::Text("aäb".into()),
+        ReceivedEvent::Ping(Bytes::from_static(b"!")),
+        ReceivedEvent::Text("aäb".into()),
     ];
     assert_eq!(all(&bytes), Ok(expected));
 }
@@ -144,12 +145,12 @@ fn bad_text_is_refused_with_the_fragment_that_makes_it_so() {
 #[test]
 fn limits_are_inclusive() {
     let mut buf = BytesMut::new();
-    encode(Frame::Binary(&[7; 1_000]), None, &mut buf);
+    encode(OutgoingFrame::Binary(&[7; 1_000]), None, &mut buf);
     assert!(matches!(
         client().decode(&mut buf),
-        Ok(Some(Event::Binary(_)))
+        Ok(Some(ReceivedEvent::Binary(_)))
     ));
-    encode(Frame::Binary(&[7; 1_001]), None, &mut buf);
+    encode(OutgoingFrame::Binary(&[7; 1_001]), None, &mut buf);
     assert!(matches!(
         client().decode(&mut buf),
         Err(ProtocolError::TooLarge { .. })
@@ -158,33 +159,36 @@ fn limits_are_inclusive() {
 
 #[test]
 fn an_idle_connection_holds_no_memory() {
-    let limits = Limits {
+    let limits = ReceiveLimits {
         max_message_bytes: 10_000_000,
     };
-    let mut decoder = Decoder::new(Role::Client, limits);
+    let mut decoder = MessageDecoder::new(ConnectionSide::Client, limits);
     let mut buf = BytesMut::new();
     for size in [10, 40_000, 9_000_000] {
-        encode(Frame::Text(&"x".repeat(size)), None, &mut buf);
-        assert!(matches!(decoder.decode(&mut buf), Ok(Some(Event::Text(_)))));
+        encode(OutgoingFrame::Text(&"x".repeat(size)), None, &mut buf);
+        assert!(matches!(
+            decoder.decode(&mut buf),
+            Ok(Some(ReceivedEvent::Text(_)))
+        ));
         assert_eq!(decoder.decode(&mut buf), Ok(None));
         assert_eq!(buf.capacity(), 0, "after a message of {size} bytes");
     }
-    assert!(size_of::<Decoder>() <= 32);
+    assert!(size_of::<MessageDecoder>() <= 32);
 }
 
 #[test]
 fn what_follows_a_large_message_does_not_hold_its_memory() {
-    let mut decoder = Decoder::new(
-        Role::Client,
-        Limits {
+    let mut decoder = MessageDecoder::new(
+        ConnectionSide::Client,
+        ReceiveLimits {
             max_message_bytes: 2_000_000,
         },
     );
     let mut buf = BytesMut::new();
-    encode(Frame::Binary(&vec![1; 1_000_000]), None, &mut buf);
+    encode(OutgoingFrame::Binary(&vec![1; 1_000_000]), None, &mut buf);
     buf.extend_from_slice(&[0x81, 5, b'h']);
     let event = decoder.decode(&mut buf);
-    let Ok(Some(Event::Binary(payload))) = event else {
+    let Ok(Some(ReceivedEvent::Binary(payload))) = event else {
         panic!("not binary: {event:?}")
     };
     assert_eq!(payload.len(), 1_000_000);
@@ -196,33 +200,40 @@ fn what_follows_a_large_message_does_not_hold_its_memory() {
     buf.extend_from_slice(b"ello");
     assert_eq!(
         decoder.decode(&mut buf),
-        Ok(Some(Event::Text("hello".into())))
+        Ok(Some(ReceivedEvent::Text("hello".into())))
     );
 }
 
 #[test]
 fn long_control_payloads_are_cut_between_characters() {
     let mut buf = BytesMut::new();
-    encode(Frame::Close(1011, &"ä".repeat(100)), None, &mut buf);
+    encode(OutgoingFrame::Close(1011, &"ä".repeat(100)), None, &mut buf);
     let close = CloseFrame {
         code: 1011,
         reason: "ä".repeat(61),
     };
     assert_eq!(
         client().decode(&mut buf),
-        Ok(Some(Event::Close(Some(close))))
+        Ok(Some(ReceivedEvent::Close(Some(close))))
     );
     let mut buf = BytesMut::new();
-    encode(Frame::Ping(&[1; 200]), None, &mut buf);
-    let expected = Event::Ping(vec![1; 125].into());
+    encode(OutgoingFrame::Ping(&[1; 200]), None, &mut buf);
+    let expected = ReceivedEvent::Ping(vec![1; 125].into());
     assert_eq!(client().decode(&mut buf), Ok(Some(expected)));
 }
 
 #[test]
 fn a_code_that_cannot_be_sent_makes_an_empty_close() {
     let mut buf = BytesMut::new();
-    encode(Frame::Close(ws::code::NO_STATUS, "gone"), None, &mut buf);
-    assert_eq!(client().decode(&mut buf), Ok(Some(Event::Close(None))));
+    encode(
+        OutgoingFrame::Close(ws::code::NO_STATUS, "gone"),
+        None,
+        &mut buf,
+    );
+    assert_eq!(
+        client().decode(&mut buf),
+        Ok(Some(ReceivedEvent::Close(None)))
+    );
 }
 
 #[test]
@@ -239,10 +250,10 @@ fn tells_what_a_message_on_its_way_may_become() {
     for (bytes, held_bytes, at_most_bytes) in table {
         let (mut decoder, mut buf) = (client(), BytesMut::from(*bytes));
         assert_eq!(decoder.decode(&mut buf), Ok(None), "{bytes:x?}");
-        let expected = Incoming {
+        let expected = IncompleteMessage {
             held_bytes: *held_bytes,
             at_most_bytes: *at_most_bytes,
         };
-        assert_eq!(decoder.incoming(&buf), expected, "{bytes:x?}");
+        assert_eq!(decoder.incomplete_message(&buf), expected, "{bytes:x?}");
     }
 }

@@ -2,16 +2,16 @@
 //! properties of every input are asserted here.
 
 use bytes::BytesMut;
-use ws::handshake::{Request, Response};
-use ws::{Decoder, Limits, ProtocolError, Role};
+use ws::handshake::{HttpRequestHead, HttpResponseHead};
+use ws::{ConnectionSide, MessageDecoder, ProtocolError, ReceiveLimits};
 
-const LIMITS: Limits = Limits {
+const LIMITS: ReceiveLimits = ReceiveLimits {
     max_message_bytes: 4_096,
 };
 
 /// Decodes bytes as both roles, whole and byte by byte: both ways must give the same events.
 pub(crate) fn decoder(data: &[u8]) {
-    for role in [Role::Client, Role::Server] {
+    for role in [ConnectionSide::Client, ConnectionSide::Server] {
         let whole = run(role, [data].into_iter());
         let split = run(role, data.chunks(1));
         assert_eq!(whole, split, "the result depends on how the bytes arrived");
@@ -21,21 +21,22 @@ pub(crate) fn decoder(data: &[u8]) {
 /// Reads a head as both request and response.
 pub(crate) fn handshake(data: &[u8]) {
     let mut buf = BytesMut::from(data);
-    if let Ok(Some(request)) = Request::read(&mut buf) {
+    if let Ok(Some(request)) = HttpRequestHead::read(&mut buf) {
         assert!(buf.len() < data.len());
-        let _ = request.upgrade();
+        let _ = request.check_upgrade();
     }
     let mut buf = BytesMut::from(data);
-    if let Ok(Some(response)) = Response::read(&mut buf) {
+    if let Ok(Some(response)) = HttpResponseHead::read(&mut buf) {
         assert!((100..=999).contains(&response.status));
     }
 }
 
 fn run<'a>(
-    role: Role,
+    role: ConnectionSide,
     pieces: impl Iterator<Item = &'a [u8]>,
-) -> (Vec<ws::Event>, Option<ProtocolError>) {
-    let (mut decoder, mut buf, mut events) = (Decoder::new(role, LIMITS), BytesMut::new(), vec![]);
+) -> (Vec<ws::ReceivedEvent>, Option<ProtocolError>) {
+    let (mut decoder, mut buf, mut events) =
+        (MessageDecoder::new(role, LIMITS), BytesMut::new(), vec![]);
     for piece in pieces {
         buf.extend_from_slice(piece);
         loop {

@@ -2,33 +2,36 @@
 
 use bytes::BytesMut;
 use ws::handshake::{
-    HeadError, RefusedUpgrade, Request, Response, Upgrade, UpgradeError, accept, refuse_with,
+    HeadError, HttpRequestHead, HttpResponseHead, PendingUpgrade, RefusedUpgrade, UpgradeError,
+    write_accept, write_refusal_with,
 };
 
 const GOOD: &str = "GET /pcp2/agent HTTP/1.1\r\nHost: broker:8142\r\nUpgrade: WebSocket\r\n\
     Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-fn read(text: &str) -> Result<Option<Request>, HeadError> {
-    Request::read(&mut BytesMut::from(text))
+fn read(text: &str) -> Result<Option<HttpRequestHead>, HeadError> {
+    HttpRequestHead::read(&mut BytesMut::from(text))
 }
 
 fn refusal(text: &str) -> RefusedUpgrade {
     let request = read(text).expect("this is HTTP").expect("this is complete");
-    request.upgrade().expect_err("this is no good upgrade")
+    request
+        .check_upgrade()
+        .expect_err("this is no good upgrade")
 }
 
 #[test]
 fn answers_the_example_of_the_rfc() {
     let mut buf = BytesMut::from(GOOD);
     buf.extend_from_slice(b"frames");
-    let request = Request::read(&mut buf).unwrap().unwrap();
+    let request = HttpRequestHead::read(&mut buf).unwrap().unwrap();
     assert_eq!(request.target, "/pcp2/agent");
     assert_eq!(request.headers.get("host"), Some("broker:8142"));
     assert_eq!(&buf[..], b"frames", "what follows the head stays");
     let mut out = BytesMut::new();
-    accept(&request.upgrade().unwrap(), &mut out);
-    let response = Response::read(&mut out).unwrap().unwrap();
+    write_accept(&request.check_upgrade().unwrap(), &mut out);
+    let response = HttpResponseHead::read(&mut out).unwrap().unwrap();
     assert_eq!(response.status, 101);
     let proof = response.headers.get("Sec-WebSocket-Accept");
     assert_eq!(proof, Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
@@ -39,7 +42,7 @@ fn a_head_may_come_byte_by_byte() {
     let mut buf = BytesMut::new();
     for (index, byte) in GOOD.bytes().enumerate() {
         buf.extend_from_slice(&[byte]);
-        let complete = Request::read(&mut buf).unwrap().is_some();
+        let complete = HttpRequestHead::read(&mut buf).unwrap().is_some();
         assert_eq!(complete, index + 1 == GOOD.len());
     }
 }
@@ -121,7 +124,7 @@ fn refuses_what_is_not_http() {
         Err(HeadError::NotHttp(_))
     ));
     let mut latin1 = BytesMut::from(&b"GET / HTTP/1.1\r\nHost: \xe4\r\n\r\n"[..]);
-    assert_eq!(Request::read(&mut latin1), Err(HeadError::NotUtf8));
+    assert_eq!(HttpRequestHead::read(&mut latin1), Err(HeadError::NotUtf8));
 }
 
 #[test]
@@ -136,8 +139,8 @@ fn heads_are_bounded() {
 #[test]
 fn a_refusal_is_a_complete_response() {
     let mut out = BytesMut::new();
-    refuse_with(404, "no such path", &mut out);
-    let response = Response::read(&mut out).unwrap().unwrap();
+    write_refusal_with(404, "no such path", &mut out);
+    let response = HttpResponseHead::read(&mut out).unwrap().unwrap();
     assert_eq!(
         (response.status, response.reason.as_str()),
         (404, "Not Found")
@@ -149,13 +152,14 @@ fn a_refusal_is_a_complete_response() {
 #[test]
 fn a_client_sees_through_bad_answers() {
     let mut out = BytesMut::new();
-    let upgrade = Upgrade::request("b:8142", "/pcp2/agent", [7; 16], &[("X-A", "b")], &mut out);
-    let request = Request::read(&mut out).unwrap().unwrap();
+    let upgrade =
+        PendingUpgrade::write_request("b:8142", "/pcp2/agent", [7; 16], &[("X-A", "b")], &mut out);
+    let request = HttpRequestHead::read(&mut out).unwrap().unwrap();
     assert_eq!(request.headers.get("X-A"), Some("b"));
     let mut good = BytesMut::new();
-    accept(&request.upgrade().unwrap(), &mut good);
+    write_accept(&request.check_upgrade().unwrap(), &mut good);
     let good = String::from_utf8(good.to_vec()).unwrap();
-    let answer = |text: &str| upgrade.response(&mut BytesMut::from(text));
+    let answer = |text: &str| upgrade.read_response(&mut BytesMut::from(text));
 
     assert!(answer(&good).unwrap().is_some());
     assert_eq!(answer(&good[..good.len() - 1]), Ok(None));
@@ -182,7 +186,7 @@ fn a_client_sees_through_bad_answers() {
 #[test]
 #[should_panic(expected = "a header would be taken for another")]
 fn headers_cannot_be_smuggled_in() {
-    Upgrade::request(
+    PendingUpgrade::write_request(
         "b",
         "/",
         [0; 16],

@@ -8,11 +8,13 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame as TheirClose;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame as TheirFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::{accept_async, client_async};
-use ws::handshake::{Request, Upgrade, accept};
-use ws::{CloseFrame, Decoder, Event, Frame, Limits, Role, encode};
+use ws::handshake::{HttpRequestHead, PendingUpgrade, write_accept};
+use ws::{
+    CloseFrame, ConnectionSide, MessageDecoder, OutgoingFrame, ReceiveLimits, ReceivedEvent, encode,
+};
 
 const SIZES: [usize; 9] = [0, 1, 125, 126, 127, 65_535, 65_536, 70_000, 1_000_000];
-const LIMITS: Limits = Limits {
+const LIMITS: ReceiveLimits = ReceiveLimits {
     max_message_bytes: 1_000_000,
 };
 const PIPE_BYTES: usize = 4_096;
@@ -20,7 +22,7 @@ const PIPE_BYTES: usize = 4_096;
 /// The end of a connection that uses this codec.
 struct Ours {
     pipe: DuplexStream,
-    decoder: Decoder,
+    decoder: MessageDecoder,
     buf: BytesMut,
     key: Option<[u8; 4]>,
 }
@@ -29,18 +31,18 @@ impl Ours {
     async fn accept(mut pipe: DuplexStream) -> Self {
         let mut buf = BytesMut::new();
         let request = loop {
-            if let Some(request) = Request::read(&mut buf).expect("HTTP") {
+            if let Some(request) = HttpRequestHead::read(&mut buf).expect("HTTP") {
                 break request;
             }
             assert!(pipe.read_buf(&mut buf).await.expect("an open pipe") > 0);
         };
         assert_eq!(request.target, "/pcp2/agent");
         let mut out = BytesMut::new();
-        accept(&request.upgrade().expect("an upgrade"), &mut out);
+        write_accept(&request.check_upgrade().expect("an upgrade"), &mut out);
         pipe.write_all(&out).await.expect("an open pipe");
         Self {
             pipe,
-            decoder: Decoder::new(Role::Server, LIMITS),
+            decoder: MessageDecoder::new(ConnectionSide::Server, LIMITS),
             buf,
             key: None,
         }
@@ -48,21 +50,26 @@ impl Ours {
 
     async fn connect(mut pipe: DuplexStream) -> Self {
         let (mut out, mut buf) = (BytesMut::new(), BytesMut::new());
-        let upgrade = Upgrade::request("broker:8142", "/pcp2/agent", [3; 16], &[], &mut out);
+        let upgrade =
+            PendingUpgrade::write_request("broker:8142", "/pcp2/agent", [3; 16], &[], &mut out);
         pipe.write_all(&out).await.expect("an open pipe");
-        while upgrade.response(&mut buf).expect("an upgrade").is_none() {
+        while upgrade
+            .read_response(&mut buf)
+            .expect("an upgrade")
+            .is_none()
+        {
             assert!(pipe.read_buf(&mut buf).await.expect("an open pipe") > 0);
         }
         let key = Some([0x12, 0x00, 0xff, 0x9a]);
         Self {
             pipe,
-            decoder: Decoder::new(Role::Client, LIMITS),
+            decoder: MessageDecoder::new(ConnectionSide::Client, LIMITS),
             buf,
             key,
         }
     }
 
-    async fn next(&mut self) -> Event {
+    async fn next(&mut self) -> ReceivedEvent {
         loop {
             if let Some(event) = self.decoder.decode(&mut self.buf).expect("good frames") {
                 return event;
@@ -78,7 +85,7 @@ impl Ours {
         }
     }
 
-    async fn send(&mut self, frame: Frame<'_>) {
+    async fn send(&mut self, frame: OutgoingFrame<'_>) {
         let mut out = BytesMut::new();
         encode(frame, self.key, &mut out);
         self.pipe.write_all(&out).await.expect("an open pipe");
@@ -88,15 +95,15 @@ impl Ours {
     async fn echo(mut self) -> Option<CloseFrame> {
         loop {
             match self.next().await {
-                Event::Text(text) => self.send(Frame::Text(&text)).await,
-                Event::Binary(bytes) => self.send(Frame::Binary(&bytes)).await,
-                Event::Ping(bytes) => self.send(Frame::Pong(&bytes)).await,
-                Event::Pong(_) => {}
-                Event::Close(close) => {
+                ReceivedEvent::Text(text) => self.send(OutgoingFrame::Text(&text)).await,
+                ReceivedEvent::Binary(bytes) => self.send(OutgoingFrame::Binary(&bytes)).await,
+                ReceivedEvent::Ping(bytes) => self.send(OutgoingFrame::Pong(&bytes)).await,
+                ReceivedEvent::Pong(_) => {}
+                ReceivedEvent::Close(close) => {
                     let code = close
                         .as_ref()
                         .map_or(ws::code::NO_STATUS, |close| close.code);
-                    self.send(Frame::Close(code, "")).await;
+                    self.send(OutgoingFrame::Close(code, "")).await;
                     return close;
                 }
             }
@@ -198,18 +205,20 @@ async fn our_client_talks_to_their_server() {
     let mut client = Ours::connect(ours).await;
     for size in SIZES {
         let (text, bytes) = (text(size), vec![0x5a; size]);
-        client.send(Frame::Text(&text)).await;
-        assert_eq!(client.next().await, Event::Text(text));
-        client.send(Frame::Binary(&bytes)).await;
-        assert_eq!(client.next().await, Event::Binary(bytes.into()));
+        client.send(OutgoingFrame::Text(&text)).await;
+        assert_eq!(client.next().await, ReceivedEvent::Text(text));
+        client.send(OutgoingFrame::Binary(&bytes)).await;
+        assert_eq!(client.next().await, ReceivedEvent::Binary(bytes.into()));
     }
-    client.send(Frame::Ping(b"are you there")).await;
+    client.send(OutgoingFrame::Ping(b"are you there")).await;
     assert_eq!(
         client.next().await,
-        Event::Pong(Bytes::from_static(b"are you there"))
+        ReceivedEvent::Pong(Bytes::from_static(b"are you there"))
     );
-    client.send(Frame::Close(4003, "no certificate")).await;
-    let Event::Close(Some(close)) = client.next().await else {
+    client
+        .send(OutgoingFrame::Close(4003, "no certificate"))
+        .await;
+    let ReceivedEvent::Close(Some(close)) = client.next().await else {
         panic!("no close")
     };
     assert_eq!(close.code, 4003);

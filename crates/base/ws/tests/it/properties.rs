@@ -3,11 +3,13 @@
 use bytes::{BufMut, BytesMut};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use ws::{CloseFrame, Decoder, Event, Frame, Limits, Role, encode};
+use ws::{
+    CloseFrame, ConnectionSide, MessageDecoder, OutgoingFrame, ReceiveLimits, ReceivedEvent, encode,
+};
 
 use crate::entry;
 
-const LIMITS: Limits = Limits {
+const LIMITS: ReceiveLimits = ReceiveLimits {
     max_message_bytes: 200_000,
 };
 
@@ -20,21 +22,21 @@ enum Sent {
 }
 
 impl Sent {
-    fn frame(&self) -> Frame<'_> {
+    fn frame(&self) -> OutgoingFrame<'_> {
         match self {
-            Self::Text(text) => Frame::Text(text),
-            Self::Binary(bytes) => Frame::Binary(bytes),
-            Self::Ping(bytes) => Frame::Ping(bytes),
-            Self::Pong(bytes) => Frame::Pong(bytes),
+            Self::Text(text) => OutgoingFrame::Text(text),
+            Self::Binary(bytes) => OutgoingFrame::Binary(bytes),
+            Self::Ping(bytes) => OutgoingFrame::Ping(bytes),
+            Self::Pong(bytes) => OutgoingFrame::Pong(bytes),
         }
     }
 
-    fn event(self) -> Event {
+    fn event(self) -> ReceivedEvent {
         match self {
-            Self::Text(text) => Event::Text(text),
-            Self::Binary(bytes) => Event::Binary(bytes.into()),
-            Self::Ping(bytes) => Event::Ping(bytes.into()),
-            Self::Pong(bytes) => Event::Pong(bytes.into()),
+            Self::Text(text) => ReceivedEvent::Text(text),
+            Self::Binary(bytes) => ReceivedEvent::Binary(bytes.into()),
+            Self::Ping(bytes) => ReceivedEvent::Ping(bytes.into()),
+            Self::Pong(bytes) => ReceivedEvent::Pong(bytes.into()),
         }
     }
 }
@@ -49,8 +51,9 @@ fn sent() -> impl Strategy<Value = Sent> {
 }
 
 /// Decodes `bytes` in pieces of the given sizes, repeated cyclically.
-fn receive(role: Role, bytes: &[u8], sizes: &[usize]) -> Vec<Event> {
-    let (mut decoder, mut buf, mut events) = (Decoder::new(role, LIMITS), BytesMut::new(), vec![]);
+fn receive(role: ConnectionSide, bytes: &[u8], sizes: &[usize]) -> Vec<ReceivedEvent> {
+    let (mut decoder, mut buf, mut events) =
+        (MessageDecoder::new(role, LIMITS), BytesMut::new(), vec![]);
     let mut rest = bytes;
     for size in sizes.iter().cycle() {
         let (piece, after) = rest.split_at((*size).min(rest.len()));
@@ -88,8 +91,8 @@ proptest! {
     ) {
         let mut bytes = BytesMut::new();
         messages.iter().for_each(|message| encode(message.frame(), key, &mut bytes));
-        let role = if key.is_some() { Role::Server } else { Role::Client };
-        let expected: Vec<Event> = messages.into_iter().map(Sent::event).collect();
+        let role = if key.is_some() { ConnectionSide::Server } else { ConnectionSide::Client };
+        let expected: Vec<ReceivedEvent> = messages.into_iter().map(Sent::event).collect();
         prop_assert_eq!(receive(role, &bytes, &sizes), expected);
     }
 
@@ -111,15 +114,15 @@ proptest! {
             let opcode = if index == 0 { 1 } else { 0 };
             fragment(opcode, index + 1 == short.len(), piece, &mut bytes);
         }
-        prop_assert_eq!(receive(Role::Client, &bytes, &sizes), vec![Event::Text(text)]);
+        prop_assert_eq!(receive(ConnectionSide::Client, &bytes, &sizes), vec![ReceivedEvent::Text(text)]);
     }
 
     #[test]
     fn closes_come_through(code in 3000u16..5000, reason in "[a-zä]{0,50}") {
         let mut bytes = BytesMut::new();
-        encode(Frame::Close(code, &reason), None, &mut bytes);
-        let close = Event::Close(Some(CloseFrame { code, reason }));
-        prop_assert_eq!(receive(Role::Client, &bytes, &[3]), vec![close]);
+        encode(OutgoingFrame::Close(code, &reason), None, &mut bytes);
+        let close = ReceivedEvent::Close(Some(CloseFrame { code, reason }));
+        prop_assert_eq!(receive(ConnectionSide::Client, &bytes, &[3]), vec![close]);
     }
 
     #[test]

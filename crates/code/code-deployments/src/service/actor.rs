@@ -1,4 +1,4 @@
-//! The task that works through the queue: [`Actor`].
+//! The task that works through the queue: [`DeploymentActor`].
 //!
 //! Invariants: a deployment is stored before any program is notified of it, and its end is stored before its
 //! requester is notified of that; a deployment that was unfinished when the server stopped continues after the
@@ -16,12 +16,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::error::SubmitError;
+use super::deployment_record::{
+    Deployment, DeploymentAction, DeploymentRequester, DeploymentState,
+};
+use super::error::DeploymentSubmitError;
+use super::garbage_collection::GarbageCollector;
 use super::observer::FinishedDeployment;
-use super::perform::{Look, Performed, Tools, perform};
-use super::queue::{DeploymentQueue, Work};
-use super::record::{Deployment, DeploymentAction, DeploymentRequester, State};
-use super::room::Room;
+use super::perform::{DeploymentTools, ResolveRoundResult, WorkOutcome, perform};
+use super::queue::{DeploymentQueue, DeploymentWork};
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
 use code_sources::resolve::ResolveRound;
 use code_store::gc::CollectedGarbage;
@@ -36,51 +38,55 @@ pub struct SubmittedDeployments {
 }
 
 /// Requests to the service.
-pub(super) enum Message {
+pub(super) enum ServiceRequest {
     /// Deployments to queue, and the receiver of their numbers.
     Submit {
         wanted: Vec<(EnvironmentName, DeploymentAction)>,
         by: DeploymentRequester,
-        reply: oneshot::Sender<Result<SubmittedDeployments, SubmitError>>,
+        reply: oneshot::Sender<Result<SubmittedDeployments, DeploymentSubmitError>>,
     },
     /// A garbage collection.
     Collect {
         dry_run: bool,
-        reply: oneshot::Sender<Result<CollectedGarbage, SubmitError>>,
+        reply: oneshot::Sender<Result<CollectedGarbage, DeploymentSubmitError>>,
     },
 }
 
-pub(super) struct Actor {
-    tools: Tools,
+pub(super) struct DeploymentActor {
+    tools: DeploymentTools,
     queue: DeploymentQueue,
     /// A resolve round and its start time: it is recent enough for all earlier requests.
     round: Option<(Arc<ResolveRound>, Instant)>,
     /// Time of the last request for each environment.
-    asked: HashMap<EnvironmentName, Instant>,
+    last_requests: HashMap<EnvironmentName, Instant>,
     waiting: HashMap<i64, oneshot::Sender<Deployment>>,
-    working: JoinSet<Done>,
-    room: Room,
+    working: JoinSet<FinishedWork>,
+    garbage_collector: GarbageCollector,
 }
 
-struct Done {
-    work: Work,
-    performed: Performed,
+struct FinishedWork {
+    work: DeploymentWork,
+    performed: WorkOutcome,
 }
 
-impl Actor {
-    pub(super) fn new(tools: Tools, open: Vec<CodeDeployRow>, room: Room) -> Self {
-        let queue = DeploymentQueue::new(tools.deployer.at_once(), DEPLOYS_WAITING);
+impl DeploymentActor {
+    pub(super) fn new(
+        tools: DeploymentTools,
+        open: Vec<CodeDeployRow>,
+        room: GarbageCollector,
+    ) -> Self {
+        let queue = DeploymentQueue::new(tools.deployer.concurrency(), DEPLOYS_WAITING);
         let mut actor = Self {
             tools,
             queue,
             round: None,
-            asked: HashMap::new(),
+            last_requests: HashMap::new(),
             waiting: HashMap::new(),
             working: JoinSet::new(),
-            room,
+            garbage_collector: room,
         };
         for row in open {
-            match (row.environment.parse(), DeploymentAction::of(&row)) {
+            match (row.environment.parse(), DeploymentAction::from_row(&row)) {
                 (Ok(environment), Some(action)) => {
                     actor.queue.add(&environment, &action, row.id);
                 }
@@ -94,23 +100,27 @@ impl Actor {
     }
 
     /// Runs until `stop` is cancelled, and then finishes as much as possible.
-    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>, stop: CancellationToken) {
+    pub(super) async fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<ServiceRequest>,
+        stop: CancellationToken,
+    ) {
         loop {
-            self.begin().await;
+            self.begin_work().await;
             tokio::select! {
-                Some(ended) = self.room.ended() => self.room.end(ended, &self.tools.deployer),
+                Some(ended) = self.garbage_collector.next_finished() => self.garbage_collector.finish(ended, &self.tools.deployer),
                 () = stop.cancelled() => break,
                 message = inbox.recv() => match message {
-                    Some(message) => Box::pin(self.take(message)).await,
+                    Some(message) => Box::pin(self.handle_request(message)).await,
                     None => break,
                 },
-                Some(done) = self.working.join_next() => self.end(done).await,
+                Some(done) = self.working.join_next() => self.finish_work(done).await,
             }
         }
-        self.room.shutdown().await;
+        self.garbage_collector.shutdown().await;
         let drain = Box::pin(async {
             while let Some(done) = self.working.join_next().await {
-                self.end(done).await;
+                self.finish_work(done).await;
             }
         });
         if tokio::time::timeout(DRAIN, drain).await.is_err() {
@@ -118,14 +128,16 @@ impl Actor {
         }
     }
 
-    async fn take(&mut self, message: Message) {
+    async fn handle_request(&mut self, message: ServiceRequest) {
         match message {
-            Message::Submit { wanted, by, reply } => {
+            ServiceRequest::Submit { wanted, by, reply } => {
                 let submitted = self.submit(&wanted, &by).await;
                 // The requester may be gone; stored deployments are performed anyway.
                 drop(reply.send(submitted));
             }
-            Message::Collect { dry_run, reply } => self.room.ask(dry_run, reply),
+            ServiceRequest::Collect { dry_run, reply } => {
+                self.garbage_collector.request(dry_run, reply)
+            }
         }
     }
 
@@ -133,20 +145,21 @@ impl Actor {
         &mut self,
         wanted: &[(EnvironmentName, DeploymentAction)],
         by: &DeploymentRequester,
-    ) -> Result<SubmittedDeployments, SubmitError> {
-        if self.queue.has_room(wanted.len()).is_err() {
-            return Err(SubmitError::Full);
+    ) -> Result<SubmittedDeployments, DeploymentSubmitError> {
+        if self.queue.check_capacity(wanted.len()).is_err() {
+            return Err(DeploymentSubmitError::Full);
         }
         let now = now_ms();
         let rows: Vec<_> = wanted
             .iter()
-            .map(|(environment, action)| action.row(environment, by, now))
+            .map(|(environment, action)| action.to_row(environment, by, now))
             .collect();
         let ids = self.tools.store.insert_code_deploys(&rows).await?;
         let mut submitted = SubmittedDeployments::default();
         for ((environment, action), id) in wanted.iter().zip(ids) {
             self.queue.add(environment, action, id);
-            self.asked.insert(environment.clone(), Instant::now());
+            self.last_requests
+                .insert(environment.clone(), Instant::now());
             let (ended, end) = oneshot::channel();
             self.waiting.insert(id, ended);
             submitted.deployments.push((environment.clone(), id));
@@ -157,44 +170,49 @@ impl Actor {
 
     /// Begins all work whose turn it is. Garbage collection runs only while nothing is built: contents of a version
     /// in progress would look unused.
-    async fn begin(&mut self) {
+    async fn begin_work(&mut self) {
         loop {
-            if self.room.is_running() {
+            if self.garbage_collector.is_running() {
                 if self.queue.is_waiting() {
-                    self.room.give_way();
+                    self.garbage_collector.interrupt_automatic();
                 }
                 return;
             }
-            if !self.room.is_asked() {
-                self.deploy().await;
+            if !self.garbage_collector.has_requests() {
+                self.begin_deployments().await;
             }
-            let is_turn = self.room.is_asked() || self.room.is_wanted() && !self.queue.is_waiting();
+            let is_turn = self.garbage_collector.has_requests()
+                || self.garbage_collector.is_due() && !self.queue.is_waiting();
             if !is_turn || !self.working.is_empty() {
                 return;
             }
-            let queued = self.queue.named();
-            self.room.begin(&self.tools, queued);
+            let queued = self.queue.queued_versions();
+            self.garbage_collector.begin(&self.tools, queued);
         }
     }
 
-    async fn deploy(&mut self) {
+    async fn begin_deployments(&mut self) {
         while let Some(work) = self.queue.next() {
             let entered = self
                 .tools
                 .store
-                .enter_code_deploys(&work.ids, &State::Deploying.to_string(), Some(now_ms()))
+                .enter_code_deploys(
+                    &work.ids,
+                    &DeploymentState::Deploying.to_string(),
+                    Some(now_ms()),
+                )
                 .await;
             if let Err(error) = entered {
                 tracing::warn!(%error, "cannot write down that a deployment begins");
             }
-            let round = self.round(&work.environment).await;
+            let round = self.recent_round(&work.environment).await;
             let tools = self.tools.clone();
             self.working.spawn(async move {
                 let performing =
-                    AssertUnwindSafe(Box::pin(perform_and_tell(&tools, &round, &work)));
+                    AssertUnwindSafe(Box::pin(perform_and_notify(&tools, &round, &work)));
                 let performed = performing.catch_unwind().await;
-                Done {
-                    performed: performed.unwrap_or_else(|_| Performed::broken()),
+                FinishedWork {
+                    performed: performed.unwrap_or_else(|_| WorkOutcome::internal_error()),
                     work,
                 }
             });
@@ -202,8 +220,8 @@ impl Actor {
     }
 
     /// A resolve round over the settings and sources that is not older than the request.
-    async fn round(&mut self, environment: &EnvironmentName) -> Look {
-        let asked = self.asked.remove(environment);
+    async fn recent_round(&mut self, environment: &EnvironmentName) -> ResolveRoundResult {
+        let asked = self.last_requests.remove(environment);
         if let (Some((round, began)), Some(asked)) = (&self.round, asked)
             && *began > asked
         {
@@ -211,23 +229,24 @@ impl Actor {
         }
         self.round = None;
         let began = Instant::now();
-        self.tools.deployer = self.tools.current.settled().await?;
-        self.queue.set_places(self.tools.deployer.at_once());
-        let round = Arc::new(self.tools.deployer.round());
+        self.tools.deployer = self.tools.current.reload_settled().await?;
+        self.queue
+            .set_concurrency(self.tools.deployer.concurrency());
+        let round = Arc::new(self.tools.deployer.start_round());
         self.round = Some((Arc::clone(&round), began));
         Ok(round)
     }
 
-    async fn end(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    async fn finish_work(&mut self, done: Result<FinishedWork, tokio::task::JoinError>) {
         // Panics are caught in the task, and nothing aborts it.
-        let Ok(Done { work, performed }) = done else {
+        let Ok(FinishedWork { work, performed }) = done else {
             return;
         };
-        self.queue.done(&work.environment);
+        self.queue.finish(&work.environment);
         if performed.has_switched(&work) {
-            self.room.want();
+            self.garbage_collector.request_automatic();
         }
-        self.write_end(&work, &performed).await;
+        self.store_results(&work, &performed).await;
         for id in &work.ids {
             let Some(waiting) = self.waiting.remove(id) else {
                 continue;
@@ -241,7 +260,7 @@ impl Actor {
         }
     }
 
-    async fn write_end(&self, work: &Work, performed: &Performed) {
+    async fn store_results(&self, work: &DeploymentWork, performed: &WorkOutcome) {
         let Some(last) = work.ids.last() else {
             return;
         };
@@ -262,20 +281,28 @@ impl Actor {
 }
 
 /// Performs the work, and notifies the programs that have to know of a new version.
-async fn perform_and_tell(tools: &Tools, round: &Look, work: &Work) -> Performed {
+async fn perform_and_notify(
+    tools: &DeploymentTools,
+    round: &ResolveRoundResult,
+    work: &DeploymentWork,
+) -> WorkOutcome {
     let mut performed = Box::pin(perform(tools, round, work)).await;
     if performed.has_switched(work) {
-        tell(tools, work, &mut performed).await;
+        notify_code_caches(tools, work, &mut performed).await;
     }
     // Paused compiles continue.
     performed.pauses.clear();
-    Box::pin(observed(tools, work, &mut performed)).await;
+    Box::pin(notify_observers(tools, work, &mut performed)).await;
     performed
 }
 
 /// Notifies all observers concurrently, since each waits for responses.
-async fn observed(tools: &Tools, work: &Work, performed: &mut Performed) {
-    let observers = &tools.others.observers;
+async fn notify_observers(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
+    performed: &mut WorkOutcome,
+) {
+    let observers = &tools.listeners.observers;
     let (Some(id), false) = (work.ids.last(), observers.is_empty()) else {
         return;
     };
@@ -287,18 +314,22 @@ async fn observed(tools: &Tools, work: &Work, performed: &mut Performed) {
             return;
         }
     };
-    let deployment = performed.deployment(row.into());
+    let deployment = performed.to_deployment(row.into());
     let over = FinishedDeployment {
         is_dry: deployment.dry_run,
-        deploy: deployment.shown(performed.outcome.late.clone()),
-        made_of: performed.made_of.clone(),
+        deploy: deployment.into_code_deploy(performed.outcome.late.clone()),
+        deployed_commit: performed.deployed_commit.clone(),
     };
-    let told = future::join_all(observers.iter().map(|it| it.over(&over))).await;
+    let told = future::join_all(observers.iter().map(|it| it.deployment_finished(&over))).await;
     performed.outcome.notes.extend(told.into_iter().flatten());
 }
 
-async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
-    let syncing = State::Syncing.to_string();
+async fn notify_code_caches(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
+    performed: &mut WorkOutcome,
+) {
+    let syncing = DeploymentState::Syncing.to_string();
     if let Err(error) = tools
         .store
         .enter_code_deploys(&work.ids, &syncing, None)
@@ -306,13 +337,13 @@ async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
     {
         tracing::warn!(%error, "cannot write down that a version is live");
     }
-    for after in &tools.others.after {
-        let told = after.switched(&work.environment).await;
+    for after in &tools.listeners.code_caches {
+        let told = after.flush_after_switch(&work.environment).await;
         performed.outcome.notes.extend(told.err());
     }
     // Compiles on this machine do not wait for followers.
     performed.pauses.clear();
-    if let (Some(sync), Some(announced)) = (&tools.others.file_sync, &performed.announced) {
-        performed.outcome.late = sync.settle(&work.environment, announced).await;
+    if let (Some(sync), Some(announced)) = (&tools.listeners.file_sync, &performed.announced) {
+        performed.outcome.late = sync.wait_for_followers(&work.environment, announced).await;
     }
 }

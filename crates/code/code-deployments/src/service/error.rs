@@ -1,18 +1,18 @@
-//! Errors of the service: [`StartError`] at its start, [`SubmitError`] and
+//! Errors of the service: [`ServiceStartError`] at its start, [`DeploymentSubmitError`] and
 //! [`VerifyError`] afterwards.
 
 use std::sync::Arc;
 
 use store::StoreError;
 
-use crate::error::{DeployError, SourcesError};
+use crate::error::{DeploymentError, SourcesError};
 use code_settings::R10kFileError;
 use code_store::content::ContentError;
 use code_store::integrity::StoreCheckError;
 
 /// Reason for which a deployment, or another request to the service, was not accepted.
 #[derive(Debug, thiserror::Error)]
-pub enum SubmitError {
+pub enum DeploymentSubmitError {
     /// The settings that name the sources cannot be used.
     #[error(transparent)]
     Settings(#[from] Arc<R10kFileError>),
@@ -41,7 +41,7 @@ pub enum SubmitError {
 
 /// Reason for which the service does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ServiceStartError {
     /// The unfinished deployments cannot be read from the database.
     #[error("cannot read the deployments of before")]
     Store(#[from] StoreError),
@@ -61,17 +61,17 @@ pub enum VerifyError {
     Check(#[from] StoreCheckError),
     /// Damaged contents cannot be removed.
     #[error(transparent)]
-    Discard(#[from] DeployError),
+    Discard(#[from] DeploymentError),
     /// Repairs were not accepted.
     #[error(transparent)]
-    Submit(#[from] SubmitError),
+    Submit(#[from] DeploymentSubmitError),
 }
 
 // === impl SubmitError ===
 
-impl SubmitError {
+impl DeploymentSubmitError {
     /// The message with its causes.
-    pub fn said(&self) -> String {
+    pub fn to_message(&self) -> String {
         error_causes::chain(self)
     }
 }

@@ -1,5 +1,5 @@
 //! Programs that take part in deployments: those notified of a switch, and those that use versions. Main
-//! types: [`InUse`] and [`DeploymentListeners`].
+//! types: [`VersionsInUse`] and [`DeploymentListeners`].
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use environments::EnvironmentName;
 
-use super::holds::Worker;
+use super::hold_queue::CodeUser;
 use super::observer::DeploymentObserver;
 use code_store::code_cache::CodeCache;
 use code_store::version::VersionSignature;
@@ -18,7 +18,7 @@ use file_sync::FileSync;
 #[derive(Clone, Debug, Default)]
 pub struct DeploymentListeners {
     /// Programs on this machine that compile with the code.
-    pub after: Vec<Arc<dyn CodeCache>>,
+    pub code_caches: Vec<Arc<dyn CodeCache>>,
     /// Forges and other remote programs that observe deployments.
     pub observers: Vec<Arc<dyn DeploymentObserver>>,
     /// File sync for the servers that follow this one; `None` if following is disabled.
@@ -27,13 +27,13 @@ pub struct DeploymentListeners {
 
 /// Source of the versions that are in use, so that they are not removed.
 #[async_trait]
-pub trait InUse: fmt::Debug + Send + Sync {
+pub trait VersionsInUse: fmt::Debug + Send + Sync {
     /// All versions in use. On an error no version is removed.
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String>;
 
     /// The running plans and jobs that need their environment unchanged.
-    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String>;
+    async fn code_users(&self) -> Result<Vec<(CodeUser, EnvironmentName)>, String>;
 
     /// Returns when a plan, or a job that may hold an environment, is over.
-    async fn worker_over(&self);
+    async fn wait_for_finished_user(&self);
 }

@@ -1,23 +1,23 @@
 //! The service that deploys code: [`CodeManager`].
 
 use super::actor::SubmittedDeployments;
-use super::actor::{Actor, Message};
-use super::current::Current;
-use super::error::StartError;
-use super::error::SubmitError;
-use super::holds::Blockers;
-use super::holds::Who;
-use super::holds::Worker;
+use super::actor::{DeploymentActor, ServiceRequest};
+use super::current_deployer::CurrentDeployer;
+use super::deployment_record::Deployment;
+use super::deployment_record::DeploymentAction;
+use super::deployment_record::DeploymentRequester;
+use super::environment_locks::EnvironmentHold;
+use super::environment_locks::EnvironmentLocks;
+use super::error::DeploymentSubmitError;
+use super::error::ServiceStartError;
+use super::garbage_collection::DiskUse;
+use super::garbage_collection::GarbageCollector;
+use super::hold_queue::CodeUser;
+use super::hold_queue::HoldBlockers;
+use super::hold_queue::HoldRequester;
 use super::listeners::DeploymentListeners;
-use super::listeners::InUse;
-use super::locks::EnvironmentHold;
-use super::locks::Locks;
-use super::perform::Tools;
-use super::record::Deployment;
-use super::record::DeploymentAction;
-use super::record::DeploymentRequester;
-use super::room::DiskUse;
-use super::room::Room;
+use super::listeners::VersionsInUse;
+use super::perform::DeploymentTools;
 use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
 use api_types::LateFollower;
@@ -37,13 +37,13 @@ use tokio_util::sync::CancellationToken;
 /// Deploys code, one environment after the other. Cheap to clone.
 #[derive(Clone)]
 pub struct CodeManager {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<CodeManagerInner>,
 }
 
-pub(super) struct Inner {
-    pub(super) tools: Tools,
-    pub(super) in_use: Arc<dyn InUse>,
-    pub(super) to_actor: mpsc::Sender<Message>,
+pub(super) struct CodeManagerInner {
+    pub(super) tools: DeploymentTools,
+    pub(super) in_use: Arc<dyn VersionsInUse>,
+    pub(super) to_actor: mpsc::Sender<ServiceRequest>,
     pub(super) disk_use: watch::Receiver<Option<DiskUse>>,
     /// Held during a verification, so that only one runs at a time.
     pub(super) verifying: Arc<tokio::sync::Mutex<()>>,
@@ -58,33 +58,37 @@ impl CodeManager {
     pub async fn start(
         deployer: Deployer,
         store: Store,
-        in_use: Arc<dyn InUse>,
+        in_use: Arc<dyn VersionsInUse>,
         others: DeploymentListeners,
-    ) -> Result<Self, StartError> {
+    ) -> Result<Self, ServiceStartError> {
         let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
         store
             .prune_code_deploys(now_ms().saturating_sub(age))
             .await?;
         let open = store.open_code_deploys().await?;
         deployer.claim()?;
-        let locks = Locks::default();
+        let locks = EnvironmentLocks::default();
         // The holds are restored before anything is switched.
-        for (worker, environment) in in_use.holding().await.map_err(StartError::InUse)? {
+        for (worker, environment) in in_use
+            .code_users()
+            .await
+            .map_err(ServiceStartError::InUse)?
+        {
             locks.restore(worker, &environment);
         }
-        let tools = Tools {
-            current: Arc::new(Current::new(deployer.clone())),
+        let tools = DeploymentTools {
+            current: Arc::new(CurrentDeployer::new(deployer.clone())),
             deployer,
             store,
             locks,
-            others,
+            listeners: others,
         };
         let (to_actor, inbox) = mpsc::channel(REQUESTS);
         let stop = CancellationToken::new();
         let (found, disk_use) = watch::channel(None);
-        let room = Room::new(Arc::clone(&in_use), found);
-        let actor = Actor::new(tools.clone(), open, room);
-        let keeper = keep(tools.locks.clone(), Arc::clone(&in_use));
+        let room = GarbageCollector::new(Arc::clone(&in_use), found);
+        let actor = DeploymentActor::new(tools.clone(), open, room);
+        let keeper = release_periodically(tools.locks.clone(), Arc::clone(&in_use));
         let keeper = stop.clone().run_until_cancelled_owned(keeper);
         let running = vec![
             tokio::spawn(actor.run(inbox, stop.clone())),
@@ -94,7 +98,7 @@ impl CodeManager {
             }),
         ];
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(CodeManagerInner {
                 tools,
                 in_use,
                 to_actor,
@@ -124,23 +128,26 @@ impl CodeManager {
 
     /// Waits until no deployment switches the environment, and prevents further switches; on a timeout, returns the
     /// holders that it waited for.
-    pub async fn hold(&self, environment: &EnvironmentName) -> Result<EnvironmentHold, Blockers> {
+    pub async fn hold(
+        &self,
+        environment: &EnvironmentName,
+    ) -> Result<EnvironmentHold, HoldBlockers> {
         let locks = &self.inner.tools.locks;
         locks
-            .take(environment, Who::Worker(None), WORKER_WAIT)
+            .acquire(environment, HoldRequester::Worker(None), WORKER_WAIT)
             .await
     }
 
     /// Assigns a hold to a plan or a job, which keeps it until it is over.
-    pub async fn keep(&self, worker: Worker, hold: EnvironmentHold) {
-        self.inner.tools.locks.keep(worker, hold);
+    pub async fn assign_hold(&self, worker: CodeUser, hold: EnvironmentHold) {
+        self.inner.tools.locks.assign(worker, hold);
         // The worker may be over already.
         release(&self.inner.tools.locks, &*self.inner.in_use).await;
     }
 
     /// The holders that deployments wait for, by the numbers of the deployments.
-    pub fn waiting(&self) -> HashMap<i64, Blockers> {
-        self.inner.tools.locks.waiting()
+    pub fn waiting_deployments(&self) -> HashMap<i64, HoldBlockers> {
+        self.inner.tools.locks.waiting_deployments()
     }
 
     /// Queues these pieces of work.
@@ -148,12 +155,12 @@ impl CodeManager {
         &self,
         wanted: Vec<(EnvironmentName, DeploymentAction)>,
         by: DeploymentRequester,
-    ) -> Result<SubmittedDeployments, SubmitError> {
+    ) -> Result<SubmittedDeployments, DeploymentSubmitError> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Submit { wanted, by, reply };
+        let message = ServiceRequest::Submit { wanted, by, reply };
         let sent = self.inner.to_actor.send(message).await;
-        sent.map_err(|_| SubmitError::Stopping)?;
-        answer.await.map_err(|_| SubmitError::Stopping)?
+        sent.map_err(|_| DeploymentSubmitError::Stopping)?;
+        answer.await.map_err(|_| DeploymentSubmitError::Stopping)?
     }
 
     /// True if a staging directory is configured, from which environments can be published.
@@ -163,11 +170,11 @@ impl CodeManager {
 
     /// File sync for the followers; `None` if following is disabled.
     pub fn file_sync(&self) -> Option<&FileSync> {
-        self.inner.tools.others.file_sync.as_ref()
+        self.inner.tools.listeners.file_sync.as_ref()
     }
 
     /// Followers that have neither the version that a deployment made live nor a newer one.
-    pub fn late(&self, deployment: &Deployment) -> Vec<LateFollower> {
+    pub fn late_followers(&self, deployment: &Deployment) -> Vec<LateFollower> {
         let outcome = deployment.outcome.as_ref();
         let (Some(sync), Some(generation)) =
             (self.file_sync(), outcome.and_then(|it| it.generation))
@@ -182,20 +189,24 @@ impl CodeManager {
             generation,
             signature: signature.and_then(|it| it.parse().ok()),
         };
-        sync.behind(&environment, &announced)
+        sync.lagging_followers(&environment, &announced)
     }
 
     /// The environments of a branch in the sources with this prefix; in all sources if it is `None`. Uses the
     /// last valid settings.
-    pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
+    pub fn environments_of_branch(
+        &self,
+        branch: &str,
+        prefix: Option<&str>,
+    ) -> Vec<EnvironmentName> {
         let current = &self.inner.tools.current;
-        let deployer = current.look().unwrap_or_else(|_| current.last());
-        deployer.environments_of(branch, prefix)
+        let deployer = current.reload().unwrap_or_else(|_| current.last_valid());
+        deployer.environments_of_branch(branch, prefix)
     }
 
     /// The error of the settings for which deployments from sources are refused at the moment, if any.
     pub async fn settings_fault(&self) -> Option<Arc<R10kFileError>> {
-        self.inner.tools.current.settled().await.err()
+        self.inner.tools.current.reload_settled().await.err()
     }
 
     /// Obstacles that keep every deployment from going live at the moment, from a probe of the directories.
@@ -213,25 +224,25 @@ impl CodeManager {
     }
 
     /// Unfinished deployments, oldest first.
-    pub async fn open(&self) -> Result<Vec<Deployment>, StoreError> {
+    pub async fn open_deployments(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.open_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
     /// The last deployment of each environment whose last deployment failed.
-    pub async fn failed(&self) -> Result<Vec<Deployment>, StoreError> {
+    pub async fn failed_deployments(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.failed_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
     /// The newest finished deployment of each environment; none for removed environments.
-    pub async fn newest(&self) -> Result<Vec<Deployment>, StoreError> {
+    pub async fn newest_deployments(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.newest_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
     /// The last deployment of each environment that made a version live.
-    pub async fn live(&self) -> Result<Vec<Deployment>, StoreError> {
+    pub async fn live_deployments(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.live_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -253,12 +264,12 @@ impl CodeManager {
     }
 
     /// Runs a garbage collection, as soon as the running deployments are over.
-    pub async fn collect(&self, dry_run: bool) -> Result<CollectedGarbage, SubmitError> {
+    pub async fn collect(&self, dry_run: bool) -> Result<CollectedGarbage, DeploymentSubmitError> {
         let (reply, answer) = oneshot::channel();
-        let message = Message::Collect { dry_run, reply };
+        let message = ServiceRequest::Collect { dry_run, reply };
         let sent = self.inner.to_actor.send(message).await;
-        sent.map_err(|_| SubmitError::Stopping)?;
-        answer.await.map_err(|_| SubmitError::Stopping)?
+        sent.map_err(|_| DeploymentSubmitError::Stopping)?;
+        answer.await.map_err(|_| DeploymentSubmitError::Stopping)?
     }
 
     /// Disk use after the last garbage collection; the receiver is notified after the next one.
@@ -274,19 +285,21 @@ impl fmt::Debug for CodeManager {
 }
 
 /// Releases the holds of workers that are over, whenever one ends.
-async fn keep(locks: Locks, in_use: Arc<dyn InUse>) {
+async fn release_periodically(locks: EnvironmentLocks, in_use: Arc<dyn VersionsInUse>) {
     loop {
-        in_use.worker_over().await;
+        in_use.wait_for_finished_user().await;
         release(&locks, &*in_use).await;
     }
 }
 
-async fn release(locks: &Locks, in_use: &dyn InUse) {
+async fn release(locks: &EnvironmentLocks, in_use: &dyn VersionsInUse) {
     if !locks.has_workers() {
         return;
     }
-    match in_use.holding().await {
-        Ok(holding) => locks.keep_only(&holding.into_iter().map(|(worker, _)| worker).collect()),
+    match in_use.code_users().await {
+        Ok(holding) => {
+            locks.release_except(&holding.into_iter().map(|(worker, _)| worker).collect())
+        }
         // The holds are checked again when the next worker ends.
         Err(error) => tracing::warn!(%error, "cannot see which plans and jobs are over"),
     }

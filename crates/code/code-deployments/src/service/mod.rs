@@ -4,33 +4,34 @@
 //! even if the server stops; deployments of one environment run in sequence, those of several concurrently.
 
 mod actor;
+mod all_environments;
+mod api_form;
 mod blocking;
-mod current;
+mod current_deployer;
+mod deployment_record;
+mod environment_locks;
 mod error;
-mod holds;
-pub mod kinds;
+pub mod error_kinds;
+mod garbage_collection;
+mod hold_queue;
 mod listeners;
-mod locks;
 mod manager;
 mod observer;
 mod perform;
 mod queue;
-mod record;
-mod room;
-mod shown;
-mod stored;
+mod stored_versions;
 mod verify;
-mod wanted;
 
 pub use actor::SubmittedDeployments;
-pub use error::{StartError, SubmitError, VerifyError};
-pub use holds::{Blockers, Worker};
-pub use listeners::{DeploymentListeners, InUse};
-pub use locks::EnvironmentHold;
+pub use deployment_record::{
+    Deployment, DeploymentAction, DeploymentFault, DeploymentOutcome, DeploymentRequester,
+    DeploymentState,
+};
+pub use environment_locks::EnvironmentHold;
+pub use error::{DeploymentSubmitError, ServiceStartError, VerifyError};
+pub use garbage_collection::DiskUse;
+pub use hold_queue::{CodeUser, HoldBlockers};
+pub use listeners::{DeploymentListeners, VersionsInUse};
 pub use manager::CodeManager;
 pub use observer::{DeployedCommit, DeploymentObserver, FinishedDeployment};
-pub use record::{
-    Deployment, DeploymentAction, DeploymentFault, DeploymentRequester, Outcome, State,
-};
-pub use room::DiskUse;
-pub use stored::StoredVersion;
+pub use stored_versions::StoredVersion;

@@ -9,16 +9,16 @@ use api_types::CodeDeploy;
 use async_trait::async_trait;
 use environments::EnvironmentName;
 
-use super::record::State;
+use super::deployment_record::DeploymentState;
 
 /// A receiver of the beginning and end of deployments: a forge or another program.
 #[async_trait]
 pub trait DeploymentObserver: fmt::Debug + Send + Sync {
     /// Called when building the version of a commit begins.
-    async fn begun(&self, _environment: &EnvironmentName, _made_of: &DeployedCommit) {}
+    async fn deployment_began(&self, _environment: &EnvironmentName, _made_of: &DeployedCommit) {}
 
     /// Called when a deployment is over, before its end is stored. The returned errors go into its record.
-    async fn over(&self, over: &FinishedDeployment) -> Vec<String>;
+    async fn deployment_finished(&self, over: &FinishedDeployment) -> Vec<String>;
 }
 
 /// The commit of the control repository from which an environment is built.
@@ -38,14 +38,14 @@ pub struct FinishedDeployment {
     /// The result, as `deploys` returns it.
     pub deploy: CodeDeploy,
     /// The deployed commit; `None` if the deployment ended before it was known.
-    pub made_of: Option<DeployedCommit>,
+    pub deployed_commit: Option<DeployedCommit>,
     /// True if only a dry run was requested.
     pub is_dry: bool,
 }
 
 impl FinishedDeployment {
     /// True if the requested version is live, at least on this server.
-    pub fn is_done(&self) -> bool {
-        self.deploy.status != State::Failed.to_string()
+    pub fn is_live(&self) -> bool {
+        self.deploy.status != DeploymentState::Failed.to_string()
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: after any failure the version that was live still is, and the outcome contains the reason.
 
-mod parts;
-mod restored;
+mod partial;
+mod repaired_switch;
 
 use std::sync::Arc;
 
@@ -12,21 +12,23 @@ use environments::EnvironmentName;
 use futures_util::future;
 use store::{CodePinRow, Store, StoreError};
 
-use self::parts::{control, modules};
-use self::restored::{repair, switch_to_whole};
-use super::current::Current;
-use super::holds::{Blockers, Who};
-use super::locks::{EnvironmentHold, Locks};
-use super::queue::Work;
-use super::record::{Deployment, DeploymentAction, DeploymentFault, Outcome, State, cut};
+use self::partial::{deploy_control, deploy_modules};
+use self::repaired_switch::{repair, repair_and_switch};
+use super::current_deployer::CurrentDeployer;
+use super::deployment_record::{
+    Deployment, DeploymentAction, DeploymentFault, DeploymentOutcome, DeploymentState, truncate,
+};
+use super::environment_locks::{EnvironmentHold, EnvironmentLocks};
+use super::hold_queue::{HoldBlockers, HoldRequester};
+use super::queue::DeploymentWork;
 use store::now_ms;
 
-use super::kinds;
+use super::error_kinds;
 use super::listeners::DeploymentListeners;
 use super::observer::DeployedCommit;
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::{BuiltVersion, Deployer};
-use crate::error::{DeployError, SourcesError};
+use crate::error::{DeploymentError, SourcesError};
 use code_settings::R10kFileError;
 use code_sources::resolve::ResolveRound;
 use code_sources::source::FoundEnvironment;
@@ -38,16 +40,16 @@ use file_sync::AnnouncedSwitch;
 
 /// Outcome of a piece of work.
 #[derive(Debug, Default)]
-pub(super) struct Performed {
+pub(super) struct WorkOutcome {
     pub(super) signature: Option<VersionSignature>,
     pub(super) before: Option<VersionSignature>,
     /// True if damaged files of the version were replaced.
     pub(super) is_healed: bool,
     /// The switch that was announced to followers.
     pub(super) announced: Option<AnnouncedSwitch>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: DeploymentOutcome,
     /// The deployed commit; `None` if the work ended before it was known.
-    pub(super) made_of: Option<DeployedCommit>,
+    pub(super) deployed_commit: Option<DeployedCommit>,
     /// Compiles that are paused until all programs are notified.
     pub(super) pauses: Vec<Box<dyn CompilePause>>,
 }
@@ -61,19 +63,19 @@ enum PerformError {
     Sources(#[from] SourcesError),
     #[error("no branch of any source is the environment {0}")]
     NoBranch(EnvironmentName),
-    #[error("{environment} has no module {module}; it has {}", listed(.there))]
+    #[error("{environment} has no module {module}; it has {}", list_modules(.there))]
     NoModule {
         environment: EnvironmentName,
         module: String,
         there: Vec<String>,
     },
     #[error(transparent)]
-    Deploy(#[from] DeployError),
+    Deploy(#[from] DeploymentError),
     #[error(transparent)]
     Version(#[from] VersionError),
     #[error(
         "{} stays with the version {} since {} pinned it{}; unpin it first",
-        .0.environment, .0.signature, .0.owner, because(&.0.reason)
+        .0.environment, .0.signature, .0.owner, format_reason(&.0.reason)
     )]
     Pinned(CodePinRow),
     #[error(
@@ -81,10 +83,10 @@ enum PerformError {
          version is ready, so deploy again or `tutti code rollback {environment} {signature}`",
         SWITCH_WAIT.as_secs(), .blockers
     )]
-    Held {
+    EnvironmentHeld {
         environment: EnvironmentName,
         signature: VersionSignature,
-        blockers: Blockers,
+        blockers: HoldBlockers,
     },
     #[error("the server's database")]
     Store(#[from] StoreError),
@@ -92,30 +94,34 @@ enum PerformError {
 
 /// The shared services that a piece of work uses.
 #[derive(Clone, Debug)]
-pub(super) struct Tools {
+pub(super) struct DeploymentTools {
     /// The deployer for one state of the settings.
     pub(super) deployer: Deployer,
-    pub(super) current: Arc<Current>,
+    pub(super) current: Arc<CurrentDeployer>,
     pub(super) store: Store,
-    pub(super) locks: Locks,
-    pub(super) others: DeploymentListeners,
+    pub(super) locks: EnvironmentLocks,
+    pub(super) listeners: DeploymentListeners,
 }
 
 /// A resolve round over the sources, or the error of the settings that name them.
-pub(super) type Look = Result<Arc<ResolveRound>, Arc<R10kFileError>>;
+pub(super) type ResolveRoundResult = Result<Arc<ResolveRound>, Arc<R10kFileError>>;
 
 /// Performs a piece of work.
-pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Performed {
-    let mut performed = Performed {
-        before: tools.deployer.versions().live(&work.environment),
-        ..Performed::default()
+pub(super) async fn perform(
+    tools: &DeploymentTools,
+    round: &ResolveRoundResult,
+    work: &DeploymentWork,
+) -> WorkOutcome {
+    let mut performed = WorkOutcome {
+        before: tools.deployer.versions().live_version(&work.environment),
+        ..WorkOutcome::default()
     };
     let done = match tools
         .deployer
-        .probe_writing(&work.environment, scope_of(&work.action))
+        .probe_writing(&work.environment, probe_scope(&work.action))
         .await
     {
-        Ok(()) => Box::pin(act(tools, round, work, &mut performed)).await,
+        Ok(()) => Box::pin(perform_action(tools, round, work, &mut performed)).await,
         Err(error) => Err(error.into()),
     };
     if let Err(error) = done {
@@ -123,35 +129,35 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
         tracing::warn!(environment = %work.environment, %msg, "not deployed");
         performed.outcome.error = Some(DeploymentFault {
             kind: error.kind().to_owned(),
-            msg: cut(&msg, ERROR_BYTES).to_owned(),
+            msg: truncate(&msg, ERROR_BYTES).to_owned(),
         });
     }
     performed
 }
 
 /// Directories that an action writes to.
-fn scope_of(action: &DeploymentAction) -> ProbeScope {
+fn probe_scope(action: &DeploymentAction) -> ProbeScope {
     match action {
         DeploymentAction::Remove | DeploymentAction::Rollback { .. } => ProbeScope::Switch,
         _ => ProbeScope::BuildAndSwitch,
     }
 }
 
-async fn act(
-    tools: &Tools,
-    round: &Look,
-    work: &Work,
-    performed: &mut Performed,
+async fn perform_action(
+    tools: &DeploymentTools,
+    round: &ResolveRoundResult,
+    work: &DeploymentWork,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
     match &work.action {
         DeploymentAction::Deploy { .. } => deploy(tools, round, work, performed).await,
         DeploymentAction::Modules { names, .. } => {
-            modules(tools, round, work, names, performed).await
+            deploy_modules(tools, round, work, names, performed).await
         }
-        DeploymentAction::Control { .. } => control(tools, round, work, performed).await,
+        DeploymentAction::Control { .. } => deploy_control(tools, round, work, performed).await,
         DeploymentAction::Remove => remove(tools, round, work, performed).await,
         DeploymentAction::Rollback { signature } => {
-            switch_to_whole(tools, work, signature, performed).await
+            repair_and_switch(tools, work, signature, performed).await
         }
         DeploymentAction::Promote { from, signature } => {
             promote(tools, work, from, signature, performed).await
@@ -162,43 +168,43 @@ async fn act(
 }
 
 async fn deploy(
-    tools: &Tools,
-    round: &Look,
-    work: &Work,
-    performed: &mut Performed,
+    tools: &DeploymentTools,
+    round: &ResolveRoundResult,
+    work: &DeploymentWork,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
     let round = round.as_ref().map_err(Arc::clone)?;
-    let found = find(tools, round, &work.environment).await?;
+    let found = find_environment(tools, round, &work.environment).await?;
     let found = found.ok_or_else(|| PerformError::NoBranch(work.environment.clone()))?;
     let build = tools.deployer.build(&found, round);
-    let built = Box::pin(building(tools, work, &found, build, performed)).await?;
-    finish(tools, work, built, performed).await
+    let built = Box::pin(build_and_notify(tools, work, &found, build, performed)).await?;
+    switch_unless_dry_run(tools, work, built, performed).await
 }
 
 /// Makes the built version live, unless this is a dry run.
-async fn finish(
-    tools: &Tools,
-    work: &Work,
+async fn switch_unless_dry_run(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     built: BuiltVersion,
-    performed: &mut Performed,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
     performed.outcome.notes = built
-        .given_way
+        .omitted_directories
         .iter()
         .map(|path| {
             format!("{path} of the control repository is left out: a module of the Puppetfile stands there")
         })
         .chain(built.notes.iter().cloned())
         .collect();
-    let note = tools.deployer.note_of_replaced_functions(&built).await?;
+    let note = tools.deployer.replaced_functions_note(&built).await?;
     performed.outcome.notes.extend(note);
     performed.is_healed = !built.healed.is_empty();
-    match work.action.is_dry() {
+    match work.action.is_dry_run() {
         true => {
-            tell(tools, work, &built.signature, performed);
+            describe_version(tools, work, &built.signature, performed);
             // The switch would be refused then.
             if performed.before.as_ref() != Some(&built.signature) {
-                unpinned(tools, &work.environment).await?;
+                check_unpinned(tools, &work.environment).await?;
             }
         }
         false => switch(tools, work, &built.signature, performed).await?,
@@ -207,19 +213,19 @@ async fn finish(
 }
 
 /// Builds the version, and meanwhile notifies observers that the deployment begins.
-async fn building(
-    tools: &Tools,
-    work: &Work,
+async fn build_and_notify(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     found: &FoundEnvironment,
-    build: impl Future<Output = Result<BuiltVersion, DeployError>>,
-    performed: &mut Performed,
+    build: impl Future<Output = Result<BuiltVersion, DeploymentError>>,
+    performed: &mut WorkOutcome,
 ) -> Result<BuiltVersion, PerformError> {
-    let made_of = made_of(found);
+    let made_of = deployed_commit(found);
     performed.outcome.control_commit = made_of.as_ref().map(|it| it.commit.clone());
-    performed.made_of.clone_from(&made_of);
+    performed.deployed_commit.clone_from(&made_of);
     let begun = async {
-        if let (Some(made_of), false) = (&made_of, work.action.is_dry()) {
-            begun(tools, work, made_of).await;
+        if let (Some(made_of), false) = (&made_of, work.action.is_dry_run()) {
+            notify_begun(tools, work, made_of).await;
         }
     };
     let (built, ()) = futures_util::join!(build, begun);
@@ -227,7 +233,7 @@ async fn building(
 }
 
 /// `None` if the environment is not a branch of its source, so that no forge shows it.
-fn made_of(found: &FoundEnvironment) -> Option<DeployedCommit> {
+fn deployed_commit(found: &FoundEnvironment) -> Option<DeployedCommit> {
     Some(DeployedCommit {
         source: found.source.name.clone(),
         remote: found.source.remote.clone(),
@@ -235,51 +241,56 @@ fn made_of(found: &FoundEnvironment) -> Option<DeployedCommit> {
     })
 }
 
-async fn begun(tools: &Tools, work: &Work, made_of: &DeployedCommit) {
-    let observers = tools.others.observers.iter();
-    future::join_all(observers.map(|it| it.begun(&work.environment, made_of))).await;
+async fn notify_begun(tools: &DeploymentTools, work: &DeploymentWork, made_of: &DeployedCommit) {
+    let observers = tools.listeners.observers.iter();
+    future::join_all(observers.map(|it| it.deployment_began(&work.environment, made_of))).await;
 }
 
 /// The environment, if a source has it. Lists all sources, since two of them may define the same name.
-async fn find(
-    tools: &Tools,
+async fn find_environment(
+    tools: &DeploymentTools,
     round: &ResolveRound,
     environment: &EnvironmentName,
 ) -> Result<Option<FoundEnvironment>, PerformError> {
-    let mut environments = tools.deployer.environments(round).await?;
-    Ok(environments.found.remove(environment))
+    let mut environments = tools.deployer.list_environments(round).await?;
+    Ok(environments.by_name.remove(environment))
 }
 
 /// Fills in the parts of a version and its differences from the live version.
-fn tell(tools: &Tools, work: &Work, signature: &VersionSignature, performed: &mut Performed) {
+fn describe_version(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
+    signature: &VersionSignature,
+    performed: &mut WorkOutcome,
+) {
     let versions = tools.deployer.versions();
     performed.signature = Some(signature.clone());
-    let Some(lock) = versions.lock(&work.environment, signature) else {
+    let Some(lock) = versions.read_lock(&work.environment, signature) else {
         return;
     };
     let before = performed.before.as_ref();
-    let before = before.and_then(|before| versions.lock(&work.environment, before));
-    performed.outcome.control_commit = lock.control.at().map(str::to_owned);
+    let before = before.and_then(|before| versions.read_lock(&work.environment, before));
+    performed.outcome.control_commit = lock.control.resolved_commit().map(str::to_owned);
     performed.outcome.modules = lock.modules.len();
-    performed.outcome.changes = Some(ModuleChanges::between(before.as_ref(), &lock));
+    performed.outcome.changes = Some(ModuleChanges::between_locks(before.as_ref(), &lock));
 }
 
 async fn switch(
-    tools: &Tools,
-    work: &Work,
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     signature: &VersionSignature,
-    performed: &mut Performed,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
-    tell(tools, work, signature, performed);
+    describe_version(tools, work, signature, performed);
     if performed.before.as_ref() == Some(signature) {
         if performed.is_healed {
             // Other programs flush their caches of parsed code, as at any switch.
-            switch_here(tools, work, signature, performed).await?;
+            switch_locally(tools, work, signature, performed).await?;
         }
         return Ok(());
     }
-    if let Some(sync) = &tools.others.file_sync {
-        let unready = sync.offer(&work.environment, signature).await;
+    if let Some(sync) = &tools.listeners.file_sync {
+        let unready = sync.offer_version(&work.environment, signature).await;
         let note = |it: LateFollower| {
             let LateFollower { name, why } = it;
             format!("{name} was not ready to switch with the others: {why}")
@@ -289,9 +300,9 @@ async fn switch(
             .notes
             .extend(unready.into_iter().map(note));
     }
-    let switched = switch_here(tools, work, signature, performed).await;
-    if let (Some(sync), Err(_)) = (&tools.others.file_sync, &switched) {
-        sync.withdraw(&work.environment);
+    let switched = switch_locally(tools, work, signature, performed).await;
+    if let (Some(sync), Err(_)) = (&tools.listeners.file_sync, &switched) {
+        sync.withdraw_offer(&work.environment);
     }
     let switched = switched?;
     announce(tools, work, Some(signature), performed).await;
@@ -305,33 +316,33 @@ async fn switch(
 }
 
 /// Waits for plans and jobs that hold the environment, and switches.
-async fn switch_here(
-    tools: &Tools,
-    work: &Work,
+async fn switch_locally(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     signature: &VersionSignature,
-    performed: &mut Performed,
+    performed: &mut WorkOutcome,
 ) -> Result<VersionSwitch, PerformError> {
-    let _hold = held(tools, work, signature).await?;
+    let _hold = acquire_hold(tools, work, signature).await?;
     // Checked only now, since the environment may have been pinned while plans were running.
-    unpinned(tools, &work.environment).await?;
-    pause(tools, performed).await;
+    check_unpinned(tools, &work.environment).await?;
+    pause_compiles(tools, performed).await;
     Ok(tools.deployer.switch(&work.environment, signature).await?)
 }
 
 /// Announces the switch to followers. If it cannot be stored, it is announced after the next start.
 async fn announce(
-    tools: &Tools,
-    work: &Work,
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     signature: Option<&VersionSignature>,
-    performed: &mut Performed,
+    performed: &mut WorkOutcome,
 ) {
-    let Some(sync) = &tools.others.file_sync else {
+    let Some(sync) = &tools.listeners.file_sync else {
         return;
     };
     match sync.announce(&work.environment, signature).await {
         Ok(announced) => {
             performed.outcome.generation = Some(announced.generation);
-            performed.outcome.code_commit = Some(sync.latest().commit);
+            performed.outcome.code_commit = Some(sync.latest_repository().commit);
             performed.announced = Some(announced);
         }
         Err(error) => {
@@ -342,12 +353,12 @@ async fn announce(
 }
 
 async fn publish(
-    tools: &Tools,
-    work: &Work,
-    performed: &mut Performed,
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
     let (signature, commit) = tools.deployer.publish(&work.environment).await?;
-    switch_to_whole(tools, work, &signature, performed).await?;
+    repair_and_switch(tools, work, &signature, performed).await?;
     if commit.is_some() {
         performed.outcome.control_commit = commit;
     }
@@ -355,25 +366,25 @@ async fn publish(
 }
 
 async fn promote(
-    tools: &Tools,
-    work: &Work,
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     from: &EnvironmentName,
     signature: &VersionSignature,
-    performed: &mut Performed,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
     let (copied, to) = (signature.clone(), work.environment.clone());
     tools.deployer.copy(from, &copied, &to).await?;
-    switch_to_whole(tools, work, signature, performed).await
+    repair_and_switch(tools, work, signature, performed).await
 }
 
 async fn remove(
-    tools: &Tools,
-    round: &Look,
-    work: &Work,
-    performed: &mut Performed,
+    tools: &DeploymentTools,
+    round: &ResolveRoundResult,
+    work: &DeploymentWork,
+    performed: &mut WorkOutcome,
 ) -> Result<(), PerformError> {
     let round = round.as_ref().map_err(Arc::clone)?;
-    if let Some(found) = find(tools, round, &work.environment).await? {
+    if let Some(found) = find_environment(tools, round, &work.environment).await? {
         let note = format!(
             "it stays: {} has the branch {}",
             found.source.name, found.branch
@@ -384,11 +395,11 @@ async fn remove(
     }
     let gone = performed.before.clone();
     let _hold = match &gone {
-        Some(signature) => Some(held(tools, work, signature).await?),
+        Some(signature) => Some(acquire_hold(tools, work, signature).await?),
         None => None,
     };
-    unpinned(tools, &work.environment).await?;
-    pause(tools, performed).await;
+    check_unpinned(tools, &work.environment).await?;
+    pause_compiles(tools, performed).await;
     if tools.deployer.remove(&work.environment).await? {
         announce(tools, work, None, performed).await;
     }
@@ -396,44 +407,50 @@ async fn remove(
 }
 
 /// Pauses compiles, which must not overlap with the switch.
-async fn pause(tools: &Tools, performed: &mut Performed) {
-    for after in &tools.others.after {
-        let paused = after.switching().await;
+async fn pause_compiles(tools: &DeploymentTools, performed: &mut WorkOutcome) {
+    for after in &tools.listeners.code_caches {
+        let paused = after.pause_before_switch().await;
         performed.pauses.extend(paused.pause);
         performed.outcome.notes.extend(paused.note);
     }
 }
 
 /// Waits until no plan or job holds the environment.
-async fn held(
-    tools: &Tools,
-    work: &Work,
+async fn acquire_hold(
+    tools: &DeploymentTools,
+    work: &DeploymentWork,
     signature: &VersionSignature,
 ) -> Result<EnvironmentHold, PerformError> {
-    let who = Who::Deployment(work.ids.last().copied().unwrap_or_default());
-    let hold = tools.locks.take(&work.environment, who, SWITCH_WAIT).await;
-    hold.map_err(|blockers| PerformError::Held {
+    let who = HoldRequester::Deployment(work.ids.last().copied().unwrap_or_default());
+    let hold = tools
+        .locks
+        .acquire(&work.environment, who, SWITCH_WAIT)
+        .await;
+    hold.map_err(|blockers| PerformError::EnvironmentHeld {
         environment: work.environment.clone(),
         signature: signature.clone(),
         blockers,
     })
 }
 
-async fn unpinned(tools: &Tools, environment: &EnvironmentName) -> Result<(), PerformError> {
+async fn check_unpinned(
+    tools: &DeploymentTools,
+    environment: &EnvironmentName,
+) -> Result<(), PerformError> {
     match tools.store.code_pin(environment.as_str()).await? {
         Some(pin) => Err(PerformError::Pinned(pin)),
         None => Ok(()),
     }
 }
 
-fn listed(modules: &[String]) -> String {
+fn list_modules(modules: &[String]) -> String {
     match modules.is_empty() {
         true => "none".to_owned(),
         false => modules.join(", "),
     }
 }
 
-fn because(reason: &str) -> String {
+fn format_reason(reason: &str) -> String {
     match reason.is_empty() {
         true => String::new(),
         false => format!(" ({reason})"),
@@ -442,25 +459,25 @@ fn because(reason: &str) -> String {
 
 // === impl Performed ===
 
-impl Performed {
+impl WorkOutcome {
     /// The outcome of work that failed because of a bug.
-    pub(super) fn broken() -> Self {
+    pub(super) fn internal_error() -> Self {
         let mut performed = Self::default();
         performed.outcome.error = Some(DeploymentFault {
-            kind: kinds::DEPLOY_FAILURE.to_owned(),
-            msg: DeployError::Broken.to_string(),
+            kind: error_kinds::DEPLOY_FAILURE.to_owned(),
+            msg: DeploymentError::Internal.to_string(),
         });
         performed
     }
 
     /// True if another version is live than before, or none, or the same with other bytes.
-    pub(super) fn has_switched(&self, work: &Work) -> bool {
+    pub(super) fn has_switched(&self, work: &DeploymentWork) -> bool {
         let is_other = self.signature != self.before || self.is_healed;
-        self.outcome.error.is_none() && !work.action.is_dry() && is_other
+        self.outcome.error.is_none() && !work.action.is_dry_run() && is_other
     }
 
     /// The record of the deployment as it will be stored.
-    pub(super) fn deployment(&self, begun: Deployment) -> Deployment {
+    pub(super) fn to_deployment(&self, begun: Deployment) -> Deployment {
         Deployment {
             state: self.state(),
             finished_ms: Some(now_ms()),
@@ -472,10 +489,10 @@ impl Performed {
         }
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> DeploymentState {
         match self.outcome.error {
-            None => State::Synced,
-            Some(_) => State::Failed,
+            None => DeploymentState::Synced,
+            Some(_) => DeploymentState::Failed,
         }
     }
 }
@@ -485,10 +502,10 @@ impl Performed {
 impl PerformError {
     fn kind(&self) -> &'static str {
         match self {
-            Self::Pinned(_) => kinds::PINNED,
-            Self::Held { .. } => kinds::HELD,
-            Self::Deploy(DeployError::Unwritable(_)) => kinds::UNWRITABLE,
-            _ => kinds::DEPLOY_FAILURE,
+            Self::Pinned(_) => error_kinds::PINNED,
+            Self::EnvironmentHeld { .. } => error_kinds::HELD,
+            Self::Deploy(DeploymentError::Unwritable(_)) => error_kinds::UNWRITABLE,
+            _ => error_kinds::DEPLOY_FAILURE,
         }
     }
 }

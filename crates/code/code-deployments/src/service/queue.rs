@@ -8,24 +8,24 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use environments::EnvironmentName;
 
-use super::record::DeploymentAction;
+use super::deployment_record::DeploymentAction;
 use code_store::version::VersionSignature;
 
 /// Waiting work, and the environments with running work.
 #[derive(Debug)]
 pub(super) struct DeploymentQueue {
-    places: usize,
-    most: usize,
+    concurrency: usize,
+    capacity: usize,
     waiting: usize,
     running: usize,
     /// Environments with work that could begin, in the order of the requests.
     ready: VecDeque<EnvironmentName>,
-    lanes: HashMap<EnvironmentName, Lane>,
+    lanes: HashMap<EnvironmentName, EnvironmentQueue>,
 }
 
 /// One piece of work, for all deployments that requested it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Work {
+pub(super) struct DeploymentWork {
     pub(super) environment: EnvironmentName,
     pub(super) action: DeploymentAction,
     /// The deployments that this work serves, in the order of their requests.
@@ -34,20 +34,20 @@ pub(super) struct Work {
 
 /// The queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Full;
+pub(super) struct QueueFull;
 
 #[derive(Debug, Default)]
-struct Lane {
+struct EnvironmentQueue {
     is_running: bool,
-    waiting: VecDeque<Work>,
+    waiting: VecDeque<DeploymentWork>,
 }
 
 impl DeploymentQueue {
     /// A queue that runs work for `places` environments at once, and holds at most `most` deployments.
     pub(super) fn new(places: usize, most: usize) -> Self {
         Self {
-            places,
-            most,
+            concurrency: places,
+            capacity: most,
             waiting: 0,
             running: 0,
             ready: VecDeque::new(),
@@ -56,15 +56,15 @@ impl DeploymentQueue {
     }
 
     /// Changes the number of environments with running work; running work continues.
-    pub(super) fn set_places(&mut self, places: usize) {
-        self.places = places;
+    pub(super) fn set_concurrency(&mut self, places: usize) {
+        self.concurrency = places;
     }
 
     /// Fails if the queue cannot hold this many more deployments.
-    pub(super) fn has_room(&self, more: usize) -> Result<(), Full> {
-        match self.waiting + more <= self.most {
+    pub(super) fn check_capacity(&self, more: usize) -> Result<(), QueueFull> {
+        match self.waiting + more <= self.capacity {
             true => Ok(()),
-            false => Err(Full),
+            false => Err(QueueFull),
         }
     }
 
@@ -86,7 +86,7 @@ impl DeploymentQueue {
         if lane.waiting.is_empty() && !lane.is_running {
             self.ready.push_back(environment.clone());
         }
-        lane.waiting.push_back(Work {
+        lane.waiting.push_back(DeploymentWork {
             environment: environment.clone(),
             action: action.clone(),
             ids: vec![id],
@@ -95,8 +95,8 @@ impl DeploymentQueue {
     }
 
     /// The next work to begin now, if any.
-    pub(super) fn next(&mut self) -> Option<Work> {
-        if self.running >= self.places {
+    pub(super) fn next(&mut self) -> Option<DeploymentWork> {
+        if self.running >= self.concurrency {
             return None;
         }
         let environment = self.ready.pop_front()?;
@@ -109,7 +109,7 @@ impl DeploymentQueue {
     }
 
     /// The work on an environment is over.
-    pub(super) fn done(&mut self, environment: &EnvironmentName) {
+    pub(super) fn finish(&mut self, environment: &EnvironmentName) {
         let Some(lane) = self.lanes.get_mut(environment) else {
             return;
         };
@@ -127,7 +127,7 @@ impl DeploymentQueue {
     }
 
     /// The versions that waiting work names.
-    pub(super) fn named(&self) -> HashSet<(EnvironmentName, VersionSignature)> {
+    pub(super) fn queued_versions(&self) -> HashSet<(EnvironmentName, VersionSignature)> {
         let waiting = self.lanes.values().flat_map(|lane| &lane.waiting);
         let named = waiting.filter_map(|work| match &work.action {
             DeploymentAction::Rollback { signature } | DeploymentAction::Repair { signature } => {
@@ -176,11 +176,11 @@ mod tests {
         queue.add(&name("a"), &DEPLOY, 2);
         queue.add(&name("b"), &DEPLOY, 3);
         assert_eq!(begun(&mut queue), [("b".to_owned(), vec![3])]);
-        queue.done(&name("a"));
+        queue.finish(&name("a"));
         assert_eq!(begun(&mut queue), [("a".to_owned(), vec![2])]);
         assert!(!queue.is_idle());
-        queue.done(&name("a"));
-        queue.done(&name("b"));
+        queue.finish(&name("a"));
+        queue.finish(&name("b"));
         assert!(queue.is_idle() && queue.lanes.is_empty());
     }
 
@@ -197,7 +197,7 @@ mod tests {
         queue.add(&name("a"), &DEPLOY, 5);
         queue.add(&name("a"), &DEPLOY, 6);
         for ids in [vec![3], vec![4], vec![5, 6]] {
-            queue.done(&name("a"));
+            queue.finish(&name("a"));
             assert_eq!(begun(&mut queue), [("a".to_owned(), ids)]);
         }
     }
@@ -206,17 +206,17 @@ mod tests {
     fn places_are_given_in_turn_and_waiting_is_bounded() {
         let mut queue = DeploymentQueue::new(2, 3);
         for (id, environment) in [(1, "a"), (2, "b"), (3, "c")] {
-            assert_eq!(queue.has_room(1), Ok(()));
+            assert_eq!(queue.check_capacity(1), Ok(()));
             queue.add(&name(environment), &DEPLOY, id);
         }
-        assert_eq!(queue.has_room(1), Err(Full));
+        assert_eq!(queue.check_capacity(1), Err(QueueFull));
         assert_eq!(begun(&mut queue).len(), 2);
-        assert_eq!(queue.has_room(2), Ok(()));
+        assert_eq!(queue.check_capacity(2), Ok(()));
         // a has more to do, but c was there before.
         queue.add(&name("a"), &DEPLOY, 4);
-        queue.done(&name("a"));
+        queue.finish(&name("a"));
         assert_eq!(begun(&mut queue), [("c".to_owned(), vec![3])]);
-        queue.done(&name("b"));
+        queue.finish(&name("b"));
         assert_eq!(begun(&mut queue), [("a".to_owned(), vec![4])]);
     }
 
@@ -245,13 +245,13 @@ mod tests {
                 assert!(running.len() <= 3);
             }
             if random(2) == 0 && !running.is_empty() {
-                queue.done(&running.swap_remove(random(running.len())));
+                queue.finish(&running.swap_remove(random(running.len())));
             }
         }
         while !queue.is_idle() {
             running
                 .drain(..)
-                .for_each(|environment| queue.done(&environment));
+                .for_each(|environment| queue.finish(&environment));
             while let Some(work) = queue.next() {
                 seen.entry(work.environment.clone())
                     .or_default()

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use environments::EnvironmentName;
 
-use super::error::{SubmitError, VerifyError};
+use super::deployment_record::{DeploymentAction, DeploymentRequester};
+use super::error::{DeploymentSubmitError, VerifyError};
 use super::manager::CodeManager;
-use super::record::{DeploymentAction, DeploymentRequester};
 use code_store::integrity::{StoreVerification, VersionRepair};
 use code_store::version::VersionSignature;
 
@@ -27,8 +27,8 @@ impl CodeManager {
         // Stops the verification when the caller is gone.
         let _cut = cut.clone().drop_guard();
         let _one = Arc::clone(&self.inner.verifying).lock_owned().await;
-        let deployer = self.inner.tools.current.last();
-        let check = deployer.check(cut).await?;
+        let deployer = self.inner.tools.current.last_valid();
+        let check = deployer.check_store(cut).await?;
         let mut verification = StoreVerification {
             check,
             ..StoreVerification::default()
@@ -37,7 +37,7 @@ impl CodeManager {
             return Ok(verification);
         }
         deployer.discard_contents(&verification.check).await?;
-        let versions = verification.check.not_whole();
+        let versions = verification.check.damaged_or_unknown();
         let repair = |(environment, signature): &(EnvironmentName, VersionSignature)| {
             let signature = signature.clone();
             (environment.clone(), DeploymentAction::Repair { signature })
@@ -45,7 +45,7 @@ impl CodeManager {
         let wanted = versions.iter().map(repair).collect();
         let submitted = self.submit(wanted, by).await?;
         for (version, end) in versions.into_iter().zip(submitted.ends) {
-            let ended = end.await.map_err(|_| SubmitError::Stopping)?;
+            let ended = end.await.map_err(|_| DeploymentSubmitError::Stopping)?;
             let error = ended.outcome.and_then(|outcome| outcome.error);
             let repair = VersionRepair {
                 deployment: Some(ended.id),

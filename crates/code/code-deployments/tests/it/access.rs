@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use code_deployments::Deployer;
-use code_settings::Settings;
-use code_sources::git::Git;
+use code_settings::DeploymentSettings;
+use code_sources::git::GitProgram;
 use code_sources::git::{CredentialServers, GitAccess};
-use code_sources::source::Source;
+use code_sources::source::EnvironmentSource;
 
 use crate::github_server::EMPTY;
 use crate::world::{World, name, source_error};
@@ -98,7 +98,7 @@ fn with_token(directory: &tempfile::TempDir) -> GitAccess {
 }
 
 /// Message of git about a control repository that is not there.
-async fn refused(git: &Git, remote: &str) -> String {
+async fn refused(git: &GitProgram, remote: &str) -> String {
     let refused = source_error(git, remote).await;
     std::error::Error::source(&refused).map_or_else(|| refused.to_string(), |it| it.to_string())
 }
@@ -108,9 +108,9 @@ async fn a_token_is_shown_to_its_repository_and_stands_in_no_error() {
     let server = GitServer::start("127.0.0.1", "").await;
     let directory = tempfile::tempdir().unwrap();
     let own = with_token(&directory);
-    let git = Git {
+    let git = GitProgram {
         repositories: Arc::new(HashMap::from([(server.remote("one"), own)])),
-        ..Git::default()
+        ..GitProgram::default()
     };
     let said = refused(&git, &server.remote("one")).await;
     assert!(!said.contains("t0ken"), "{said}");
@@ -129,10 +129,10 @@ async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_pup
     let ours = GitServer::start("127.0.0.1", "").await;
     let evil = GitServer::start("localhost", "").await;
     let directory = tempfile::tempdir().unwrap();
-    let git = Git {
+    let git = GitProgram {
         access: with_token(&directory),
-        servers: CredentialServers::of([&*ours.remote("control")], []),
-        ..Git::default()
+        servers: CredentialServers::from_remotes([&*ours.remote("control")], []),
+        ..GitProgram::default()
     };
     refused(&git, &ours.remote("control")).await;
     assert_eq!(ours.shown(), [token_shown()]);
@@ -145,25 +145,28 @@ async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_pup
         "mod 'one', git: '{one}', branch: 'main'\nmod 'two', git: '{two}', branch: 'main'\n"
     ));
     let root = directory.path();
-    let mut settings = Settings::new(root.join("d"), root.join("environments"));
-    settings.sources = vec![Arc::new(Source::new("main", world.control().address()))];
+    let mut settings = DeploymentSettings::new(root.join("d"), root.join("environments"));
+    settings.sources = vec![Arc::new(EnvironmentSource::new(
+        "main",
+        world.control().address(),
+    ))];
     let deployer = Deployer::open(settings, git.clone()).unwrap();
-    let round = deployer.round();
-    let found = deployer.environments(&round).await.unwrap();
-    let production = &found.found[&name("production")];
+    let round = deployer.start_round();
+    let found = deployer.list_environments(&round).await.unwrap();
+    let production = &found.by_name[&name("production")];
     let said = deployer.build(production, &round).await.unwrap_err();
     let said = format!("{said:?}");
     assert_eq!(ours.shown(), [token_shown()], "{said}");
     assert_eq!(evil.shown(), [""; 0], "{said}");
     assert!(said.contains("git.credential_hosts"), "{said}");
     // An administrator may name the server, or the repository.
-    let named = Git {
-        servers: CredentialServers::of([], [evil.address.trim_start_matches("http://")]),
+    let named = GitProgram {
+        servers: CredentialServers::from_remotes([], [evil.address.trim_start_matches("http://")]),
         ..git.clone()
     };
     refused(&named, &evil.remote("two")).await;
     assert_eq!(evil.shown(), [token_shown()]);
-    let named = Git {
+    let named = GitProgram {
         repositories: Arc::new(HashMap::from([(evil.remote("two"), GitAccess::default())])),
         ..git
     };
@@ -176,10 +179,10 @@ async fn a_redirect_takes_no_token_to_another_server() {
     let evil = GitServer::start("localhost", "").await;
     let ours = GitServer::start("127.0.0.1", &evil.address).await;
     let directory = tempfile::tempdir().unwrap();
-    let git = Git {
+    let git = GitProgram {
         access: with_token(&directory),
-        servers: CredentialServers::of([&*ours.remote("control")], []),
-        ..Git::default()
+        servers: CredentialServers::from_remotes([&*ours.remote("control")], []),
+        ..GitProgram::default()
     };
     let said = refused(&git, &ours.remote("moved")).await;
     assert_eq!(ours.shown(), [token_shown()], "{said}");
@@ -214,12 +217,12 @@ async fn credentials_in_an_address_are_in_no_argv() {
             (git, secret)
         })
     };
-    let git = Git {
+    let git = GitProgram {
         access: GitAccess {
             proxy: Some(String::new()),
             ..GitAccess::default()
         },
-        ..Git::default()
+        ..GitProgram::default()
     };
     // Each look sees the git of its moment.
     for _ in 0..20 {

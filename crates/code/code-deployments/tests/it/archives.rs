@@ -1,13 +1,18 @@
 //! Modules from archives, harmless and hostile.
 
-use code_deployments::DeployError;
+use code_deployments::DeploymentError;
 use tar::EntryType;
 
 use crate::world::World;
 use testkit::forge_server::{ForgeServer, Tar, sha256};
 
 /// A world with an archive as its module `m`, and what a deployment of it says.
-async fn deploy(archive: &[u8]) -> (World, Result<code_deployments::BuiltVersion, DeployError>) {
+async fn deploy(
+    archive: &[u8],
+) -> (
+    World,
+    Result<code_deployments::BuiltVersion, DeploymentError>,
+) {
     let world = World::new();
     std::fs::write(world.path().join("m.tar.gz"), archive).unwrap();
     let sha256 = sha256(archive);

@@ -127,7 +127,11 @@ async fn damaged_files_of_a_version_are_named_and_put_right_by_the_next_deployme
         assert_eq!(mode.mode() & 0o111, 0, "{number}");
         world.restart();
         let again = world.deploy("production").await.unwrap();
-        assert_eq!((again.healed.len(), again.was_there), (0, true), "{number}");
+        assert_eq!(
+            (again.healed.len(), again.existed_before),
+            (0, true),
+            "{number}"
+        );
     }
 }
 
@@ -144,7 +148,7 @@ async fn a_promoted_version_is_not_damaged_because_it_names_the_environment_it_w
     let again = world.deploy("staging").await.unwrap();
     assert_eq!(again.signature, built.signature);
     assert_eq!(
-        (again.healed.len(), again.was_there),
+        (again.healed.len(), again.existed_before),
         (0, true),
         "{again:?}"
     );

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use code_store::lock::ModuleOrigin;
+use code_store::version_lock::ModuleOrigin;
 
 use crate::world::{World, name};
 
@@ -20,7 +20,7 @@ async fn an_environment_is_its_branch_and_its_modules() {
         .write("hiera.yaml", "version: 5\n");
     world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
     let built = world.deploy("production").await.unwrap();
-    assert!(!built.was_there);
+    assert!(!built.existed_before);
     let files = world.files("production");
     let paths: Vec<&str> = files.keys().map(String::as_str).collect();
     assert_eq!(
@@ -42,7 +42,10 @@ async fn an_environment_is_its_branch_and_its_modules() {
     let expected = format!("production_{}", built.signature);
     assert_eq!(target.file_name().unwrap().to_str().unwrap(), expected);
     assert_eq!(
-        world.deployer().versions().live(&name("production")),
+        world
+            .deployer()
+            .versions()
+            .live_version(&name("production")),
         Some(built.signature)
     );
 }
@@ -55,14 +58,14 @@ async fn nothing_new_is_nothing_to_do_and_a_new_commit_is_a_new_version() {
     world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
     let first = world.deploy("production").await.unwrap();
     let again = world.deploy("production").await.unwrap();
-    assert!(again.was_there);
+    assert!(again.existed_before);
     assert_eq!(again.signature, first.signature);
     module.write("VERSION", "2").commit();
     let second = world.deploy("production").await.unwrap();
     assert_ne!(second.signature, first.signature, "a module alone changed");
     assert_eq!(world.files("production")["modules/apt/VERSION"], "2");
     world.restart();
-    assert!(world.deploy("production").await.unwrap().was_there);
+    assert!(world.deploy("production").await.unwrap().existed_before);
     // Back, without any repository.
     world
         .deployer()
@@ -136,7 +139,7 @@ async fn a_commit_that_is_here_needs_no_repository() {
     std::fs::rename(&module.path, world.path().join("away")).unwrap();
     world.puppetfile("mod 'm', git: 'DIR/m', tag: 'v1', exclude_spec: false");
     let built = world.deploy("production").await.unwrap();
-    assert!(!built.was_there);
+    assert!(!built.existed_before);
 }
 
 #[tokio::test]
@@ -161,7 +164,7 @@ async fn a_module_has_its_directory_for_itself_and_nothing_else_goes() {
             "modules/mine/x"
         ]
     );
-    assert_eq!(built.given_way, ["modules/apt"]);
+    assert_eq!(built.omitted_directories, ["modules/apt"]);
     // What the Puppetfile does not name any more is gone.
     world.puppetfile("mod 'kept', local: true");
     std::fs::remove_dir_all(control.path.join("modules/apt")).unwrap();
@@ -194,22 +197,22 @@ async fn branches_are_environments() {
     for branch in ["feature/ABC-1", "feature_ABC_1", "x"] {
         world.control().git(&["branch", branch]);
     }
-    let round = world.deployer().round();
-    let environments = world.deployer().environments(&round).await.unwrap();
+    let round = world.deployer().start_round();
+    let environments = world.deployer().list_environments(&round).await.unwrap();
     let names: Vec<&str> = environments
-        .found
+        .by_name
         .keys()
         .map(|name| name.as_str())
         .collect();
     assert_eq!(names, ["feature_ABC_1", "production", "x"]);
-    let refused = environments.refused[0].to_string();
+    let refused = environments.errors[0].to_string();
     assert!(
         refused.contains("\"feature_ABC_1\"") && refused.contains("already"),
         "{refused}"
     );
     world.deploy("x").await.unwrap();
     world.deploy("production").await.unwrap();
-    let all = world.deployer().versions().environments().unwrap();
+    let all = world.deployer().versions().live_environments().unwrap();
     assert_eq!(all.len(), 2);
     assert!(world.deployer().versions().remove(&name("x")).unwrap());
     assert!(!world.live("x").exists());

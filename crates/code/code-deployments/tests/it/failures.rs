@@ -117,10 +117,10 @@ async fn a_control_repository_that_is_away() {
     let world = live().await;
     let away = world.path().join("away");
     std::fs::rename(world.control().path, &away).unwrap();
-    let round = world.deployer().round();
+    let round = world.deployer().start_round();
     let error = world
         .deployer()
-        .environments(&round)
+        .list_environments(&round)
         .await
         .unwrap_err()
         .to_string();

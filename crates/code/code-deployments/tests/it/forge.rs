@@ -1,7 +1,7 @@
 //! Modules from a Forge.
 
-use code_settings::Settings;
-use code_store::lock::ModuleOrigin;
+use code_settings::DeploymentSettings;
+use code_store::version_lock::ModuleOrigin;
 use tar::EntryType;
 
 use crate::world::World;
@@ -10,7 +10,7 @@ use testkit::forge_server::{ForgeServer, Tar, md5, sha256};
 /// A world whose Forge is this one.
 fn world(forge: &ForgeServer) -> World {
     let address = forge.address.clone();
-    World::with(move |settings: &mut Settings| {
+    World::with(move |settings: &mut DeploymentSettings| {
         settings.forge.baseurl.clone_from(&address);
         settings.forge.authorization_token = Some("Bearer token-of-forge".into());
         // Of this machine's environment, none.
@@ -76,7 +76,7 @@ async fn a_release_is_brought_once_and_then_nobody_is_asked() {
     world.control().git(&["branch", "other"]);
     world.restart();
     world.deploy("other").await.unwrap();
-    assert!(world.deploy("production").await.unwrap().was_there);
+    assert!(world.deploy("production").await.unwrap().existed_before);
     assert_eq!(forge.asked(), Vec::<String>::new());
 }
 

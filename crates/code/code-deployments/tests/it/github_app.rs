@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use code_sources::git::Git;
+use code_sources::git::GitProgram;
 use code_sources::git::{GitAccess, GithubApps};
 
 use crate::github_server::{GitHub, Key, pem};
@@ -25,17 +25,17 @@ fn app(id: &str, key: PathBuf) -> GitAccess {
 }
 
 /// Reaches repositories as settings with the App for all, and for one at this server.
-fn git(github: &GitHub, app: GitAccess) -> Git {
+fn git(github: &GitHub, app: GitAccess) -> GitProgram {
     let named = HashMap::from([(github.remote("ops/named"), app.clone())]);
-    Git {
+    GitProgram {
         access: app,
         repositories: Arc::new(named),
-        ..Git::default()
+        ..GitProgram::default()
     }
 }
 
 /// Error about a repository that is not there.
-async fn refused(git: &Git, remote: &str) -> String {
+async fn refused(git: &GitProgram, remote: &str) -> String {
     source_error(git, remote).await.error.to_string()
 }
 
@@ -67,7 +67,7 @@ async fn a_token_is_made_when_it_is_needed_and_anew_before_it_ends() {
     );
     // This one could end while git uses it.
     github.set(|known| known.lasts = 300);
-    let fresh = Git {
+    let fresh = GitProgram {
         apps: GithubApps::default(),
         ..git
     };
@@ -109,9 +109,9 @@ async fn where_it_is_not_installed_or_not_meant_git_goes_without() {
         ..app
     };
     let remote = github.remote("ops/own");
-    let git = Git {
+    let git = GitProgram {
         repositories: Arc::new(HashMap::from([(remote.clone(), own)])),
-        ..Git::default()
+        ..GitProgram::default()
     };
     refused(&git, &remote).await;
     let pair = STANDARD.encode("x-oauth-token:0auth");

@@ -7,7 +7,7 @@ use axum::extract::State as Shared;
 use axum::http::StatusCode;
 use axum::{Extension, Router};
 use code_deployments::post_hook::PostHook;
-use code_deployments::service::{Deployment, DeploymentListeners, State};
+use code_deployments::service::{Deployment, DeploymentListeners, DeploymentState};
 use https::{Config, PeerCertificate};
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
@@ -133,7 +133,7 @@ async fn service(chat: &Chat, tls: Option<TlsFiles>) -> Service {
 
 /// What is noted of a deployment, which is live whatever became of the hook.
 fn notes(deployment: &Deployment) -> String {
-    assert_eq!(deployment.state, State::Synced);
+    assert_eq!(deployment.state, DeploymentState::Synced);
     deployment.outcome.as_ref().unwrap().notes.join("\n")
 }
 

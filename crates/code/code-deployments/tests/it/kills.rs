@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use code_deployments::Deployer;
-use code_settings::Settings;
-use code_sources::git::Git;
-use code_sources::source::Source;
+use code_settings::DeploymentSettings;
+use code_sources::git::GitProgram;
+use code_sources::source::EnvironmentSource;
 
 use crate::world::{World, name};
 
@@ -28,14 +28,14 @@ async fn deploys_once() {
     };
     let directory = Path::new(&directory);
     let environments = directory.join("code/environments");
-    let mut settings = Settings::new(directory.join("deploys"), environments);
+    let mut settings = DeploymentSettings::new(directory.join("deploys"), environments);
     let control = directory.join("control").display().to_string();
-    settings.sources = vec![Arc::new(Source::new("main", control))];
-    let deployer = Deployer::open(settings, Git::default()).unwrap();
+    settings.sources = vec![Arc::new(EnvironmentSource::new("main", control))];
+    let deployer = Deployer::open(settings, GitProgram::default()).unwrap();
     std::fs::write(directory.join("began"), "x").unwrap();
-    let round = deployer.round();
-    let environments = deployer.environments(&round).await.unwrap();
-    let found = &environments.found[&name("production")];
+    let round = deployer.start_round();
+    let environments = deployer.list_environments(&round).await.unwrap();
+    let found = &environments.by_name[&name("production")];
     let built = deployer.build(found, &round).await.unwrap();
     let switched = deployer.switch(&built.environment, &built.signature);
     switched.await.unwrap();

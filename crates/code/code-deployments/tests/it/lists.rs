@@ -5,18 +5,18 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_settings::Settings;
-use code_sources::source::{BranchStrip, Environments, Source, SourceKind};
-use code_store::lock::ControlKind;
+use code_settings::DeploymentSettings;
+use code_sources::source::{BranchStrip, EnvironmentSource, FoundEnvironments, SourceKind};
+use code_store::version_lock::ControlKind;
 
 use crate::world::{World, name};
 use testkit::forge_server::{Tar, sha256};
 
 /// A world whose environments a source of this kind names.
 fn world(kind: impl Fn(&Path) -> SourceKind + 'static) -> World {
-    World::with(move |settings: &mut Settings| {
+    World::with(move |settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap().to_owned();
-        let mut source = Source::new("listed", "");
+        let mut source = EnvironmentSource::new("listed", "");
         source.kind = kind(&root);
         settings.sources = vec![Arc::new(source)];
     })
@@ -36,9 +36,9 @@ fn write(world: &World, path: &str, text: &str) -> PathBuf {
     path
 }
 
-async fn listed(world: &World) -> Result<Environments, String> {
-    let round = world.deployer().round();
-    let environments = world.deployer().environments(&round).await;
+async fn listed(world: &World) -> Result<FoundEnvironments, String> {
+    let round = world.deployer().start_round();
+    let environments = world.deployer().list_environments(&round).await;
     environments.map_err(|error| error.to_string())
 }
 
@@ -114,9 +114,9 @@ tip: {{remote: DIR/control, ref: production, module_conflicts: override}}
 
 #[tokio::test]
 async fn the_same_files_are_the_same_version_whoever_names_them() {
-    let world = World::with(|settings: &mut Settings| {
+    let world = World::with(|settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap().to_owned();
-        let mut source = Source::new("listed", "");
+        let mut source = EnvironmentSource::new("listed", "");
         source.kind = SourceKind::Yaml {
             config: root.join("environments.yaml"),
         };
@@ -429,7 +429,7 @@ async fn a_directory_has_a_file_for_each() {
     write(&world, "environments.d/two.yaml", "{type: plain}");
     write(&world, "environments.d/three.yml", "no: yaml: at: all");
     write(&world, "environments.d/.hidden.yaml", "no: yaml: at: all");
-    let found = listed(&world).await.unwrap().found;
+    let found = listed(&world).await.unwrap().by_name;
     let names: Vec<&str> = found.keys().map(|name| name.as_str()).collect();
     assert_eq!(names, ["one", "two"]);
     // One that is wrong is not one that is gone.
@@ -466,7 +466,7 @@ async fn a_program_prints_yaml_or_json() {
         r#"printf '{\n\t"lab": {\n\t\t"type": "plain", "modules": {"a-b": "1.0.0"}}}'"#,
         r#"echo '{"lab":{"type":"plain","modules":{}}}'"#,
     ] {
-        let found = listed(&program(printed)).await.unwrap().found;
+        let found = listed(&program(printed)).await.unwrap().by_name;
         assert!(found.contains_key(&name("lab")), "{printed}");
     }
 }
@@ -498,9 +498,9 @@ async fn a_program_that_fails_says_nothing() {
 
 #[tokio::test]
 async fn names_get_prefixes_and_lose_components() {
-    let world = World::with(|settings: &mut Settings| {
+    let world = World::with(|settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap().to_owned();
-        let mut source = Source::new("listed", "");
+        let mut source = EnvironmentSource::new("listed", "");
         source.kind = SourceKind::Yaml {
             config: root.join("environments.yaml"),
         };
@@ -515,11 +515,16 @@ async fn names_get_prefixes_and_lose_components() {
     );
     let environments = listed(&world).await.unwrap();
     let names: Vec<&str> = environments
-        .found
+        .by_name
         .keys()
         .map(|name| name.as_str())
         .collect();
     assert_eq!(names, ["team_lab", "team_prod"]);
-    assert_eq!(environments.refused.len(), 1);
-    assert!(world.deployer().environments_of("lab", None).is_empty());
+    assert_eq!(environments.errors.len(), 1);
+    assert!(
+        world
+            .deployer()
+            .environments_of_branch("lab", None)
+            .is_empty()
+    );
 }

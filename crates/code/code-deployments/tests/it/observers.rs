@@ -8,9 +8,9 @@ use axum::body::Bytes;
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use code_deployments::post_hook::PostHook;
-use code_deployments::postrun::Postrun;
+use code_deployments::postrun::PostrunCommand;
 use code_deployments::service::{
-    Deployment, DeploymentAction, DeploymentListeners, DeploymentObserver, State,
+    Deployment, DeploymentAction, DeploymentListeners, DeploymentObserver, DeploymentState,
 };
 use forges::commit_statuses::{CommitStatusSettings, CommitStatuses};
 use forges::incoming_webhooks::ForgeKind;
@@ -101,7 +101,7 @@ fn notes(deployment: &Deployment) -> &[String] {
 fn statuses(outside: &Outside) -> CommitStatuses {
     let settings = CommitStatusSettings {
         host: ForgeKind::GitHub,
-        token: Feature::started("secret".to_owned().into()),
+        token: Feature::with_value("secret".to_owned().into()),
         api: Some(outside.address.parse().unwrap()),
         repository: Some("ops/control".to_owned()),
         link: None,
@@ -123,7 +123,7 @@ async fn a_hook_gets_what_the_api_answers() {
         panic!("one is told")
     };
     assert_eq!(uri, "/deployed?key=s3cret");
-    assert_eq!(*body, json!(done.clone().shown(Vec::new())));
+    assert_eq!(*body, json!(done.clone().into_code_deploy(Vec::new())));
     assert_eq!(body["status"], "complete");
     assert_eq!(
         body["file-sync"]["environment-commit"],
@@ -150,13 +150,13 @@ async fn a_hook_that_takes_nothing_changes_nothing() {
     let service = service(hook).await;
     outside.fail(&[StatusCode::FORBIDDEN]);
     let done = service.act("production", DEPLOY).await;
-    assert_eq!(done.state, State::Synced);
+    assert_eq!(done.state, DeploymentState::Synced);
     let expected = "the hook at 127.0.0.1 was not told: it answers 403 Forbidden";
     assert_eq!(notes(&done), [expected]);
     assert_eq!(outside.taken().len(), 1, "it would say the same again");
     drop(outside);
     let done = service.act("production", DEPLOY).await;
-    assert_eq!(done.state, State::Synced);
+    assert_eq!(done.state, DeploymentState::Synced);
     let [note] = notes(&done) else { panic!() };
     assert!(note.contains("was not told"), "{note}");
     assert!(!note.contains("s3cret"), "{note}");
@@ -184,7 +184,7 @@ async fn a_forge_shows_how_the_deployment_of_a_commit_went() {
         .write("Puppetfile", "mod 'apt', git: '/nowhere/apt', ref: 'x'\n")
         .commit();
     let failed = service.act("production", DEPLOY).await;
-    assert_eq!(failed.state, State::Failed);
+    assert_eq!(failed.state, DeploymentState::Failed);
     assert_eq!(outside.words(), ["pending", "failure"]);
     control.git(&["revert", "--no-edit", "HEAD"]);
     service
@@ -199,7 +199,7 @@ async fn a_forge_that_refuses_is_in_the_record_and_told_the_next_time() {
     let service = service(statuses(&outside)).await;
     outside.fail(&[StatusCode::UNAUTHORIZED; 2]);
     let done = service.act("production", DEPLOY).await;
-    assert_eq!(done.state, State::Synced);
+    assert_eq!(done.state, DeploymentState::Synced);
     let [note] = notes(&done) else { panic!() };
     assert!(
         note.contains("401 Unauthorized; look at the token"),
@@ -217,7 +217,7 @@ async fn postrun_runs_after_what_changed_something() {
     let told = directory.path().join("told");
     let script = format!("echo $0 >> {0}; [ $(wc -l < {0}) = 1 ]", told.display());
     let command = ["sh", "-c", &script, "$modifiedenvs"].map(str::to_owned);
-    let service = service(Postrun::new(&command).unwrap()).await;
+    let service = service(PostrunCommand::new(&command).unwrap()).await;
     service
         .act("production", DeploymentAction::Deploy { dry_run: true })
         .await;
@@ -231,7 +231,7 @@ async fn postrun_runs_after_what_changed_something() {
     service.commit("2");
     let done = service.act("production", DEPLOY).await;
     assert_eq!(said(), "production\nproduction\n");
-    assert_eq!(done.state, State::Synced);
+    assert_eq!(done.state, DeploymentState::Synced);
     let [note] = notes(&done) else { panic!() };
     assert!(note.contains("postrun (sh): exit status: 1"), "{note}");
 }

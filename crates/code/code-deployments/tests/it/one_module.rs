@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use code_deployments::{BuiltVersion, DeployError};
-use code_settings::Settings;
-use code_sources::source::{Source, SourceKind};
+use code_deployments::{BuiltVersion, DeploymentError};
+use code_settings::DeploymentSettings;
+use code_sources::source::{EnvironmentSource, SourceKind};
 
 use crate::world::{World, name};
 
@@ -12,9 +12,9 @@ async fn renew(
     world: &World,
     environment: &str,
     module: &str,
-) -> Result<Option<BuiltVersion>, DeployError> {
+) -> Result<Option<BuiltVersion>, DeploymentError> {
     let names = [module.to_owned()];
-    let round = world.deployer().round();
+    let round = world.deployer().start_round();
     let deployer = world.deployer();
     let built = deployer
         .build_modules(&name(environment), &names, &round)
@@ -56,7 +56,7 @@ async fn only_the_module_is_new() {
     std::fs::rename(world.path().join("control"), &away).unwrap();
     std::fs::rename(world.path().join("ntp"), world.path().join("ntp-away")).unwrap();
     let built = renew(&world, "production", "apt").await.unwrap().unwrap();
-    assert!(!built.was_there);
+    assert!(!built.existed_before);
     let after = world.files("production");
     assert_eq!(after["modules/apt/VERSION"], "2");
     assert_eq!(after["modules/ntp/VERSION"], "1");
@@ -66,7 +66,7 @@ async fn only_the_module_is_new() {
     for wanted in ["puppetlabs-apt", "puppetlabs/apt"] {
         let again = renew(&world, "production", wanted).await.unwrap().unwrap();
         assert_eq!(
-            (again.was_there, &again.signature),
+            (again.existed_before, &again.signature),
             (true, &built.signature)
         );
     }
@@ -83,7 +83,7 @@ async fn what_cannot_be_done_changes_nothing() {
         assert!(renew(&world, "production", none).await.unwrap().is_none());
     }
     let error = renew(&world, "staging", "apt").await.unwrap_err();
-    assert!(matches!(error, DeployError::NotLive(_)), "{error}");
+    assert!(matches!(error, DeploymentError::NotLive(_)), "{error}");
     let live = std::fs::read_link(world.live("production")).unwrap();
     std::fs::rename(world.path().join("apt"), world.path().join("away")).unwrap();
     let error = renew(&world, "production", "apt").await.unwrap_err();
@@ -100,7 +100,7 @@ async fn a_promoted_version_is_of_another_environment() {
     let live = world
         .deployer()
         .versions()
-        .live(&name("production"))
+        .live_version(&name("production"))
         .unwrap();
     let (from, to) = (name("production"), name("staging"));
     world.deployer().copy(&from, &live, &to).await.unwrap();
@@ -120,9 +120,9 @@ async fn a_promoted_version_is_of_another_environment() {
 
 #[tokio::test]
 async fn of_a_list_the_modules_are_those_that_it_names_now() {
-    let world = World::with(|settings: &mut Settings| {
+    let world = World::with(|settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap().to_owned();
-        let mut source = Source::new("listed", "");
+        let mut source = EnvironmentSource::new("listed", "");
         source.kind = SourceKind::Yaml {
             config: root.join("list.yaml"),
         };
@@ -163,8 +163,8 @@ async fn of_a_list_the_modules_are_those_that_it_names_now() {
     );
     list("other: {type: plain}");
     let error = renew(&world, "lab", "apt").await.unwrap_err();
-    assert!(matches!(error, DeployError::NoSource(_)), "{error}");
+    assert!(matches!(error, DeploymentError::NoSource(_)), "{error}");
     list("nonsense");
     let error = renew(&world, "lab", "apt").await.unwrap_err();
-    assert!(matches!(error, DeployError::Sources(_)), "{error}");
+    assert!(matches!(error, DeploymentError::Sources(_)), "{error}");
 }

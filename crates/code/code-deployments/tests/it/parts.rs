@@ -1,7 +1,7 @@
 //! Only some modules of an environment, or only its control repository, through the service.
 
 use code_deployments::CodeManager;
-use code_deployments::service::{Deployment, DeploymentAction, State};
+use code_deployments::service::{Deployment, DeploymentAction, DeploymentState};
 use code_store::version::VersionSignature;
 
 use crate::service::{DEPLOY, Service};
@@ -25,7 +25,7 @@ async fn service() -> Service {
          mod 'ntp', git: 'DIR/ntp', branch: 'production'",
     );
     let first = service.act("production", DEPLOY).await;
-    assert_eq!(first.state, State::Synced, "{:?}", first.outcome);
+    assert_eq!(first.state, DeploymentState::Synced, "{:?}", first.outcome);
     for repository in ["apt", "ntp", "control"] {
         service.world.at(repository).write("VERSION", "2").commit();
     }
@@ -42,7 +42,7 @@ fn some(apt: &str, ntp: &str, control: Option<&str>) -> [Option<String>; 3] {
 }
 
 fn live(manager: &CodeManager) -> Option<VersionSignature> {
-    manager.versions().live(&name("production"))
+    manager.versions().live_version(&name("production"))
 }
 
 fn error(deployment: &Deployment) -> &str {
@@ -54,7 +54,10 @@ fn error(deployment: &Deployment) -> &str {
 async fn modules_alone() {
     let service = service().await;
     let done = service.act("production", modules(&["apt"])).await;
-    assert_eq!((done.state, &*done.action), (State::Synced, "modules"));
+    assert_eq!(
+        (done.state, &*done.action),
+        (DeploymentState::Synced, "modules")
+    );
     assert_eq!(versions(&service, "production"), some("2", "1", None));
     let changes = done.outcome.unwrap().changes.unwrap();
     assert_eq!((changes.control, changes.modules.len()), (None, 1));
@@ -74,7 +77,7 @@ async fn a_module_that_is_not_there_is_told_with_those_that_are() {
         &["other-apt"],
     ] {
         let refused = service.act("production", modules(wrong)).await;
-        assert_eq!(refused.state, State::Failed);
+        assert_eq!(refused.state, DeploymentState::Failed);
         let named = wrong.last().unwrap();
         let said = format!("production has no module {named}; it has puppetlabs/apt, ntp");
         let other = format!("production has no module {named}; it has ntp, puppetlabs/apt");
@@ -96,7 +99,7 @@ async fn the_control_repository_alone() {
          mod 'new', git: 'DIR/new', branch: 'production'",
     );
     let done = service.act("production", CONTROL).await;
-    assert_eq!(done.state, State::Synced, "{:?}", done.outcome);
+    assert_eq!(done.state, DeploymentState::Synced, "{:?}", done.outcome);
     assert_eq!(versions(&service, "production"), some("1", "1", Some("2")));
     let files = service.world.files("production");
     assert!(files["Puppetfile"].contains("new") && !files.contains_key("modules/new/VERSION"));
@@ -120,7 +123,7 @@ async fn an_environment_that_is_not_live_gets_all() {
     service.world.control().git(&["branch", "testing"]);
     for (environment, action) in [("staging", CONTROL), ("testing", modules(&["apt"]))] {
         let done = service.act(environment, action).await;
-        assert_eq!(done.state, State::Synced, "{:?}", done.outcome);
+        assert_eq!(done.state, DeploymentState::Synced, "{:?}", done.outcome);
         assert_eq!(versions(&service, environment), some("2", "2", Some("2")));
     }
 }
@@ -134,17 +137,17 @@ async fn a_dry_run_switches_nothing_and_all_means_those_that_have_it() {
         dry_run: true,
     };
     let tried = service.act("production", dry.clone()).await;
-    assert_eq!(tried.state, State::Synced);
+    assert_eq!(tried.state, DeploymentState::Synced);
     assert!(tried.dry_run && tried.signature.is_some());
     let tried = service
         .act("production", DeploymentAction::Control { dry_run: true })
         .await;
-    assert!(tried.dry_run && tried.state == State::Synced);
+    assert!(tried.dry_run && tried.state == DeploymentState::Synced);
     assert_eq!(live(&service.manager), before);
     let names = |all: &[&str]| all.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
     let all = |wanted: Vec<String>| {
         let manager = service.manager.clone();
-        async move { manager.all_modules(&wanted, true).await.unwrap() }
+        async move { manager.plan_modules(&wanted, true).await.unwrap() }
     };
     assert_eq!(
         all(names(&["ntp", "nothing"])).await,

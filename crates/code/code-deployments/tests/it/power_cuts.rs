@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use code_deployments::Deployer;
-use code_settings::Settings;
-use code_sources::git::Git;
-use code_sources::source::Source;
+use code_settings::DeploymentSettings;
+use code_sources::git::GitProgram;
+use code_sources::source::EnvironmentSource;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use testkit::power_cut::medium::Survivors;
@@ -30,10 +30,10 @@ const NEIGHBOUR_PAUSE: Duration = Duration::from_millis(3);
 /// Longer than a deployment takes, to end a broken test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn settings(disk: &Path, control: &Path) -> Settings {
-    let mut settings = Settings::new(disk.join("deploys"), environments(disk));
+fn settings(disk: &Path, control: &Path) -> DeploymentSettings {
+    let mut settings = DeploymentSettings::new(disk.join("deploys"), environments(disk));
     let control = control.display().to_string();
-    settings.sources = vec![Arc::new(Source::new("main", control))];
+    settings.sources = vec![Arc::new(EnvironmentSource::new("main", control))];
     settings
 }
 
@@ -42,12 +42,12 @@ fn environments(disk: &Path) -> PathBuf {
 }
 
 async fn deploy(disk: &Path, control: &Path) -> Result<(), String> {
-    let deployer = Deployer::open(settings(disk, control), Git::default());
+    let deployer = Deployer::open(settings(disk, control), GitProgram::default());
     let deployer = deployer.map_err(|error| format!("{error:?}"))?;
-    let round = deployer.round();
-    let environments = deployer.environments(&round).await;
+    let round = deployer.start_round();
+    let environments = deployer.list_environments(&round).await;
     let environments = environments.map_err(|error| format!("{error:?}"))?;
-    let found = &environments.found[&name("production")];
+    let found = &environments.by_name[&name("production")];
     let built = deployer.build(found, &round).await;
     let built = built.map_err(|error| format!("{error:?}"))?;
     let switched = deployer.switch(&built.environment, &built.signature);

@@ -4,12 +4,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_settings::{GenerateTypes, Settings};
+use code_settings::{DeploymentSettings, GenerateTypes};
 
 use crate::world::World;
 
 fn filtered(command: &'static str) -> World {
-    let world = World::with(move |settings: &mut Settings| {
+    let world = World::with(move |settings: &mut DeploymentSettings| {
         let mut source = settings.sources[0].as_ref().clone();
         source.filter_command = Some(command.to_owned());
         settings.sources = vec![Arc::new(source)];
@@ -20,9 +20,9 @@ fn filtered(command: &'static str) -> World {
 }
 
 async fn names(world: &World) -> Result<Vec<String>, String> {
-    let round = world.deployer().round();
-    let found = world.deployer().environments(&round).await;
-    let found = found.map_err(|error| error.to_string())?.found;
+    let round = world.deployer().start_round();
+    let found = world.deployer().list_environments(&round).await;
+    let found = found.map_err(|error| error.to_string())?.by_name;
     Ok(found.keys().map(|name| name.as_str().to_owned()).collect())
 }
 
@@ -51,7 +51,7 @@ fn generating(directory: &Path, script: &str) -> World {
     let puppet: PathBuf = directory.join("puppet");
     std::fs::write(&puppet, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&puppet, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let world = World::with(move |settings: &mut Settings| {
+    let world = World::with(move |settings: &mut DeploymentSettings| {
         settings.generate_types = Some(GenerateTypes {
             puppet: puppet.clone(),
             conf: "/puppet.conf".into(),
@@ -113,5 +113,5 @@ async fn without_types_nothing_goes_live() {
         "{error}"
     );
     assert!(!world.live("production").exists());
-    assert_eq!(world.deployer().versions().all().unwrap().len(), 0);
+    assert_eq!(world.deployer().versions().all_versions().unwrap().len(), 0);
 }

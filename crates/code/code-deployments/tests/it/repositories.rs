@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use code_deployments::service::DeploymentAction;
-use code_sources::source::{Source, SourceKind};
-use forges::incoming_webhooks::{ForgeKind, PushedRepository, environments_at};
+use code_sources::source::{EnvironmentSource, SourceKind};
+use forges::incoming_webhooks::{ForgeKind, PushedRepository, environments_from_branches};
 use serde_json::json;
 
 use crate::service::{DEPLOY, Service};
@@ -24,9 +24,9 @@ async fn environments_of_lists_are_found_by_what_they_are_made_of() {
     let kind = SourceKind::Yaml {
         config: config.clone(),
     };
-    let list = Source {
+    let list = EnvironmentSource {
         kind,
-        ..Source::new("list", "")
+        ..EnvironmentSource::new("list", "")
     };
     let list = Arc::new(list);
     let service = Service::with(move |settings| settings.sources.push(Arc::clone(&list))).await;
@@ -41,7 +41,7 @@ async fn environments_of_lists_are_found_by_what_they_are_made_of() {
     let at = async |address: String, branch: &str| {
         let branches = vec![branch.to_owned()];
         let versions = service.manager.versions();
-        let found = environments_at(versions, repository(&address), branches);
+        let found = environments_from_branches(versions, repository(&address), branches);
         found.await.unwrap()
     };
     assert_eq!(at(other.address(), "production").await, []);
@@ -58,7 +58,11 @@ async fn environments_of_lists_are_found_by_what_they_are_made_of() {
     );
     assert_eq!(at("/elsewhere".to_owned(), "production").await, []);
 
-    let signature = service.manager.versions().live(&name("listed")).unwrap();
+    let signature = service
+        .manager
+        .versions()
+        .live_version(&name("listed"))
+        .unwrap();
     let from = name("listed");
     let promoted = service.act("production", DeploymentAction::Promote { from, signature });
     assert_eq!(promoted.await.outcome.unwrap().error, None);

@@ -5,10 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use code_deployments::service::{DeploymentAction, State};
-use code_store::gc::{CollectOptions, RetentionSettings};
+use code_deployments::service::{DeploymentAction, DeploymentState};
+use code_store::gc::{GcOptions, RetentionSettings};
 use code_store::version::VersionSignature;
-use code_store::version::Versions;
+use code_store::version::VersionStore;
 
 use crate::kills::DIRECTORY;
 use crate::service::{DEPLOY, Service, by};
@@ -24,10 +24,10 @@ fn keep(versions: Option<usize>) -> RetentionSettings {
     }
 }
 
-fn kept(versions: usize) -> CollectOptions {
-    CollectOptions {
+fn kept(versions: usize) -> GcOptions {
+    GcOptions {
         keep: keep(Some(versions)),
-        ..CollectOptions::default()
+        ..GcOptions::default()
     }
 }
 
@@ -38,15 +38,15 @@ fn age(path: &Path, age: Duration) {
 }
 
 /// As if no version had been live for ten days, older ones for longer.
-fn age_all(versions: &Versions, of: &[VersionSignature]) {
+fn age_all(versions: &VersionStore, of: &[VersionSignature]) {
     for (number, signature) in (0_u32..).zip(of.iter().rev()) {
         let path = versions.path(&name("production"), signature);
         age(&path, 10 * DAY + number * DAY);
     }
 }
 
-fn all(versions: &Versions) -> Vec<VersionSignature> {
-    let all = versions.all().unwrap().into_iter();
+fn all(versions: &VersionStore) -> Vec<VersionSignature> {
+    let all = versions.all_versions().unwrap().into_iter();
     all.map(|(_, signature)| signature).collect()
 }
 
@@ -59,7 +59,12 @@ async fn deployed(
     for number in numbers {
         service.commit(&number.to_string());
         let deployed = service.act("production", DEPLOY).await;
-        assert_eq!(deployed.state, State::Synced, "{:?}", deployed.outcome);
+        assert_eq!(
+            deployed.state,
+            DeploymentState::Synced,
+            "{:?}",
+            deployed.outcome
+        );
         signatures.push(deployed.signature.unwrap().parse().unwrap());
     }
     signatures
@@ -150,7 +155,7 @@ async fn a_version_that_a_waiting_rollback_names_stays() {
             .contains(&(name("production"), signatures[0].clone()))
     );
     let back = submitted.ends.remove(1).await.unwrap();
-    assert_eq!(back.state, State::Synced, "{:?}", back.outcome);
+    assert_eq!(back.state, DeploymentState::Synced, "{:?}", back.outcome);
     assert_eq!(service.apt("production"), "1");
 }
 
@@ -171,7 +176,7 @@ async fn deployments_find_what_a_collection_was_about_to_remove() {
         );
         collected.unwrap();
         let end = submitted.unwrap().ends.remove(0).await.unwrap();
-        assert_eq!(end.state, State::Synced, "{:?}", end.outcome);
+        assert_eq!(end.state, DeploymentState::Synced, "{:?}", end.outcome);
         assert_eq!(service.apt("production"), number);
     }
 }
@@ -181,9 +186,9 @@ async fn a_server_alone_removes_versions_where_a_server_deployed() {
     let world = World::new();
     world.control().write("site.pp", "").commit();
     world.deploy("production").await.unwrap();
-    assert!(!world.deployer().is_of_a_server());
+    assert!(!world.deployer().is_claimed_by_server());
     let service = Service::with(|_| {}).await;
-    assert!(service.world.deployer().is_of_a_server());
+    assert!(service.world.deployer().is_claimed_by_server());
 }
 
 /// A world with a module, deployed so often, and how it was when each version was live.
@@ -227,7 +232,7 @@ async fn notes_and_lists_and_copies_that_no_version_needs_go() {
     assert_eq!(count(apt.with_extension("trees")), 3);
     let lists = || count(world.path().join("deploys/content/trees"));
     let before = lists();
-    let spared = CollectOptions {
+    let spared = GcOptions {
         spare: DAY,
         ..kept(0)
     };
@@ -299,7 +304,7 @@ async fn notes_of_archives_stay_as_long_as_a_version_has_them() {
 async fn what_is_cut_off_goes_on_later() {
     let (world, _) = versions(3).await;
     let (deployer, versions) = (world.deployer(), world.deployer().versions());
-    let cut = CollectOptions {
+    let cut = GcOptions {
         first: 7,
         ..kept(0)
     };
@@ -367,9 +372,9 @@ async fn makes_room() {
     };
     let deployer = crate::world::at(Path::new(&directory));
     // Copies are known to who deploys from them.
-    let round = deployer.round();
-    let environments = deployer.environments(&round).await.unwrap();
-    let found = &environments.found[&name("production")];
+    let round = deployer.start_round();
+    let environments = deployer.list_environments(&round).await.unwrap();
+    let found = &environments.by_name[&name("production")];
     deployer.build(found, &round).await.unwrap();
     std::fs::write(Path::new(&directory).join("began"), "x").unwrap();
     deployer.collect(&kept(0), true).unwrap();
@@ -412,7 +417,7 @@ async fn killed_while_it_makes_room() {
         tokio::time::sleep(Duration::from_millis(number * LONGEST_MS / KILLS)).await;
         process.kill().unwrap();
         cut_off += u64::from(!process.wait().unwrap().success());
-        for (_, signature) in versions.all().unwrap() {
+        for (_, signature) in versions.all_versions().unwrap() {
             let root = versions.path(&name("production"), &signature);
             for file in ["modules/apt/VERSION", "modules/apt/files/29", "Puppetfile"] {
                 assert!(root.join(file).exists(), "half of a version has its name");

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use code_deployments::service::{
-    Deployment, DeploymentAction, DeploymentListeners, DeploymentRequester, EnvironmentHold, InUse,
-    State, SubmitError, Worker, kinds,
+    CodeUser, Deployment, DeploymentAction, DeploymentListeners, DeploymentRequester,
+    DeploymentState, DeploymentSubmitError, EnvironmentHold, VersionsInUse, error_kinds,
 };
 use code_deployments::{CodeManager, Deployer};
-use code_settings::{R10kFile, Settings};
+use code_settings::{DeploymentSettings, R10kFile};
 use code_store::code_cache::CodeCache;
 use code_store::diff::FileChangeKind;
 use code_store::version::VersionSignature;
@@ -35,7 +35,7 @@ pub(crate) struct Service {
 pub(crate) struct Used {
     pub(crate) versions: Mutex<HashSet<(EnvironmentName, VersionSignature)>>,
     /// Plans and jobs that want their environment to stay.
-    holding: Mutex<Vec<(Worker, EnvironmentName)>>,
+    holding: Mutex<Vec<(CodeUser, EnvironmentName)>>,
     over: Notify,
     /// Nobody says what is in use.
     pub(crate) is_silent: AtomicBool,
@@ -43,7 +43,7 @@ pub(crate) struct Used {
 }
 
 #[async_trait]
-impl InUse for Used {
+impl VersionsInUse for Used {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
         self.asked.notify_one();
         if self.is_silent.load(Ordering::Relaxed) {
@@ -52,11 +52,11 @@ impl InUse for Used {
         Ok(self.versions.lock().unwrap().clone())
     }
 
-    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String> {
+    async fn code_users(&self) -> Result<Vec<(CodeUser, EnvironmentName)>, String> {
         Ok(self.holding.lock().unwrap().clone())
     }
 
-    async fn worker_over(&self) {
+    async fn wait_for_finished_user(&self) {
         self.over.notified().await;
     }
 }
@@ -67,7 +67,7 @@ struct Told(Mutex<Vec<String>>);
 
 #[async_trait]
 impl CodeCache for Told {
-    async fn switched(&self, environment: &EnvironmentName) -> Result<(), String> {
+    async fn flush_after_switch(&self, environment: &EnvironmentName) -> Result<(), String> {
         let mut told = self.0.lock().unwrap();
         told.push(environment.to_string());
         match environment.as_str() {
@@ -89,7 +89,7 @@ impl Service {
         Self::with(|_| {}).await
     }
 
-    pub(crate) async fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
+    pub(crate) async fn with(change: impl Fn(&mut DeploymentSettings) + 'static) -> Self {
         Box::pin(Self::beside(
             World::with(change),
             DeploymentListeners::default(),
@@ -125,7 +125,7 @@ impl Service {
     /// Goes by this file from now on.
     pub(crate) async fn reading(mut self, file: R10kFile) -> Self {
         self.manager.shutdown().await;
-        let deployer = self.world.deployer().clone().reading(file);
+        let deployer = self.world.deployer().clone().with_settings_file(file);
         let others = DeploymentListeners::default();
         self.manager = start_with(deployer, &self.store, &self.told, &self.used, others).await;
         self
@@ -139,7 +139,7 @@ impl Service {
 
     /// Everything that the sources have.
     pub(crate) async fn all(&self) -> Vec<Deployment> {
-        let wanted = self.manager.all(false).await.unwrap();
+        let wanted = self.manager.plan_all_environments(false).await.unwrap();
         let submitted = self.manager.submit(wanted, by("anna")).await.unwrap();
         let mut ended = Vec::new();
         for end in submitted.ends {
@@ -149,13 +149,13 @@ impl Service {
     }
 
     /// Somebody holds an environment from now on.
-    async fn hold(&self, worker: Worker, hold: EnvironmentHold) {
+    async fn hold(&self, worker: CodeUser, hold: EnvironmentHold) {
         let held = (worker, name("production"));
         self.used.holding.lock().unwrap().push(held);
-        self.manager.keep(worker, hold).await;
+        self.manager.assign_hold(worker, hold).await;
     }
 
-    fn over(&self, worker: Worker) {
+    fn over(&self, worker: CodeUser) {
         let mut holding = self.used.holding.lock().unwrap();
         holding.retain(|(other, _)| *other != worker);
         self.used.over.notify_one();
@@ -190,7 +190,7 @@ async fn start_with(
 ) -> CodeManager {
     let used = Arc::clone(used);
     let others = DeploymentListeners {
-        after: vec![Arc::clone(told) as Arc<dyn CodeCache>],
+        code_caches: vec![Arc::clone(told) as Arc<dyn CodeCache>],
         ..others
     };
     CodeManager::start(deployer, store.clone(), used, others)
@@ -202,8 +202,11 @@ async fn start_with(
 async fn a_deployment_is_told_with_what_changed() {
     let service = Service::new().await;
     let first = service.act("production", DEPLOY).await;
-    assert_eq!(first.state, State::Synced);
-    assert_eq!((first.by.owner.as_str(), first.before), ("anna", None));
+    assert_eq!(first.state, DeploymentState::Synced);
+    assert_eq!(
+        (first.requester.owner.as_str(), first.before),
+        ("anna", None)
+    );
     let commit = service.commit("2");
     let second = service.act("production", DEPLOY).await;
     assert_eq!(second.before, first.signature);
@@ -236,16 +239,24 @@ async fn what_fails_is_told_and_what_was_live_is_live() {
         .write("Puppetfile", "mod 'apt', git: '/nowhere/apt', ref: 'x'\n")
         .commit();
     let failed = service.act("production", DEPLOY).await;
-    assert_eq!(failed.state, State::Failed);
+    assert_eq!(failed.state, DeploymentState::Failed);
     let error = failed.outcome.unwrap().error.unwrap();
-    assert_eq!(error.kind, kinds::DEPLOY_FAILURE);
+    assert_eq!(error.kind, error_kinds::DEPLOY_FAILURE);
     assert!(error.msg.contains("apt"), "{}", error.msg);
     assert_eq!(service.apt("production"), "1");
-    assert_eq!(service.manager.failed().await.unwrap().len(), 1);
+    assert_eq!(service.manager.failed_deployments().await.unwrap().len(), 1);
     control.git(&["revert", "--no-edit", "HEAD"]);
-    assert_eq!(service.act("production", DEPLOY).await.state, State::Synced);
+    assert_eq!(
+        service.act("production", DEPLOY).await.state,
+        DeploymentState::Synced
+    );
     assert!(
-        service.manager.failed().await.unwrap().is_empty(),
+        service
+            .manager
+            .failed_deployments()
+            .await
+            .unwrap()
+            .is_empty(),
         "it is mended"
     );
 
@@ -265,7 +276,7 @@ async fn a_dry_run_makes_a_version_and_leaves_the_live_one() {
     let dry = service
         .act("production", DeploymentAction::Deploy { dry_run: true })
         .await;
-    assert_eq!(dry.state, State::Synced);
+    assert_eq!(dry.state, DeploymentState::Synced);
     assert!(dry.dry_run);
     assert_ne!(dry.signature, dry.before);
     assert_eq!(service.apt("production"), "1");
@@ -289,7 +300,10 @@ async fn all_is_what_the_sources_have_and_no_more() {
         .collect();
     assert_eq!(
         states,
-        [("other", State::Synced), ("production", State::Synced)]
+        [
+            ("other", DeploymentState::Synced),
+            ("production", DeploymentState::Synced)
+        ]
     );
     let notes = &ended[0].outcome.as_ref().unwrap().notes;
     assert_eq!(*notes, ["the puppetserver of other is away"]);
@@ -299,11 +313,11 @@ async fn all_is_what_the_sources_have_and_no_more() {
     assert_eq!(gone.len(), 1);
     assert_eq!(
         (gone[0].environment.as_str(), gone[0].state),
-        ("other", State::Synced)
+        ("other", DeploymentState::Synced)
     );
     assert!(!service.world.live("other").exists());
     // Its versions are kept.
-    let stored = service.manager.stored().await.unwrap();
+    let stored = service.manager.stored_versions().await.unwrap();
     assert!(
         stored
             .iter()
@@ -321,10 +335,17 @@ async fn an_unreachable_source_takes_nothing_away() {
     service.act("production", DEPLOY).await;
     let control = service.world.path().join("control");
     std::fs::rename(&control, service.world.path().join("hidden")).unwrap();
-    let refused = service.manager.all(false).await.unwrap_err();
-    assert!(matches!(refused, SubmitError::Sources(_)), "{refused}");
+    let refused = service
+        .manager
+        .plan_all_environments(false)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(refused, DeploymentSubmitError::Sources(_)),
+        "{refused}"
+    );
     let failed = service.act("production", DeploymentAction::Remove).await;
-    assert_eq!(failed.state, State::Failed);
+    assert_eq!(failed.state, DeploymentState::Failed);
     assert_eq!(service.apt("production"), "1");
 }
 
@@ -338,7 +359,7 @@ async fn back_and_forth_and_from_one_environment_to_another() {
     let signature = staged.signature.clone().unwrap();
     let found = service
         .manager
-        .version(&name("staging"), &signature[..8])
+        .find_version(&name("staging"), &signature[..8])
         .await
         .unwrap();
     let promote = DeploymentAction::Promote {
@@ -380,7 +401,7 @@ async fn back_and_forth_and_from_one_environment_to_another() {
     assert_eq!(service.apt("production"), "1");
     let unknown = service
         .manager
-        .version(&name("production"), "ffff")
+        .find_version(&name("production"), "ffff")
         .await
         .unwrap_err();
     assert!(
@@ -401,7 +422,7 @@ async fn a_pinned_environment_stays() {
     service.commit("2");
     let refused = service.act("production", DEPLOY).await;
     let error = refused.outcome.unwrap().error.unwrap();
-    assert_eq!(error.kind, kinds::PINNED);
+    assert_eq!(error.kind, error_kinds::PINNED);
     assert!(
         error.msg.contains("ben") && error.msg.contains("a reason"),
         "{}",
@@ -425,19 +446,19 @@ async fn who_holds_an_environment_keeps_deployments_off_until_he_is_over() {
     let mut service = Service::new().await;
     let first = service.act("production", DEPLOY).await;
     let hold = service.manager.hold(&name("production")).await.unwrap();
-    service.hold(Worker::Plan(3), hold).await;
+    service.hold(CodeUser::Plan(3), hold).await;
     let hold = service.manager.hold(&name("production")).await.unwrap();
-    service.hold(Worker::Job(4), hold).await;
+    service.hold(CodeUser::Job(4), hold).await;
     service.commit("2");
     let wanted = vec![(name("production"), DEPLOY), (name("staging"), DEPLOY)];
     service.world.control().git(&["branch", "staging"]);
     let mut submitted = service.manager.submit(wanted, by("anna")).await.unwrap();
     // Others do not wait.
     let other = submitted.ends.remove(1).await.unwrap();
-    assert_eq!(other.state, State::Synced);
+    assert_eq!(other.state, DeploymentState::Synced);
     let waiting = async {
         loop {
-            let waiting = service.manager.waiting();
+            let waiting = service.manager.waiting_deployments();
             if let Some((_, blockers)) = waiting.into_iter().next() {
                 return blockers;
             }
@@ -450,13 +471,13 @@ async fn who_holds_an_environment_keeps_deployments_off_until_he_is_over() {
     // A restart changes nothing: they hold what they held.
     service.manager.shutdown().await;
     service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
-    let live = service.manager.versions().live(&name("production"));
+    let live = service.manager.versions().live_version(&name("production"));
     assert_eq!(live.map(|it| it.to_string()), first.signature);
-    service.over(Worker::Plan(3));
-    service.over(Worker::Job(4));
+    service.over(CodeUser::Plan(3));
+    service.over(CodeUser::Job(4));
     // What waited is done, and then this.
     let after = service.act("production", DeploymentAction::Remove).await;
-    assert_eq!(after.state, State::Synced);
+    assert_eq!(after.state, DeploymentState::Synced);
     assert_eq!(service.apt("production"), "2");
 }
 
@@ -468,7 +489,7 @@ async fn requests_for_one_environment_join_and_each_has_its_own_end() {
     let mut workers = HashSet::new();
     for (end, (_, id)) in submitted.ends.into_iter().zip(submitted.deployments) {
         let end = end.await.unwrap();
-        assert_eq!((end.id, end.state), (id, State::Synced));
+        assert_eq!((end.id, end.state), (id, DeploymentState::Synced));
         workers.insert(end.served_by);
     }
     assert!(workers.len() <= 2, "{workers:?}");
@@ -484,7 +505,7 @@ async fn what_was_written_down_is_done_after_a_restart() {
         .submit(stopped, by("anna"))
         .await
         .unwrap_err();
-    assert!(matches!(refused, SubmitError::Stopping));
+    assert!(matches!(refused, DeploymentSubmitError::Stopping));
     // As a crash leaves it: written down, and not over.
     let row = store::NewCodeDeploy {
         request_id: "x".to_owned(),
@@ -502,8 +523,8 @@ async fn what_was_written_down_is_done_after_a_restart() {
     service.act("production", DeploymentAction::Remove).await;
     let done = service.manager.deployment(id).await.unwrap().unwrap();
     assert_eq!(
-        (done.state, done.by.owner.as_str()),
-        (State::Synced, "carla")
+        (done.state, done.requester.owner.as_str()),
+        (DeploymentState::Synced, "carla")
     );
     assert_eq!(service.apt("production"), "1");
 }
@@ -540,14 +561,14 @@ async fn room_is_made_by_what_nobody_needs() {
         "five and the live one stay"
     );
     assert_eq!(
-        versions.all().unwrap().len(),
+        versions.all_versions().unwrap().len(),
         10,
         "a dry run removes nothing"
     );
     let collected = service.manager.collect(false).await.unwrap();
     assert_eq!(collected.objects, 3, "the VERSION of each: {collected:?}");
     assert_eq!(sorted(collected.versions), sorted(gone.to_vec()));
-    assert_eq!(versions.all().unwrap().len(), 7);
+    assert_eq!(versions.all_versions().unwrap().len(), 7);
     // Nothing that is left misses anything, and what is gone can be had again.
     service
         .act(

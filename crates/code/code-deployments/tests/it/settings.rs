@@ -4,8 +4,10 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use code_deployments::service::{Deployment, DeploymentAction, State, SubmitError, kinds};
-use code_settings::{R10kFile, Settings};
+use code_deployments::service::{
+    Deployment, DeploymentAction, DeploymentState, DeploymentSubmitError, error_kinds,
+};
+use code_settings::{DeploymentSettings, R10kFile};
 
 use crate::service::{DEPLOY, Service};
 use crate::world::name;
@@ -30,11 +32,11 @@ async fn service() -> Service {
     let service = Box::pin(Service::with(|_| {})).await;
     let root = service.world.path().to_owned();
     write(&root, ONE);
-    let own = Settings::new(root.join("deploys"), root.join("code/environments"));
+    let own = DeploymentSettings::new(root.join("deploys"), root.join("code/environments"));
     let file = R10kFile::new(root.join("r10k.yaml"), own);
     let service = Box::pin(service.reading(file)).await;
     let first = service.act("production", DEPLOY).await;
-    assert_eq!(first.state, State::Synced, "{:?}", first.outcome);
+    assert_eq!(first.state, DeploymentState::Synced, "{:?}", first.outcome);
     service
 }
 
@@ -51,12 +53,14 @@ async fn a_source_that_is_added_is_there_at_the_next_deployment() {
     team.write("site.pp", "").commit();
     write(service.world.path(), TWO);
     assert_eq!(
-        service.manager.environments_of("production", Some("team")),
+        service
+            .manager
+            .environments_of_branch("production", Some("team")),
         [name("team_production")]
     );
     let ended = service.all().await;
     assert_eq!(ended.len(), 2, "{ended:#?}");
-    assert!(ended.iter().all(|it| it.state == State::Synced));
+    assert!(ended.iter().all(|it| it.state == DeploymentState::Synced));
     write(service.world.path(), ONE);
     service.all().await;
     assert!(!service.world.live("team_production").exists());
@@ -69,7 +73,7 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
     let first = service
         .manager
         .versions()
-        .live(&name("production"))
+        .live_version(&name("production"))
         .unwrap();
     service.commit("2");
     service.act("production", DEPLOY).await;
@@ -77,7 +81,7 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
     write(service.world.path(), "sources:\n  main: {remote: u}\n");
     let refused = service.act("production", DEPLOY).await;
     let (kind, msg) = said(&refused);
-    assert_eq!(kind, kinds::DEPLOY_FAILURE);
+    assert_eq!(kind, error_kinds::DEPLOY_FAILURE);
     assert!(
         msg.contains("r10k.yaml: line 2: the source main has no basedir"),
         "{msg}"
@@ -87,12 +91,16 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
     assert_eq!(service.apt("production"), "2", "what was live is live");
     let fault = service.manager.settings_fault().await.unwrap();
     assert!(fault.to_string().contains("line 2"));
-    let all = service.manager.all(false).await.unwrap_err();
-    assert!(matches!(all, SubmitError::Settings(_)));
+    let all = service
+        .manager
+        .plan_all_environments(false)
+        .await
+        .unwrap_err();
+    assert!(matches!(all, DeploymentSubmitError::Settings(_)));
     // What asks no source is done all the same.
     let back = DeploymentAction::Rollback { signature: first };
     let back = service.act("production", back).await;
-    assert_eq!(back.state, State::Synced, "{:?}", back.outcome);
+    assert_eq!(back.state, DeploymentState::Synced, "{:?}", back.outcome);
 
     std::fs::remove_file(service.world.path().join("r10k.yaml")).unwrap();
     let refused = service.act("production", DEPLOY).await;
@@ -101,7 +109,7 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
     write(service.world.path(), ONE);
     assert!(service.manager.settings_fault().await.is_none());
     let mended = service.act("production", DEPLOY).await;
-    assert_eq!(mended.state, State::Synced);
+    assert_eq!(mended.state, DeploymentState::Synced);
     assert_eq!(service.apt("production"), "3");
 }
 
@@ -133,6 +141,11 @@ async fn one_that_somebody_just_writes_is_waited_for() {
         tokio::task::yield_now().await;
         std::fs::write(&path, &whole).unwrap();
     });
-    assert_eq!(deployed.state, State::Synced, "{:?}", deployed.outcome);
+    assert_eq!(
+        deployed.state,
+        DeploymentState::Synced,
+        "{:?}",
+        deployed.outcome
+    );
     assert_eq!(service.apt("production"), "2");
 }

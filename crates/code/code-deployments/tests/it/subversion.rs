@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use code_deployments::DeployError;
-use code_settings::Settings;
-use code_sources::source::{Source, SourceKind};
-use code_sources::svn::Login;
-use code_store::lock::{ControlKind, ModuleOrigin};
+use code_deployments::DeploymentError;
+use code_settings::DeploymentSettings;
+use code_sources::source::{EnvironmentSource, SourceKind};
+use code_sources::svn::SvnLogin;
+use code_store::version_lock::{ControlKind, ModuleOrigin};
 
 use crate::world::{World, name};
 
@@ -137,7 +137,7 @@ async fn what_others_change_makes_no_version() {
     svn.write("tags/x", "1").commit();
     let again = world.deploy("production").await.unwrap();
     assert_eq!(
-        (again.was_there, &again.signature),
+        (again.existed_before, &again.signature),
         (true, &first.signature)
     );
     svn.write("trunk/VERSION", "2").commit();
@@ -236,10 +236,10 @@ async fn repositories_that_mean_harm() {
 }
 
 /// A world whose environments are branches in Subversion.
-fn sourced(change: fn(&mut Source)) -> World {
-    World::with(move |settings: &mut Settings| {
+fn sourced(change: fn(&mut EnvironmentSource)) -> World {
+    World::with(move |settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap();
-        let mut source = Source::new("main", format!("file://{}/svn", root.display()));
+        let mut source = EnvironmentSource::new("main", format!("file://{}/svn", root.display()));
         source.kind = SourceKind::Svn { login: None };
         change(&mut source);
         settings.sources = vec![Arc::new(source)];
@@ -262,8 +262,13 @@ async fn trunk_is_production_and_branches_are_others() {
         svn.svn(&["copy", "--quiet", "trunk", &format!("branches/{branch}")]);
     }
     svn.commit();
-    let round = world.deployer().round();
-    let found = world.deployer().environments(&round).await.unwrap().found;
+    let round = world.deployer().start_round();
+    let found = world
+        .deployer()
+        .list_environments(&round)
+        .await
+        .unwrap()
+        .by_name;
     let names: Vec<&str> = found.keys().map(|name| name.as_str()).collect();
     assert_eq!(names, ["feature_x", "production"]);
     let built = world.deploy("production").await.unwrap();
@@ -281,7 +286,7 @@ async fn trunk_is_production_and_branches_are_others() {
     svn.write("tags/apt/VERSION", "2")
         .write("trunk/more", "1")
         .commit();
-    let round = world.deployer().round();
+    let round = world.deployer().start_round();
     let names = ["apt".to_owned()];
     let built = world
         .deployer()
@@ -304,10 +309,10 @@ async fn trunk_is_production_and_branches_are_others() {
 #[tokio::test]
 async fn a_source_that_cannot_be_asked_says_nothing() {
     let world = sourced(|_| {});
-    let round = world.deployer().round();
+    let round = world.deployer().start_round();
     let error = world
         .deployer()
-        .environments(&round)
+        .list_environments(&round)
         .await
         .unwrap_err()
         .to_string();
@@ -319,10 +324,10 @@ async fn a_source_that_cannot_be_asked_says_nothing() {
         "svnadmin",
         &["create", &world.path().join("svn").display().to_string()],
     );
-    let round = world.deployer().round();
+    let round = world.deployer().start_round();
     let error = world
         .deployer()
-        .environments(&round)
+        .list_environments(&round)
         .await
         .unwrap_err()
         .to_string();
@@ -388,7 +393,7 @@ async fn passwords_are_in_no_command_line_and_no_message() {
     };
     world.puppetfile(&module("wrong s3cret"));
     let error = world.deploy("production").await.unwrap_err();
-    assert!(matches!(error, DeployError::Resolve(_)), "{error}");
+    assert!(matches!(error, DeploymentError::Resolve(_)), "{error}");
     assert!(
         !format!("{error} {error:?}").contains("s3cret"),
         "{error:?}"
@@ -406,7 +411,7 @@ async fn passwords_are_in_no_command_line_and_no_message() {
         !lines.iter().any(|line| line.contains("s3cret")),
         "{lines:?}"
     );
-    let login = Login {
+    let login = SvnLogin {
         username: "me".to_owned(),
         password: Some(PASSWORD.to_owned().into()),
     };

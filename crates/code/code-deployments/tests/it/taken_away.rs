@@ -13,7 +13,7 @@ use crate::world::{World, name};
 /// What followers are told after the server has started.
 async fn told(world: &World, store: &Store) -> Vec<(String, bool)> {
     let sync = start(world, store).await;
-    let latest = sync.latest().submodules.into_iter();
+    let latest = sync.latest_repository().submodules.into_iter();
     latest.map(|(of, it)| (of, it.commit.is_some())).collect()
 }
 

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use code_deployments::CodeManager;
-use code_deployments::service::{DeploymentAction, DeploymentListeners, State, VerifyError};
+use code_deployments::service::{
+    DeploymentAction, DeploymentListeners, DeploymentState, VerifyError,
+};
 use code_store::integrity::{StoreCheckError, StoreVerification, VersionIntegrity};
-use code_store::lock::LOCK_FILE;
 use code_store::version::VersionSignature;
+use code_store::version_lock::LOCK_FILE;
 use store::{Store, StoreConfig};
 use tokio_util::sync::CancellationToken;
 
@@ -62,7 +64,7 @@ fn assert_repaired(verified: &StoreVerification) {
 async fn assert_whole(world: &World) {
     let verified = verify(world, false).await;
     assert_eq!(verified.check.damaged_contents, Vec::<PathBuf>::new());
-    assert_eq!(verified.check.not_whole(), []);
+    assert_eq!(verified.check.damaged_or_unknown(), []);
 }
 
 #[tokio::test]
@@ -136,12 +138,12 @@ async fn version_whose_lists_of_files_are_gone_is_not_called_whole() {
             "{integrity:?}"
         );
     }
-    let shown = found.shown();
+    let shown = found.to_code_verified();
     assert_eq!(shown.versions[0].state, "unknown");
     assert!(shown.versions[0].why.is_some());
     let repaired = verify(&world, true).await;
     assert_repaired(&repaired);
-    assert_eq!(repaired.shown().versions[0].state, "whole");
+    assert_eq!(repaired.to_code_verified().versions[0].state, "whole");
     assert_whole(&world).await;
 }
 
@@ -159,7 +161,7 @@ async fn version_without_its_lock_is_damaged_and_says_what_helps() {
         error.unwrap().contains("deploy the environment"),
         "{error:?}"
     );
-    let shown = repaired.shown();
+    let shown = repaired.to_code_verified();
     let shown = shown.versions.iter().find(|it| it.live).unwrap();
     assert_eq!((shown.state.as_str(), shown.damaged_files), ("damaged", 1));
 }
@@ -202,7 +204,7 @@ async fn verification_that_is_cut_off_gives_no_result() {
     cut.cancel();
     let error = world.deployer().verify(false, cut).await.unwrap_err();
     assert!(
-        matches!(error, VerifyError::Check(StoreCheckError::Cut)),
+        matches!(error, VerifyError::Check(StoreCheckError::Interrupted)),
         "{error}"
     );
 }
@@ -240,7 +242,7 @@ async fn rollback_to_a_damaged_version_makes_it_whole_first() {
     fs::remove_file(version_file(&world, &old, INIT)).unwrap();
     let manager = served(&mut world).await;
     let ended = roll_back(&manager, &old).await;
-    assert_eq!(ended.state, State::Synced, "{ended:?}");
+    assert_eq!(ended.state, DeploymentState::Synced, "{ended:?}");
     let notes = ended.outcome.unwrap().notes;
     assert!(notes.iter().any(|note| note.contains(INIT)), "{notes:?}");
     assert_eq!(world.files("production")[INIT], CLASS);
@@ -261,10 +263,13 @@ async fn damaged_version_that_cannot_be_made_whole_does_not_become_live() {
     }
     let manager = served(&mut world).await;
     let ended = roll_back(&manager, &old).await;
-    assert_eq!(ended.state, State::Failed, "{ended:?}");
+    assert_eq!(ended.state, DeploymentState::Failed, "{ended:?}");
     let error = ended.outcome.unwrap().error.unwrap();
     assert!(error.msg.contains(INIT), "{error:?}");
-    let found = world.deployer().versions().live(&name("production"));
+    let found = world
+        .deployer()
+        .versions()
+        .live_version(&name("production"));
     assert_eq!(found, Some(live));
     manager.shutdown().await;
 }
@@ -285,7 +290,7 @@ async fn repairs_of_a_server_stand_in_the_history_and_leave_the_live_version() {
     assert_eq!(repair.deployment, Some(history[0].id));
     assert_eq!(history[0].action, "repair");
     assert_eq!(history[0].signature.as_deref(), Some(live.as_str()));
-    let shown = repaired.shown();
+    let shown = repaired.to_code_verified();
     let shown = shown.versions.iter().find(|it| !it.live).unwrap();
     assert_eq!(shown.state, "repaired");
     let file = version_file(&world, &old, INIT);

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use code_deployments::{BuiltVersion, DeployError, Deployer, SourcesError};
-use code_settings::Settings;
-use code_sources::git::Git;
-use code_sources::source::{FoundEnvironment, Source};
-use code_store::lock::LOCK_FILE;
+use code_deployments::{BuiltVersion, Deployer, DeploymentError, SourcesError};
+use code_settings::DeploymentSettings;
+use code_sources::git::GitProgram;
+use code_sources::source::{EnvironmentSource, FoundEnvironment};
+use code_store::version_lock::LOCK_FILE;
 use environments::EnvironmentName;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,
     deployer: Option<Deployer>,
-    change: Box<dyn Fn(&mut Settings)>,
+    change: Box<dyn Fn(&mut DeploymentSettings)>,
 }
 
 /// A repository with a work tree, which is also what is deployed from.
@@ -24,13 +24,16 @@ pub(crate) struct Repository {
 }
 
 /// The error of looking for environments in a control repository that is not there.
-pub(crate) async fn source_error(git: &Git, remote: &str) -> SourcesError {
+pub(crate) async fn source_error(git: &GitProgram, remote: &str) -> SourcesError {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    let mut settings = Settings::new(root.join("d"), root.join("environments"));
-    settings.sources = vec![Arc::new(Source::new("main", remote))];
+    let mut settings = DeploymentSettings::new(root.join("d"), root.join("environments"));
+    settings.sources = vec![Arc::new(EnvironmentSource::new("main", remote))];
     let deployer = Deployer::open(settings, git.clone()).unwrap();
-    deployer.environments(&deployer.round()).await.unwrap_err()
+    deployer
+        .list_environments(&deployer.start_round())
+        .await
+        .unwrap_err()
 }
 
 // === impl World ===
@@ -41,7 +44,7 @@ impl World {
         Self::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
+    pub(crate) fn with(change: impl Fn(&mut DeploymentSettings) + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let control = Repository::init(&directory.path().join("control"));
         let deployer = open(directory.path(), &control, &change);
@@ -104,16 +107,16 @@ impl World {
     }
 
     pub(crate) async fn found(&self, environment: &str) -> FoundEnvironment {
-        let round = self.deployer().round();
-        let environments = self.deployer().environments(&round).await.unwrap();
-        environments.found[&name(environment)].clone()
+        let round = self.deployer().start_round();
+        let environments = self.deployer().list_environments(&round).await.unwrap();
+        environments.by_name[&name(environment)].clone()
     }
 
-    pub(crate) async fn build(&self, environment: &str) -> Result<BuiltVersion, DeployError> {
-        let round = self.deployer().round();
-        let environments = self.deployer().environments(&round).await.unwrap();
+    pub(crate) async fn build(&self, environment: &str) -> Result<BuiltVersion, DeploymentError> {
+        let round = self.deployer().start_round();
+        let environments = self.deployer().list_environments(&round).await.unwrap();
         self.deployer()
-            .build(&environments.found[&name(environment)], &round)
+            .build(&environments.by_name[&name(environment)], &round)
             .await
     }
 
@@ -124,7 +127,7 @@ impl World {
     }
 
     /// Builds and switches.
-    pub(crate) async fn deploy(&self, environment: &str) -> Result<BuiltVersion, DeployError> {
+    pub(crate) async fn deploy(&self, environment: &str) -> Result<BuiltVersion, DeploymentError> {
         let built = self.build(environment).await?;
         self.deployer()
             .switch(&built.environment, &built.signature)
@@ -141,12 +144,16 @@ impl World {
     }
 }
 
-fn open(directory: &Path, control: &Repository, change: &dyn Fn(&mut Settings)) -> Deployer {
+fn open(
+    directory: &Path,
+    control: &Repository,
+    change: &dyn Fn(&mut DeploymentSettings),
+) -> Deployer {
     let environments = directory.join("code/environments");
-    let mut settings = Settings::new(directory.join("deploys"), environments);
-    settings.sources = vec![Arc::new(Source::new("main", control.address()))];
+    let mut settings = DeploymentSettings::new(directory.join("deploys"), environments);
+    settings.sources = vec![Arc::new(EnvironmentSource::new("main", control.address()))];
     change(&mut settings);
-    Deployer::open(settings, Git::default()).unwrap()
+    Deployer::open(settings, GitProgram::default()).unwrap()
 }
 
 /// A deployer over a world that another process made.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use code_deployments::service::{Deployment, DeploymentAction, State, kinds};
+use code_deployments::service::{Deployment, DeploymentAction, DeploymentState, error_kinds};
 
 use crate::service::{DEPLOY, Service, by};
 use crate::world::{World, name};
@@ -60,10 +60,10 @@ impl Drop for Mount {
 
 /// A failed deployment that names all parts.
 fn told(deployment: &Deployment, parts: &[&str]) {
-    assert_eq!(deployment.state, State::Failed);
+    assert_eq!(deployment.state, DeploymentState::Failed);
     assert_eq!(deployment.signature, None, "nothing was built");
     let error = deployment.outcome.as_ref().unwrap().error.clone().unwrap();
-    assert_eq!(error.kind, kinds::UNWRITABLE);
+    assert_eq!(error.kind, error_kinds::UNWRITABLE);
     for part in parts {
         assert!(error.msg.contains(part), "{part:?}: {}", error.msg);
     }
@@ -101,8 +101,14 @@ async fn a_dry_run_says_that_a_read_only_directory_of_environments_stops_it() {
     assert!(told.len() == 1 && told[0].starts_with(&path), "{told:?}");
     drop(mount);
     assert_eq!(obstacles(&service).await, [""; 0]);
-    assert_eq!(service.act("production", DRY).await.state, State::Synced);
-    assert_eq!(service.act("production", DEPLOY).await.state, State::Synced);
+    assert_eq!(
+        service.act("production", DRY).await.state,
+        DeploymentState::Synced
+    );
+    assert_eq!(
+        service.act("production", DEPLOY).await.state,
+        DeploymentState::Synced
+    );
 }
 
 #[tokio::test]
@@ -129,7 +135,7 @@ async fn a_full_disk_stops_deployments_and_no_rollback() {
     .await;
     let signature = first.signature.unwrap().parse().unwrap();
     let back = service.act("production", DeploymentAction::Rollback { signature });
-    assert_eq!(back.await.state, State::Synced);
+    assert_eq!(back.await.state, DeploymentState::Synced);
 }
 
 #[tokio::test]
@@ -162,7 +168,10 @@ async fn a_mount_point_in_the_place_of_the_link_is_told() {
     is_refused(&service, &[&path, "is a mount point", "umount"]).await;
     assert_eq!(obstacles(&service).await, [""; 0], "others can be deployed");
     drop(mount);
-    assert_eq!(service.act("production", DEPLOY).await.state, State::Synced);
+    assert_eq!(
+        service.act("production", DEPLOY).await.state,
+        DeploymentState::Synced
+    );
 }
 
 #[tokio::test]
@@ -184,7 +193,7 @@ async fn a_directory_that_cannot_be_moved_to_the_versions_is_kept_beside_the_lin
     assert_eq!(std::fs::read_to_string(aside.join("OLD")).unwrap(), "x");
     assert!(aside.starts_with(live.parent().unwrap()), "{aside:?}");
     assert_eq!(world.files("production")["VERSION"], "1");
-    let environments = world.deployer().versions().environments().unwrap();
+    let environments = world.deployer().versions().live_environments().unwrap();
     assert_eq!(environments.len(), 1, "its name is no environment's");
 }
 
@@ -195,9 +204,12 @@ async fn a_dry_run_of_a_pinned_environment_says_that_it_is_pinned() {
     let pinned = service.manager.pin(&name("production"), by("ben")).await;
     pinned.unwrap();
     // What is live could stay so.
-    assert_eq!(service.act("production", DRY).await.state, State::Synced);
+    assert_eq!(
+        service.act("production", DRY).await.state,
+        DeploymentState::Synced
+    );
     service.commit("2");
     let dry = service.act("production", DRY).await;
     let error = dry.outcome.unwrap().error.unwrap();
-    assert_eq!(error.kind, kinds::PINNED);
+    assert_eq!(error.kind, error_kinds::PINNED);
 }

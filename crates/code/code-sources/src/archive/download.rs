@@ -1,4 +1,4 @@
-//! Download of an archive. Main type: [`Download`].
+//! Download of an archive. Main type: [`DownloadedArchive`].
 //!
 //! Invariant: checksums are computed from exactly the bytes on the disk, from the first to the
 //! last.
@@ -13,12 +13,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::ArchiveError;
 use crate::defaults::ARCHIVE_BYTES;
-use crate::http::Sink;
-use code_store::content::{Content, ContentHash, failed};
+use crate::http::ResponseSink;
+use code_store::content::{ContentHash, ContentStore, content_error};
 
 /// An expected checksum.
 #[derive(Clone, Debug)]
-pub(super) enum Checksum {
+pub(super) enum ExpectedChecksum {
     Sha256(String),
     Md5(String),
     /// No checksum is known.
@@ -26,7 +26,7 @@ pub(super) enum Checksum {
 }
 
 /// An archive on the disk.
-pub(super) struct Download {
+pub(super) struct DownloadedArchive {
     file: tempfile::NamedTempFile,
     sha256: Sha256,
     md5: Md5,
@@ -34,31 +34,31 @@ pub(super) struct Download {
 
 // === impl Download ===
 
-impl Download {
+impl DownloadedArchive {
     /// Creates an empty file for a download.
-    pub(super) fn staged(content: &Content) -> Result<Self, ArchiveError> {
-        let incoming = content.incoming();
+    pub(super) fn create_staged(content: &ContentStore) -> Result<Self, ArchiveError> {
+        let incoming = content.incoming_directory();
         let file = tempfile::NamedTempFile::new_in(&incoming);
         Ok(Self {
-            file: file.map_err(failed("write to", &incoming))?,
+            file: file.map_err(content_error("write to", &incoming))?,
             sha256: Sha256::new(),
             md5: Md5::new(),
         })
     }
 
     /// The file and its SHA-256, if the checksum is as expected.
-    pub(super) fn checked(
+    pub(super) fn verify_checksum(
         self,
-        wanted: &Checksum,
+        wanted: &ExpectedChecksum,
         what: &str,
     ) -> Result<(tempfile::NamedTempFile, String), ArchiveError> {
         let sha256 = ContentHash::from(<[u8; 32]>::from(self.sha256.finalize())).to_string();
         let md5: [u8; 16] = self.md5.finalize().into();
         let md5: String = md5.iter().map(|byte| format!("{byte:02x}")).collect();
         let (found, wanted) = match wanted {
-            Checksum::Sha256(wanted) => (&sha256, wanted),
-            Checksum::Md5(wanted) => (&md5, wanted),
-            Checksum::None => (&sha256, &sha256),
+            ExpectedChecksum::Sha256(wanted) => (&sha256, wanted),
+            ExpectedChecksum::Md5(wanted) => (&md5, wanted),
+            ExpectedChecksum::None => (&sha256, &sha256),
         };
         match found == wanted {
             true => Ok((self.file, sha256)),
@@ -71,7 +71,7 @@ impl Download {
     }
 }
 
-impl Sink for Download {
+impl ResponseSink for DownloadedArchive {
     fn restart(&mut self) -> io::Result<()> {
         self.file.as_file().set_len(0)?;
         self.file.rewind()?;
@@ -88,7 +88,7 @@ impl Sink for Download {
 
 /// The path of a local file, in the forms that r10k accepts: `file:///x`, or a path; `None` for
 /// others.
-pub(super) fn local(location: &str) -> Option<PathBuf> {
+pub(super) fn to_local_path(location: &str) -> Option<PathBuf> {
     if location.starts_with('/') {
         return Some(location.into());
     }
@@ -96,7 +96,10 @@ pub(super) fn local(location: &str) -> Option<PathBuf> {
     (url.scheme() == "file").then(|| url.to_file_path().ok())?
 }
 
-pub(super) fn copy(path: &Path, mut staged: Download) -> Result<Download, ArchiveError> {
+pub(super) fn copy(
+    path: &Path,
+    mut staged: DownloadedArchive,
+) -> Result<DownloadedArchive, ArchiveError> {
     let failed = |source| ArchiveError::File {
         path: path.to_owned(),
         source,

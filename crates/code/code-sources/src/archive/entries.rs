@@ -1,4 +1,4 @@
-//! The entries of a tar, with the names from extensions. Main type: [`Entries`].
+//! The entries of a tar, with the names from extensions. Main type: [`ArchiveEntries`].
 //!
 //! The `tar` crate would read an extension of any size into memory, so it only returns plain
 //! entries here and the extensions (GNU's long names, pax) are parsed in this module, with limits.
@@ -12,30 +12,30 @@ use crate::defaults::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES, ARCHIVE_EXTENSION_BYTES};
 
 /// A file, directory or link in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct ArchiveMember {
     /// Path without `./` and without a trailing slash; empty for the root itself.
     pub(super) path: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: ArchiveMemberKind,
     /// Target of a link; empty for other kinds.
     pub(super) target: Vec<u8>,
     pub(super) size_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ArchiveMemberKind {
     File { executable: bool },
     Directory,
     Link,
 }
 
-pub(super) struct Entries<'a, R: Read> {
+pub(super) struct ArchiveEntries<'a, R: Read> {
     raw: tar::Entries<'a, R>,
     count: usize,
 }
 
 /// The values from extensions for the entry that follows them.
 #[derive(Default)]
-struct Said {
+struct EntryExtensions {
     path: Option<Vec<u8>>,
     target: Option<Vec<u8>>,
     size_bytes: Option<u64>,
@@ -43,15 +43,15 @@ struct Said {
 
 // === impl Entries ===
 
-impl<'a, R: Read> Entries<'a, R> {
+impl<'a, R: Read> ArchiveEntries<'a, R> {
     pub(crate) fn of(archive: &'a mut Archive<R>) -> Result<Self, UnpackError> {
         let raw = archive.entries()?.raw(true);
         Ok(Self { raw, count: 0 })
     }
 
     /// The next entry, and its content.
-    pub(super) fn next(&mut self) -> Result<Option<(Member, Entry<'a, R>)>, UnpackError> {
-        let mut said = Said::default();
+    pub(super) fn next(&mut self) -> Result<Option<(ArchiveMember, Entry<'a, R>)>, UnpackError> {
+        let mut said = EntryExtensions::default();
         for entry in self.raw.by_ref() {
             let mut entry = entry?;
             self.count += 1;
@@ -59,7 +59,7 @@ impl<'a, R: Read> Entries<'a, R> {
                 return Err(UnpackError::Entries);
             }
             if !said.read(&mut entry)? {
-                return Ok(Some((member(&entry, said)?, entry)));
+                return Ok(Some((to_member(&entry, said)?, entry)));
             }
         }
         Ok(None)
@@ -68,21 +68,21 @@ impl<'a, R: Read> Entries<'a, R> {
 
 // === impl Said ===
 
-impl Said {
+impl EntryExtensions {
     /// Parses an extension; returns true if the entry was one.
     fn read(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, UnpackError> {
         match entry.header().entry_type() {
-            EntryType::GNULongName => self.path = Some(text(entry)?),
-            EntryType::GNULongLink => self.target = Some(text(entry)?),
-            EntryType::XHeader => self.pax(&extension(entry)?)?,
+            EntryType::GNULongName => self.path = Some(read_text(entry)?),
+            EntryType::GNULongLink => self.target = Some(read_text(entry)?),
+            EntryType::XHeader => self.read_pax(&read_extension(entry)?)?,
             // Comments for the whole archive, as `git archive` writes them.
-            EntryType::XGlobalHeader => drop(extension(entry)?),
+            EntryType::XGlobalHeader => drop(read_extension(entry)?),
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn pax(&mut self, bytes: &[u8]) -> Result<(), UnpackError> {
+    fn read_pax(&mut self, bytes: &[u8]) -> Result<(), UnpackError> {
         for record in PaxExtensions::new(bytes) {
             let record = record?;
             let value = record.value_bytes();
@@ -101,14 +101,14 @@ impl Said {
     }
 }
 
-fn text(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, UnpackError> {
-    let mut bytes = extension(entry)?;
+fn read_text(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, UnpackError> {
+    let mut bytes = read_extension(entry)?;
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     bytes.truncate(end);
     Ok(bytes)
 }
 
-fn extension(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, UnpackError> {
+fn read_extension(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, UnpackError> {
     if entry.header().entry_size()? > ARCHIVE_EXTENSION_BYTES {
         return Err(damaged("an extension of a name is too long"));
     }
@@ -121,7 +121,10 @@ fn damaged(what: &'static str) -> UnpackError {
     UnpackError::Damaged(std::io::Error::new(std::io::ErrorKind::InvalidData, what))
 }
 
-fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackError> {
+fn to_member(
+    entry: &Entry<'_, impl Read>,
+    said: EntryExtensions,
+) -> Result<ArchiveMember, UnpackError> {
     let header = entry.header();
     let path = said
         .path
@@ -129,12 +132,12 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
     let shown = || String::from_utf8_lossy(&path).into_owned();
     let kind = match header.entry_type() {
         // Archives older than entry types, and programs that still write this form.
-        EntryType::Regular if path.ends_with(b"/") => Kind::Directory,
-        EntryType::Regular | EntryType::Continuous => Kind::File {
+        EntryType::Regular if path.ends_with(b"/") => ArchiveMemberKind::Directory,
+        EntryType::Regular | EntryType::Continuous => ArchiveMemberKind::File {
             executable: header.mode()? & 0o100 != 0,
         },
-        EntryType::Directory => Kind::Directory,
-        EntryType::Symlink => Kind::Link,
+        EntryType::Directory => ArchiveMemberKind::Directory,
+        EntryType::Symlink => ArchiveMemberKind::Link,
         other => {
             return Err(UnpackError::Kind {
                 path: shown(),
@@ -151,7 +154,7 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
     if said.size_bytes.is_some_and(|said| said != size_bytes) {
         return Err(damaged("an entry has two sizes"));
     }
-    let path = normal(&path);
+    let path = normalize_path(&path);
     if path.split(|b| *b == b'/').count() > ARCHIVE_DEPTH {
         let path = String::from_utf8_lossy(&path).into_owned();
         return Err(UnpackError::Depth { path });
@@ -159,7 +162,7 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
     let target = said
         .target
         .or_else(|| Some(header.link_name_bytes()?.into_owned()));
-    Ok(Member {
+    Ok(ArchiveMember {
         path,
         kind,
         target: target.unwrap_or_default(),
@@ -169,7 +172,7 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
 
 /// Normalizes a path: `./a//b/` becomes `a/b`. A path that leads outside stays unchanged, and is
 /// refused later.
-fn normal(path: &[u8]) -> Vec<u8> {
+fn normalize_path(path: &[u8]) -> Vec<u8> {
     let is_absolute = path.first() == Some(&b'/');
     let parts = path.split(|b| *b == b'/');
     let parts: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();

@@ -1,4 +1,4 @@
-//! Modules and releases of a Forge (API version 3). Main type: [`Forge`].
+//! Modules and releases of a Forge (API version 3). Main type: [`ForgeServer`].
 //!
 //! Invariants: names in URLs are checked; a release that was looked up once is cached forever,
 //! since releases do not change; the token is sent to the Forge's own host only.
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::ArchiveError;
 use crate::defaults::FORGE_ANSWER_BYTES;
-use crate::http::{Http, HttpError, Wish};
-use crate::remote_address::without_credentials;
-use code_store::content::{Content, ContentHash};
+use crate::http::{HttpClient, HttpError, HttpRequest};
+use crate::remote_address::strip_credentials;
+use code_store::content::{ContentHash, ContentStore};
 use code_store::notes::{read_note, write_note};
 
 /// A Forge at a base URL.
 #[derive(Debug, Clone)]
-pub struct Forge {
+pub struct ForgeServer {
     base: Url,
     token: Option<SecretString>,
     /// Directory of the cached releases.
@@ -27,7 +27,7 @@ pub struct Forge {
 
 /// A module's release: `puppetlabs-apache-12.0.1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Slug {
+pub(crate) struct ReleaseSlug {
     /// Owner and name of the module: `puppetlabs-apache`.
     pub(crate) module: String,
     pub(crate) version: String,
@@ -35,7 +35,7 @@ pub(crate) struct Slug {
 
 /// The data of a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Release {
+pub(crate) struct ForgeRelease {
     file_uri: String,
     /// SHA-256 of its archive.
     #[serde(default)]
@@ -49,12 +49,12 @@ pub(crate) struct Release {
 }
 
 #[derive(Deserialize)]
-struct Module {
-    current_release: Option<Current>,
+struct ForgeModule {
+    current_release: Option<CurrentRelease>,
 }
 
 #[derive(Deserialize)]
-struct Current {
+struct CurrentRelease {
     version: String,
 }
 
@@ -84,7 +84,7 @@ impl Default for ForgeSettings {
 
 // === impl Forge ===
 
-impl Forge {
+impl ForgeServer {
     /// Creates a Forge. `named` is the URL from a Puppetfile, if it may override the settings.
     pub(crate) fn new(
         settings: &ForgeSettings,
@@ -100,9 +100,9 @@ impl Forge {
         };
         let base: Url = whole
             .parse()
-            .map_err(|_| ArchiveError::Address(without_credentials(address)))?;
+            .map_err(|_| ArchiveError::Address(strip_credentials(address)))?;
         if !matches!(base.scheme(), "http" | "https") {
-            return Err(ArchiveError::Address(without_credentials(address)));
+            return Err(ArchiveError::Address(strip_credentials(address)));
         }
         let digits = ContentHash::of(base.as_str().as_bytes()).to_string();
         // A token of the settings is only for the Forge of the settings.
@@ -115,13 +115,17 @@ impl Forge {
     }
 
     /// The version of a module's newest release.
-    pub(crate) async fn latest(&self, http: &Http, module: &str) -> Result<String, ArchiveError> {
-        let found: Module = self.ask(http, &format!("v3/modules/{module}")).await?;
+    pub(crate) async fn query_latest(
+        &self,
+        http: &HttpClient,
+        module: &str,
+    ) -> Result<String, ArchiveError> {
+        let found: ForgeModule = self.query(http, &format!("v3/modules/{module}")).await?;
         let current = found
             .current_release
             .ok_or_else(|| ArchiveError::NoRelease {
                 module: module.to_owned(),
-                forge: self.shown(),
+                forge: self.to_public_url(),
             })?;
         match is_word(&current.version) {
             true => Ok(current.version),
@@ -130,18 +134,18 @@ impl Forge {
     }
 
     /// The data of a release, from the cache or from the Forge.
-    pub(crate) async fn release(
+    pub(crate) async fn query_release(
         &self,
-        http: &Http,
-        content: &Content,
-        slug: &Slug,
-    ) -> Result<Release, ArchiveError> {
+        http: &HttpClient,
+        content: &ContentStore,
+        slug: &ReleaseSlug,
+    ) -> Result<ForgeRelease, ArchiveError> {
         let note = self.notes.join(slug.to_string());
         let known = read_note(&note).and_then(|text| serde_json::from_str(&text).ok());
         if let Some(release) = known {
             return Ok(release);
         }
-        let release: Release = self.ask(http, &format!("v3/releases/{slug}")).await?;
+        let release: ForgeRelease = self.query(http, &format!("v3/releases/{slug}")).await?;
         if let Some(when) = &release.deleted_at {
             tracing::warn!(%slug, when, "its owner took this release back");
         }
@@ -152,15 +156,15 @@ impl Forge {
     }
 
     /// Removes a release from the cache, if its archive does not match it any more.
-    pub(crate) fn forget(&self, slug: &Slug) {
+    pub(crate) fn forget(&self, slug: &ReleaseSlug) {
         // Without the cached data the release is merely requested once more.
         let _ = std::fs::remove_file(self.notes.join(slug.to_string()));
     }
 
     /// The URL of a release's archive, and the token for it.
-    pub(crate) fn archive(
+    pub(crate) fn download_archive(
         &self,
-        release: &Release,
+        release: &ForgeRelease,
     ) -> Result<(Url, Option<&SecretString>), ArchiveError> {
         let uri = release.file_uri.as_str();
         let url = match uri.contains("://") {
@@ -168,23 +172,23 @@ impl Forge {
             // Below the Forge's own path, for a proxy of the Forge that has one.
             false => self.base.join(uri.trim_start_matches('/')).ok(),
         };
-        let url: Url = url.ok_or_else(|| ArchiveError::Address(without_credentials(uri)))?;
+        let url: Url = url.ok_or_else(|| ArchiveError::Address(strip_credentials(uri)))?;
         let is_own = url.origin() == self.base.origin();
         Ok((url, self.token.as_ref().filter(|_| is_own)))
     }
 
-    pub(crate) fn shown(&self) -> String {
-        without_credentials(self.base.as_str())
+    pub(crate) fn to_public_url(&self) -> String {
+        strip_credentials(self.base.as_str())
     }
 
-    async fn ask<T: serde::de::DeserializeOwned>(
+    async fn query<T: serde::de::DeserializeOwned>(
         &self,
-        http: &Http,
+        http: &HttpClient,
         path: &str,
     ) -> Result<T, ArchiveError> {
         let url = self.base.join(path);
         let url = url.map_err(|_| ArchiveError::Address(path.to_owned()))?;
-        let wish = Wish {
+        let wish = HttpRequest {
             url: &url,
             token: self.token.as_ref(),
             most_bytes: FORGE_ANSWER_BYTES,
@@ -195,13 +199,13 @@ impl Forge {
             Err(HttpError::Status { status, .. }) if status.as_u16() == 404 => {
                 return Err(ArchiveError::Unknown {
                     what: path.rsplit('/').next().unwrap_or(path).to_owned(),
-                    forge: self.shown(),
+                    forge: self.to_public_url(),
                 });
             }
             Err(error) => return Err(error.into()),
         }
         decode_errors::json::from_slice(&bytes).map_err(|error| ArchiveError::Answer {
-            url: without_credentials(url.as_str()),
+            url: strip_credentials(url.as_str()),
             why: error.to_string(),
         })
     }
@@ -213,7 +217,7 @@ fn is_word(text: &str) -> bool {
     (1..=100).contains(&text.len()) && text.bytes().all(is_sign) && !text.starts_with('.')
 }
 
-impl std::fmt::Display for Slug {
+impl std::fmt::Display for ReleaseSlug {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.module, self.version)
     }
@@ -223,12 +227,12 @@ impl std::fmt::Display for Slug {
 mod tests {
     use super::*;
 
-    fn forge(settings: &ForgeSettings, named: Option<&str>) -> Forge {
-        Forge::new(settings, named, Path::new("/notes")).unwrap()
+    fn forge(settings: &ForgeSettings, named: Option<&str>) -> ForgeServer {
+        ForgeServer::new(settings, named, Path::new("/notes")).unwrap()
     }
 
-    fn release(uri: &str) -> Release {
-        Release {
+    fn release(uri: &str) -> ForgeRelease {
+        ForgeRelease {
             file_uri: uri.to_owned(),
             file_sha256: None,
             file_md5: None,
@@ -267,13 +271,13 @@ mod tests {
             ),
         ] {
             let release = release(uri);
-            let (url, token) = own.archive(&release).unwrap();
+            let (url, token) = own.download_archive(&release).unwrap();
             assert_eq!((url.as_str(), token.is_some()), (expected, has_token));
         }
         settings.allow_puppetfile_override = true;
         let other = forge(&settings, Some("forge.other.com"));
         let release = release("/x");
-        let (url, token) = other.archive(&release).unwrap();
+        let (url, token) = other.download_archive(&release).unwrap();
         assert_eq!(
             (url.as_str(), token.is_some()),
             ("https://forge.other.com/x", false)

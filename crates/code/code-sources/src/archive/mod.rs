@@ -1,4 +1,4 @@
-//! Modules in archives, from a Forge or from a URL. Main type: [`Archives`].
+//! Modules in archives, from a Forge or from a URL. Main type: [`ArchiveStore`].
 //!
 //! Invariants: an archive is used only if it matches its checksum; the content of an archive is
 //! stored by its SHA-256, so nothing is downloaded twice, and a pinned module that is stored needs
@@ -17,38 +17,38 @@ use std::sync::Arc;
 use reqwest::Url;
 use secrecy::SecretString;
 
-pub(crate) use forge::Slug;
-pub use forge::{Forge, ForgeSettings};
+pub(crate) use forge::ReleaseSlug;
+pub use forge::{ForgeServer, ForgeSettings};
 pub use unpack::UnpackError;
 
 use crate::defaults::ARCHIVE_BYTES;
-use crate::http::{Http, HttpError, Wish};
-use crate::manifest_syntax::{Unparsed, verify};
-use crate::remote_address::without_credentials;
-use code_store::content::{Content, ContentError, ContentHash, Manifest};
+use crate::http::{HttpClient, HttpError, HttpRequest};
+use crate::manifest_syntax::{ManifestSyntaxErrors, verify};
+use crate::remote_address::strip_credentials;
+use code_store::content::{ContentError, ContentHash, ContentStore, TreeManifest};
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{ArchiveForm, archive_note_name, archives_directory, note_name};
-use download::{Checksum, Download, copy, local};
+use download::{DownloadedArchive, ExpectedChecksum, copy, to_local_path};
 
 /// Archives and the trees unpacked from them. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Archives {
-    shared: Arc<Shared>,
+pub struct ArchiveStore {
+    shared: Arc<ArchivesShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    content: Content,
+struct ArchivesShared {
+    content: ContentStore,
     /// Directory of notes: the trees of archives, and the data of releases.
     directory: PathBuf,
-    forge: Http,
-    other: Http,
+    forge: HttpClient,
+    other: HttpClient,
 }
 
 /// The tree of an archive.
 #[derive(Clone, Debug)]
-pub(crate) struct Taken {
-    pub(crate) manifest: Manifest,
+pub(crate) struct ArchiveTree {
+    pub(crate) manifest: TreeManifest,
     /// The entries of the archive that the tree omits; empty if the tree was stored before.
     pub(crate) skipped: Vec<String>,
 }
@@ -120,52 +120,65 @@ pub enum ArchiveError {
     },
     /// Puppet's parser would refuse a manifest.
     #[error("manifests that do not parse: {0}")]
-    Unparsed(Unparsed),
+    Unparsed(ManifestSyntaxErrors),
     /// The code store failed.
     #[error(transparent)]
     Content(#[from] ContentError),
     /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
+    Internal,
 }
 
 // === impl Archives ===
 
-impl Archives {
+impl ArchiveStore {
     /// Archives below the directory of deployments `store`. The Forge is reached through its own
     /// proxy, or else through `proxy`.
-    pub fn new(store: &Path, forge: &ForgeSettings, proxy: Option<&str>, content: Content) -> Self {
+    pub fn new(
+        store: &Path,
+        forge: &ForgeSettings,
+        proxy: Option<&str>,
+        content: ContentStore,
+    ) -> Self {
         let proxy = proxy.map(str::to_owned);
         let forge = forge.proxy.clone().or_else(|| proxy.clone());
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ArchivesShared {
                 content,
                 directory: archives_directory(store),
-                forge: Http::new(forge),
-                other: Http::new(proxy),
+                forge: HttpClient::new(forge),
+                other: HttpClient::new(proxy),
             }),
         }
     }
 
     /// The Forge of the settings, or the one that a Puppetfile names.
-    pub(crate) fn forge(
+    pub(crate) fn forge_server(
         &self,
         settings: &ForgeSettings,
         named: Option<&str>,
-    ) -> Result<Forge, ArchiveError> {
-        Forge::new(settings, named, &self.shared.directory)
+    ) -> Result<ForgeServer, ArchiveError> {
+        ForgeServer::new(settings, named, &self.shared.directory)
     }
 
     /// The version of a module's newest release.
-    pub(crate) async fn latest(&self, forge: &Forge, module: &str) -> Result<String, ArchiveError> {
-        forge.latest(&self.shared.forge, module).await
+    pub(crate) async fn query_latest(
+        &self,
+        forge: &ForgeServer,
+        module: &str,
+    ) -> Result<String, ArchiveError> {
+        forge.query_latest(&self.shared.forge, module).await
     }
 
     /// The SHA-256 of a release's archive. If the Forge has only an MD5, the archive is downloaded
     /// to compute it.
-    pub(crate) async fn release(&self, forge: &Forge, slug: &Slug) -> Result<String, ArchiveError> {
+    pub(crate) async fn release_checksum(
+        &self,
+        forge: &ForgeServer,
+        slug: &ReleaseSlug,
+    ) -> Result<String, ArchiveError> {
         let release = forge
-            .release(&self.shared.forge, &self.shared.content, slug)
+            .query_release(&self.shared.forge, &self.shared.content, slug)
             .await?;
         if let Some(sha256) = release.file_sha256.filter(|it| !it.is_empty()) {
             return Ok(sha256.to_ascii_lowercase());
@@ -174,7 +187,7 @@ impl Archives {
         if let Some(sha256) = read_note(&note) {
             return Ok(sha256);
         }
-        let (sha256, _) = self.bring_release(forge, slug).await?;
+        let (sha256, _) = self.download_release(forge, slug).await?;
         write_note(&self.shared.content, &note, &sha256);
         Ok(sha256)
     }
@@ -182,14 +195,14 @@ impl Archives {
     /// The tree of a release.
     pub(crate) async fn release_tree(
         &self,
-        forge: &Forge,
-        slug: &Slug,
+        forge: &ForgeServer,
+        slug: &ReleaseSlug,
         sha256: &str,
-    ) -> Result<Taken, ArchiveError> {
-        if let Some(taken) = self.here(sha256, ArchiveForm::Release).await? {
+    ) -> Result<ArchiveTree, ArchiveError> {
+        if let Some(taken) = self.find_stored_tree(sha256, ArchiveForm::Release).await? {
             return Ok(taken);
         }
-        let (found, taken) = self.bring_release(forge, slug).await?;
+        let (found, taken) = self.download_release(forge, slug).await?;
         match found == sha256 {
             true => Ok(taken),
             false => Err(ArchiveError::Checksum {
@@ -201,12 +214,14 @@ impl Archives {
     }
 
     /// The SHA-256 of the archive that was first downloaded from a URL.
-    pub(crate) async fn archive(&self, location: &str) -> Result<String, ArchiveError> {
+    pub(crate) async fn archive_checksum(&self, location: &str) -> Result<String, ArchiveError> {
         let note = self.note("locations", location, &None);
         if let Some(sha256) = read_note(&note) {
             return Ok(sha256);
         }
-        let (sha256, _) = self.bring(location, &Checksum::None).await?;
+        let (sha256, _) = self
+            .download_and_unpack(location, &ExpectedChecksum::None)
+            .await?;
         write_note(&self.shared.content, &note, &sha256);
         Ok(sha256)
     }
@@ -216,44 +231,50 @@ impl Archives {
         &self,
         location: &str,
         sha256: &str,
-    ) -> Result<Taken, ArchiveError> {
-        if let Some(taken) = self.here(sha256, ArchiveForm::Any).await? {
+    ) -> Result<ArchiveTree, ArchiveError> {
+        if let Some(taken) = self.find_stored_tree(sha256, ArchiveForm::Any).await? {
             return Ok(taken);
         }
-        let wanted = Checksum::Sha256(sha256.to_owned());
-        Ok(self.bring(location, &wanted).await?.1)
+        let wanted = ExpectedChecksum::Sha256(sha256.to_owned());
+        Ok(self.download_and_unpack(location, &wanted).await?.1)
     }
 
-    async fn here(&self, sha256: &str, form: ArchiveForm) -> Result<Option<Taken>, ArchiveError> {
+    async fn find_stored_tree(
+        &self,
+        sha256: &str,
+        form: ArchiveForm,
+    ) -> Result<Option<ArchiveTree>, ArchiveError> {
         let (content, note) = (self.shared.content.clone(), self.tree_note(sha256, form));
         let look = move || {
             let known = read_note(&note).and_then(|text| text.parse::<ContentHash>().ok());
             let Some(id) = known else {
                 return Ok(None);
             };
-            let manifest = content.tree(id)?.filter(|it| content.is_whole(it));
-            Ok(manifest.map(|manifest| Taken {
+            let manifest = content
+                .read_tree(id)?
+                .filter(|it| content.has_all_contents(it));
+            Ok(manifest.map(|manifest| ArchiveTree {
                 manifest,
                 skipped: Vec::new(),
             }))
         };
-        blocking(look).await
+        run_blocking(look).await
     }
 
-    async fn bring_release(
+    async fn download_release(
         &self,
-        forge: &Forge,
-        slug: &Slug,
-    ) -> Result<(String, Taken), ArchiveError> {
+        forge: &ForgeServer,
+        slug: &ReleaseSlug,
+    ) -> Result<(String, ArchiveTree), ArchiveError> {
         let release = forge
-            .release(&self.shared.forge, &self.shared.content, slug)
+            .query_release(&self.shared.forge, &self.shared.content, slug)
             .await?;
-        let (url, token) = forge.archive(&release)?;
+        let (url, token) = forge.download_archive(&release)?;
         let sha256 = release.file_sha256.clone().filter(|it| !it.is_empty());
         let md5 = release.file_md5.clone().filter(|it| !it.is_empty());
         let wanted = match (sha256, md5) {
-            (Some(sha256), _) => Checksum::Sha256(sha256.to_ascii_lowercase()),
-            (None, Some(md5)) => Checksum::Md5(md5.to_ascii_lowercase()),
+            (Some(sha256), _) => ExpectedChecksum::Sha256(sha256.to_ascii_lowercase()),
+            (None, Some(md5)) => ExpectedChecksum::Md5(md5.to_ascii_lowercase()),
             (None, None) => {
                 forge.forget(slug);
                 return Err(ArchiveError::NoChecksum(slug.to_string()));
@@ -262,7 +283,7 @@ impl Archives {
         let brought = self.download(&self.shared.forge, &url, token).await?;
         let what = slug.to_string();
         let taken = self
-            .take(brought, &wanted, what, ArchiveForm::Release)
+            .unpack_tree(brought, &wanted, what, ArchiveForm::Release)
             .await;
         if matches!(taken, Err(ArchiveError::Checksum { .. })) {
             // The Forge may have other data by now.
@@ -271,16 +292,16 @@ impl Archives {
         taken
     }
 
-    async fn bring(
+    async fn download_and_unpack(
         &self,
         location: &str,
-        wanted: &Checksum,
-    ) -> Result<(String, Taken), ArchiveError> {
-        let what = without_credentials(location);
+        wanted: &ExpectedChecksum,
+    ) -> Result<(String, ArchiveTree), ArchiveError> {
+        let what = strip_credentials(location);
         let address = || ArchiveError::Address(what.clone());
-        let brought = if let Some(path) = local(location) {
-            let staged = Download::staged(&self.shared.content)?;
-            blocking(move || copy(&path, staged)).await?
+        let brought = if let Some(path) = to_local_path(location) {
+            let staged = DownloadedArchive::create_staged(&self.shared.content)?;
+            run_blocking(move || copy(&path, staged)).await?
         } else {
             let url: Url = location.parse().map_err(|_| address())?;
             if !matches!(url.scheme(), "http" | "https") {
@@ -288,17 +309,18 @@ impl Archives {
             }
             self.download(&self.shared.other, &url, None).await?
         };
-        self.take(brought, wanted, what, ArchiveForm::Any).await
+        self.unpack_tree(brought, wanted, what, ArchiveForm::Any)
+            .await
     }
 
     async fn download(
         &self,
-        http: &Http,
+        http: &HttpClient,
         url: &Url,
         token: Option<&SecretString>,
-    ) -> Result<Download, ArchiveError> {
-        let mut staged = Download::staged(&self.shared.content)?;
-        let wish = Wish {
+    ) -> Result<DownloadedArchive, ArchiveError> {
+        let mut staged = DownloadedArchive::create_staged(&self.shared.content)?;
+        let wish = HttpRequest {
             url,
             token,
             most_bytes: ARCHIVE_BYTES,
@@ -308,14 +330,14 @@ impl Archives {
     }
 
     /// Verifies an archive, stores its content, and checks its manifests.
-    async fn take(
+    async fn unpack_tree(
         &self,
-        brought: Download,
-        wanted: &Checksum,
+        brought: DownloadedArchive,
+        wanted: &ExpectedChecksum,
         what: String,
         form: ArchiveForm,
-    ) -> Result<(String, Taken), ArchiveError> {
-        let (file, sha256) = brought.checked(wanted, &what)?;
+    ) -> Result<(String, ArchiveTree), ArchiveError> {
+        let (file, sha256) = brought.verify_checksum(wanted, &what)?;
         let note = self.tree_note(&sha256, form);
         let content = self.shared.content.clone();
         let take = move || {
@@ -325,12 +347,12 @@ impl Archives {
                 return Err(ArchiveError::Unparsed(unparsed));
             }
             write_note(&content, &note, &unpacked.id.to_string());
-            Ok(Taken {
+            Ok(ArchiveTree {
                 manifest: unpacked.manifest,
                 skipped: unpacked.skipped,
             })
         };
-        Ok((sha256, blocking(take).await?))
+        Ok((sha256, run_blocking(take).await?))
     }
 
     fn tree_note(&self, sha256: &str, form: ArchiveForm) -> PathBuf {
@@ -344,9 +366,9 @@ impl Archives {
     }
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ArchiveError> + Send + 'static,
 ) -> Result<T, ArchiveError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or(Err(ArchiveError::Broken))
+    done.unwrap_or(Err(ArchiveError::Internal))
 }

@@ -1,19 +1,22 @@
-//! The directory of an archive that contains the module: [`root`].
+//! The directory of an archive that contains the module: [`find_root`].
 //!
 //! Invariant: every path of the archive was checked before, including those outside of the root.
 
-use super::entries::Kind;
+use super::entries::ArchiveMemberKind;
 use super::unpack::UnpackError;
 use code_store::content::TreePath;
 use code_store::tree_notes::ArchiveForm;
 
 /// The directory with a trailing slash; empty for the archive itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Root(Vec<u8>);
+pub(super) struct ArchiveRoot(Vec<u8>);
 
 const METADATA: &[u8] = b"metadata.json";
 
-pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: ArchiveForm) -> Result<Root, UnpackError> {
+pub(super) fn find_root(
+    paths: &[(Vec<u8>, ArchiveMemberKind)],
+    form: ArchiveForm,
+) -> Result<ArchiveRoot, UnpackError> {
     for (path, _) in paths.iter().filter(|(path, _)| !path.is_empty()) {
         // `.git` is skipped later.
         let plain = String::from_utf8_lossy(path).to_ascii_lowercase();
@@ -23,7 +26,7 @@ pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: ArchiveForm) -> Result<Root,
     }
     let files = paths
         .iter()
-        .filter(|(_, kind)| matches!(kind, Kind::File { .. }));
+        .filter(|(_, kind)| matches!(kind, ArchiveMemberKind::File { .. }));
     let metadata = files.filter_map(|(path, _)| {
         let before = path.strip_suffix(METADATA)?;
         let is_whole = before.is_empty() || before.ends_with(b"/");
@@ -31,12 +34,12 @@ pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: ArchiveForm) -> Result<Root,
     });
     let nearest = metadata.min_by_key(|before| (before.len(), *before));
     match (form, nearest) {
-        (ArchiveForm::Release, Some(nearest)) => Ok(Root(nearest.to_vec())),
+        (ArchiveForm::Release, Some(nearest)) => Ok(ArchiveRoot(nearest.to_vec())),
         (ArchiveForm::Release, None) => Err(UnpackError::NoMetadata),
         (ArchiveForm::Any, Some(nearest)) if is_the_only(paths, nearest) => {
-            Ok(Root(nearest.to_vec()))
+            Ok(ArchiveRoot(nearest.to_vec()))
         }
-        (ArchiveForm::Any, _) => Ok(Root(Vec::new())),
+        (ArchiveForm::Any, _) => Ok(ArchiveRoot(Vec::new())),
     }
 }
 
@@ -48,7 +51,7 @@ fn is_hidden(directory: &[u8]) -> bool {
 }
 
 /// True if all files are in this one directory at the top level.
-fn is_the_only(paths: &[(Vec<u8>, Kind)], directory: &[u8]) -> bool {
+fn is_the_only(paths: &[(Vec<u8>, ArchiveMemberKind)], directory: &[u8]) -> bool {
     let slashes = directory.iter().filter(|b| **b == b'/').count();
     let itself = directory.strip_suffix(b"/").unwrap_or_default();
     slashes == 1
@@ -59,9 +62,9 @@ fn is_the_only(paths: &[(Vec<u8>, Kind)], directory: &[u8]) -> bool {
 
 // === impl Root ===
 
-impl Root {
+impl ArchiveRoot {
     /// The part of a path below the root; `None` if the path is the root, or outside.
-    pub(super) fn inner<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+    pub(super) fn strip_root<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         let inner = path.strip_prefix(self.0.as_slice())?;
         (!inner.is_empty()).then_some(inner)
     }
@@ -72,12 +75,12 @@ mod tests {
     use super::*;
 
     fn found(paths: &[&str], form: ArchiveForm) -> Option<String> {
-        let file = Kind::File { executable: false };
-        let paths: Vec<(Vec<u8>, Kind)> = paths
+        let file = ArchiveMemberKind::File { executable: false };
+        let paths: Vec<(Vec<u8>, ArchiveMemberKind)> = paths
             .iter()
             .map(|path| (path.as_bytes().to_vec(), file))
             .collect();
-        let root = root(&paths, form).ok()?;
+        let root = find_root(&paths, form).ok()?;
         Some(String::from_utf8(root.0).unwrap())
     }
 

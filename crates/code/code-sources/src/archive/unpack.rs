@@ -10,11 +10,11 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::entries::{Entries, Kind, Member};
-use super::root::root;
+use super::entries::{ArchiveEntries, ArchiveMember, ArchiveMemberKind};
+use super::root::find_root;
 use crate::defaults::ARCHIVE_UNPACKED_BYTES;
 use code_store::content::{
-    Content, ContentError, IntakeError, Manifest, TreeId, TreePath, TreePathError,
+    ContentError, ContentStore, IntakeError, TreeId, TreeManifest, TreePath, TreePathError,
 };
 use code_store::defaults::FILE_BYTES;
 use code_store::tree_notes::ArchiveForm;
@@ -69,9 +69,9 @@ impl From<ContentError> for UnpackError {
 }
 
 /// A tree from an archive, and the entries of the archive that it omits.
-pub(crate) struct Unpacked {
+pub(crate) struct UnpackedTree {
     pub(crate) id: TreeId,
-    pub(crate) manifest: Manifest,
+    pub(crate) manifest: TreeManifest,
     pub(crate) skipped: Vec<String>,
 }
 
@@ -79,8 +79,8 @@ pub(crate) struct Unpacked {
 pub(crate) fn unpack(
     archive: &Path,
     form: ArchiveForm,
-    content: &Content,
-) -> Result<Unpacked, UnpackError> {
+    content: &ContentStore,
+) -> Result<UnpackedTree, UnpackError> {
     let mut paths = Vec::new();
     read(archive, |member, _| {
         paths.push((member.path.clone(), member.kind));
@@ -89,11 +89,11 @@ pub(crate) fn unpack(
     if paths.is_empty() {
         return Err(UnpackError::Empty);
     }
-    let root = root(&paths, form)?;
-    let mut intake = content.intake()?;
+    let root = find_root(&paths, form)?;
+    let mut intake = content.begin_intake()?;
     let mut skipped = Vec::new();
     read(archive, |member, data| {
-        let Some(path) = root.inner(&member.path) else {
+        let Some(path) = root.strip_root(&member.path) else {
             return Ok(());
         };
         if is_gits_own(path) {
@@ -102,22 +102,24 @@ pub(crate) fn unpack(
         }
         let path = TreePath::new(path)?;
         match member.kind {
-            Kind::Directory => {}
-            Kind::Link if form == ArchiveForm::Release => skipped.push(path.to_string()),
-            Kind::Link => intake.link(path, &member.target)?,
-            Kind::File { executable } => {
+            ArchiveMemberKind::Directory => {}
+            ArchiveMemberKind::Link if form == ArchiveForm::Release => {
+                skipped.push(path.to_string())
+            }
+            ArchiveMemberKind::Link => intake.add_link(path, &member.target)?,
+            ArchiveMemberKind::File { executable } => {
                 if member.size_bytes > FILE_BYTES {
                     return Err(IntakeError::TooLarge(path).into());
                 }
                 let mut bytes = Vec::new();
                 data.read_to_end(&mut bytes)?;
-                intake.file(path, &bytes, executable)?;
+                intake.add_file(path, &bytes, executable)?;
             }
         }
         Ok(())
     })?;
     let (id, manifest) = intake.finish()?;
-    Ok(Unpacked {
+    Ok(UnpackedTree {
         id,
         manifest,
         skipped,
@@ -132,7 +134,7 @@ fn is_gits_own(path: &[u8]) -> bool {
 
 fn read(
     archive: &Path,
-    each: impl FnMut(&Member, &mut dyn Read) -> Result<(), UnpackError>,
+    each: impl FnMut(&ArchiveMember, &mut dyn Read) -> Result<(), UnpackError>,
 ) -> Result<(), UnpackError> {
     let file = BufReader::new(File::open(archive)?);
     read_at_most(ARCHIVE_UNPACKED_BYTES, file, each)
@@ -141,7 +143,7 @@ fn read(
 fn read_at_most(
     most_bytes: u64,
     packed: impl BufRead,
-    each: impl FnMut(&Member, &mut dyn Read) -> Result<(), UnpackError>,
+    each: impl FnMut(&ArchiveMember, &mut dyn Read) -> Result<(), UnpackError>,
 ) -> Result<(), UnpackError> {
     let plain = MultiGzDecoder::new(packed).take(most_bytes + 1);
     let mut tar = tar::Archive::new(plain);
@@ -158,9 +160,9 @@ fn read_at_most(
 
 fn read_all(
     tar: &mut tar::Archive<impl Read>,
-    mut each: impl FnMut(&Member, &mut dyn Read) -> Result<(), UnpackError>,
+    mut each: impl FnMut(&ArchiveMember, &mut dyn Read) -> Result<(), UnpackError>,
 ) -> Result<(), UnpackError> {
-    let mut entries = Entries::of(tar)?;
+    let mut entries = ArchiveEntries::of(tar)?;
     while let Some((member, mut data)) = entries.next()? {
         each(&member, &mut data)?;
     }

@@ -1,11 +1,11 @@
-//! Host and path in git's address of a repository on another machine: [`Address`]. Without I/O.
+//! Host and path in git's address of a repository on another machine: [`GitAddress`]. Without I/O.
 
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
 /// The parts of git's address of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct GitAddress {
     /// Host name in lower case.
     pub host: String,
     /// Port of HTTP; `None` for SSH, which has a different one.
@@ -14,9 +14,9 @@ pub struct Address {
     pub path: String,
 }
 
-impl Address {
+impl GitAddress {
     /// Parses an address; `None` for a local path, or an invalid address.
-    pub fn of(remote: &str) -> Option<Self> {
+    pub fn parse(remote: &str) -> Option<Self> {
         let (host, port, path) = match remote.split_once("://") {
             Some(("http" | "https" | "ssh", _)) => {
                 let url: Url = remote.parse().ok()?;
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn one_repository_has_several_addresses() {
-        let of = |remote: &str| Address::of(remote).unwrap();
+        let of = |remote: &str| GitAddress::parse(remote).unwrap();
         let one = of("git@Git.example.com:ops/puppetlabs-apt.git");
         for other in [
             "https://git.example.com/ops/puppetlabs-apt.git",
@@ -63,7 +63,7 @@ mod tests {
         }
         assert!(!one.is_same(&of("https://git.example.com/ops/apt.git")));
         assert!(!one.is_same(&of("https://git.example.org/ops/puppetlabs-apt.git")));
-        assert_eq!(Address::of("/srv/git/apt"), None);
-        assert_eq!(Address::of("file:///srv/git/apt"), None);
+        assert_eq!(GitAddress::parse("/srv/git/apt"), None);
+        assert_eq!(GitAddress::parse("file:///srv/git/apt"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Signing with the private key of a GitHub App: [`signed`] returns a JSON Web Token.
+//! Signing with the private key of a GitHub App: [`sign_app_jwt`] returns a JSON Web Token.
 //!
 //! Invariant: the key is read when it is needed, is in memory only then, and is in no message.
 
@@ -19,7 +19,7 @@ use crate::defaults::GITHUB_CLOCKS;
 
 /// The error of signing for an App.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum AppKeyError {
     /// The key file cannot be read.
     #[error("cannot read its private key {}: {source}", path.display())]
     Read {
@@ -37,14 +37,18 @@ pub enum KeyError {
 }
 
 /// Signs a short-lived JWT that authenticates as the GitHub App.
-pub(super) async fn signed(id: &str, path: &Path, ttl: Duration) -> Result<SecretString, KeyError> {
+pub(super) async fn sign_app_jwt(
+    id: &str,
+    path: &Path,
+    ttl: Duration,
+) -> Result<SecretString, AppKeyError> {
     let read = tokio::fs::read_to_string(path).await;
-    let pem = read.map_err(|source| KeyError::Read {
+    let pem = read.map_err(|source| AppKeyError::Read {
         path: path.to_owned(),
         source,
     })?;
     let pem = SecretString::from(pem);
-    let key = key(&pem).ok_or_else(|| KeyError::NotRsa(path.to_owned()))?;
+    let key = parse_key(&pem).ok_or_else(|| AppKeyError::NotRsa(path.to_owned()))?;
     let now = Timestamp::now().as_second();
     let (issued, end) = (now - seconds(GITHUB_CLOCKS), now + seconds(ttl));
     let header = json!({"alg": "RS256", "typ": "JWT"});
@@ -58,11 +62,11 @@ pub(super) async fn signed(id: &str, path: &Path, ttl: Duration) -> Result<Secre
         text.as_bytes(),
         &mut signature,
     )
-    .map_err(|_| KeyError::NotRsa(path.to_owned()))?;
+    .map_err(|_| AppKeyError::NotRsa(path.to_owned()))?;
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)).into())
 }
 
-fn key(pem: &SecretString) -> Option<RsaKeyPair> {
+fn parse_key(pem: &SecretString) -> Option<RsaKeyPair> {
     match PrivateKeyDer::from_pem_slice(pem.expose_secret().as_bytes()).ok()? {
         PrivateKeyDer::Pkcs1(key) => RsaKeyPair::from_der(key.secret_pkcs1_der()).ok(),
         PrivateKeyDer::Pkcs8(key) => RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).ok(),

@@ -15,7 +15,7 @@ use reqwest::{Client, Method, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 
-use super::app_key::{self, KeyError};
+use super::app_key::{self, AppKeyError};
 use crate::defaults::{
     GITHUB_ABSENT, GITHUB_ANSWER_BYTES, GITHUB_ATTEMPTS, GITHUB_BACKOFF, GITHUB_OWNERS,
     GITHUB_SPARE, GITHUB_TIMEOUT,
@@ -25,7 +25,7 @@ use crate::http;
 /// Cache of tokens that remain valid for a while. Cheap to clone; clones share the cache.
 #[derive(Clone, Debug, Default)]
 pub struct GithubApps {
-    owners: Arc<Mutex<HashMap<Question, Answer>>>,
+    owners: Arc<Mutex<HashMap<AppTokenKey, CachedAppToken>>>,
 }
 
 /// A GitHub App from the settings.
@@ -42,17 +42,17 @@ pub(super) struct GithubApp {
 
 /// Key of the cache: the App and the owner of the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Question {
+struct AppTokenKey {
     app: GithubApp,
     api: Url,
     owner: String,
 }
 
 /// Value of the cache, locked during a request.
-type Answer = Arc<tokio::sync::Mutex<Option<Known>>>;
+type CachedAppToken = Arc<tokio::sync::Mutex<Option<InstallationAccess>>>;
 
 #[derive(Clone, Debug)]
-enum Known {
+enum InstallationAccess {
     Token { token: SecretString, end: Timestamp },
     Absent { since: Instant },
 }
@@ -62,7 +62,7 @@ enum Known {
 pub enum AppError {
     /// The App's key cannot be used.
     #[error(transparent)]
-    Key(#[from] KeyError),
+    Key(#[from] AppKeyError),
     /// The HTTP client cannot be created.
     #[error("no HTTP client can be made: {0}")]
     Client(String),
@@ -79,7 +79,7 @@ pub enum AppError {
         "{url} answers 401 Unauthorized{said}; compare github_app_id with the App's ID, {} with its keys, and this \
          machine's clock with the time", key.display()
     )]
-    Stranger {
+    AppRejected {
         /// URL of the request.
         url: String,
         /// GitHub's message.
@@ -108,12 +108,12 @@ pub enum AppError {
 }
 
 #[derive(serde::Deserialize)]
-struct Installation {
+struct AppInstallation {
     id: u64,
 }
 
 #[derive(serde::Deserialize)]
-struct Made {
+struct IssuedToken {
     token: String,
     expires_at: Timestamp,
 }
@@ -129,29 +129,29 @@ impl GithubApps {
         remote: &str,
         is_named: bool,
     ) -> Result<Option<SecretString>, AppError> {
-        let Some((api, owner)) = place(remote, is_named) else {
+        let Some((api, owner)) = api_and_owner(remote, is_named) else {
             return Ok(None);
         };
-        let question = Question {
+        let question = AppTokenKey {
             app: app.clone(),
             api,
             owner,
         };
-        let answer = self.answer(&question);
+        let answer = self.cached_token(&question);
         let mut known = answer.lock().await;
         let fresh = match known.take() {
             Some(known) if known.is_good() => known,
-            _ => question.ask().await?,
+            _ => question.request_access().await?,
         };
         let token = match &fresh {
-            Known::Token { token, .. } => Some(token.clone()),
-            Known::Absent { .. } => None,
+            InstallationAccess::Token { token, .. } => Some(token.clone()),
+            InstallationAccess::Absent { .. } => None,
         };
         *known = Some(fresh);
         Ok(token)
     }
 
-    fn answer(&self, question: &Question) -> Answer {
+    fn cached_token(&self, question: &AppTokenKey) -> CachedAppToken {
         let owners = self.owners.lock();
         let mut owners = owners.unwrap_or_else(PoisonError::into_inner);
         if owners.len() >= GITHUB_OWNERS && !owners.contains_key(question) {
@@ -163,7 +163,7 @@ impl GithubApps {
 
 // === impl Known ===
 
-impl Known {
+impl InstallationAccess {
     fn is_good(&self) -> bool {
         match self {
             Self::Token { end, .. } => {
@@ -177,29 +177,29 @@ impl Known {
 
 // === impl Question ===
 
-impl Question {
-    async fn ask(&self) -> Result<Known, AppError> {
-        let signed = app_key::signed(&self.app.id, &self.app.key, self.app.ttl).await?;
+impl AppTokenKey {
+    async fn request_access(&self) -> Result<InstallationAccess, AppError> {
+        let signed = app_key::sign_app_jwt(&self.app.id, &self.app.key, self.app.ttl).await?;
         let client = self.client().map_err(AppError::Client)?;
-        let Some(installation) = self.installation(&client, &signed).await? else {
+        let Some(installation) = self.find_installation(&client, &signed).await? else {
             let since = Instant::now();
-            return Ok(Known::Absent { since });
+            return Ok(InstallationAccess::Absent { since });
         };
         let id = installation.id.to_string();
         let path = ["app", "installations", &id, "access_tokens"];
-        let made: Made = self.request(&client, &signed, Method::POST, &path).await?;
-        Ok(Known::Token {
+        let made: IssuedToken = self.request(&client, &signed, Method::POST, &path).await?;
+        Ok(InstallationAccess::Token {
             token: made.token.into(),
             end: made.expires_at,
         })
     }
 
     /// Finds the App's installation at an organization, or at a user.
-    async fn installation(
+    async fn find_installation(
         &self,
         client: &Client,
         signed: &SecretString,
-    ) -> Result<Option<Installation>, AppError> {
+    ) -> Result<Option<AppInstallation>, AppError> {
         for kind in ["orgs", "users"] {
             let path = [kind, &self.owner, "installation"];
             match self.request(client, signed, Method::GET, &path).await {
@@ -212,8 +212,8 @@ impl Question {
 
     fn client(&self) -> Result<Client, String> {
         // No redirects: the signed JWT is for this host only.
-        let builder = http::builder()?;
-        let builder = http::through(builder, self.app.proxy.as_deref())?;
+        let builder = http::client_builder()?;
+        let builder = http::proxied(builder, self.app.proxy.as_deref())?;
         let client = builder.timeout(GITHUB_TIMEOUT).build();
         client.map_err(|error| error_causes::chain(&error))
     }
@@ -232,16 +232,16 @@ impl Question {
         }
         let mut backoff = GITHUB_BACKOFF;
         for _ in 1..GITHUB_ATTEMPTS {
-            match self.once(client, signed, &method, &url).await {
-                Err(error) if error.is_passing() => tokio::time::sleep(backoff).await,
+            match self.request_once(client, signed, &method, &url).await {
+                Err(error) if error.is_temporary() => tokio::time::sleep(backoff).await,
                 answered => return answered,
             }
             backoff *= 2;
         }
-        self.once(client, signed, &method, &url).await
+        self.request_once(client, signed, &method, &url).await
     }
 
-    async fn once<T: DeserializeOwned>(
+    async fn request_once<T: DeserializeOwned>(
         &self,
         client: &Client,
         signed: &SecretString,
@@ -273,15 +273,15 @@ impl Question {
                     why: error.to_string(),
                 })
             }
-            StatusCode::UNAUTHORIZED => Err(AppError::Stranger {
+            StatusCode::UNAUTHORIZED => Err(AppError::AppRejected {
                 url: shown,
-                said: http::said(&body),
+                said: http::describe_body(&body),
                 key: self.app.key.clone(),
             }),
             status => Err(AppError::Refused {
                 url: shown,
                 status,
-                said: http::said(&body),
+                said: http::describe_body(&body),
             }),
         }
     }
@@ -290,7 +290,7 @@ impl Question {
 // === impl AppError ===
 
 impl AppError {
-    fn is_passing(&self) -> bool {
+    fn is_temporary(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused { status, .. } => {
@@ -303,7 +303,7 @@ impl AppError {
 
 /// URL of the API for a repository, and the repository's owner; `None` if the settings do not name
 /// its server as a GitHub.
-fn place(remote: &str, is_named: bool) -> Option<(Url, String)> {
+fn api_and_owner(remote: &str, is_named: bool) -> Option<(Url, String)> {
     let url: Url = remote.parse().ok()?;
     let owner = url.path_segments()?.next()?.to_ascii_lowercase();
     let is_sign = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
@@ -326,7 +326,7 @@ fn place(remote: &str, is_named: bool) -> Option<(Url, String)> {
 }
 
 /// The reason for which a repository is accessed without a token, for messages to people.
-pub(super) fn absent(id: &str) -> String {
+pub(super) fn describe_missing_installation(id: &str) -> String {
     format!(
         "it was asked without a token: the GitHub App {id} is not installed at its owner, or is not meant for its server"
     )
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn what_an_app_signs_goes_to_github_and_to_hosts_that_are_named() {
         let of = |remote: &str, is_named| {
-            let place = place(remote, is_named);
+            let place = api_and_owner(remote, is_named);
             place.map(|(api, owner)| (api.to_string(), owner))
         };
         let pair = |api: &str| Some((api.to_owned(), "ops".to_owned()));

@@ -1,34 +1,34 @@
 //! Repositories, through the `git` program, which has the user's credentials, proxies and SSH.
 //!
-//! [`Git`] runs it, [`GitMirror`] is the copy of one repository. Invariants:
+//! [`GitProgram`] runs it, [`GitMirror`] is the copy of one repository. Invariants:
 //!
 //! - nothing of a repository is ever executed: there is no work tree, no hook and no filter;
 //! - no secret is in a command line, and no address begins with a dash.
 
-mod access;
 mod address;
 mod app_key;
-mod copy;
+mod credential_servers;
+mod git_mirror;
+mod git_mirrors;
 mod github_app;
-mod leftovers;
-mod mirror;
-mod noted;
+mod mirror_gc;
 mod program;
 mod refs;
+mod refs_note;
 mod repack;
-mod servers;
+mod repository_access;
+mod stale_locks;
 mod tree;
-mod unused;
 
-pub use access::GitAccess;
-pub use address::Address;
-pub use app_key::KeyError;
-pub use copy::GitMirror;
+pub use address::GitAddress;
+pub use app_key::AppKeyError;
+pub use credential_servers::CredentialServers;
+pub use credential_servers::is_server;
+pub use git_mirror::GitMirror;
+pub use git_mirrors::GitMirrors;
 pub use github_app::{AppError, GithubApps};
-pub use mirror::GitMirrors;
-pub use program::message;
-pub use program::{Git, GitError};
-pub use refs::{Commit, Refs, Wanted};
-pub use servers::CredentialServers;
-pub use servers::is_server;
-pub use tree::{TreeError, read_file, take_in};
+pub use program::to_error_message;
+pub use program::{GitError, GitProgram};
+pub use refs::{CommitHash, GitReference, GitRefs};
+pub use repository_access::GitAccess;
+pub use tree::{TreeError, read_file, store_commit};

@@ -1,4 +1,4 @@
-//! Execution of `git`. Main type: [`Git`].
+//! Execution of `git`. Main type: [`GitProgram`].
 //!
 //! Invariant: git never prompts, ends in a bounded time, and its environment is defined by Tutti
 //! except for the variables that locate the user's credentials.
@@ -12,19 +12,19 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::process::Command;
 
-use super::access::{GitAccess, Login, in_argv};
+use super::credential_servers::CredentialServers;
 use super::github_app::{AppError, GithubApps};
-use super::servers::CredentialServers;
-use crate::program::{self, RunError, one_line};
-use crate::remote_address::without_credentials;
+use super::repository_access::{GitAccess, GitLogin, without_http_credentials};
+use crate::program::{self, ProgramError, to_one_line};
+use crate::remote_address::strip_credentials;
 
 /// Settings for the execution of `git`. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Git {
+pub struct GitProgram {
     /// Credentials and settings for all repositories.
     pub access: GitAccess,
     /// Settings for single repositories, by their addresses; missing values are taken from
-    /// `access`.
+    /// `repository_access`.
     pub repositories: Arc<HashMap<String, GitAccess>>,
     /// The servers that a general token is sent to.
     pub servers: CredentialServers,
@@ -34,7 +34,7 @@ pub struct Git {
 
 /// One call of git.
 #[derive(Debug)]
-pub(crate) struct Call<'a> {
+pub(crate) struct GitInvocation<'a> {
     /// A local repository; `None`: none.
     pub(crate) directory: Option<&'a Path>,
     pub(crate) verb: &'static str,
@@ -135,7 +135,7 @@ const PROTOCOLS: &str = "file:git:http:https:ssh";
 
 /// Variables of Tutti's own environment that git receives: those that locate programs and
 /// credentials.
-const KEPT: &[&str] = &[
+const INHERITED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -160,14 +160,14 @@ const SETTINGS: &[&str] = &[
 
 // === impl Git ===
 
-impl Git {
+impl GitProgram {
     /// True if the settings name the repository, or its server: others get no general token.
-    pub fn names(&self, remote: &str) -> bool {
-        self.repositories.contains_key(remote) || self.servers.have(remote)
+    pub fn has_credentials_for(&self, remote: &str) -> bool {
+        self.repositories.contains_key(remote) || self.servers.contains(remote)
     }
 
     /// True if the settings name a GitHub App for a repository at the same server.
-    pub(super) fn names_app_at(&self, remote: &str) -> bool {
+    pub(super) fn has_app_for(&self, remote: &str) -> bool {
         let origin = |remote: &str| remote.parse().ok().map(|url: Url| url.origin());
         let mut named = self.repositories.iter();
         named.any(|(of, own)| own.github_app_id.is_some() && origin(of) == origin(remote))
@@ -177,7 +177,7 @@ impl Git {
     pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
-        for name in KEPT {
+        for name in INHERITED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -199,33 +199,33 @@ impl Git {
     }
 
     /// Runs a call and returns its output.
-    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+    pub(crate) async fn run(&self, call: GitInvocation<'_>) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(call.directory);
         let own = self.repositories.get(call.remote);
-        let access = own.map(|own| own.or(&self.access));
+        let access = own.map(|own| own.or_else_general(&self.access));
         let access = access.as_ref().unwrap_or(&self.access);
-        let login = access.login(call.remote, self);
+        let login = access.resolve_login(call.remote, self);
         let login = Box::pin(login).await?;
         access.apply(&mut command, call.remote, &login);
         let words = call
             .arguments
             .iter()
             .map(|word| match *word == call.remote {
-                true => in_argv(word),
+                true => without_http_credentials(word),
                 false => (*word).to_owned(),
             });
         command.arg(call.verb).args(words).stdin(call.stdin);
-        let (verb, remote) = (call.verb, without_credentials(call.remote));
+        let (verb, remote) = (call.verb, strip_credentials(call.remote));
         // The future is large, and part of every task that accesses a repository.
         let ran = Box::pin(program::run(command, call.limit, call.most_bytes)).await;
         let ran = ran.map_err(|error| match error {
-            RunError::Start(source) => GitError::Start(source),
-            RunError::TimedOut(after) => GitError::TimedOut {
+            ProgramError::Start(source) => GitError::Start(source),
+            ProgramError::TimedOut(after) => GitError::TimedOut {
                 verb,
                 remote: remote.clone(),
                 after,
             },
-            RunError::TooMuch(most_bytes) => GitError::TooMuch {
+            ProgramError::TooMuch(most_bytes) => GitError::TooMuch {
                 verb,
                 remote: remote.clone(),
                 most_bytes,
@@ -234,8 +234,8 @@ impl Git {
         if ran.status.success() {
             return Ok(ran.stdout);
         }
-        let mut message = message(&ran.stderr, call.remote);
-        if let Login::Absent { note } = login {
+        let mut message = to_error_message(&ran.stderr, call.remote);
+        if let GitLogin::Absent { note } = login {
             message = format!("{message}; {note}");
         }
         Err(GitError::Failed {
@@ -248,24 +248,24 @@ impl Git {
 }
 
 /// Checks that an address may be passed to `git`.
-pub(crate) fn checked(remote: &str) -> Result<&str, GitError> {
+pub(crate) fn check_remote(remote: &str) -> Result<&str, GitError> {
     let is_wrong = remote.is_empty()
         || remote.starts_with('-')
         || remote.contains("::")
         || remote.chars().any(char::is_control);
     match is_wrong {
-        true => Err(GitError::Address(without_credentials(remote))),
+        true => Err(GitError::Address(strip_credentials(remote))),
         false => Ok(remote),
     }
 }
 
 /// Git's error message, in one line, without the address' credentials.
-pub fn message(stderr: &[u8], remote: &str) -> String {
+pub fn to_error_message(stderr: &[u8], remote: &str) -> String {
     // The credentials are removed before the text is shortened: a truncated address would not be
     // found.
-    one_line(
+    to_one_line(
         String::from_utf8_lossy(stderr)
-            .replace(remote, &without_credentials(remote))
+            .replace(remote, &strip_credentials(remote))
             .as_bytes(),
     )
 }
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn credentials_are_not_shown() {
-        let said = message(
+        let said = to_error_message(
             b"fatal: unable to access 'https://me:pw@e/x': no\n\n",
             "https://me:pw@e/x",
         );
@@ -293,7 +293,7 @@ mod tests {
             "a\nb",
             "fd::17",
         ] {
-            assert!(checked(bad).is_err(), "{bad:?}");
+            assert!(check_remote(bad).is_err(), "{bad:?}");
         }
         for good in [
             "https://e/x",
@@ -302,7 +302,7 @@ mod tests {
             "file:///srv/x",
             "ssh://e:22/x",
         ] {
-            assert!(checked(good).is_ok());
+            assert!(check_remote(good).is_ok());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Branches and tags of a repository: [`Refs`]; a commit: [`Commit`].
+//! Branches and tags of a repository: [`GitRefs`]; a commit: [`CommitHash`].
 //!
 //! Invariant: a name refers to one commit; if both a branch and a tag have it, to the branch's.
 
@@ -10,18 +10,18 @@ use crate::defaults::REFS;
 
 /// The name of a commit: 40 or 64 lower-case hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Commit(Box<str>);
+pub struct CommitHash(Box<str>);
 
 /// The branches and tags of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refs {
-    branches: BTreeMap<String, Commit>,
-    tags: BTreeMap<String, Commit>,
+pub struct GitRefs {
+    branches: BTreeMap<String, CommitHash>,
+    tags: BTreeMap<String, CommitHash>,
 }
 
 /// A reference to a commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum GitReference {
     /// Name of a branch or tag, or digits of a commit.
     Any(String),
     /// Name of a branch.
@@ -43,7 +43,7 @@ pub(crate) enum RefsError {
 
 // === impl Wanted ===
 
-impl Wanted {
+impl GitReference {
     /// The name or digits, whatever the kind.
     pub fn name(&self) -> &str {
         match self {
@@ -54,14 +54,14 @@ impl Wanted {
 
 // === impl Commit ===
 
-impl Commit {
+impl CommitHash {
     /// The digits of the commit.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl FromStr for Commit {
+impl FromStr for CommitHash {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -73,13 +73,13 @@ impl FromStr for Commit {
     }
 }
 
-impl fmt::Display for Commit {
+impl fmt::Display for CommitHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
 }
 
-impl fmt::Debug for Commit {
+impl fmt::Debug for CommitHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Commit({})", self.0)
     }
@@ -87,14 +87,14 @@ impl fmt::Debug for Commit {
 
 // === impl Refs ===
 
-impl Refs {
+impl GitRefs {
     /// Parses the output of `git ls-remote` or `git show-ref -d`.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, RefsError> {
         let text = std::str::from_utf8(text).map_err(|_| RefsError::Unexpected)?;
         let mut refs = Self::default();
         for line in text.lines() {
             let (commit, name) = line.split_once(['\t', ' ']).ok_or(RefsError::Unexpected)?;
-            let commit: Commit = commit.parse().map_err(|()| RefsError::Unexpected)?;
+            let commit: CommitHash = commit.parse().map_err(|()| RefsError::Unexpected)?;
             if let Some(branch) = name.strip_prefix("refs/heads/") {
                 refs.branches.insert(branch.to_owned(), commit);
             } else if let Some(tag) = name.strip_prefix("refs/tags/") {
@@ -111,7 +111,7 @@ impl Refs {
         Ok(refs)
     }
 
-    /// A text that [`Refs::parse`] parses to the same value.
+    /// A text that [`GitRefs::parse`] parses to the same value.
     pub(crate) fn encode(&self) -> String {
         let heads = self.branches.iter().map(|it| ("heads", it));
         let tags = self.tags.iter().map(|it| ("tags", it));
@@ -122,24 +122,24 @@ impl Refs {
     }
 
     /// The branches, sorted by name.
-    pub fn branches(&self) -> impl Iterator<Item = (&str, &Commit)> {
+    pub fn branches(&self) -> impl Iterator<Item = (&str, &CommitHash)> {
         self.branches
             .iter()
             .map(|(name, commit)| (name.as_str(), commit))
     }
 
     /// The commit of a branch; `None` if there is no such branch.
-    pub fn branch(&self, name: &str) -> Option<&Commit> {
+    pub fn branch(&self, name: &str) -> Option<&CommitHash> {
         self.branches.get(name)
     }
 
     /// The commit of a tag; `None` if there is no such tag.
-    pub fn tag(&self, name: &str) -> Option<&Commit> {
+    pub fn tag(&self, name: &str) -> Option<&CommitHash> {
         self.tags.get(name)
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for GitReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any(name) => write!(f, "branch, tag or commit {name}"),
@@ -161,15 +161,15 @@ mod tests {
             "{one}\tHEAD\n{one}\trefs/heads/main\n{one}\trefs/tags/v1\n{other}\trefs/tags/v1^{{}}\n\
              {other}\trefs/pull/1/head\n"
         );
-        let refs = Refs::parse(text.as_bytes()).unwrap();
+        let refs = GitRefs::parse(text.as_bytes()).unwrap();
         assert_eq!(refs.branch("main").unwrap().as_str(), one);
         assert_eq!(refs.tag("v1").unwrap().as_str(), other);
         assert_eq!(refs.branches().count(), 1);
-        assert_eq!(Refs::parse(refs.encode().as_bytes()), Ok(refs));
+        assert_eq!(GitRefs::parse(refs.encode().as_bytes()), Ok(refs));
         let unexpected = Err(RefsError::Unexpected);
-        assert_eq!(Refs::parse(b"garbage\n"), unexpected);
-        assert_eq!(Refs::parse(b"xyz\trefs/heads/main\n"), unexpected);
-        assert_eq!(Refs::parse(b""), Ok(Refs::default()));
+        assert_eq!(GitRefs::parse(b"garbage\n"), unexpected);
+        assert_eq!(GitRefs::parse(b"xyz\trefs/heads/main\n"), unexpected);
+        assert_eq!(GitRefs::parse(b""), Ok(GitRefs::default()));
     }
 
     #[test]
@@ -177,10 +177,10 @@ mod tests {
         let line = |number: usize| format!("{}\trefs/heads/b{number}\n", "1".repeat(40));
         let mut text: String = (0..REFS).map(line).collect();
         assert_eq!(
-            Refs::parse(text.as_bytes()).unwrap().branches().count(),
+            GitRefs::parse(text.as_bytes()).unwrap().branches().count(),
             REFS
         );
         text += &line(REFS);
-        assert_eq!(Refs::parse(text.as_bytes()), Err(RefsError::TooMany));
+        assert_eq!(GitRefs::parse(text.as_bytes()), Err(RefsError::TooMany));
     }
 }

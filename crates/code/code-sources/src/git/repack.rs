@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::copy::GitMirror;
-use super::mirror::GitMirrors;
+use super::git_mirror::GitMirror;
+use super::git_mirrors::GitMirrors;
 use super::program::GitError;
 use crate::defaults::{REPACK_LOOSE, REPACK_PACKS, REPACK_TIMEOUT};
 
@@ -38,14 +38,14 @@ impl GitMirrors {
             return Ok(false);
         }
         // From here on, a task that waits for the copy is noticed.
-        let mut wanted = std::pin::pin!(mirror.wanted.notified());
+        let mut wanted = std::pin::pin!(mirror.lock_requested.notified());
         wanted.as_mut().enable();
         let Some(_writing) = mirror.try_lock() else {
             return Ok(false);
         };
         let own = mirror.directory();
         tokio::select! {
-            packed = self.write(own, "repack", mirror, GEOMETRIC, REPACK_TIMEOUT) => packed.map(|()| true),
+            packed = self.write_repository_files(own, "repack", mirror, GEOMETRIC, REPACK_TIMEOUT) => packed.map(|()| true),
             () = wanted => Ok(false),
         }
     }

@@ -1,4 +1,4 @@
-//! The files of a commit. Main functions: [`take_in`], [`read_file`].
+//! The files of a commit. Main functions: [`store_commit`], [`read_file`].
 //!
 //! They are read as git stores them, with `ls-tree` and `cat-file`: the conversions of a work tree
 //! (filters, line ends, `export-ignore`) are not applied. Invariant: a tree is stored completely or
@@ -8,10 +8,12 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::GitMirror;
-use super::program::{Git, GitError, message};
-use super::refs::Commit;
+use super::program::{GitError, GitProgram, to_error_message};
+use super::refs::CommitHash;
 use crate::defaults::{LISTED_BYTES, PROGRAM_MESSAGE_BYTES};
-use code_store::content::{Content, IntakeError, Manifest, TreeId, TreePath, TreePathError};
+use code_store::content::{
+    ContentStore, IntakeError, TreeId, TreeManifest, TreePath, TreePathError,
+};
 use code_store::defaults::{FILE_BYTES, TREE_FILES};
 
 /// The error of storing a commit's tree.
@@ -24,7 +26,7 @@ pub enum TreeError {
     #[error("commit {commit} of {remote}: {error}")]
     Path {
         /// The commit that was read.
-        commit: Commit,
+        commit: CommitHash,
         /// The repository, without credentials.
         remote: String,
         /// The error of the path.
@@ -37,7 +39,7 @@ pub enum TreeError {
     )]
     Submodule {
         /// The commit that was read.
-        commit: Commit,
+        commit: CommitHash,
         /// The repository, without credentials.
         remote: String,
         /// Path of the submodule.
@@ -47,7 +49,7 @@ pub enum TreeError {
     #[error("commit {commit} of {remote}: {error}")]
     Intake {
         /// The commit that was read.
-        commit: Commit,
+        commit: CommitHash,
         /// The repository, without credentials.
         remote: String,
         /// The error of the store.
@@ -57,7 +59,7 @@ pub enum TreeError {
 
 impl TreeError {
     /// True if the copy of the repository may be damaged: git cannot read objects that it lists.
-    pub fn is_of_the_copy(&self) -> bool {
+    pub fn is_mirror_error(&self) -> bool {
         let Self::Git(error) = self else {
             return false;
         };
@@ -66,15 +68,15 @@ impl TreeError {
 }
 
 /// A line of `ls-tree`.
-struct Listed {
-    kind: Kind,
+struct ListedFile {
+    kind: GitEntryKind,
     object: String,
     size_bytes: u64,
     path: TreePath,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum GitEntryKind {
     File,
     Executable,
     Link,
@@ -82,41 +84,43 @@ enum Kind {
 }
 
 /// The output of `ls-tree`, line by line.
-struct Listing {
+struct TreeListing {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 /// A reader of objects of a repository, one after the other.
-struct Objects {
+struct ObjectReader {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 /// Stores all files of a commit. May block.
-pub fn take_in(
-    git: &Git,
+pub fn store_commit(
+    git: &GitProgram,
     mirror: &GitMirror,
-    commit: &Commit,
-    content: &Content,
-) -> Result<(TreeId, Manifest), TreeError> {
-    let remote = mirror.shown();
+    commit: &CommitHash,
+    content: &ContentStore,
+) -> Result<(TreeId, TreeManifest), TreeError> {
+    let remote = mirror.to_public_url();
     let wrong = |error: IntakeError| TreeError::Intake {
         commit: commit.clone(),
         remote: remote.clone(),
         error,
     };
-    let files = list(git, mirror, commit, None)?;
-    let mut intake = content.intake().map_err(|error| wrong(error.into()))?;
-    let mut objects = Objects::open(git, mirror, &files)?;
+    let files = list_files(git, mirror, commit, None)?;
+    let mut intake = content
+        .begin_intake()
+        .map_err(|error| wrong(error.into()))?;
+    let mut objects = ObjectReader::open(git, mirror, &files)?;
     for file in files {
         let path = file.path.clone();
         let bytes = objects
             .next(&file)
-            .ok_or_else(|| unexpected(mirror, "cat-file"))?;
+            .ok_or_else(|| unexpected_output(mirror, "cat-file"))?;
         match file.kind {
-            Kind::Link => intake.link(path, &bytes),
-            kind => intake.file(path, &bytes, kind == Kind::Executable),
+            GitEntryKind::Link => intake.add_link(path, &bytes),
+            kind => intake.add_file(path, &bytes, kind == GitEntryKind::Executable),
         }
         .map_err(wrong)?;
     }
@@ -126,56 +130,57 @@ pub fn take_in(
 
 /// One file of a commit; `None` if it does not exist. May block.
 pub fn read_file(
-    git: &Git,
+    git: &GitProgram,
     mirror: &GitMirror,
-    commit: &Commit,
+    commit: &CommitHash,
     path: &str,
 ) -> Result<Option<Vec<u8>>, TreeError> {
-    let files = list(git, mirror, commit, Some(path))?;
-    let is_file = |file: &&Listed| matches!(file.kind, Kind::File | Kind::Executable);
+    let files = list_files(git, mirror, commit, Some(path))?;
+    let is_file =
+        |file: &&ListedFile| matches!(file.kind, GitEntryKind::File | GitEntryKind::Executable);
     let Some(file) = files.iter().find(is_file) else {
         return Ok(None);
     };
-    let mut objects = Objects::open(git, mirror, std::slice::from_ref(file))?;
+    let mut objects = ObjectReader::open(git, mirror, std::slice::from_ref(file))?;
     let bytes = objects
         .next(file)
-        .ok_or_else(|| unexpected(mirror, "cat-file"))?;
+        .ok_or_else(|| unexpected_output(mirror, "cat-file"))?;
     objects.end();
     Ok(Some(bytes))
 }
 
-fn unexpected(mirror: &GitMirror, verb: &'static str) -> GitError {
+fn unexpected_output(mirror: &GitMirror, verb: &'static str) -> GitError {
     GitError::Unexpected {
         verb,
-        remote: mirror.shown(),
+        remote: mirror.to_public_url(),
     }
 }
 
-fn list(
-    git: &Git,
+fn list_files(
+    git: &GitProgram,
     mirror: &GitMirror,
-    commit: &Commit,
+    commit: &CommitHash,
     only: Option<&str>,
-) -> Result<Vec<Listed>, TreeError> {
+) -> Result<Vec<ListedFile>, TreeError> {
     let mut command: Command = git.command(Some(mirror.directory())).into_std();
     command.args(["ls-tree", "-r", "-z", "-l", "--full-tree", commit.as_str()]);
     if let Some(only) = only {
         command.args(["--", only]);
     }
-    let mut listing = Listing::open(command)?;
+    let mut listing = TreeListing::open(command)?;
     let mut files = Vec::new();
     while let Some(line) = listing.next() {
         let line = line.map_err(GitError::Start)?;
-        let file = parse(&line).ok_or_else(|| unexpected(mirror, "ls-tree"))?;
+        let file = parse(&line).ok_or_else(|| unexpected_output(mirror, "ls-tree"))?;
         let file = file.map_err(|error| TreeError::Path {
             commit: commit.clone(),
-            remote: mirror.shown(),
+            remote: mirror.to_public_url(),
             error,
         })?;
-        if file.kind == Kind::Submodule {
+        if file.kind == GitEntryKind::Submodule {
             return Err(TreeError::Submodule {
                 commit: commit.clone(),
-                remote: mirror.shown(),
+                remote: mirror.to_public_url(),
                 path: file.path,
             });
         }
@@ -188,10 +193,10 @@ fn list(
 
 /// Checks a file before it is read into memory.
 fn check(
-    file: &Listed,
+    file: &ListedFile,
     before: usize,
     mirror: &GitMirror,
-    commit: &Commit,
+    commit: &CommitHash,
 ) -> Result<(), TreeError> {
     let error = if file.size_bytes > FILE_BYTES {
         IntakeError::TooLarge(file.path.clone())
@@ -202,29 +207,29 @@ fn check(
     };
     Err(TreeError::Intake {
         commit: commit.clone(),
-        remote: mirror.shown(),
+        remote: mirror.to_public_url(),
         error,
     })
 }
 
 /// Parses a line `100644 blob DIGITS    SIZE\tPATH`.
-fn parse(line: &[u8]) -> Option<Result<Listed, TreePathError>> {
+fn parse(line: &[u8]) -> Option<Result<ListedFile, TreePathError>> {
     let tab = line.iter().position(|b| *b == b'\t')?;
     let mut words = std::str::from_utf8(&line[..tab])
         .ok()?
         .split_ascii_whitespace();
     let (mode, _, object, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
     let kind = match mode {
-        "120000" => Kind::Link,
-        "160000" => Kind::Submodule,
-        "100755" => Kind::Executable,
-        mode if mode.starts_with("100") => Kind::File,
+        "120000" => GitEntryKind::Link,
+        "160000" => GitEntryKind::Submodule,
+        "100755" => GitEntryKind::Executable,
+        mode if mode.starts_with("100") => GitEntryKind::File,
         _ => return None,
     };
     let object = object.to_owned();
     let size_bytes = if size == "-" { 0 } else { size.parse().ok()? };
     let path = TreePath::new(&line[tab + 1..]);
-    Some(path.map(|path| Listed {
+    Some(path.map(|path| ListedFile {
         kind,
         object,
         size_bytes,
@@ -234,7 +239,7 @@ fn parse(line: &[u8]) -> Option<Result<Listed, TreePathError>> {
 
 // === impl Listing ===
 
-impl Listing {
+impl TreeListing {
     fn open(mut command: Command) -> Result<Self, GitError> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::Start)?;
@@ -270,15 +275,15 @@ impl Listing {
             true => Ok(()),
             false => Err(GitError::Failed {
                 verb: "ls-tree",
-                remote: mirror.shown(),
+                remote: mirror.to_public_url(),
                 status,
-                message: message(&said, &mirror.shown()),
+                message: to_error_message(&said, &mirror.to_public_url()),
             }),
         }
     }
 }
 
-impl Drop for Listing {
+impl Drop for TreeListing {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -287,9 +292,9 @@ impl Drop for Listing {
 
 // === impl Objects ===
 
-impl Objects {
+impl ObjectReader {
     /// Starts reading these objects, in this order.
-    fn open(git: &Git, mirror: &GitMirror, files: &[Listed]) -> Result<Self, GitError> {
+    fn open(git: &GitProgram, mirror: &GitMirror, files: &[ListedFile]) -> Result<Self, GitError> {
         let mut command: Command = git.command(Some(mirror.directory())).into_std();
         command
             .args(["cat-file", "--batch", "--buffer"])
@@ -304,13 +309,13 @@ impl Objects {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         // Git answers while it still receives requests, so a separate thread writes them; it ends
         // when all are written, or when git ends.
-        std::thread::spawn(move || ask(input, &wanted));
-        let output = BufReader::new(output.ok_or_else(|| unexpected(mirror, "cat-file"))?);
+        std::thread::spawn(move || request_object(input, &wanted));
+        let output = BufReader::new(output.ok_or_else(|| unexpected_output(mirror, "cat-file"))?);
         Ok(Self { child, output })
     }
 
     /// The content of the next object.
-    fn next(&mut self, file: &Listed) -> Option<Vec<u8>> {
+    fn next(&mut self, file: &ListedFile) -> Option<Vec<u8>> {
         let mut header = String::new();
         self.output.read_line(&mut header).ok()?;
         let mut words = header.split_ascii_whitespace();
@@ -332,14 +337,14 @@ impl Objects {
     }
 }
 
-fn ask(input: Option<ChildStdin>, wanted: &[u8]) {
+fn request_object(input: Option<ChildStdin>, wanted: &[u8]) {
     if let Some(mut input) = input {
         // If git ends early, reading its answers fails.
         let _ = input.write_all(wanted);
     }
 }
 
-impl Drop for Objects {
+impl Drop for ObjectReader {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

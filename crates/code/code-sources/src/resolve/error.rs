@@ -1,4 +1,4 @@
-//! Errors of resolving an environment: [`ResolveError`], [`ModuleError`].
+//! Errors of resolving an environment: [`EnvironmentResolveError`], [`ModuleError`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use ruby_regex::SearchError;
 
 use crate::archive::ArchiveError;
-use crate::git::{GitError, Wanted};
-use crate::source::{DefinedError, FilterError};
+use crate::git::{GitError, GitReference};
+use crate::source::{DefinitionListError, FilterError};
 use crate::svn::SvnError;
 
 /// The error for an environment that cannot be resolved.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum ResolveError {
+pub enum EnvironmentResolveError {
     /// The Puppetfile is invalid.
     #[error("{file} of the branch {branch}: {mistakes}")]
     Puppetfile {
@@ -21,7 +21,7 @@ pub enum ResolveError {
         /// Branch that contains it.
         branch: String,
         /// All errors in the Puppetfile.
-        mistakes: puppetfile::Mistakes,
+        mistakes: puppetfile::PuppetfileErrors,
     },
     /// The Puppetfile is not UTF-8.
     #[error("{file} of the branch {branch} is not UTF-8")]
@@ -43,7 +43,7 @@ pub enum ResolveError {
         names: String,
     },
     /// Modules cannot be resolved.
-    #[error("{}", shown(.0))]
+    #[error("{}", list_failures(.0))]
     Modules(Vec<(String, Arc<ModuleError>)>),
 }
 
@@ -55,14 +55,14 @@ pub enum ModuleError {
     Git(#[from] GitError),
     /// Its repository, which another module uses too, cannot be used.
     #[error("{0}")]
-    Asked(Arc<GitError>),
+    RefsQuery(Arc<GitError>),
     /// Its repository does not have the reference.
-    #[error("{remote} has no {wanted}{}", fallback(.default))]
+    #[error("{remote} has no {wanted}{}", describe_default_branch(.default))]
     NoSuch {
         /// The repository, without credentials.
         remote: String,
         /// The requested reference.
-        wanted: Wanted,
+        wanted: GitReference,
         /// The default that was tried too, if any.
         default: Option<String>,
     },
@@ -80,7 +80,7 @@ pub enum ModuleError {
     Strip(#[from] SearchError),
     /// A source's list cannot be used.
     #[error(transparent)]
-    Defined(#[from] DefinedError),
+    Defined(#[from] DefinitionListError),
     /// Its Forge or archive cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -89,17 +89,17 @@ pub enum ModuleError {
     Svn(#[from] SvnError),
     /// The same query failed for another environment.
     #[error("{0}")]
-    Again(Arc<ModuleError>),
+    RepeatedQuery(Arc<ModuleError>),
 }
 
-fn fallback(default: &Option<String>) -> String {
+fn describe_default_branch(default: &Option<String>) -> String {
     let default = default.as_ref();
     default.map_or_else(String::new, |branch| {
         format!(", nor its default branch {branch}")
     })
 }
 
-fn shown(failed: &[(String, Arc<ModuleError>)]) -> String {
+fn list_failures(failed: &[(String, Arc<ModuleError>)]) -> String {
     let said: BTreeSet<String> = failed
         .iter()
         .map(|(name, error)| format!("module {name}: {error}"))

@@ -1,7 +1,7 @@
 //! Queries of Subversion: branches, and the numbers of revisions.
 
-use super::{ModuleError, Question, ResolveRound};
-use crate::svn::{self, Address, SvnError};
+use super::{ModuleError, ResolveQuery, ResolveRound};
+use crate::svn::{self, SvnAddress, SvnError};
 
 /// Directories of the newest version and of the branches, by Subversion's convention; `trunk` is
 /// also the name of the newest version's environment.
@@ -13,21 +13,21 @@ impl ResolveRound {
     /// The branches of a source in Subversion, including trunk, with their addresses.
     pub async fn svn_branches(
         &self,
-        remote: &Address,
-    ) -> Result<Vec<(String, Address)>, ModuleError> {
-        let has = self.svn.directories(remote).await?;
+        remote: &SvnAddress,
+    ) -> Result<Vec<(String, SvnAddress)>, ModuleError> {
+        let has = self.svn.list_directories(remote).await?;
         let has = |name: &str| has.iter().any(|it| it == name);
         if !has(TRUNK) && !has(BRANCHES) {
-            return Err(SvnError::NoBranches(remote.shown()).into());
+            return Err(SvnError::NoBranches(remote.to_public_url()).into());
         }
         let mut branches = Vec::new();
         if has(TRUNK) {
-            branches.push((PRODUCTION.to_owned(), remote.below(TRUNK)));
+            branches.push((PRODUCTION.to_owned(), remote.join(TRUNK)));
         }
         if has(BRANCHES) {
-            let below = remote.below(BRANCHES);
-            for name in self.svn.directories(&below).await? {
-                let address = below.below(&svn::escaped(&name));
+            let below = remote.join(BRANCHES);
+            for name in self.svn.list_directories(&below).await? {
+                let address = below.join(&svn::escape_path_segment(&name));
                 branches.push((name, address));
             }
         }
@@ -35,23 +35,23 @@ impl ResolveRound {
     }
 
     /// The number of a revision. One that is already a number needs no query.
-    pub(super) async fn revision(
+    pub(super) async fn query_revision(
         &self,
-        address: &Address,
+        address: &SvnAddress,
         named: Option<&str>,
     ) -> Result<u64, ModuleError> {
-        svn::checked(&address.url)?;
-        let wanted = match svn::wanted(&address.url, named)? {
-            svn::Wanted::Number(number) => return Ok(number),
-            svn::Wanted::Asked(wanted) => wanted,
+        svn::check_url(&address.url)?;
+        let wanted = match svn::parse_revision(&address.url, named)? {
+            svn::SvnRevision::Number(number) => return Ok(number),
+            svn::SvnRevision::Keyword(wanted) => wanted,
         };
-        let question = Question::Revision {
+        let question = ResolveQuery::Revision {
             url: address.url.clone(),
             username: address.login.as_ref().map(|it| it.username.clone()),
             wanted: wanted.clone(),
         };
-        let ask = async { Ok(self.svn.revision(address, &wanted).await?.to_string()) };
-        let number = Box::pin(self.once(question, ask)).await?;
-        number.parse().map_err(|_| SvnError::Broken.into())
+        let ask = async { Ok(self.svn.query_revision(address, &wanted).await?.to_string()) };
+        let number = Box::pin(self.query_once(question, ask)).await?;
+        number.parse().map_err(|_| SvnError::Internal.into())
     }
 }

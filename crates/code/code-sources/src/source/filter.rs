@@ -1,5 +1,5 @@
 //! `filter_command`: a program that decides which branches of a source are environments. Main
-//! function: [`keeps`].
+//! function: [`is_branch_kept`].
 //!
 //! As in r10k, it receives the branch in `R10K_BRANCH`, the source in `R10K_NAME` and the local
 //! copy of the repository in `GIT_DIR`; exit code 0 keeps the branch. Invariant: a program that
@@ -11,7 +11,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use crate::defaults::{FILTER_BYTES, FILTER_TIMEOUT};
-use crate::program::{self, one_line};
+use crate::program::{self, to_one_line};
 
 /// The error for a program that did not decide about a branch.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub struct FilterError {
 const CANNOT_RUN: &[i32] = &[126, 127];
 
 /// Runs the program and returns true if a branch is an environment.
-pub(crate) async fn keeps(
+pub(crate) async fn is_branch_kept(
     command: &str,
     source: &str,
     branch: &str,
@@ -46,6 +46,10 @@ pub(crate) async fn keeps(
     let ran = ran.map_err(|error| failed(error.to_string()))?;
     match ran.status.code() {
         Some(code) if !CANNOT_RUN.contains(&code) => Ok(code == 0),
-        _ => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+        _ => Err(failed(format!(
+            "{}: {}",
+            ran.status,
+            to_one_line(&ran.stderr)
+        ))),
     }
 }

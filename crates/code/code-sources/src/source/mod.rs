@@ -1,9 +1,9 @@
-//! The sources of environments: [`Source`], and the names of environments from branches.
+//! The sources of environments: [`EnvironmentSource`], and the names of environments from branches.
 //!
 //! Invariants: a branch has one name everywhere, the same as in r10k; and two branches that would
 //! get the same name are a reported error, not a race.
 
-pub mod defined;
+pub mod definition_lists;
 pub mod filter;
 mod name;
 mod strip;
@@ -15,17 +15,17 @@ use std::sync::Arc;
 use environments::EnvironmentName;
 use ruby_regex::SearchError;
 
-pub use defined::{DefinedError, EnvironmentDefinition, ModuleConflicts};
+pub use definition_lists::{DefinitionListError, EnvironmentDefinition, ModuleConflicts};
 pub use filter::FilterError;
 pub use name::{InvalidBranches, NameError};
 pub use strip::BranchStrip;
 
-use crate::git::{Commit, Refs, Wanted};
-use crate::svn::{Address, Login};
+use crate::git::{CommitHash, GitReference, GitRefs};
+use crate::svn::{SvnAddress, SvnLogin};
 
 /// A repository whose branches are environments, or a list of environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct EnvironmentSource {
     /// Name of the source, for messages.
     pub name: String,
     /// The kind of the source.
@@ -54,7 +54,7 @@ pub enum SourceKind {
     /// Environments are trunk and branches of a Subversion repository.
     Svn {
         /// Credentials for the repository; `None`: the user's own settings of Subversion.
-        login: Option<Login>,
+        login: Option<SvnLogin>,
     },
     /// A YAML file that defines all environments.
     Yaml {
@@ -79,31 +79,31 @@ pub struct FoundEnvironment {
     /// Name of the environment.
     pub environment: EnvironmentName,
     /// The source of the environment.
-    pub source: Arc<Source>,
+    pub source: Arc<EnvironmentSource>,
     /// Its name in the source: a branch, or an entry of a list.
     pub branch: String,
     /// Location of its own files.
-    pub base: Base,
+    pub base: EnvironmentBase,
     /// Its definition in a list; `None` for a branch.
     pub definition: Option<Arc<EnvironmentDefinition>>,
 }
 
 /// Location of an environment's own files, which are all except those of its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Base {
+pub enum EnvironmentBase {
     /// The current commit of a branch of the source's repository.
-    Commit(Commit),
+    Commit(CommitHash),
     /// A reference in a git repository.
     Git {
         /// The repository's address.
         remote: String,
         /// A branch, a tag or a commit.
-        wanted: Wanted,
+        wanted: GitReference,
     },
     /// A directory in Subversion.
     Svn {
         /// Address of the directory.
-        address: Address,
+        address: SvnAddress,
         /// The revision; `None`: the newest.
         wanted: Option<String>,
     },
@@ -115,25 +115,25 @@ pub enum Base {
         sha256: Option<String>,
     },
     /// The environment has no files of its own.
-    Plain,
+    NoFiles,
 }
 
 /// The environments of all sources, and branches that are not environments.
 #[derive(Clone, Debug, Default)]
-pub struct Environments {
+pub struct FoundEnvironments {
     /// The environments, sorted by name.
-    pub found: BTreeMap<EnvironmentName, FoundEnvironment>,
+    pub by_name: BTreeMap<EnvironmentName, FoundEnvironment>,
     /// The errors of the other branches.
-    pub refused: Vec<NameError>,
+    pub errors: Vec<NameError>,
 }
 
 // === impl Source ===
 
-impl Source {
+impl EnvironmentSource {
     /// The repository of a source in Subversion; `None` for other sources.
-    pub fn svn(&self) -> Option<Address> {
+    pub fn svn_address(&self) -> Option<SvnAddress> {
         match &self.kind {
-            SourceKind::Svn { login } => Some(Address {
+            SourceKind::Svn { login } => Some(SvnAddress {
                 url: self.remote.clone(),
                 login: login.clone(),
             }),
@@ -157,10 +157,10 @@ impl Source {
     }
 
     /// The environment of a branch, or of an entry of a list; `None` if it is none.
-    pub fn environment(&self, branch: &str) -> Option<EnvironmentName> {
+    pub fn environment_name(&self, branch: &str) -> Option<EnvironmentName> {
         match self.is_ignored(branch) {
             true => None,
-            false => name::environment(self, branch).ok(),
+            false => name::branch_environment_name(self, branch).ok(),
         }
     }
 
@@ -180,49 +180,54 @@ impl FoundEnvironment {
     }
 
     /// The commit of its branch, if the source determined it.
-    pub fn commit(&self) -> Option<&Commit> {
+    pub fn commit(&self) -> Option<&CommitHash> {
         match &self.base {
-            Base::Commit(commit) => Some(commit),
-            Base::Git { .. } | Base::Svn { .. } | Base::Tarball { .. } | Base::Plain => None,
+            EnvironmentBase::Commit(commit) => Some(commit),
+            EnvironmentBase::Git { .. }
+            | EnvironmentBase::Svn { .. }
+            | EnvironmentBase::Tarball { .. }
+            | EnvironmentBase::NoFiles => None,
         }
     }
 
     /// The reference for modules that follow their environment's branch; `None` if it has no
     /// branch.
-    pub(crate) fn control_branch(&self) -> Option<Wanted> {
+    pub(crate) fn control_branch(&self) -> Option<GitReference> {
         match &self.base {
-            Base::Commit(_) => Some(Wanted::Branch(self.branch.clone())),
-            Base::Git { wanted, .. } => Some(wanted.clone()),
-            Base::Svn { .. } | Base::Tarball { .. } | Base::Plain => None,
+            EnvironmentBase::Commit(_) => Some(GitReference::Branch(self.branch.clone())),
+            EnvironmentBase::Git { wanted, .. } => Some(wanted.clone()),
+            EnvironmentBase::Svn { .. }
+            | EnvironmentBase::Tarball { .. }
+            | EnvironmentBase::NoFiles => None,
         }
     }
 }
 
 // === impl Environments ===
 
-impl Environments {
+impl FoundEnvironments {
     /// Adds the branches of a source, except those that its filter excluded. If the name of one
     /// cannot be determined, the set of environments is unknown, which is an error.
     pub fn add(
         &mut self,
-        source: &Arc<Source>,
-        refs: &Refs,
+        source: &Arc<EnvironmentSource>,
+        refs: &GitRefs,
         dropped: &BTreeSet<String>,
     ) -> Result<(), SearchError> {
         for (branch, commit) in refs.branches() {
             if source.is_ignored(branch) || dropped.contains(branch) {
                 continue;
             }
-            match name::environment(source, branch) {
+            match name::branch_environment_name(source, branch) {
                 Ok(environment) => self.insert(FoundEnvironment {
                     environment,
                     source: Arc::clone(source),
                     branch: branch.to_owned(),
-                    base: Base::Commit(commit.clone()),
+                    base: EnvironmentBase::Commit(commit.clone()),
                     definition: None,
                 }),
                 Err(NameError::Strip(error)) => return Err(error),
-                Err(error) => self.refused.push(error),
+                Err(error) => self.errors.push(error),
             }
         }
         Ok(())
@@ -231,33 +236,37 @@ impl Environments {
     /// Adds the branches of a Subversion repository.
     pub fn add_svn(
         &mut self,
-        source: &Arc<Source>,
-        branches: Vec<(String, Address)>,
+        source: &Arc<EnvironmentSource>,
+        branches: Vec<(String, SvnAddress)>,
     ) -> Result<(), SearchError> {
         for (branch, address) in branches {
             if source.is_ignored(&branch) {
                 continue;
             }
-            match name::environment(source, &branch) {
+            match name::branch_environment_name(source, &branch) {
                 Ok(environment) => self.insert(FoundEnvironment {
                     environment,
                     source: Arc::clone(source),
                     branch,
-                    base: Base::Svn {
+                    base: EnvironmentBase::Svn {
                         address,
                         wanted: None,
                     },
                     definition: None,
                 }),
                 Err(NameError::Strip(error)) => return Err(error),
-                Err(error) => self.refused.push(error),
+                Err(error) => self.errors.push(error),
             }
         }
         Ok(())
     }
 
     /// Adds the environments of a list. Their names were checked when it was read.
-    pub fn add_defined(&mut self, source: &Arc<Source>, definitions: Vec<EnvironmentDefinition>) {
+    pub fn add_defined(
+        &mut self,
+        source: &Arc<EnvironmentSource>,
+        definitions: Vec<EnvironmentDefinition>,
+    ) {
         for definition in definitions {
             self.insert(FoundEnvironment {
                 environment: definition.environment.clone(),
@@ -272,15 +281,15 @@ impl Environments {
     /// Adds an environment. If its name is taken, the first one stays: there is no way to know
     /// which is intended.
     fn insert(&mut self, found: FoundEnvironment) {
-        match self.found.get(&found.environment) {
-            Some(first) => self.refused.push(NameError::Taken {
+        match self.by_name.get(&found.environment) {
+            Some(first) => self.errors.push(NameError::Taken {
                 environment: found.environment.clone(),
                 branch: found.branch,
                 source_name: found.source.name.clone(),
                 first: first.branch.clone(),
                 first_source: first.source.name.clone(),
             }),
-            None => drop(self.found.insert(found.environment.clone(), found)),
+            None => drop(self.by_name.insert(found.environment.clone(), found)),
         }
     }
 }

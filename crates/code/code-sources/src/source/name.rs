@@ -1,4 +1,4 @@
-//! Conversion of a branch to an environment's name. Main function: [`environment`].
+//! Conversion of a branch to an environment's name. Main function: [`branch_environment_name`].
 //!
 //! As in r10k, `strip_component` is removed, characters other than letters, digits and underscores
 //! become underscores, and the prefix is prepended with an underscore. Invariant: whatever the
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use environments::EnvironmentName;
 use ruby_regex::SearchError;
 
-use super::Source;
+use super::EnvironmentSource;
 
 /// Treatment of branches with names that no environment can have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,20 +62,26 @@ pub enum NameError {
 }
 
 /// The name from an entry of a list. As in r10k, invalid characters in it are not corrected.
-pub(super) fn listed(source: &Source, entry: &str) -> Option<EnvironmentName> {
-    prefixed(source, &stripped(source, entry).ok()?)
+pub(super) fn listed_environment_name(
+    source: &EnvironmentSource,
+    entry: &str,
+) -> Option<EnvironmentName> {
+    add_prefix(source, &strip_name(source, entry).ok()?)
         .parse()
         .ok()
 }
 
-pub(super) fn environment(source: &Source, branch: &str) -> Result<EnvironmentName, NameError> {
-    let short = stripped(source, branch)?;
+pub(super) fn branch_environment_name(
+    source: &EnvironmentSource,
+    branch: &str,
+) -> Result<EnvironmentName, NameError> {
+    let short = strip_name(source, branch)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let corrected: String = short
         .chars()
         .map(|c| if is_word(c) { c } else { '_' })
         .collect();
-    let name = prefixed(source, &corrected);
+    let name = add_prefix(source, &corrected);
     let invalid = || NameError::Invalid {
         branch: branch.to_owned(),
         source_name: source.name.clone(),
@@ -97,14 +103,14 @@ pub(super) fn environment(source: &Source, branch: &str) -> Result<EnvironmentNa
     name.parse().map_err(|_| invalid())
 }
 
-fn stripped<'n>(source: &Source, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
+fn strip_name<'n>(source: &EnvironmentSource, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
     match &source.strip_component {
-        Some(strip) => strip.of(name),
+        Some(strip) => strip.strip(name),
         None => Ok(name.into()),
     }
 }
 
-fn prefixed(source: &Source, name: &str) -> String {
+fn add_prefix(source: &EnvironmentSource, name: &str) -> String {
     match source.prefix.as_deref() {
         Some(prefix) if !prefix.is_empty() => format!("{prefix}_{name}"),
         _ => name.to_owned(),
@@ -116,15 +122,15 @@ mod tests {
     use super::*;
     use crate::source::BranchStrip;
 
-    fn name(source: &Source, branch: &str) -> Option<String> {
-        environment(source, branch)
+    fn name(source: &EnvironmentSource, branch: &str) -> Option<String> {
+        branch_environment_name(source, branch)
             .ok()
             .map(|name| name.to_string())
     }
 
     #[test]
     fn names_are_r10ks() {
-        let plain = Source::new("main", "u");
+        let plain = EnvironmentSource::new("main", "u");
         for (branch, expected) in [
             ("production", "production"),
             ("feature/ABC-123_fix", "feature_ABC_123_fix"),
@@ -133,13 +139,13 @@ mod tests {
         ] {
             assert_eq!(name(&plain, branch).as_deref(), Some(expected));
         }
-        let prefixed = Source {
+        let prefixed = EnvironmentSource {
             prefix: Some("team".to_owned()),
             strip_component: BranchStrip::parse("env/").ok(),
             ..plain.clone()
         };
         assert_eq!(name(&prefixed, "env/prod").as_deref(), Some("team_prod"));
-        let strict = Source {
+        let strict = EnvironmentSource {
             invalid_branches: InvalidBranches::Error,
             ..plain
         };

@@ -29,7 +29,7 @@ impl BranchStrip {
     }
 
     /// Removes the part from a name.
-    pub fn of<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
+    pub fn strip<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
         match self {
             Self::Begin(begin) => Ok(name.strip_prefix(begin.as_str()).unwrap_or(name).into()),
             Self::Matches(regex) => regex.replace(name, "", true).map(Cow::Owned),
@@ -46,7 +46,7 @@ mod tests {
         let left = |strip: &str, name: &str| {
             BranchStrip::parse(strip)
                 .unwrap()
-                .of(name)
+                .strip(name)
                 .unwrap()
                 .into_owned()
         };
@@ -63,6 +63,6 @@ mod tests {
     fn what_takes_too_long_is_no_name() {
         let strip = BranchStrip::parse("/(?:(?:a|a?)+)+$/").unwrap();
         let name = format!("{}b", "a".repeat(200));
-        assert!(strip.of(&name).is_err());
+        assert!(strip.strip(&name).is_err());
     }
 }

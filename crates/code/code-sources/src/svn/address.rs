@@ -1,25 +1,25 @@
-//! Checks for calls of Subversion: [`checked`] addresses and [`wanted`] revisions.
+//! Checks for calls of Subversion: [`check_url`] addresses and [`parse_revision`] revisions.
 //!
 //! Invariant: no text of a Puppetfile becomes an option, or a program to run.
 
 use super::SvnError;
-use crate::remote_address::without_credentials;
+use crate::remote_address::strip_credentials;
 
 /// The revision that a Puppetfile requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SvnRevision {
     /// The revision of this number, which never changes.
     Number(u64),
     /// `HEAD`, or a date in braces: its number must be queried.
-    Asked(String),
+    Keyword(String),
 }
 
 /// Permitted schemes. `svn+` with any other word would run a program of the user's settings.
 const SCHEMES: &[&str] = &["file", "http", "https", "svn", "svn+ssh"];
 
 /// Checks that an address may be passed to `svn`.
-pub fn checked(url: &str) -> Result<&str, SvnError> {
-    let wrong = || SvnError::Address(without_credentials(url));
+pub fn check_url(url: &str) -> Result<&str, SvnError> {
+    let wrong = || SvnError::Address(strip_credentials(url));
     let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
     let authority = rest.split('/').next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn checked(url: &str) -> Result<&str, SvnError> {
 }
 
 /// Escapes a name for use as a part of an address.
-pub fn escaped(name: &str) -> String {
+pub fn escape_path_segment(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let bytes = name.bytes();
     let parts = bytes.map(|byte| match is_plain(byte) {
@@ -45,9 +45,9 @@ pub fn escaped(name: &str) -> String {
 }
 
 /// Parses the revision that a Puppetfile names.
-pub fn wanted(url: &str, named: Option<&str>) -> Result<Wanted, SvnError> {
+pub fn parse_revision(url: &str, named: Option<&str>) -> Result<SvnRevision, SvnError> {
     let Some(named) = named else {
-        return Ok(Wanted::Asked("HEAD".to_owned()));
+        return Ok(SvnRevision::Keyword("HEAD".to_owned()));
     };
     let number = named.strip_prefix('r').unwrap_or(named);
     let is_date = named.len() > 2
@@ -55,11 +55,11 @@ pub fn wanted(url: &str, named: Option<&str>) -> Result<Wanted, SvnError> {
         && named.ends_with('}')
         && named.chars().all(|c| c.is_ascii_graphic() || c == ' ');
     match number.parse() {
-        Ok(number) => Ok(Wanted::Number(number)),
-        Err(_) if is_date => Ok(Wanted::Asked(named.to_owned())),
-        Err(_) if named.eq_ignore_ascii_case("HEAD") => Ok(Wanted::Asked("HEAD".to_owned())),
+        Ok(number) => Ok(SvnRevision::Number(number)),
+        Err(_) if is_date => Ok(SvnRevision::Keyword(named.to_owned())),
+        Err(_) if named.eq_ignore_ascii_case("HEAD") => Ok(SvnRevision::Keyword("HEAD".to_owned())),
         Err(_) => Err(SvnError::Revision {
-            url: without_credentials(url),
+            url: strip_credentials(url),
             wanted: named.to_owned(),
         }),
     }
@@ -77,7 +77,7 @@ mod tests {
             "svn+ssh://me@example.com/x",
             "svn://example.com:3690/a@b",
         ] {
-            assert!(checked(good).is_ok(), "{good}");
+            assert!(check_url(good).is_ok(), "{good}");
         }
         for bad in [
             "",
@@ -90,18 +90,18 @@ mod tests {
             "https://example.com/a\nb",
             "https://example.com/a\0b",
         ] {
-            assert!(checked(bad).is_err(), "{bad:?}");
+            assert!(check_url(bad).is_err(), "{bad:?}");
         }
-        let error = checked("ftp://me:secret@example.com/x").unwrap_err();
+        let error = check_url("ftp://me:secret@example.com/x").unwrap_err();
         assert!(!error.to_string().contains("secret"), "{error}");
     }
 
     #[test]
     fn revisions() {
-        let read = |named| wanted("file:///x", named).ok();
-        let asked = |text: &str| Some(Wanted::Asked(text.to_owned()));
-        assert_eq!(read(Some("17")), Some(Wanted::Number(17)));
-        assert_eq!(read(Some("r17")), Some(Wanted::Number(17)));
+        let read = |named| parse_revision("file:///x", named).ok();
+        let asked = |text: &str| Some(SvnRevision::Keyword(text.to_owned()));
+        assert_eq!(read(Some("17")), Some(SvnRevision::Number(17)));
+        assert_eq!(read(Some("r17")), Some(SvnRevision::Number(17)));
         assert_eq!(read(None), asked("HEAD"));
         assert_eq!(read(Some("head")), asked("HEAD"));
         assert_eq!(read(Some("{2026-01-01}")), asked("{2026-01-01}"));

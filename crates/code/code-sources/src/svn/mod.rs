@@ -1,5 +1,5 @@
 //! Subversion, through the `svn` program, which has the user's credentials, certificates and SSH.
-//! Main type: [`Svn`].
+//! Main type: [`SvnProgram`].
 //!
 //! There is no copy of a repository: a revision of a directory is exported, stored and kept in the
 //! code store. Invariants:
@@ -18,28 +18,28 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::process::Command;
 
-pub use address::{Wanted, checked, escaped, wanted};
-pub(crate) use tree::take_in;
+pub use address::{SvnRevision, check_url, escape_path_segment, parse_revision};
+pub(crate) use tree::store_export;
 
 use crate::defaults::{
     FETCH_TIMEOUT, LIST_TIMEOUT, REFS_BYTES, SVN_LOOK, SVN_PASSWORD_BYTES, WORD_BYTES,
 };
-use crate::git::message;
-use crate::program::{self, RunError};
-use crate::remote_address::without_credentials;
+use crate::git::to_error_message;
+use crate::program::{self, ProgramError};
+use crate::remote_address::strip_credentials;
 use code_store::content::{ContentError, IntakeError, TreePathError};
 use code_store::defaults::{TREE_BYTES, TREE_FILES};
-use code_store::hold::DirectoryLock;
+use code_store::directory_lock::DirectoryLock;
 
 /// Settings for the execution of `svn`. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Svn {
+pub struct SvnProgram {
     hold: DirectoryLock,
 }
 
 /// Credentials for a repository.
 #[derive(Clone, Debug)]
-pub struct Login {
+pub struct SvnLogin {
     /// User name for the repository.
     pub username: String,
     /// Password; `None`: as in the user's own settings of Subversion.
@@ -48,11 +48,11 @@ pub struct Login {
 
 /// A directory of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct SvnAddress {
     /// URL of the directory.
     pub url: String,
     /// Credentials; `None`: as in the user's own settings of Subversion.
-    pub login: Option<Login>,
+    pub login: Option<SvnLogin>,
 }
 
 /// The error of a call of `svn`.
@@ -122,18 +122,18 @@ pub enum SvnError {
     Content(#[from] ContentError),
     /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
+    Internal,
 }
 
 /// Variables of Tutti's own environment that `svn` receives: those that locate programs and
 /// credentials.
-const KEPT: &[&str] = &["PATH", "HOME", "USER", "SSH_AUTH_SOCK", "TMPDIR"];
+const INHERITED_VARIABLES: &[&str] = &["PATH", "HOME", "USER", "SSH_AUTH_SOCK", "TMPDIR"];
 
 // === impl Login ===
 
-impl Login {
+impl SvnLogin {
     /// Credentials from the settings; `None` if there are none.
-    pub fn of(
+    pub fn from_settings(
         username: Option<String>,
         password: Option<String>,
     ) -> Result<Option<Self>, &'static str> {
@@ -148,7 +148,7 @@ impl Login {
     }
 }
 
-impl PartialEq for Login {
+impl PartialEq for SvnLogin {
     fn eq(&self, other: &Self) -> bool {
         let exposed = |login: &Self| {
             let password = login.password.as_ref();
@@ -158,37 +158,39 @@ impl PartialEq for Login {
     }
 }
 
-impl Eq for Login {}
+impl Eq for SvnLogin {}
 
 // === impl Address ===
 
-impl Address {
+impl SvnAddress {
     /// The address of a module, with the revision that it names.
-    pub fn of(source: &puppetfile::Source) -> Result<(Self, Option<&str>), SvnError> {
-        let puppetfile::Source::Svn {
+    pub fn from_module_source(
+        source: &puppetfile::ModuleSource,
+    ) -> Result<(Self, Option<&str>), SvnError> {
+        let puppetfile::ModuleSource::Svn {
             remote,
             revision,
             username,
             password,
         } = source
         else {
-            return Err(SvnError::Broken);
+            return Err(SvnError::Internal);
         };
-        let login = Login::of(username.clone(), password.clone());
+        let login = SvnLogin::from_settings(username.clone(), password.clone());
         let address = Self {
             url: remote.clone(),
-            login: login.map_err(|_| SvnError::Username(without_credentials(remote)))?,
+            login: login.map_err(|_| SvnError::Username(strip_credentials(remote)))?,
         };
         Ok((address, revision.as_deref()))
     }
 
     /// The URL without credentials.
-    pub fn shown(&self) -> String {
-        without_credentials(&self.url)
+    pub fn to_public_url(&self) -> String {
+        strip_credentials(&self.url)
     }
 
     /// The address of a directory below this one.
-    pub(crate) fn below(&self, path: &str) -> Self {
+    pub(crate) fn join(&self, path: &str) -> Self {
         let url = self.url.trim_end_matches('/');
         Self {
             url: format!("{url}/{path}"),
@@ -198,21 +200,25 @@ impl Address {
 
     /// The URL as an argument, with a peg revision mark so that it is looked up as it is now,
     /// whatever characters it contains.
-    fn pegged(&self) -> Result<String, SvnError> {
-        Ok(format!("{}@", checked(&self.url)?))
+    fn to_pegged_url(&self) -> Result<String, SvnError> {
+        Ok(format!("{}@", check_url(&self.url)?))
     }
 }
 
 // === impl Svn ===
 
-impl Svn {
+impl SvnProgram {
     pub fn new(hold: DirectoryLock) -> Self {
         Self { hold }
     }
 
     /// The last revision that changed a directory, as of the requested one.
-    pub(crate) async fn revision(&self, address: &Address, wanted: &str) -> Result<u64, SvnError> {
-        let pegged = address.pegged()?;
+    pub(crate) async fn query_revision(
+        &self,
+        address: &SvnAddress,
+        wanted: &str,
+    ) -> Result<u64, SvnError> {
+        let pegged = address.to_pegged_url()?;
         let arguments = [
             "--show-item",
             "last-changed-revision",
@@ -225,24 +231,28 @@ impl Svn {
         let printed = self.run("info", address, &arguments, LIST_TIMEOUT, WORD_BYTES);
         let printed = printed.await?;
         let number = String::from_utf8_lossy(&printed).trim().parse();
-        number.map_err(|_| failed("info", address, "it printed something unexpected"))
+        number.map_err(|_| command_failed("info", address, "it printed something unexpected"))
     }
 
     /// The directories in a directory.
-    pub(crate) async fn directories(&self, address: &Address) -> Result<Vec<String>, SvnError> {
-        let pegged = address.pegged()?;
+    pub(crate) async fn list_directories(
+        &self,
+        address: &SvnAddress,
+    ) -> Result<Vec<String>, SvnError> {
+        let pegged = address.to_pegged_url()?;
         let arguments = ["--", pegged.as_str()];
         let listed = self.run("list", address, &arguments, LIST_TIMEOUT, REFS_BYTES);
         let listed = String::from_utf8(listed.await?);
-        let listed = listed.map_err(|_| failed("list", address, "names that are not UTF-8"))?;
+        let listed =
+            listed.map_err(|_| command_failed("list", address, "names that are not UTF-8"))?;
         let names = listed.lines().filter_map(|line| line.strip_suffix('/'));
         Ok(names.map(str::to_owned).collect())
     }
 
     /// Writes the files of a revision into a new directory.
-    async fn export(&self, address: &Address, revision: u64, to: &Path) -> Result<(), SvnError> {
-        let pegged = address.pegged()?;
-        let to_text = to.to_str().ok_or(SvnError::Broken)?;
+    async fn export(&self, address: &SvnAddress, revision: u64, to: &Path) -> Result<(), SvnError> {
+        let pegged = address.to_pegged_url()?;
+        let to_text = to.to_str().ok_or(SvnError::Internal)?;
         let revision = revision.to_string();
         let arguments = [
             "--quiet",
@@ -256,21 +266,21 @@ impl Svn {
         let exporting = self.run("export", address, &arguments, FETCH_TIMEOUT, WORD_BYTES);
         tokio::select! {
             exported = exporting => exported.map(drop),
-            () = too_large(to) => Err(SvnError::TooLarge { url: address.shown() }),
+            () = wait_until_too_large(to) => Err(SvnError::TooLarge { url: address.to_public_url() }),
         }
     }
 
     async fn run(
         &self,
         verb: &'static str,
-        address: &Address,
+        address: &SvnAddress,
         arguments: &[&str],
         limit: Duration,
         most_bytes: usize,
     ) -> Result<Vec<u8>, SvnError> {
         let mut command = Command::new("svn");
         command.env_clear();
-        for name in KEPT {
+        for name in INHERITED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -290,41 +300,45 @@ impl Svn {
         match password {
             Some(password) => {
                 command.arg("--password-from-stdin");
-                command.stdin(piped(password, address)?);
+                command.stdin(password_pipe(password, address)?);
             }
             // If this process is killed, `svn` keeps the lock of the directory, and is then ended.
-            None => drop(command.stdin(self.hold.stdin().map_err(SvnError::Start)?)),
+            None => drop(command.stdin(self.hold.inherited_stdin().map_err(SvnError::Start)?)),
         }
         command.args(arguments);
         let ran = program::run(command, limit, most_bytes).await;
         let ran = ran.map_err(|error| match error {
-            RunError::Start(source) => SvnError::Start(source),
-            error => failed(verb, address, &error.to_string()),
+            ProgramError::Start(source) => SvnError::Start(source),
+            error => command_failed(verb, address, &error.to_string()),
         })?;
         if ran.status.success() {
             return Ok(ran.stdout);
         }
-        let mut said = message(&ran.stderr, &address.url);
+        let mut said = to_error_message(&ran.stderr, &address.url);
         if let Some(password) = password {
             said = said.replace(password.expose_secret(), "…");
         }
-        Err(failed(verb, address, &format!("{}: {said}", ran.status)))
+        Err(command_failed(
+            verb,
+            address,
+            &format!("{}: {said}", ran.status),
+        ))
     }
 }
 
-fn failed(verb: &'static str, address: &Address, why: &str) -> SvnError {
+fn command_failed(verb: &'static str, address: &SvnAddress, why: &str) -> SvnError {
     SvnError::Failed {
         verb,
-        url: address.shown(),
+        url: address.to_public_url(),
         why: why.to_owned(),
     }
 }
 
 /// A pipe that contains the whole password.
-fn piped(password: &SecretString, address: &Address) -> Result<Stdio, SvnError> {
+fn password_pipe(password: &SecretString, address: &SvnAddress) -> Result<Stdio, SvnError> {
     let password = password.expose_secret();
     if password.len() > SVN_PASSWORD_BYTES || password.contains(['\n', '\0']) {
-        return Err(SvnError::Password(address.shown()));
+        return Err(SvnError::Password(address.to_public_url()));
     }
     let (reader, mut writer) = io::pipe().map_err(SvnError::Start)?;
     let written = writer.write_all(format!("{password}\n").as_bytes());
@@ -333,7 +347,7 @@ fn piped(password: &SecretString, address: &Address) -> Result<Stdio, SvnError> 
 }
 
 /// Returns once a directory exceeds the limits of a tree: Subversion itself has no limits.
-async fn too_large(directory: &Path) {
+async fn wait_until_too_large(directory: &Path) {
     loop {
         tokio::time::sleep(SVN_LOOK).await;
         let directory = directory.to_owned();

@@ -1,4 +1,4 @@
-//! The files of a revision: [`take_in`].
+//! The files of a revision: [`store_export`].
 //!
 //! Invariant: a link that Subversion wrote is never followed here; one that leads out of the tree
 //! is refused.
@@ -8,53 +8,55 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Address, Svn, SvnError};
-use code_store::content::{Content, ContentError, IntakeError, Manifest, TreeId, TreePath, failed};
+use super::{SvnAddress, SvnError, SvnProgram};
+use code_store::content::{
+    ContentError, ContentStore, IntakeError, TreeId, TreeManifest, TreePath, content_error,
+};
 use code_store::defaults::{FILE_BYTES, TREE_BYTES, TREE_FILES};
 
 /// The kind of an exported file.
-enum Kind {
+enum ExportedFileKind {
     Directory,
     Link,
     File { size_bytes: u64, executable: bool },
 }
 
 /// Exports all files of a revision and stores them.
-pub(crate) async fn take_in(
-    svn: &Svn,
-    address: &Address,
+pub(crate) async fn store_export(
+    svn: &SvnProgram,
+    address: &SvnAddress,
     revision: u64,
-    content: &Content,
-) -> Result<(TreeId, Manifest), SvnError> {
-    let incoming = content.incoming();
+    content: &ContentStore,
+) -> Result<(TreeId, TreeManifest), SvnError> {
+    let incoming = content.incoming_directory();
     let staged = tempfile::Builder::new()
         .prefix("svn-")
         .tempdir_in(&incoming)
-        .map_err(failed("write to", &incoming))?;
+        .map_err(content_error("write to", &incoming))?;
     let root = staged.path().join("tree");
     svn.export(address, revision, &root).await?;
-    let (content, url) = (content.clone(), address.shown());
+    let (content, url) = (content.clone(), address.to_public_url());
     let taken = tokio::task::spawn_blocking(move || {
         let taken = read(&root, revision, &url, &content);
         // Everything was stored; files that cannot be removed now are removed at the next start.
         drop(staged);
         taken
     });
-    taken.await.unwrap_or(Err(SvnError::Broken))
+    taken.await.unwrap_or(Err(SvnError::Internal))
 }
 
 fn read(
     root: &Path,
     revision: u64,
     url: &str,
-    content: &Content,
-) -> Result<(TreeId, Manifest), SvnError> {
+    content: &ContentStore,
+) -> Result<(TreeId, TreeManifest), SvnError> {
     let wrong = |error: IntakeError| SvnError::Intake {
         revision,
         url: url.to_owned(),
         error,
     };
-    let mut intake = content.intake()?;
+    let mut intake = content.begin_intake()?;
     let mut seen = entries(root)?;
     while let Some((place, kind)) = seen.pop() {
         let relative = place.strip_prefix(root).unwrap_or(&place);
@@ -65,20 +67,20 @@ fn read(
             error,
         })?;
         let taken = match kind {
-            Kind::Directory => {
+            ExportedFileKind::Directory => {
                 seen.extend(entries(&place)?);
                 Ok(())
             }
-            Kind::Link => {
-                let target = fs::read_link(&place).map_err(failed("read", &place))?;
-                intake.link(path, target.as_os_str().as_bytes())
+            ExportedFileKind::Link => {
+                let target = fs::read_link(&place).map_err(content_error("read", &place))?;
+                intake.add_link(path, target.as_os_str().as_bytes())
             }
-            Kind::File { size_bytes, .. } if size_bytes > FILE_BYTES => {
+            ExportedFileKind::File { size_bytes, .. } if size_bytes > FILE_BYTES => {
                 Err(IntakeError::TooLarge(path))
             }
-            Kind::File { executable, .. } => {
-                let bytes = fs::read(&place).map_err(failed("read", &place))?;
-                intake.file(path, &bytes, executable)
+            ExportedFileKind::File { executable, .. } => {
+                let bytes = fs::read(&place).map_err(content_error("read", &place))?;
+                intake.add_file(path, &bytes, executable)
             }
         };
         taken.map_err(wrong)?;
@@ -87,17 +89,17 @@ fn read(
 }
 
 /// The entries of a directory.
-fn entries(directory: &Path) -> Result<Vec<(PathBuf, Kind)>, ContentError> {
+fn entries(directory: &Path) -> Result<Vec<(PathBuf, ExportedFileKind)>, ContentError> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
-        let path = entry.map_err(failed("read", directory))?.path();
-        let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+    for entry in fs::read_dir(directory).map_err(content_error("read", directory))? {
+        let path = entry.map_err(content_error("read", directory))?.path();
+        let metadata = fs::symlink_metadata(&path).map_err(content_error("read", &path))?;
         let kind = if metadata.is_dir() {
-            Kind::Directory
+            ExportedFileKind::Directory
         } else if metadata.is_symlink() {
-            Kind::Link
+            ExportedFileKind::Link
         } else {
-            Kind::File {
+            ExportedFileKind::File {
                 size_bytes: metadata.len(),
                 executable: metadata.permissions().mode() & 0o100 != 0,
             }
@@ -119,9 +121,9 @@ fn is_larger(root: &Path, most_files: usize, most_bytes: u64) -> bool {
         // An entry that is renamed meanwhile is counted the next time.
         for (path, kind) in entries(&directory).unwrap_or_default() {
             match kind {
-                Kind::Directory => directories.push(path),
-                Kind::Link => {}
-                Kind::File { size_bytes, .. } => bytes += size_bytes,
+                ExportedFileKind::Directory => directories.push(path),
+                ExportedFileKind::Link => {}
+                ExportedFileKind::File { size_bytes, .. } => bytes += size_bytes,
             }
             files += 1;
             if files > most_files || bytes > most_bytes {

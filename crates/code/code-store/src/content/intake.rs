@@ -1,6 +1,6 @@
-//! Stores a tree in the content store. Main type: [`Intake`].
+//! Stores a tree in the content store. Main type: [`TreeIntake`].
 //!
-//! Invariant: until [`Intake::finish`] nothing has a name in the store; a dropped intake leaves nothing behind.
+//! Invariant: until [`TreeIntake::finish`] nothing has a name in the store; a dropped intake leaves nothing behind.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,17 +8,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use super::{
-    Content, ContentError, ContentHash, Entry, Manifest, ManifestError, TreeId, TreePath, failed,
-    sync,
+    ContentError, ContentHash, ContentStore, ManifestError, TreeEntry, TreeId, TreeManifest,
+    TreePath, content_error, sync,
 };
 use crate::defaults::FILE_BYTES;
 
 /// A tree that is being stored.
 #[derive(Debug)]
-pub struct Intake {
-    content: Content,
+pub struct TreeIntake {
+    content: ContentStore,
     staged: tempfile::TempDir,
-    manifest: Manifest,
+    manifest: TreeManifest,
     /// Staged files and their final names.
     fresh: Vec<(PathBuf, PathBuf)>,
 }
@@ -39,23 +39,23 @@ pub enum IntakeError {
 
 // === impl Intake ===
 
-impl Intake {
-    pub(super) fn new(content: Content) -> Result<Self, ContentError> {
-        let incoming = content.incoming();
+impl TreeIntake {
+    pub(super) fn new(content: ContentStore) -> Result<Self, ContentError> {
+        let incoming = content.incoming_directory();
         let staged = tempfile::Builder::new()
             .prefix("tree-")
             .tempdir_in(&incoming)
-            .map_err(failed("write to", &incoming))?;
+            .map_err(content_error("write to", &incoming))?;
         Ok(Self {
             content,
             staged,
-            manifest: Manifest::default(),
+            manifest: TreeManifest::default(),
             fresh: Vec::new(),
         })
     }
 
     /// Adds a file with this content.
-    pub fn file(
+    pub fn add_file(
         &mut self,
         path: TreePath,
         bytes: &[u8],
@@ -66,43 +66,44 @@ impl Intake {
             return Err(IntakeError::TooLarge(path));
         }
         let sha256 = ContentHash::of(bytes);
-        let entry = Entry::File {
+        let entry = TreeEntry::File {
             sha256,
             size_bytes,
             executable,
         };
         self.manifest.add(path, entry)?;
-        let object = self.content.object(sha256, executable);
+        let object = self.content.object_path(sha256, executable);
         let Some(name) = object.file_name() else {
             return Ok(());
         };
         let staged = self.staged.path().join(name);
-        if self.content.has(sha256, executable, size_bytes) || staged.exists() {
+        if self.content.has_intact(sha256, executable, size_bytes) || staged.exists() {
             return Ok(());
         }
-        let mode = Content::mode(executable);
+        let mode = ContentStore::file_mode(executable);
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(mode)
             .open(&staged)
-            .map_err(failed("write to", &staged))?;
-        file.write_all(bytes).map_err(failed("write to", &staged))?;
+            .map_err(content_error("write to", &staged))?;
+        file.write_all(bytes)
+            .map_err(content_error("write to", &staged))?;
         self.fresh.push((staged, object));
         Ok(())
     }
 
     /// Adds a symbolic link to `target`.
-    pub fn link(&mut self, path: TreePath, target: &[u8]) -> Result<(), IntakeError> {
-        let entry = Entry::Link {
+    pub fn add_link(&mut self, path: TreePath, target: &[u8]) -> Result<(), IntakeError> {
+        let entry = TreeEntry::Link {
             target: target.into(),
         };
         Ok(self.manifest.add(path, entry)?)
     }
 
     /// Gives all files their names. Afterwards the tree is durable.
-    pub fn finish(self) -> Result<(TreeId, Manifest), IntakeError> {
-        self.manifest.check()?;
+    pub fn finish(self) -> Result<(TreeId, TreeManifest), IntakeError> {
+        self.manifest.check_paths()?;
         if !self.fresh.is_empty() {
             sync(self.staged.path())?;
         }
@@ -111,10 +112,10 @@ impl Intake {
                 Ok(()) => {}
                 // Another tree added the same content meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(failed("write to", object)(source).into()),
+                Err(source) => return Err(content_error("write to", object)(source).into()),
             }
         }
-        let id = self.content.keep_tree(&self.manifest)?;
+        let id = self.content.store_tree(&self.manifest)?;
         Ok((id, self.manifest))
     }
 }

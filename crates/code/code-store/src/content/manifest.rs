@@ -1,4 +1,4 @@
-//! [`Manifest`]: the entries of a tree, and their stored text.
+//! [`TreeManifest`]: the entries of a tree, and their stored text.
 //!
 //! Invariant: the same content has the same text, and so the same [`TreeId`].
 
@@ -20,7 +20,7 @@ pub type TreeId = ContentHash;
 
 /// A file or a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TreeEntry {
     /// A regular file.
     File {
         /// SHA-256 of the content.
@@ -39,8 +39,8 @@ pub enum Entry {
 
 /// The entries of a tree, by path. Directories exist only through the files in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manifest {
-    entries: BTreeMap<TreePath, Entry>,
+pub struct TreeManifest {
+    entries: BTreeMap<TreePath, TreeEntry>,
     bytes: u64,
 }
 
@@ -69,7 +69,7 @@ pub enum ManifestError {
 /// A stored manifest is damaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it is damaged in entry {0}")]
-pub struct Damaged(usize);
+pub struct DamagedManifest(usize);
 
 const HEADER: &[u8] = b"tutti-tree 1\0";
 
@@ -120,16 +120,16 @@ impl FromStr for ContentHash {
 
 // === impl Manifest ===
 
-impl Manifest {
+impl TreeManifest {
     /// Adds a file or a link.
-    pub fn add(&mut self, path: TreePath, entry: Entry) -> Result<(), ManifestError> {
-        if let Entry::Link { target } = &entry
+    pub fn add(&mut self, path: TreePath, entry: TreeEntry) -> Result<(), ManifestError> {
+        if let TreeEntry::Link { target } = &entry
             && !path.holds_link(target)
         {
             let target = String::from_utf8_lossy(target).into_owned();
             return Err(ManifestError::Leaves { path, target });
         }
-        if let Entry::File { size_bytes, .. } = &entry {
+        if let TreeEntry::File { size_bytes, .. } = &entry {
             self.bytes = self.bytes.saturating_add(*size_bytes);
         }
         if self.bytes > TREE_BYTES {
@@ -146,7 +146,7 @@ impl Manifest {
     }
 
     /// Fails if an entry is below a file or a link.
-    pub fn check(&self) -> Result<(), ManifestError> {
+    pub fn check_paths(&self) -> Result<(), ManifestError> {
         for path in self.entries.keys() {
             let mut above = path.parents();
             if let Some(taken) = above.find_map(|parent| self.entries.get_key_value(parent)) {
@@ -157,12 +157,12 @@ impl Manifest {
     }
 
     /// The entries, ordered by path.
-    pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &TreeEntry)> {
         self.entries.iter()
     }
 
     /// The entry at this path.
-    pub fn get(&self, path: &[u8]) -> Option<&Entry> {
+    pub fn get(&self, path: &[u8]) -> Option<&TreeEntry> {
         self.entries.get(path)
     }
 
@@ -177,7 +177,7 @@ impl Manifest {
     }
 
     /// Total size of all files, in bytes.
-    pub fn bytes(&self) -> u64 {
+    pub fn total_bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -186,7 +186,7 @@ impl Manifest {
         let mut text = HEADER.to_vec();
         for (path, entry) in &self.entries {
             match entry {
-                Entry::File {
+                TreeEntry::File {
                     sha256,
                     size_bytes,
                     executable,
@@ -195,7 +195,7 @@ impl Manifest {
                     text.extend_from_slice(format!("{kind} {sha256} {size_bytes} ").as_bytes());
                     text.extend_from_slice(path.as_bytes());
                 }
-                Entry::Link { target } => {
+                TreeEntry::Link { target } => {
                     text.extend_from_slice(format!("l {} ", target.len()).as_bytes());
                     text.extend_from_slice(target);
                     text.push(b' ');
@@ -208,11 +208,11 @@ impl Manifest {
     }
 
     /// Reads the text that [`encode`](Self::encode) wrote.
-    pub fn decode(text: &[u8]) -> Result<Self, Damaged> {
-        let mut rest = text.strip_prefix(HEADER).ok_or(Damaged(0))?;
+    pub fn decode(text: &[u8]) -> Result<Self, DamagedManifest> {
+        let mut rest = text.strip_prefix(HEADER).ok_or(DamagedManifest(0))?;
         let mut manifest = Self::default();
         while !rest.is_empty() {
-            let damaged = Damaged(manifest.len() + 1);
+            let damaged = DamagedManifest(manifest.len() + 1);
             let end = rest.iter().position(|b| *b == 0).ok_or(damaged.clone())?;
             let (path, entry) = decode_entry(&rest[..end]).ok_or(damaged.clone())?;
             manifest.add(path, entry).map_err(|_| damaged)?;
@@ -222,19 +222,19 @@ impl Manifest {
     }
 }
 
-fn decode_entry(text: &[u8]) -> Option<(TreePath, Entry)> {
-    let (kind, rest) = word(text)?;
+fn decode_entry(text: &[u8]) -> Option<(TreePath, TreeEntry)> {
+    let (kind, rest) = split_word(text)?;
     if kind == b"l" {
-        let (length, rest) = word(rest)?;
+        let (length, rest) = split_word(rest)?;
         let length: usize = std::str::from_utf8(length).ok()?.parse().ok()?;
         let (target, path) = rest.split_at_checked(length)?;
         let path = path.strip_prefix(b" ")?;
         let target = target.into();
-        return Some((TreePath::new(path).ok()?, Entry::Link { target }));
+        return Some((TreePath::new(path).ok()?, TreeEntry::Link { target }));
     }
-    let (sha256, rest) = word(rest)?;
-    let (size, path) = word(rest)?;
-    let entry = Entry::File {
+    let (sha256, rest) = split_word(rest)?;
+    let (size, path) = split_word(rest)?;
+    let entry = TreeEntry::File {
         sha256: std::str::from_utf8(sha256).ok()?.parse().ok()?,
         size_bytes: std::str::from_utf8(size).ok()?.parse().ok()?,
         executable: match kind {
@@ -246,7 +246,7 @@ fn decode_entry(text: &[u8]) -> Option<(TreePath, Entry)> {
     Some((TreePath::new(path).ok()?, entry))
 }
 
-fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = text.iter().position(|b| *b == b' ')?;
     Some((&text[..space], &text[space + 1..]))
 }
@@ -255,32 +255,32 @@ fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    fn manifest(paths: &[&str]) -> Result<Manifest, ManifestError> {
-        let mut manifest = Manifest::default();
+    fn manifest(paths: &[&str]) -> Result<TreeManifest, ManifestError> {
+        let mut manifest = TreeManifest::default();
         for path in paths {
-            let entry = Entry::File {
+            let entry = TreeEntry::File {
                 sha256: ContentHash::of(path.as_bytes()),
                 size_bytes: 7,
                 executable: path.ends_with(".sh"),
             };
             manifest.add(TreePath::new(path.as_bytes()).unwrap(), entry)?;
         }
-        manifest.check()?;
+        manifest.check_paths()?;
         Ok(manifest)
     }
 
     #[test]
     fn it_is_read_back() {
         let mut one = manifest(&["b/c d", "a.sh", "b/e\nf"]).unwrap();
-        let link = Entry::Link {
+        let link = TreeEntry::Link {
             target: (*b"../a .sh").into(),
         };
         one.add(TreePath::new(b"b/link").unwrap(), link).unwrap();
         let (id, text) = one.encode();
-        assert_eq!(Manifest::decode(&text), Ok(one));
+        assert_eq!(TreeManifest::decode(&text), Ok(one));
         assert_eq!(id.to_string().parse(), Ok(id));
         for cut in 0..text.len() {
-            if let Ok(part) = Manifest::decode(&text[..cut]) {
+            if let Ok(part) = TreeManifest::decode(&text[..cut]) {
                 assert_ne!(part.encode().0, id);
             }
         }

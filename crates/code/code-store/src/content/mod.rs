@@ -1,4 +1,4 @@
-//! Content under its hash, shared by all environments. Main type: [`Content`].
+//! Content under its hash, shared by all environments. Main type: [`ContentStore`].
 //!
 //! `objects/ab/<sha256>` are files, with the suffix `-x` if they are executable; `trees/<id>` are manifests.
 //! Versions of environments are hard links to the objects. Invariants:
@@ -10,7 +10,7 @@
 mod intake;
 mod manifest;
 mod path;
-mod verified;
+mod verified_contents;
 
 use std::fs::{self, File};
 use std::io;
@@ -18,15 +18,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use intake::{Intake, IntakeError};
-pub use manifest::{ContentHash, Entry, Manifest, ManifestError, TreeId};
+pub use intake::{IntakeError, TreeIntake};
+pub use manifest::{ContentHash, ManifestError, TreeEntry, TreeId, TreeManifest};
 pub use path::{TreePath, TreePathError};
-use verified::VerifiedContents;
-pub(crate) use verified::hash_of;
+use verified_contents::VerifiedContents;
+pub(crate) use verified_contents::hash_object;
 
 /// The store of contents. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct ContentStore {
     root: Arc<Path>,
     verified: Arc<VerifiedContents>,
 }
@@ -50,34 +50,34 @@ const MODE_DIRECTORY: u32 = 0o755;
 
 // === impl Content ===
 
-impl Content {
+impl ContentStore {
     /// Opens the store in this directory, which is created if missing; remains of an interrupted deployment are
     /// removed.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root: PathBuf = root.into();
-        let content = Self::look(root.clone());
-        let incoming = content.incoming();
+        let content = Self::open_read_only(root.clone());
+        let incoming = content.incoming_directory();
         match fs::remove_dir_all(&incoming) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(failed("remove", &incoming)(source)),
+            Err(source) => return Err(content_error("remove", &incoming)(source)),
         }
-        make_directory(&incoming)?;
+        create_directory(&incoming)?;
         // This directory is created last, so the others exist.
-        if content.trees().is_dir() {
+        if content.trees_directory().is_dir() {
             return Ok(content);
         }
         for first in 0..=u8::MAX {
-            make_directory(&content.objects_of(first))?;
+            create_directory(&content.object_directory(first))?;
         }
         sync(&root)?;
-        make_directory(&content.trees())?;
+        create_directory(&content.trees_directory())?;
         sync(&root)?;
         Ok(content)
     }
 
     /// Opens the store only for reading.
-    pub fn look(root: PathBuf) -> Self {
+    pub fn open_read_only(root: PathBuf) -> Self {
         Self {
             root: root.into(),
             verified: Arc::default(),
@@ -85,20 +85,20 @@ impl Content {
     }
 
     /// Begins to store a tree.
-    pub fn intake(&self) -> Result<Intake, ContentError> {
-        Intake::new(self.clone())
+    pub fn begin_intake(&self) -> Result<TreeIntake, ContentError> {
+        TreeIntake::new(self.clone())
     }
 
     /// The manifest of a tree; `None` unless all of the tree is in the store.
-    pub fn tree(&self, id: TreeId) -> Result<Option<Manifest>, ContentError> {
-        let path = self.trees().join(id.to_string());
+    pub fn read_tree(&self, id: TreeId) -> Result<Option<TreeManifest>, ContentError> {
+        let path = self.trees_directory().join(id.to_string());
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(failed("read", &path)(source)),
+            Err(source) => return Err(content_error("read", &path)(source)),
         };
         let is_whole = ContentHash::of(&text) == id;
-        match Manifest::decode(&text) {
+        match TreeManifest::decode(&text) {
             Ok(manifest) if is_whole => Ok(Some(manifest)),
             _ => {
                 tracing::warn!(path = %path.display(), "a damaged list of files is made anew");
@@ -109,30 +109,30 @@ impl Content {
 
     /// The content of a file.
     pub fn read(&self, sha256: ContentHash, executable: bool) -> Result<Vec<u8>, ContentError> {
-        let path = self.object(sha256, executable);
-        fs::read(&path).map_err(failed("read", &path))
+        let path = self.object_path(sha256, executable);
+        fs::read(&path).map_err(content_error("read", &path))
     }
 
     /// The content of a file, executable or not, and its size in bytes.
     pub fn open_object(&self, sha256: ContentHash) -> Result<Option<(File, u64)>, ContentError> {
         for executable in [false, true] {
-            let path = self.object(sha256, executable);
+            let path = self.object_path(sha256, executable);
             match File::open(&path) {
                 Ok(file) => {
-                    let size_bytes = file.metadata().map_err(failed("read", &path))?.len();
+                    let size_bytes = file.metadata().map_err(content_error("read", &path))?.len();
                     return Ok(Some((file, size_bytes)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(failed("read", &path)(source)),
+                Err(source) => return Err(content_error("read", &path)(source)),
             }
         }
         Ok(None)
     }
 
     /// Path of the content of a file.
-    pub fn object(&self, sha256: ContentHash, executable: bool) -> PathBuf {
+    pub fn object_path(&self, sha256: ContentHash, executable: bool) -> PathBuf {
         let mut name = sha256.to_string();
-        let directory = self.objects().join(&name[..2]);
+        let directory = self.objects_directory().join(&name[..2]);
         if executable {
             name.push_str("-x");
         }
@@ -140,7 +140,7 @@ impl Content {
     }
 
     /// Mode of files in the store.
-    pub fn mode(executable: bool) -> u32 {
+    pub fn file_mode(executable: bool) -> u32 {
         match executable {
             true => MODE_EXECUTABLE,
             false => MODE,
@@ -148,37 +148,37 @@ impl Content {
     }
 
     /// Stores a manifest whose files are all in the store. Afterwards the tree is durable.
-    pub fn keep_tree(&self, manifest: &Manifest) -> Result<TreeId, ContentError> {
+    pub fn store_tree(&self, manifest: &TreeManifest) -> Result<TreeId, ContentError> {
         let (id, text) = manifest.encode();
-        let kept = self.trees().join(id.to_string());
+        let kept = self.trees_directory().join(id.to_string());
         let staged = tempfile::Builder::new()
             .prefix("manifest-")
-            .tempdir_in(self.incoming())
-            .map_err(failed("write to", &self.incoming()))?;
+            .tempdir_in(self.incoming_directory())
+            .map_err(content_error("write to", &self.incoming_directory()))?;
         let path = staged.path().join("manifest");
-        fs::write(&path, text).map_err(failed("write to", &path))?;
+        fs::write(&path, text).map_err(content_error("write to", &path))?;
         sync(staged.path())?;
-        fs::rename(&path, &kept).map_err(failed("write to", &kept))?;
+        fs::rename(&path, &kept).map_err(content_error("write to", &kept))?;
         Ok(id)
     }
 
     /// True if all files of a tree are in the store.
-    pub fn is_whole(&self, manifest: &Manifest) -> bool {
+    pub fn has_all_contents(&self, manifest: &TreeManifest) -> bool {
         manifest.entries().all(|(_, entry)| match entry {
-            Entry::File {
+            TreeEntry::File {
                 sha256,
                 executable,
                 size_bytes,
-            } => self.has(*sha256, *executable, *size_bytes),
-            Entry::Link { .. } => true,
+            } => self.has_intact(*sha256, *executable, *size_bytes),
+            TreeEntry::Link { .. } => true,
         })
     }
 
     /// True if the content of a file is in the store and its bytes match its name; they are hashed once in the life of
     /// this process. Other content, as left by a disk that lost acknowledged writes, loses its name, so that it is
     /// fetched again.
-    pub fn has(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
-        let path = self.object(sha256, executable);
+    pub fn has_intact(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
+        let path = self.object_path(sha256, executable);
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             return false;
         };
@@ -201,21 +201,21 @@ impl Content {
         &self.root
     }
 
-    fn objects(&self) -> PathBuf {
+    fn objects_directory(&self) -> PathBuf {
         self.root.join("objects")
     }
 
     /// Directory of the objects whose hashes begin with this byte.
-    pub(crate) fn objects_of(&self, first: u8) -> PathBuf {
-        self.objects().join(format!("{first:02x}"))
+    pub(crate) fn object_directory(&self, first: u8) -> PathBuf {
+        self.objects_directory().join(format!("{first:02x}"))
     }
 
-    fn trees(&self) -> PathBuf {
+    fn trees_directory(&self) -> PathBuf {
         self.root.join("trees")
     }
 
     /// Directory of unfinished files; remains in it are removed at the next start.
-    pub fn incoming(&self) -> PathBuf {
+    pub fn incoming_directory(&self) -> PathBuf {
         self.root.join("incoming")
     }
 }
@@ -224,30 +224,30 @@ impl Content {
 
 impl ContentError {
     /// True if the disk or the quota is full.
-    pub fn is_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self.source.kind(), QuotaExceeded | StorageFull)
     }
 }
 
-pub fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ContentError {
+pub fn content_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ContentError {
     let path = path.to_owned();
     move |source| ContentError { what, path, source }
 }
 
 /// Creates a directory that other users can read, and its missing parents.
-pub fn make_directory(path: &Path) -> Result<(), ContentError> {
+pub fn create_directory(path: &Path) -> Result<(), ContentError> {
     if path.is_dir() {
         return Ok(());
     }
-    fs::create_dir_all(path).map_err(failed("make", path))?;
+    fs::create_dir_all(path).map_err(content_error("make", path))?;
     let mode = fs::Permissions::from_mode(MODE_DIRECTORY);
-    fs::set_permissions(path, mode).map_err(failed("make", path))
+    fs::set_permissions(path, mode).map_err(content_error("make", path))
 }
 
 /// Flushes all data and names of the file system of this path to the disk.
 pub fn sync(path: &Path) -> Result<(), ContentError> {
-    let file = File::open(path).map_err(failed("open", path))?;
+    let file = File::open(path).map_err(content_error("open", path))?;
     rustix::fs::syncfs(&file)
-        .map_err(|error| failed("write to the disk what is in", path)(error.into()))
+        .map_err(|error| content_error("write to the disk what is in", path)(error.into()))
 }

@@ -27,7 +27,7 @@ pub struct TreePathError {
 impl TreePath {
     /// The path of these bytes, parts separated by single slashes.
     pub fn new(bytes: &[u8]) -> Result<Self, TreePathError> {
-        match wrong(bytes) {
+        match find_fault(bytes) {
             None => Ok(Self(bytes.into())),
             Some(why) => Err(TreePathError {
                 shown: String::from_utf8_lossy(&bytes[..bytes.len().min(NAME_BYTES)]).into_owned(),
@@ -98,7 +98,7 @@ impl fmt::Debug for TreePath {
     }
 }
 
-fn wrong(bytes: &[u8]) -> Option<&'static str> {
+fn find_fault(bytes: &[u8]) -> Option<&'static str> {
     if bytes.len() > PATH_BYTES {
         return Some("is too long");
     }

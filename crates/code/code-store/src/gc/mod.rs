@@ -7,10 +7,10 @@
 //!   has yet;
 //! - it can be interrupted at any moment, also by a kill, and the remaining versions are whole.
 
-mod claim;
 mod needs;
 mod notes;
 mod objects;
+mod server_claim;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, SystemTime};
@@ -20,11 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::content::ContentError;
 use crate::defaults::{KEEP_AT_LEAST, KEEP_VERSIONS, KEEP_VERSIONS_FOR};
-use crate::version::{VersionSignature, Versions};
-pub use claim::claim;
-pub use claim::is_claimed;
-use needs::Needs;
-use notes::forget;
+use crate::version::{VersionSignature, VersionStore};
+use needs::NeededObjects;
+use notes::remove_unneeded;
+pub use server_claim::claim;
+pub use server_claim::is_claimed;
 
 /// The settings for keeping versions that are not in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct RetentionSettings {
 
 /// The versions and contents to keep beside the live versions, and further options.
 #[derive(Clone, Debug, Default)]
-pub struct CollectOptions {
+pub struct GcOptions {
     /// Versions that are pinned, or in use by plans and jobs.
     pub used: HashSet<(EnvironmentName, VersionSignature)>,
     /// The settings for keeping other versions.
@@ -87,11 +87,11 @@ impl Default for RetentionSettings {
 
 /// Removes unused versions and contents. A dry run does not count contents that only versions to be removed have.
 pub fn collect(
-    versions: &Versions,
-    kept: &CollectOptions,
+    versions: &VersionStore,
+    kept: &GcOptions,
 ) -> Result<CollectedGarbage, ContentError> {
     let mut collected = CollectedGarbage::default();
-    for (environment, signature) in superfluous(versions, kept)? {
+    for (environment, signature) in unused_versions(versions, kept)? {
         if kept.cut.is_cancelled() {
             break;
         }
@@ -102,36 +102,36 @@ pub fn collect(
     if !kept.dry_run {
         versions.clear_retired(&kept.cut)?;
     }
-    objects::sweep(versions.content(), kept, &mut collected)?;
+    objects::sweep_objects(versions.content(), kept, &mut collected)?;
     Ok(collected)
 }
 
 /// Removes notes and lists of files that no version needs; returns the repositories that the locks of versions
 /// name, without credentials. `None` if it was interrupted.
 pub fn collect_notes(
-    versions: &Versions,
-    kept: &CollectOptions,
+    versions: &VersionStore,
+    kept: &GcOptions,
     collected: &mut CollectedGarbage,
 ) -> Result<Option<HashSet<String>>, ContentError> {
-    let Some(needs) = Needs::of(versions, &kept.cut)? else {
+    let Some(needs) = NeededObjects::from_versions(versions, &kept.cut)? else {
         return Ok(None);
     };
     if !kept.dry_run {
-        collected.notes = forget(versions, &needs, kept)?;
+        collected.notes = remove_unneeded(versions, &needs, kept)?;
     }
     Ok(Some(needs.remotes))
 }
 
-fn superfluous(
-    versions: &Versions,
-    kept: &CollectOptions,
+fn unused_versions(
+    versions: &VersionStore,
+    kept: &GcOptions,
 ) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
     let Some(keeps) = kept.keep.versions else {
         return Ok(Vec::new());
     };
     let mut of: BTreeMap<EnvironmentName, Vec<(SystemTime, VersionSignature)>> = BTreeMap::new();
-    for (environment, signature) in versions.all()? {
-        let used = versions.used(&environment, &signature);
+    for (environment, signature) in versions.all_versions()? {
+        let used = versions.last_used(&environment, &signature);
         let used = used.unwrap_or_else(SystemTime::now);
         of.entry(environment).or_default().push((used, signature));
     }
@@ -139,7 +139,7 @@ fn superfluous(
     let is_old = |used: SystemTime| now.duration_since(used).is_ok_and(|it| it > age);
     let mut superfluous = Vec::new();
     for (environment, mut all) in of {
-        let live = versions.live(&environment);
+        let live = versions.live_version(&environment);
         all.retain(|(_, signature)| Some(signature) != live.as_ref());
         all.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
         for (used, signature) in all.into_iter().skip(keeps) {

@@ -1,4 +1,4 @@
-//! Commits, archives and revisions that existing versions need: [`Needs`].
+//! Commits, archives and revisions that existing versions need: [`NeededObjects`].
 //!
 //! Invariant: everything that the lock of any version names is needed. An unreadable lock needs nothing; that
 //! costs time when the same is deployed again, and nothing else.
@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::content::ContentError;
-use crate::lock::{ControlKind, ModuleOrigin};
 use crate::tree_notes::{release_note_name, revision_note_name};
-use crate::version::Versions;
+use crate::version::VersionStore;
+use crate::version_lock::{ControlKind, ModuleOrigin};
 
 /// Everything that the locks of versions name.
 #[derive(Debug, Default)]
-pub(super) struct Needs {
+pub(super) struct NeededObjects {
     /// Commits of control repositories and modules.
     pub(super) commits: HashSet<String>,
     /// Checksums of archives.
@@ -31,19 +31,19 @@ pub(super) struct Needs {
 
 // === impl Needs ===
 
-impl Needs {
+impl NeededObjects {
     /// Reads all locks; `None` if it was interrupted.
-    pub(super) fn of(
-        versions: &Versions,
+    pub(super) fn from_versions(
+        versions: &VersionStore,
         cut: &CancellationToken,
     ) -> Result<Option<Self>, ContentError> {
         let mut needs = Self::default();
-        for (environment, signature) in versions.all()? {
+        for (environment, signature) in versions.all_versions()? {
             if cut.is_cancelled() {
                 return Ok(None);
             }
             needs.versions.insert(format!("{environment}_{signature}"));
-            let Some(lock) = versions.lock(&environment, &signature) else {
+            let Some(lock) = versions.read_lock(&environment, &signature) else {
                 continue;
             };
             let control = &lock.control;
@@ -58,13 +58,13 @@ impl Needs {
             needs.commits.insert(lock.control.commit);
             needs.remotes.insert(lock.control.remote);
             for module in lock.modules {
-                needs.add(&module.name, module.origin);
+                needs.add_module(&module.name, module.origin);
             }
         }
         Ok(Some(needs))
     }
 
-    fn add(&mut self, module: &str, origin: ModuleOrigin) {
+    fn add_module(&mut self, module: &str, origin: ModuleOrigin) {
         match origin {
             ModuleOrigin::Git { remote, commit, .. } => {
                 self.commits.insert(commit);

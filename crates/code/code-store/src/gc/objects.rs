@@ -1,4 +1,4 @@
-//! Removes contents that no version has: [`sweep`].
+//! Removes contents that no version has: [`sweep_objects`].
 //!
 //! Invariant: a content with a second name stays, since a version has it.
 
@@ -7,16 +7,16 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{CollectOptions, CollectedGarbage};
-use crate::content::{Content, ContentError, failed};
+use super::{CollectedGarbage, GcOptions};
+use crate::content::{ContentError, ContentStore, content_error};
 
 /// Unit of `st_blocks` in bytes, regardless of the file system's block size.
 pub(super) const BLOCK_BYTES: u64 = 512;
 
 /// Sweeps one directory after the other, and checks for an interruption before each.
-pub(super) fn sweep(
-    content: &Content,
-    kept: &CollectOptions,
+pub(super) fn sweep_objects(
+    content: &ContentStore,
+    kept: &GcOptions,
     collected: &mut CollectedGarbage,
 ) -> Result<(), ContentError> {
     for number in 0..=u8::MAX {
@@ -25,7 +25,7 @@ pub(super) fn sweep(
             collected.cut_at = Some(number);
             return Ok(());
         }
-        sweep_one(&content.objects_of(number), kept, collected)?;
+        sweep_one(&content.object_directory(number), kept, collected)?;
     }
     Ok(())
 }
@@ -33,19 +33,19 @@ pub(super) fn sweep(
 /// Sweeps one directory. A content that no version has has only one name: the one here.
 fn sweep_one(
     directory: &Path,
-    kept: &CollectOptions,
+    kept: &GcOptions,
     collected: &mut CollectedGarbage,
 ) -> Result<(), ContentError> {
-    for object in fs::read_dir(directory).map_err(failed("read", directory))? {
-        let path = object.map_err(failed("read", directory))?.path();
-        let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+    for object in fs::read_dir(directory).map_err(content_error("read", directory))? {
+        let path = object.map_err(content_error("read", directory))?.path();
+        let metadata = fs::symlink_metadata(&path).map_err(content_error("read", &path))?;
         let bytes = metadata.blocks() * BLOCK_BYTES;
-        if metadata.nlink() > 1 || is_spared(&metadata, kept.spare) {
+        if metadata.nlink() > 1 || is_recent(&metadata, kept.spare) {
             collected.left_bytes += bytes;
             continue;
         }
         if !kept.dry_run {
-            fs::remove_file(&path).map_err(failed("remove", &path))?;
+            fs::remove_file(&path).map_err(content_error("remove", &path))?;
         }
         collected.objects += 1;
         collected.bytes += bytes;
@@ -54,7 +54,7 @@ fn sweep_one(
 }
 
 /// True if the file was written within this time. A time in the future does not count.
-pub(super) fn is_spared(metadata: &fs::Metadata, spare: Duration) -> bool {
+pub(super) fn is_recent(metadata: &fs::Metadata, spare: Duration) -> bool {
     let written = metadata.modified().ok();
     let age = written.and_then(|it| SystemTime::now().duration_since(it).ok());
     age.is_some_and(|age| age < spare)

@@ -5,19 +5,19 @@
 
 use std::path::PathBuf;
 
-use crate::content::{ContentError, Manifest, TreeId};
-use crate::lock::{ControlKind, LOCK_FILE, LockedModule, ModuleOrigin, VersionLock};
+use crate::content::{ContentError, TreeId, TreeManifest};
 use crate::notes::read_note;
-use crate::r10k_deploy::R10K_FILE;
+use crate::r10k_deploy_file::R10K_FILE;
 use crate::tree_notes::{
     ArchiveForm, archive_note_name, archives_directory, commits_directories, revision_note_name,
     revisions_directory,
 };
-use crate::version::{GENERATED_FILE, Layout, LayoutError, LayoutPart, Versions};
+use crate::version::{GENERATED_FILE, LayoutError, LayoutPart, VersionLayout, VersionStore};
+use crate::version_lock::{ControlKind, LOCK_FILE, LockedModule, ModuleOrigin, VersionLock};
 
 /// Reason for which the files of a version are not known.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ExpectedError {
+pub(super) enum ExpectedFilesError {
     #[error("the list of files of {0} is not in the store")]
     NoTree(String),
     #[error(transparent)]
@@ -28,12 +28,12 @@ pub(super) enum ExpectedError {
 
 /// The layout of a version, but for files that are written for it.
 pub(super) fn expected_layout(
-    versions: &Versions,
+    versions: &VersionStore,
     lock: &VersionLock,
-) -> Result<Layout, ExpectedError> {
+) -> Result<VersionLayout, ExpectedFilesError> {
     let directory = versions.directory();
     let copies = commits_directories(directory)?;
-    let of_commit = |commit: &str| notes_of_commit(&copies, commit);
+    let of_commit = |commit: &str| commit_note_paths(&copies, commit);
     let of_archive = |sha256: &str, form: ArchiveForm| {
         vec![
             archives_directory(directory)
@@ -46,17 +46,17 @@ pub(super) fn expected_layout(
     };
     let commit = &lock.control.commit;
     let control = match lock.control.kind {
-        ControlKind::Plain => Manifest::default(),
+        ControlKind::Plain => TreeManifest::default(),
         kind => {
             let notes = match kind {
                 ControlKind::Svn => of_revision(&lock.control.remote, commit),
                 ControlKind::Tarball => of_archive(commit, ArchiveForm::Any),
                 ControlKind::Git | ControlKind::Plain => of_commit(commit),
             };
-            tree(versions, &notes, "the control repository")?
+            read_noted_tree(versions, &notes, "the control repository")?
         }
     };
-    let mut modules: Vec<(&LockedModule, Manifest)> = Vec::new();
+    let mut modules: Vec<(&LockedModule, TreeManifest)> = Vec::new();
     for module in &lock.modules {
         let notes = match &module.origin {
             ModuleOrigin::Local => continue,
@@ -65,17 +65,17 @@ pub(super) fn expected_layout(
             ModuleOrigin::Tarball { sha256, .. } => of_archive(sha256, ArchiveForm::Any),
             ModuleOrigin::Svn { remote, revision } => of_revision(remote, &revision.to_string()),
         };
-        modules.push((module, tree(versions, &notes, &module.name)?));
+        modules.push((module, read_noted_tree(versions, &notes, &module.name)?));
     }
-    let mut layout = layout_of(&control, &modules)?;
+    let mut layout = build_layout(&control, &modules)?;
     for written in [LOCK_FILE, R10K_FILE, GENERATED_FILE] {
-        layout.leave_out(written.as_bytes());
+        layout.exclude(written.as_bytes());
     }
     Ok(layout)
 }
 
 /// A commit's hash names its files, so the note of any copy of a repository that has it is right.
-fn notes_of_commit(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
+fn commit_note_paths(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
     let is_hash = commit
         .bytes()
         .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -86,10 +86,10 @@ fn notes_of_commit(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
 }
 
 /// Puts the trees of a lock together as a version has them.
-fn layout_of(
-    control: &Manifest,
-    modules: &[(&LockedModule, Manifest)],
-) -> Result<Layout, LayoutError> {
+fn build_layout(
+    control: &TreeManifest,
+    modules: &[(&LockedModule, TreeManifest)],
+) -> Result<VersionLayout, LayoutError> {
     let parts: Vec<_> = modules
         .iter()
         .map(|(module, manifest)| LayoutPart {
@@ -98,17 +98,21 @@ fn layout_of(
             exclude_spec: module.exclude_spec,
         })
         .collect();
-    Layout::new(control, &parts)
+    VersionLayout::new(control, &parts)
 }
 
-fn tree(versions: &Versions, notes: &[PathBuf], name: &str) -> Result<Manifest, ExpectedError> {
+fn read_noted_tree(
+    versions: &VersionStore,
+    notes: &[PathBuf],
+    name: &str,
+) -> Result<TreeManifest, ExpectedFilesError> {
     for note in notes {
         let id = read_note(note).and_then(|text| text.parse::<TreeId>().ok());
         if let Some(id) = id
-            && let Some(manifest) = versions.content().tree(id)?
+            && let Some(manifest) = versions.content().read_tree(id)?
         {
             return Ok(manifest);
         }
     }
-    Err(ExpectedError::NoTree(name.to_owned()))
+    Err(ExpectedFilesError::NoTree(name.to_owned()))
 }

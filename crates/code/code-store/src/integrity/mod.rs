@@ -5,8 +5,8 @@
 //! the trees that the version's lock names. Invariant: a version counts as whole only if each of
 //! its files was compared; where the trees are not known any more, the reason is reported instead.
 
-mod contents;
 mod expected;
+mod hashed_contents;
 mod verification;
 
 use std::fs;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use environments::EnvironmentName;
 use tokio_util::sync::CancellationToken;
 
-use crate::content::{ContentError, Manifest, failed};
+use crate::content::{ContentError, TreeManifest, content_error};
 use crate::defaults::NAMED_DAMAGED_FILES;
 
-use crate::lock::{LOCK_FILE, STAGED, VersionLock, staged_lock};
-use crate::version::{IsContentRight, VersionSignature, Versions, read_manifest};
-use contents::HashedContents;
+use crate::version::{IsContentRight, VersionSignature, VersionStore, read_manifest};
+use crate::version_lock::{LOCK_FILE, STAGED, VersionLock, staged_lock};
 use expected::expected_layout;
+use hashed_contents::HashedContents;
 pub use verification::{StoreVerification, VersionRepair};
 
 /// Result of a comparison of the whole store.
@@ -70,14 +70,14 @@ pub enum StoreCheckError {
     Content(#[from] ContentError),
     /// The caller is gone, or the server is stopping.
     #[error("the comparison was cut off")]
-    Cut,
+    Interrupted,
 }
 
 // === impl StoreCheck ===
 
 impl StoreCheck {
     /// Versions that are damaged, or could not be compared.
-    pub fn not_whole(&self) -> Vec<(EnvironmentName, VersionSignature)> {
+    pub fn damaged_or_unknown(&self) -> Vec<(EnvironmentName, VersionSignature)> {
         let versions = self.versions.iter();
         versions
             .filter(|it| it.integrity != VersionIntegrity::Whole)
@@ -88,23 +88,23 @@ impl StoreCheck {
 
 /// Compares the whole store. Blocks while it reads every content once.
 pub fn check_store(
-    versions: &Versions,
+    versions: &VersionStore,
     cut: &CancellationToken,
 ) -> Result<StoreCheck, StoreCheckError> {
-    let hashed = HashedContents::read(versions.content(), cut)?;
+    let hashed = HashedContents::hash_all(versions.content(), cut)?;
     let mut checked = Vec::new();
-    for (environment, signature) in versions.all()? {
+    for (environment, signature) in versions.all_versions()? {
         if cut.is_cancelled() {
-            return Err(StoreCheckError::Cut);
+            return Err(StoreCheckError::Interrupted);
         }
         let is_right = |sha256, executable, size_bytes| {
-            hashed.is_right(versions.content(), (sha256, executable), size_bytes)
+            hashed.is_intact(versions.content(), (sha256, executable), size_bytes)
         };
         let integrity = compare(versions, &environment, &signature, &is_right);
         // It may have been collected meanwhile.
         if versions.has(&environment, &signature) {
             checked.push(VersionCheck {
-                is_live: versions.live(&environment).as_ref() == Some(&signature),
+                is_live: versions.live_version(&environment).as_ref() == Some(&signature),
                 environment,
                 signature,
                 integrity,
@@ -121,29 +121,30 @@ pub fn check_store(
 
 /// Compares one version, with contents that were hashed once in this process. Blocks.
 pub fn check_version(
-    versions: &Versions,
+    versions: &VersionStore,
     environment: &EnvironmentName,
     signature: &VersionSignature,
 ) -> VersionIntegrity {
     let content = versions.content();
-    let is_right = |sha256, executable, size_bytes| content.has(sha256, executable, size_bytes);
+    let is_right =
+        |sha256, executable, size_bytes| content.has_intact(sha256, executable, size_bytes);
     compare(versions, environment, signature, &is_right)
 }
 
 /// Paths at which a manifest that was read from a version differs from the trees that its lock names; empty
 /// also if those are not known.
-pub fn differences(
-    versions: &Versions,
+pub fn differing_paths(
+    versions: &VersionStore,
     environment: &EnvironmentName,
     signature: &VersionSignature,
-    manifest: &Manifest,
+    manifest: &TreeManifest,
 ) -> Vec<String> {
-    let lock = versions.lock(environment, signature);
+    let lock = versions.read_lock(environment, signature);
     let Some(lock) = lock.filter(|lock| lock.signature() == *signature) else {
         return vec![LOCK_FILE.to_owned()];
     };
     if lock.control.remote == STAGED {
-        return match is_as_published(manifest, &lock) {
+        return match matches_published(manifest, &lock) {
             true => Vec::new(),
             false => vec![PUBLISHED_FILES.to_owned()],
         };
@@ -159,11 +160,11 @@ pub fn differences(
 }
 
 /// Takes the names of these contents away.
-pub fn discard(contents: &[PathBuf]) -> Result<(), ContentError> {
+pub fn discard_contents(contents: &[PathBuf]) -> Result<(), ContentError> {
     for path in contents {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed("remove", path)(error));
+                return Err(content_error("remove", path)(error));
             }
             _ => {}
         }
@@ -172,12 +173,12 @@ pub fn discard(contents: &[PathBuf]) -> Result<(), ContentError> {
 }
 
 fn compare(
-    versions: &Versions,
+    versions: &VersionStore,
     environment: &EnvironmentName,
     signature: &VersionSignature,
     is_right: IsContentRight<'_>,
 ) -> VersionIntegrity {
-    let lock = versions.lock(environment, signature);
+    let lock = versions.read_lock(environment, signature);
     let Some(lock) = lock.filter(|lock| lock.signature() == *signature) else {
         return VersionIntegrity::Damaged(vec![LOCK_FILE.to_owned()]);
     };
@@ -188,7 +189,7 @@ fn compare(
         Ok(layout) => layout,
         Err(why) => return VersionIntegrity::Unknown(why.to_string()),
     };
-    let damaged = versions.damaged(environment, signature, &layout, is_right);
+    let damaged = versions.damaged_paths(environment, signature, &layout, is_right);
     match damaged.is_empty() {
         true => VersionIntegrity::Whole,
         false => VersionIntegrity::Damaged(damaged),
@@ -201,7 +202,7 @@ fn compare_staged(root: &Path, lock: &VersionLock) -> VersionIntegrity {
         Ok(manifest) => manifest,
         Err(error) => return VersionIntegrity::Unknown(error_causes::chain(&error)),
     };
-    match is_as_published(&manifest, lock) {
+    match matches_published(&manifest, lock) {
         true => VersionIntegrity::Whole,
         false => VersionIntegrity::Damaged(vec![PUBLISHED_FILES.to_owned()]),
     }
@@ -210,8 +211,8 @@ fn compare_staged(root: &Path, lock: &VersionLock) -> VersionIntegrity {
 /// Stands for the files of a published version, of which only a common hash is known.
 const PUBLISHED_FILES: &str = "(files that were published)";
 
-fn is_as_published(manifest: &Manifest, lock: &VersionLock) -> bool {
-    let mut published = Manifest::default();
+fn matches_published(manifest: &TreeManifest, lock: &VersionLock) -> bool {
+    let mut published = TreeManifest::default();
     let entries = manifest.entries();
     for (path, entry) in entries.filter(|(path, _)| path.as_bytes() != LOCK_FILE.as_bytes()) {
         // It was in a manifest before.

@@ -31,19 +31,19 @@ pub struct VersionRepair {
 
 impl StoreVerification {
     /// The same as clients see it.
-    pub fn shown(&self) -> CodeVerified {
+    pub fn to_code_verified(&self) -> CodeVerified {
         let versions = self.check.versions.iter();
         CodeVerified {
             contents: self.check.contents,
             bytes: self.check.bytes,
             damaged_contents: self.check.damaged_contents.len(),
             versions: versions
-                .map(|version| self.shown_version(version))
+                .map(|version| self.to_verified_version(version))
                 .collect(),
         }
     }
 
-    fn shown_version(&self, version: &VersionCheck) -> CodeVerifiedVersion {
+    fn to_verified_version(&self, version: &VersionCheck) -> CodeVerifiedVersion {
         let name = (version.environment.clone(), version.signature.clone());
         let repair = self.repairs.get(&name);
         let is_repaired = repair.is_some_and(|repair| repair.error.is_none());

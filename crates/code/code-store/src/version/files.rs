@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use sha2::Digest as _;
 
 use crate::content::{
-    ContentError, ContentHash, Entry, Manifest, ManifestError, TreePath, TreePathError, failed,
+    ContentError, ContentHash, ManifestError, TreeEntry, TreeManifest, TreePath, TreePathError,
+    content_error,
 };
 
 /// Reason for which the files of a directory are no manifest.
@@ -30,25 +31,28 @@ pub enum ReadManifestError {
 }
 
 /// Function that is called with each file, its hash, and whether it can be run.
-pub type FileRead<'a> = &'a dyn Fn(&Path, ContentHash, bool) -> Result<(), ContentError>;
+pub type FileReadCallback<'a> = &'a dyn Fn(&Path, ContentHash, bool) -> Result<(), ContentError>;
 
 /// The files and links below a directory, each hashed; `is_read` is called with each file. Blocks.
-pub fn read_manifest(root: &Path, is_read: FileRead<'_>) -> Result<Manifest, ReadManifestError> {
-    let mut manifest = Manifest::default();
+pub fn read_manifest(
+    root: &Path,
+    is_read: FileReadCallback<'_>,
+) -> Result<TreeManifest, ReadManifestError> {
+    let mut manifest = TreeManifest::default();
     add_directory(root, root, &mut manifest, is_read)?;
-    manifest.check()?;
+    manifest.check_paths()?;
     Ok(manifest)
 }
 
 fn add_directory(
     root: &Path,
     directory: &Path,
-    manifest: &mut Manifest,
-    is_read: FileRead<'_>,
+    manifest: &mut TreeManifest,
+    is_read: FileReadCallback<'_>,
 ) -> Result<(), ReadManifestError> {
-    for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
-        let path = entry.map_err(failed("read", directory))?.path();
-        let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+    for entry in fs::read_dir(directory).map_err(content_error("read", directory))? {
+        let path = entry.map_err(content_error("read", directory))?.path();
+        let metadata = fs::symlink_metadata(&path).map_err(content_error("read", &path))?;
         if metadata.is_dir() {
             add_directory(root, &path, manifest, is_read)?;
             continue;
@@ -56,15 +60,15 @@ fn add_directory(
         let relative = path.strip_prefix(root).unwrap_or(&path);
         let name = TreePath::new(relative.as_os_str().as_bytes())?;
         let entry = if metadata.is_symlink() {
-            let target = fs::read_link(&path).map_err(failed("read", &path))?;
-            Entry::Link {
+            let target = fs::read_link(&path).map_err(content_error("read", &path))?;
+            TreeEntry::Link {
                 target: target.as_os_str().as_bytes().into(),
             }
         } else if metadata.is_file() {
             let executable = metadata.mode() & 0o111 != 0;
-            let (sha256, size_bytes) = hash_file(&path).map_err(failed("read", &path))?;
+            let (sha256, size_bytes) = hash_file(&path).map_err(content_error("read", &path))?;
             is_read(&path, sha256, executable)?;
-            Entry::File {
+            TreeEntry::File {
                 sha256,
                 size_bytes,
                 executable,

@@ -1,4 +1,4 @@
-//! [`Layout`]: what a version holds, put together from trees.
+//! [`VersionLayout`]: what a version holds, put together from trees.
 //!
 //! The rule that must hold: what stands in a module's directory comes from that module alone. Whatever else
 //! the control repository has stays, as it does with r10k, which purges only what no commit has; and such
@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::content::{Entry, Manifest, TreePath, TreePathError};
+use crate::content::{TreeEntry, TreeManifest, TreePath, TreePathError};
 
 /// Files and links by their paths.
 #[derive(Debug, Default)]
-pub struct Layout {
-    entries: BTreeMap<TreePath, Entry>,
+pub struct VersionLayout {
+    entries: BTreeMap<TreePath, TreeEntry>,
     written: BTreeMap<TreePath, Vec<u8>>,
     /// Directories of the control repository that gave way, for people.
-    given_way: Vec<String>,
+    omitted_directories: Vec<String>,
 }
 
 /// A tree that goes into a directory.
@@ -23,7 +23,7 @@ pub struct LayoutPart<'m> {
     /// Directory for the tree, relative to the environment.
     pub directory: String,
     /// Manifest of the tree.
-    pub manifest: &'m Manifest,
+    pub manifest: &'m TreeManifest,
     /// True to leave out its `spec` directory.
     pub exclude_spec: bool,
 }
@@ -41,9 +41,9 @@ pub enum LayoutError {
 
 // === impl Layout ===
 
-impl Layout {
+impl VersionLayout {
     /// The control repository's files, and modules in their directories.
-    pub fn new(control: &Manifest, parts: &[LayoutPart<'_>]) -> Result<Self, LayoutError> {
+    pub fn new(control: &TreeManifest, parts: &[LayoutPart<'_>]) -> Result<Self, LayoutError> {
         let mut layout = Self::default();
         let taken: Vec<&str> = parts.iter().map(|part| part.directory.as_str()).collect();
         for (path, entry) in control.entries() {
@@ -51,7 +51,7 @@ impl Layout {
                 .iter()
                 .find(|directory| path.is_below(directory.as_bytes()))
             {
-                Some(directory) => layout.note(directory),
+                Some(directory) => layout.note_omitted(directory),
                 None => drop(layout.entries.insert(path.clone(), entry.clone())),
             }
         }
@@ -73,9 +73,13 @@ impl Layout {
         Ok(())
     }
 
-    fn note(&mut self, directory: &str) {
-        if self.given_way.last().is_none_or(|last| last != directory) {
-            self.given_way.push(directory.to_owned());
+    fn note_omitted(&mut self, directory: &str) {
+        if self
+            .omitted_directories
+            .last()
+            .is_none_or(|last| last != directory)
+        {
+            self.omitted_directories.push(directory.to_owned());
         }
     }
 
@@ -97,17 +101,17 @@ impl Layout {
     }
 
     /// Leaves out what the trees have there.
-    pub fn leave_out(&mut self, path: &[u8]) {
+    pub fn exclude(&mut self, path: &[u8]) {
         self.entries.remove(path);
     }
 
     /// The entries that come from trees.
-    pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &TreeEntry)> {
         self.entries.iter()
     }
 
     /// Files written for the version, with their contents.
-    pub fn written(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
+    pub fn written_files(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
         self.written.iter()
     }
 
@@ -116,7 +120,7 @@ impl Layout {
     }
 
     /// Directories of the control repository that are not in the version, since a module stands there.
-    pub fn given_way(&self) -> &[String] {
-        &self.given_way
+    pub fn omitted_directories(&self) -> &[String] {
+        &self.omitted_directories
     }
 }

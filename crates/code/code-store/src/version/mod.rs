@@ -1,4 +1,4 @@
-//! Versions of environments on the disk, and which of them is live. Main type: [`Versions`].
+//! Versions of environments on the disk, and which of them is live. Main type: [`VersionStore`].
 //!
 //! A version is a directory `<environment>_<signature>` of hard links into the content store, never changed
 //! once it has its name; the live one is where `environments/<environment>` leads, an absolute link. The
@@ -6,13 +6,13 @@
 //! - a directory has its name only after all of it is on the disk;
 //! - a switch is one rename: a reader that opens the environment sees the old version or the new one.
 
-mod damage;
 mod files;
-mod generated;
+mod generated_types;
 mod layout;
+mod removal_notes;
+mod repair;
 mod retired;
 mod signature;
-mod taken_away;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -28,19 +28,21 @@ use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use damage::IsContentRight;
-pub use files::{FileRead, ReadManifestError, hash_file, read_manifest};
-pub use generated::{GENERATED_FILE, write_list};
-pub use layout::{Layout, LayoutError, LayoutPart};
+pub use files::{FileReadCallback, ReadManifestError, hash_file, read_manifest};
+pub use generated_types::{GENERATED_FILE, write_generated_types_list};
+pub use layout::{LayoutError, LayoutPart, VersionLayout};
+pub(crate) use repair::IsContentRight;
 pub use signature::{SignatureError, VersionSignature};
 
-use crate::content::{Content, ContentError, Entry, failed, make_directory, sync};
-use crate::lock::{LOCK_FILE, VersionLock};
+use crate::content::{
+    ContentError, ContentStore, TreeEntry, content_error, create_directory, sync,
+};
+use crate::version_lock::{LOCK_FILE, VersionLock};
 
 /// All versions. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Versions {
-    content: Content,
+pub struct VersionStore {
+    content: ContentStore,
     versions: Arc<Path>,
     environments: Arc<Path>,
 }
@@ -62,7 +64,7 @@ pub enum VersionError {
     Content(#[from] ContentError),
     /// A file of it is not in the store any more.
     #[error("the content of {path} is gone from the store; deploy once more")]
-    Gone {
+    ContentMissing {
         /// Which file.
         path: String,
     },
@@ -81,19 +83,19 @@ pub(crate) const INCOMING: &str = ".incoming-";
 
 // === impl Versions ===
 
-impl Versions {
+impl VersionStore {
     /// Versions in `versions`, which must be on the file system of the content; links in `environments`.
     /// What an interrupted deployment left behind is removed.
     pub fn open(
-        content: Content,
+        content: ContentStore,
         versions: &Path,
         environments: &Path,
     ) -> Result<Self, ContentError> {
         for directory in [versions, environments] {
-            make_directory(directory)?;
+            create_directory(directory)?;
         }
         // Links must be absolute: Puppet resolves them against its own working directory.
-        let absolute = |path: &Path| path.canonicalize().map_err(failed("find", path));
+        let absolute = |path: &Path| path.canonicalize().map_err(content_error("find", path));
         let (versions, environments) = (absolute(versions)?, absolute(environments)?);
         for directory in [&versions, &environments] {
             remove_leftovers(directory)?;
@@ -109,11 +111,11 @@ impl Versions {
 
     /// The same only to look at, beside a process that deploys; nothing is made or removed. By the directory of
     /// deployments and Puppet's `environments`.
-    pub fn look(directory: &Path, environments: &Path) -> Self {
+    pub fn open_read_only(directory: &Path, environments: &Path) -> Self {
         let versions = directory.join("versions");
         let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Self {
-            content: Content::look(directory.join("content")),
+            content: ContentStore::open_read_only(directory.join("content")),
             versions: absolute(&versions).into(),
             environments: absolute(environments).into(),
         }
@@ -130,7 +132,7 @@ impl Versions {
     }
 
     /// The live version; `None`: the environment is not there, or is none of ours.
-    pub fn live(&self, environment: &EnvironmentName) -> Option<VersionSignature> {
+    pub fn live_version(&self, environment: &EnvironmentName) -> Option<VersionSignature> {
         let target = fs::read_link(self.link(environment)).ok()?;
         if target.parent()? != &*self.versions {
             return None;
@@ -150,7 +152,7 @@ impl Versions {
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
-        layout: &Layout,
+        layout: &VersionLayout,
     ) -> Result<PathBuf, VersionError> {
         self.build_with(environment, signature, layout, |_| Ok(()))
     }
@@ -160,50 +162,50 @@ impl Versions {
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
-        layout: &Layout,
+        layout: &VersionLayout,
         more: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
         let path = self.path(environment, signature);
         if path.is_dir() {
             return Ok(path);
         }
-        self.put(&path, |root| {
-            self.fill(root, layout)?;
+        self.build_at(&path, |root| {
+            self.write_layout(root, layout)?;
             more(root)
         })?;
         Ok(path)
     }
 
     /// Fills a directory that gets its name when all of it is on the disk.
-    fn put<E: From<VersionError>>(
+    fn build_at<E: From<VersionError>>(
         &self,
         path: &Path,
         fill: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
-        let incoming = self.incoming().map_err(VersionError::from)?;
+        let incoming = self.incoming_directory().map_err(VersionError::from)?;
         let root = incoming.path().join("tree");
-        make_directory(&root).map_err(VersionError::from)?;
+        create_directory(&root).map_err(VersionError::from)?;
         fill(&root)?;
-        Ok(self.name(&root, path)?)
+        Ok(self.move_into_place(&root, path)?)
     }
 
-    fn name(&self, root: &Path, path: &Path) -> Result<(), VersionError> {
+    fn move_into_place(&self, root: &Path, path: &Path) -> Result<(), VersionError> {
         sync(root)?;
         match fs::rename(root, path) {
             Ok(()) => {}
             // Another deployment built the same.
             Err(_) if path.is_dir() => {}
-            Err(source) => return Err(failed("write to", path)(source).into()),
+            Err(source) => return Err(content_error("write to", path)(source).into()),
         }
         Ok(sync_directory(&self.versions)?)
     }
 
     /// A place beside the versions, which is removed whatever happens.
-    fn incoming(&self) -> Result<tempfile::TempDir, ContentError> {
+    fn incoming_directory(&self) -> Result<tempfile::TempDir, ContentError> {
         tempfile::Builder::new()
             .prefix(INCOMING)
             .tempdir_in(&self.versions)
-            .map_err(failed("write to", &self.versions))
+            .map_err(content_error("write to", &self.versions))
     }
 
     /// Makes a version of one environment one of another, too: the same files.
@@ -222,12 +224,12 @@ impl Versions {
         }
         match path.is_dir() {
             true => Ok(()),
-            false => self.put(&path, |root| Ok(link_tree(&source, root)?)),
+            false => self.build_at(&path, |root| Ok(link_tree(&source, root)?)),
         }
     }
 
     /// Time at which a version was built, or was last live.
-    pub fn used(
+    pub fn last_used(
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
@@ -236,7 +238,7 @@ impl Versions {
         metadata.modified().ok()
     }
 
-    fn fill(&self, root: &Path, layout: &Layout) -> Result<(), VersionError> {
+    fn write_layout(&self, root: &Path, layout: &VersionLayout) -> Result<(), VersionError> {
         let mut made: HashSet<&[u8]> = HashSet::new();
         for path in layout.paths() {
             let missing: Vec<&[u8]> = path.parents().take_while(|it| made.insert(it)).collect();
@@ -244,7 +246,7 @@ impl Versions {
                 let directory = root.join(OsStr::from_bytes(directory));
                 match fs::create_dir(&directory) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(failed("make", &directory)(error).into());
+                        return Err(content_error("make", &directory)(error).into());
                     }
                     _ => {}
                 }
@@ -253,26 +255,27 @@ impl Versions {
         for (path, entry) in layout.entries() {
             let place = root.join(path);
             match entry {
-                Entry::File {
+                TreeEntry::File {
                     sha256, executable, ..
                 } => {
-                    let object = self.content.object(*sha256, *executable);
+                    let object = self.content.object_path(*sha256, *executable);
                     fs::hard_link(&object, &place).map_err(|error| match error.kind() {
-                        io::ErrorKind::NotFound => VersionError::Gone {
+                        io::ErrorKind::NotFound => VersionError::ContentMissing {
                             path: path.to_string(),
                         },
-                        _ => failed("write to", &place)(error).into(),
+                        _ => content_error("write to", &place)(error).into(),
                     })?;
                 }
-                Entry::Link { target } => {
+                TreeEntry::Link { target } => {
                     let target = OsStr::from_bytes(target);
-                    std::os::unix::fs::symlink(target, &place).map_err(failed("make", &place))?;
+                    std::os::unix::fs::symlink(target, &place)
+                        .map_err(content_error("make", &place))?;
                 }
             }
         }
-        for (path, bytes) in layout.written() {
+        for (path, bytes) in layout.written_files() {
             let place = root.join(path);
-            fs::write(&place, bytes).map_err(failed("write to", &place))?;
+            fs::write(&place, bytes).map_err(content_error("write to", &place))?;
         }
         Ok(())
     }
@@ -290,7 +293,7 @@ impl Versions {
                 signature: signature.clone(),
             });
         }
-        let before = self.live(environment);
+        let before = self.live_version(environment);
         if let Some(before) = &before {
             self.note_use(environment, before);
         }
@@ -315,10 +318,10 @@ impl Versions {
         let staged = tempfile::Builder::new()
             .prefix(INCOMING)
             .tempdir_in(&self.environments)
-            .map_err(failed("write to", &self.environments))?;
+            .map_err(content_error("write to", &self.environments))?;
         let fresh = staged.path().join("link");
-        std::os::unix::fs::symlink(target, &fresh).map_err(failed("make", &fresh))?;
-        fs::rename(&fresh, link).map_err(failed("switch", link))
+        std::os::unix::fs::symlink(target, &fresh).map_err(content_error("make", &fresh))?;
+        fs::rename(&fresh, link).map_err(content_error("switch", link))
     }
 
     /// Keeps that a version was live until now. Without it, it is only removed earlier.
@@ -348,9 +351,9 @@ impl Versions {
             let aside = tempfile::Builder::new()
                 .prefix(&prefix)
                 .tempdir_in(directory)
-                .map_err(failed("write to", directory))?;
+                .map_err(content_error("write to", directory))?;
             let kept = aside.path().join(environment.as_str());
-            std::os::unix::fs::symlink(target, &kept).map_err(failed("make", &kept))?;
+            std::os::unix::fs::symlink(target, &kept).map_err(content_error("make", &kept))?;
             match rustix::fs::renameat_with(CWD, &kept, CWD, link, RenameFlags::EXCHANGE) {
                 Ok(()) => {
                     // From here on it is the only copy.
@@ -360,30 +363,32 @@ impl Versions {
                     return Ok(kept);
                 }
                 Err(error) if error == Errno::XDEV => crossing = Some(error),
-                Err(error) => return Err(failed("switch", link)(error.into())),
+                Err(error) => return Err(content_error("switch", link)(error.into())),
             }
         }
         let error = crossing.unwrap_or(Errno::XDEV);
-        Err(failed("switch", link)(error.into()))
+        Err(content_error("switch", link)(error.into()))
     }
 
     /// Takes an environment away: its versions stay.
     pub fn remove(&self, environment: &EnvironmentName) -> Result<bool, ContentError> {
-        let Some(live) = self.live(environment) else {
+        let Some(live) = self.live_version(environment) else {
             return Ok(false);
         };
         self.note_use(environment, &live);
         let link = self.link(environment);
-        fs::remove_file(&link).map_err(failed("remove", &link))?;
+        fs::remove_file(&link).map_err(content_error("remove", &link))?;
         sync_directory(&self.environments)?;
         Ok(true)
     }
 
     /// The environments that have a live version of ours, with it.
-    pub fn environments(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
-        let names = names(&self.environments)?;
+    pub fn live_environments(
+        &self,
+    ) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
+        let names = list_names(&self.environments)?;
         let names = names.iter().filter_map(|name| name.parse().ok());
-        let live = |name: EnvironmentName| Some((self.live(&name)?, name));
+        let live = |name: EnvironmentName| Some((self.live_version(&name)?, name));
         let mut found: Vec<_> = names
             .filter_map(live)
             .map(|(live, name)| (name, live))
@@ -393,15 +398,18 @@ impl Versions {
     }
 
     /// All versions that are here.
-    pub fn all(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
-        let names = names(&self.versions)?;
-        let mut found: Vec<_> = names.iter().filter_map(|name| version_name(name)).collect();
+    pub fn all_versions(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
+        let names = list_names(&self.versions)?;
+        let mut found: Vec<_> = names
+            .iter()
+            .filter_map(|name| parse_version_name(name))
+            .collect();
         found.sort();
         Ok(found)
     }
 
     /// The lock of a version; `None` if there is no such version, or its lock is damaged.
-    pub fn lock(
+    pub fn read_lock(
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
@@ -417,53 +425,53 @@ impl Versions {
     }
 
     /// The content that they share.
-    pub fn content(&self) -> &Content {
+    pub fn content(&self) -> &ContentStore {
         &self.content
     }
 }
 
 /// The same files and links in another directory.
 fn link_tree(from: &Path, to: &Path) -> Result<(), ContentError> {
-    for entry in fs::read_dir(from).map_err(failed("read", from))? {
-        let entry = entry.map_err(failed("read", from))?;
+    for entry in fs::read_dir(from).map_err(content_error("read", from))? {
+        let entry = entry.map_err(content_error("read", from))?;
         let (path, place) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(failed("read", &path))?;
+        let kind = entry.file_type().map_err(content_error("read", &path))?;
         if kind.is_dir() {
-            fs::create_dir(&place).map_err(failed("make", &place))?;
+            fs::create_dir(&place).map_err(content_error("make", &place))?;
             link_tree(&path, &place)?;
         } else {
             // A symbolic link is linked as it is.
-            fs::hard_link(&path, &place).map_err(failed("make", &place))?;
+            fs::hard_link(&path, &place).map_err(content_error("make", &place))?;
         }
     }
     Ok(())
 }
 
-fn version_name(name: &str) -> Option<(EnvironmentName, VersionSignature)> {
+fn parse_version_name(name: &str) -> Option<(EnvironmentName, VersionSignature)> {
     let (environment, signature) = name.rsplit_once('_')?;
     Some((environment.parse().ok()?, signature.parse().ok()?))
 }
 
-fn names(directory: &Path) -> Result<Vec<String>, ContentError> {
+fn list_names(directory: &Path) -> Result<Vec<String>, ContentError> {
     let mut names = Vec::new();
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         // Nothing was deployed yet.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
-        Err(error) => return Err(failed("read", directory)(error)),
+        Err(error) => return Err(content_error("read", directory)(error)),
     };
     for entry in entries {
-        let entry = entry.map_err(failed("read", directory))?;
+        let entry = entry.map_err(content_error("read", directory))?;
         names.extend(entry.file_name().into_string().ok());
     }
     Ok(names)
 }
 
 fn remove_leftovers(directory: &Path) -> Result<(), ContentError> {
-    for name in names(directory)? {
+    for name in list_names(directory)? {
         if name.starts_with(INCOMING) {
             let path = directory.join(name);
-            fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
+            fs::remove_dir_all(&path).map_err(content_error("remove", &path))?;
         }
     }
     Ok(())
@@ -471,5 +479,5 @@ fn remove_leftovers(directory: &Path) -> Result<(), ContentError> {
 
 fn sync_directory(path: &Path) -> Result<(), ContentError> {
     let synced = File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(failed("write to the disk", path))
+    synced.map_err(content_error("write to the disk", path))
 }

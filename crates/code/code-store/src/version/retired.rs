@@ -1,4 +1,4 @@
-//! Removal of versions: [`Versions::retire`], [`Versions::clear_retired`].
+//! Removal of versions: [`VersionStore::retire`], [`VersionStore::clear_retired`].
 //!
 //! Invariants: no reader ever sees a part of a version, since it loses its name first; a version without a name
 //! is removed step by step, so that waiting work need not wait for all of it.
@@ -10,38 +10,38 @@ use std::path::Path;
 use environments::EnvironmentName;
 use tokio_util::sync::CancellationToken;
 
-use super::{VersionSignature, Versions, names};
-use crate::content::{ContentError, failed};
+use super::{VersionSignature, VersionStore, list_names};
+use crate::content::{ContentError, content_error};
 
 /// Prefix of the names of retired versions.
 const RETIRED: &str = ".retired-";
 
 // === impl Versions ===
 
-impl Versions {
+impl VersionStore {
     /// Retires a version by renaming it. The live version stays, and the result is `false`.
     pub fn retire(
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
     ) -> Result<bool, ContentError> {
-        if self.live(environment).as_ref() == Some(signature) {
+        if self.live_version(environment).as_ref() == Some(signature) {
             return Ok(false);
         }
         let path = self.path(environment, signature);
         let place = tempfile::Builder::new()
             .prefix(RETIRED)
             .tempdir_in(&self.versions)
-            .map_err(failed("write to", &self.versions))?
+            .map_err(content_error("write to", &self.versions))?
             .keep();
-        fs::rename(&path, place.join("tree")).map_err(failed("remove", &path))?;
+        fs::rename(&path, place.join("tree")).map_err(content_error("remove", &path))?;
         Ok(true)
     }
 
     /// Removes retired versions, unless it is interrupted; then the next call continues.
     pub(crate) fn clear_retired(&self, cut: &CancellationToken) -> Result<(), ContentError> {
-        for name in names(&self.versions)? {
-            if name.starts_with(RETIRED) && !clear(&self.versions.join(name), cut)? {
+        for name in list_names(&self.versions)? {
+            if name.starts_with(RETIRED) && !remove_directory(&self.versions.join(name), cut)? {
                 break;
             }
         }
@@ -50,26 +50,26 @@ impl Versions {
 }
 
 /// Removes a directory and its contents; `false` if it was interrupted.
-fn clear(directory: &Path, cut: &CancellationToken) -> Result<bool, ContentError> {
-    for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
-        let entry = entry.map_err(failed("read", directory))?;
+fn remove_directory(directory: &Path, cut: &CancellationToken) -> Result<bool, ContentError> {
+    for entry in fs::read_dir(directory).map_err(content_error("read", directory))? {
+        let entry = entry.map_err(content_error("read", directory))?;
         if cut.is_cancelled() {
             return Ok(false);
         }
         let path = entry.path();
-        let kind = entry.file_type().map_err(failed("read", &path))?;
+        let kind = entry.file_type().map_err(content_error("read", &path))?;
         let whole = match kind.is_dir() {
-            true => clear(&path, cut)?,
-            false => gone(&path, fs::remove_file(&path))?,
+            true => remove_directory(&path, cut)?,
+            false => is_gone(&path, fs::remove_file(&path))?,
         };
         if !whole {
             return Ok(false);
         }
     }
-    gone(directory, fs::remove_dir(directory))
+    is_gone(directory, fs::remove_dir(directory))
 }
 
-fn gone(path: &Path, removed: io::Result<()>) -> Result<bool, ContentError> {
-    removed.map_err(failed("remove", path))?;
+fn is_gone(path: &Path, removed: io::Result<()>) -> Result<bool, ContentError> {
+    removed.map_err(content_error("remove", path))?;
     Ok(true)
 }

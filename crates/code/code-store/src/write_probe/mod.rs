@@ -55,7 +55,7 @@ impl WriteProbe {
     }
 
     /// Obstacles to a deployment of one environment. Blocks.
-    pub fn obstacles_of(
+    pub fn environment_obstacles(
         &self,
         environment: &EnvironmentName,
         scope: ProbeScope,
@@ -74,7 +74,7 @@ impl WriteProbe {
     fn probe_building(&self) -> Result<(), WriteObstacle> {
         let parts = ["content", "versions", "repositories"].map(|part| self.directory.join(part));
         // If the directory itself is missing, it must be created.
-        if nearest(&self.directory) != self.directory {
+        if nearest_existing(&self.directory) != self.directory {
             return probe_in(&self.directory, write_file);
         }
         for part in &parts {
@@ -87,13 +87,13 @@ impl WriteProbe {
             return Ok(());
         }
         link_file(&incoming, versions)
-            .map_err(|error| WriteObstacle::to_hard_links(content, versions, &error))
+            .map_err(|error| WriteObstacle::for_hard_links(content, versions, &error))
     }
 
     /// A link is put in place of another, as a switch does it.
     fn probe_switching(&self) -> Result<(), WriteObstacle> {
         probe_in(&self.environments, |directory| {
-            let staged = staged_in(directory)?;
+            let staged = probe_directory(directory)?;
             let (fresh, live) = (staged.path().join("fresh"), staged.path().join("live"));
             for link in [&fresh, &live] {
                 symlink("nowhere", link)?;
@@ -108,7 +108,7 @@ impl WriteProbe {
         let Ok(stands) = fs::symlink_metadata(&link) else {
             return Ok(());
         };
-        if is_kept_by_sticky_bit(&self.environments, stands.uid()) {
+        if is_protected_by_sticky_bit(&self.environments, stands.uid()) {
             return Err(WriteObstacle::sticky(&self.environments, &link));
         }
         if stands.is_symlink() {
@@ -125,18 +125,18 @@ impl WriteProbe {
             return Err(WriteObstacle::new(&link, &link, &error.into()));
         }
         exchange_links(&self.environments)
-            .map_err(|error| WriteObstacle::to_exchange(&link, &error))
+            .map_err(|error| WriteObstacle::for_exchange(&link, &error))
     }
 }
 
 /// Does something in a directory; in the nearest one above it if it is not there, since it would be made there.
 fn probe_in(wanted: &Path, act: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), WriteObstacle> {
-    let at = nearest(wanted);
+    let at = nearest_existing(wanted);
     act(at).map_err(|error| WriteObstacle::new(wanted, at, &error))
 }
 
 /// The path, or the nearest one above it that is there.
-fn nearest(wanted: &Path) -> &Path {
+fn nearest_existing(wanted: &Path) -> &Path {
     let is_missing = |path: &Path| {
         let found = fs::metadata(path);
         found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -155,14 +155,14 @@ fn write_file(directory: &Path) -> io::Result<()> {
 }
 
 fn link_file(incoming: &Path, versions: &Path) -> io::Result<()> {
-    let (from, to) = (staged_in(incoming)?, staged_in(versions)?);
+    let (from, to) = (probe_directory(incoming)?, probe_directory(versions)?);
     let file = from.path().join("probe");
     fs::File::create(&file)?;
     fs::hard_link(&file, to.path().join("probe"))
 }
 
 fn exchange_links(environments: &Path) -> io::Result<()> {
-    let staged = staged_in(environments)?;
+    let staged = probe_directory(environments)?;
     let links = [staged.path().join("fresh"), staged.path().join("live")];
     for link in &links {
         symlink("nowhere", link)?;
@@ -178,14 +178,14 @@ fn exchange_links(environments: &Path) -> io::Result<()> {
 }
 
 /// A directory of the kind that the next start removes, should this process be killed.
-fn staged_in(directory: &Path) -> io::Result<TempDir> {
+fn probe_directory(directory: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new()
         .prefix(INCOMING)
         .tempdir_in(directory)
 }
 
 /// In a directory with the sticky bit only the owners of an entry and of the directory may replace it.
-fn is_kept_by_sticky_bit(directory: &Path, owner: u32) -> bool {
+fn is_protected_by_sticky_bit(directory: &Path, owner: u32) -> bool {
     const STICKY: u32 = 0o1000;
     let own = rustix::process::geteuid().as_raw();
     fs::metadata(directory).is_ok_and(|found| {

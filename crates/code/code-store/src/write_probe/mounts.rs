@@ -1,4 +1,4 @@
-//! Mounts as this process sees them. Main type: [`Mounts`].
+//! Mounts as this process sees them. Main type: [`MountTable`].
 //!
 //! Invariant: a mount may be read-only for this process although its file system is not; that is what a service manager
 //! does, and only there it helps to change the unit.
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 /// The table `/proc/self/mountinfo`.
 #[derive(Debug)]
-pub(super) struct Mounts(Vec<Mount>);
+pub(super) struct MountTable(Vec<MountEntry>);
 
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mount {
+pub(super) struct MountEntry {
     pub(super) point: PathBuf,
     /// True if this mount alone is read-only.
     pub(super) is_read_only: bool,
@@ -23,18 +23,18 @@ pub(super) struct Mount {
 
 // === impl Mounts ===
 
-impl Mounts {
+impl MountTable {
     /// The table of this process; empty if it cannot be read.
     pub(super) fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
     }
 
     fn parse(text: &str) -> Self {
-        Self(text.lines().filter_map(Mount::parse).collect())
+        Self(text.lines().filter_map(MountEntry::parse).collect())
     }
 
     /// The mount that a path is on: the last one of those that lead deepest hides the others.
-    pub(super) fn of(&self, path: &Path) -> Option<&Mount> {
+    pub(super) fn mount_of(&self, path: &Path) -> Option<&MountEntry> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let above = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         above.max_by_key(|mount| mount.point.components().count())
@@ -43,14 +43,14 @@ impl Mounts {
 
 // === impl Mount ===
 
-impl Mount {
+impl MountEntry {
     fn parse(line: &str) -> Option<Self> {
         // 36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw,errors=continue
         let (mount, file_system) = line.split_once(" - ")?;
         let fields: Vec<&str> = mount.split(' ').collect();
         let is_read_only = |options: &str| options.split(',').any(|option| option == "ro");
         Some(Self {
-            point: PathBuf::from(unescaped(fields.get(4)?)),
+            point: PathBuf::from(unescape(fields.get(4)?)),
             is_read_only: is_read_only(fields.get(5)?),
             is_file_system_read_only: is_read_only(file_system.split(' ').nth(2)?),
         })
@@ -58,7 +58,7 @@ impl Mount {
 }
 
 /// The kernel writes blanks and backslashes of a path as three octal digits.
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     let escapes = [
         ("\\040", " "),
         ("\\011", "\t"),
@@ -74,7 +74,7 @@ fn unescaped(text: &str) -> String {
 pub(super) fn is_mount_point(path: &Path) -> bool {
     let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
     let is_other = path.parent().and_then(device) != device(path);
-    let is_named = Mounts::read().0.iter().any(|mount| mount.point == path);
+    let is_named = MountTable::read().0.iter().any(|mount| mount.point == path);
     is_other || is_named
 }
 
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn the_last_of_the_deepest_mounts_counts() {
-        let mounts = Mounts::parse(TABLE);
+        let mounts = MountTable::parse(TABLE);
         let of = |path: &str| {
-            let mount = mounts.of(Path::new(path)).unwrap();
+            let mount = mounts.mount_of(Path::new(path)).unwrap();
             let (own, whole) = (mount.is_read_only, mount.is_file_system_read_only);
             (mount.point.to_str().unwrap(), own, whole)
         };
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_table_of_this_process_is_read() {
-        let mounts = Mounts::read();
-        assert!(mounts.of(Path::new("/")).is_some());
+        let mounts = MountTable::read();
+        assert!(mounts.mount_of(Path::new("/")).is_some());
         assert!(is_mount_point(Path::new("/proc")));
         let directory = tempfile::tempdir().unwrap();
         assert!(!is_mount_point(directory.path()));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use file_access::{Denial, FileUse};
 use rustix::io::Errno;
 
-use super::mounts::Mounts;
+use super::mounts::MountTable;
 
 /// Reason for which a deployment could not go live.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,8 +45,8 @@ impl WriteObstacle {
         }
         match errno_of(error) {
             Some(Errno::ROFS) => Self::read_only(wanted, at, own),
-            Some(errno @ (Errno::NOSPC | Errno::DQUOT)) => Self::full(at, errno),
-            Some(Errno::ACCESS | Errno::PERM) => Self::denied(wanted, at, own),
+            Some(errno @ (Errno::NOSPC | Errno::DQUOT)) => Self::no_space(at, errno),
+            Some(Errno::ACCESS | Errno::PERM) => Self::permission_denied(wanted, at, own),
             _ => {
                 let remedy = "look at the file system and at the kernel's log (`dmesg`)".to_owned();
                 Self::of(at, error.to_string(), remedy)
@@ -63,8 +63,8 @@ impl WriteObstacle {
     }
 
     fn read_only(wanted: &Path, at: &Path, own: &OwnProcess) -> Self {
-        let mounts = Mounts::read();
-        let mount = mounts.of(at);
+        let mounts = MountTable::read();
+        let mount = mounts.mount_of(at);
         let point = mount.map_or_else(|| at.to_owned(), |mount| mount.point.clone());
         let is_for_us_alone =
             mount.is_some_and(|it| it.is_read_only && !it.is_file_system_read_only);
@@ -89,7 +89,7 @@ impl WriteObstacle {
         Self::of(at, cause, remedy)
     }
 
-    fn denied(wanted: &Path, at: &Path, own: &OwnProcess) -> Self {
+    fn permission_denied(wanted: &Path, at: &Path, own: &OwnProcess) -> Self {
         let Some(denial) = Denial::find(at, FileUse::WriteDirectory) else {
             let remedy = format!(
                 "look whether it is immutable (`lsattr -d {}`), and whether a security module denies it (`dmesg`)",
@@ -117,7 +117,7 @@ impl WriteObstacle {
         Self::of(path, cause, remedy)
     }
 
-    fn full(at: &Path, errno: Errno) -> Self {
+    fn no_space(at: &Path, errno: Errno) -> Self {
         let left = rustix::fs::statvfs(at).map_or_else(
             |_| String::new(),
             |free| {
@@ -131,7 +131,7 @@ impl WriteObstacle {
     }
 
     /// Contents cannot be linked into versions.
-    pub(super) fn to_hard_links(content: &Path, versions: &Path, error: &io::Error) -> Self {
+    pub(super) fn for_hard_links(content: &Path, versions: &Path, error: &io::Error) -> Self {
         match errno_of(error) {
             Some(Errno::XDEV) => {
                 let cause = format!(
@@ -153,7 +153,7 @@ impl WriteObstacle {
     }
 
     /// The entry in a link's place cannot be exchanged with the link.
-    pub(super) fn to_exchange(link: &Path, error: &io::Error) -> Self {
+    pub(super) fn for_exchange(link: &Path, error: &io::Error) -> Self {
         let cause = format!(
             "is no link, and this file system cannot put one in its place in one step ({error})"
         );
@@ -211,13 +211,13 @@ impl OwnProcess {
         let cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         Self {
             user: file_access::own_user(),
-            unit: unit_of(&cgroup),
+            unit: parse_unit(&cgroup),
         }
     }
 }
 
 /// The service that a process belongs to, by its control group, without `.service`.
-fn unit_of(cgroup: &str) -> Option<String> {
+fn parse_unit(cgroup: &str) -> Option<String> {
     let last = cgroup.lines().last()?.rsplit(['/', ':']).next()?;
     Some(last.strip_suffix(".service")?.to_owned())
 }
@@ -272,7 +272,7 @@ mod tests {
     fn links_between_file_systems_name_both() {
         let (content, versions) = (Path::new("/code/content"), Path::new("/code/versions"));
         let told = |error: Errno| {
-            WriteObstacle::to_hard_links(content, versions, &error.into()).to_string()
+            WriteObstacle::for_hard_links(content, versions, &error.into()).to_string()
         };
         let crossing = told(Errno::XDEV);
         assert!(crossing.starts_with("/code/versions: is another file system"));
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_unit_is_named_by_the_control_group() {
-        let unit = |text| unit_of(text);
+        let unit = |text| parse_unit(text);
         assert_eq!(
             unit("0::/system.slice/tutti.service\n").as_deref(),
             Some("tutti")

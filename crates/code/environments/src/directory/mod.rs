@@ -3,16 +3,16 @@
 //! [`EnvironmentDir`] resolves the link of an environment once, when a version of it is opened:
 //! that version reads the same directory from then on, even if the link is switched meanwhile. An
 //! environment that is a plain directory has no versions: each call reads its current content, and
-//! [`CodeVersion::code_id`] is `None`.
+//! [`CodeVersion::code_id_of`] is `None`.
 
-mod conf;
+mod contained_open;
+mod environment_conf;
 mod modules;
 mod plans;
 mod sources;
-mod supporting;
+mod supporting_files;
 mod tasks;
 mod type_aliases;
-mod within;
 
 use std::fs;
 use std::io;
@@ -22,12 +22,13 @@ use std::sync::Arc;
 use pcore::Type;
 use pxp::task::TaskName;
 
-use self::modules::Modules;
+use self::modules::ModulepathDirectories;
 use self::type_aliases::TypeAliases;
-use crate::hash::Hashes;
+use crate::file_hashes::FileHashCache;
 use crate::{
-    Code, CodeError, CodeFile, CodeVersion, Entry, EnvironmentName, Module, Mount, Plan, PlanName,
-    PlanSummary, Source, Task, TaskSummary,
+    CodeDirectoryEntry, CodeError, CodeFile, CodeReader, CodeVersion, EnvironmentModule,
+    EnvironmentName, EnvironmentPlanSource, EnvironmentTask, EvaluationSource, FileMount, PlanName,
+    PlanSummary, TaskSummary,
 };
 
 /// Length of the signature in a version's directory name, as in Puppet Enterprise.
@@ -40,17 +41,17 @@ pub struct EnvironmentDir {
     basemodulepath: Vec<PathBuf>,
     shipped: Vec<PathBuf>,
     versions: Option<PathBuf>,
-    hashes: Arc<Hashes>,
+    hashes: Arc<FileHashCache>,
 }
 
 /// One version of an environment, with its `environment.conf` as of opening.
 #[derive(Debug)]
-struct Version {
+struct DirectoryVersion {
     environment: EnvironmentName,
     directory: PathBuf,
     code_id: Option<String>,
-    modules: Modules,
-    hashes: Arc<Hashes>,
+    modules: ModulepathDirectories,
+    hashes: Arc<FileHashCache>,
 }
 
 // === impl EnvironmentDir ===
@@ -90,21 +91,24 @@ impl EnvironmentDir {
     }
 
     /// The directory of the live version: the link is followed one level, as in Puppet.
-    fn live(&self, environment: &EnvironmentName) -> PathBuf {
+    fn live_directory(&self, environment: &EnvironmentName) -> PathBuf {
         let live = self.environments_dir().join(environment.as_str());
         fs::read_link(&live).map_or(live, |target| self.environments_dir().join(target))
     }
 
     /// The directory of the version with a code id; `None`: it does not exist, or the id is not of
     /// a version of this environment.
-    fn place(&self, environment: &EnvironmentName, code_id: &str) -> Option<PathBuf> {
+    fn version_directory(&self, environment: &EnvironmentName, code_id: &str) -> Option<PathBuf> {
         let (signature, of) = code_id.strip_prefix(CODE_ID)?.split_once(';')?;
         if of != environment.as_str() || !is_signature(signature) {
             return None;
         }
         let name = format!("{environment}_{signature}");
         // Another tool may keep its versions in a different directory, side by side.
-        let beside = self.live(environment).parent().map(Path::to_owned);
+        let beside = self
+            .live_directory(environment)
+            .parent()
+            .map(Path::to_owned);
         let mut places = self.versions.iter().cloned().chain(beside);
         places.find_map(|versions| Some(versions.join(&name)).filter(|version| version.is_dir()))
     }
@@ -115,19 +119,19 @@ impl EnvironmentDir {
         environment: &EnvironmentName,
         directory: PathBuf,
     ) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let surroundings = conf::Surroundings {
+        let surroundings = environment_conf::ModulepathContext {
             codedir: &self.codedir,
             environment,
             directory: &directory,
             basemodulepath: &self.basemodulepath,
         };
-        let mut modulepath = conf::modulepath(&surroundings)?;
+        let mut modulepath = environment_conf::resolve_modulepath(&surroundings)?;
         modulepath.extend_from_slice(&self.shipped);
-        Ok(Arc::new(Version {
+        Ok(Arc::new(DirectoryVersion {
             environment: environment.clone(),
-            code_id: code_id(environment, &directory),
+            code_id: code_id_of(environment, &directory),
             directory,
-            modules: Modules::new(modulepath),
+            modules: ModulepathDirectories::new(modulepath),
             hashes: Arc::clone(&self.hashes),
         }))
     }
@@ -143,16 +147,16 @@ fn is_signature(text: &str) -> bool {
 
 /// The code id of a version's directory, `<environment>_<40 hexadecimal digits>`; `None` for
 /// others.
-fn code_id(environment: &EnvironmentName, directory: &Path) -> Option<String> {
+fn code_id_of(environment: &EnvironmentName, directory: &Path) -> Option<String> {
     let name = directory.file_name()?.to_str()?;
     let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
     is_signature(signature).then(|| format!("{CODE_ID}{signature};{environment}"))
 }
 
-impl Code for EnvironmentDir {
+impl CodeReader for EnvironmentDir {
     fn environments(&self) -> Result<Vec<EnvironmentName>, CodeError> {
         let directory = self.environments_dir();
-        let mut names: Vec<EnvironmentName> = names_in(&directory)?
+        let mut names: Vec<EnvironmentName> = list_names(&directory)?
             .iter()
             // An entry without a valid name, or not a directory, is not an environment:
             // puppetserver ignores it, too.
@@ -164,7 +168,7 @@ impl Code for EnvironmentDir {
     }
 
     fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
-        let directory = self.live(environment);
+        let directory = self.live_directory(environment);
         match fs::metadata(&directory) {
             Ok(found) if found.is_dir() => self.open(environment, directory),
             // A directory that exists but is not accessible is not an error in its name.
@@ -186,7 +190,7 @@ impl Code for EnvironmentDir {
         let Some(code_id) = code_id else {
             return self.version(environment);
         };
-        match self.place(environment, code_id) {
+        match self.version_directory(environment, code_id) {
             Some(directory) => self.open(environment, directory),
             None => Err(CodeError::UnknownVersion {
                 environment: environment.clone(),
@@ -196,7 +200,7 @@ impl Code for EnvironmentDir {
     }
 }
 
-impl CodeVersion for Version {
+impl CodeVersion for DirectoryVersion {
     fn environment(&self) -> &EnvironmentName {
         &self.environment
     }
@@ -213,7 +217,7 @@ impl CodeVersion for Version {
         self.list_tasks()
     }
 
-    fn task(&self, name: &TaskName) -> Result<Task, CodeError> {
+    fn task(&self, name: &TaskName) -> Result<EnvironmentTask, CodeError> {
         self.read_task(name)
     }
 
@@ -221,34 +225,47 @@ impl CodeVersion for Version {
         self.list_plans()
     }
 
-    fn plan(&self, name: &PlanName) -> Result<Plan, CodeError> {
+    fn plan(&self, name: &PlanName) -> Result<EnvironmentPlanSource, CodeError> {
         self.read_plan(name)
     }
 
     fn type_alias(&self, name: &str) -> Option<Type> {
-        TypeAliases::new(self).named(name)
+        TypeAliases::new(self).find_alias(name)
     }
 
-    fn modules(&self) -> Result<Vec<Module>, CodeError> {
+    fn modules(&self) -> Result<Vec<EnvironmentModule>, CodeError> {
         self.list_modules()
     }
 
-    fn module(&self, name: &str) -> Result<Option<Module>, CodeError> {
+    fn module(&self, name: &str) -> Result<Option<EnvironmentModule>, CodeError> {
         self.find_module(name)
     }
 
-    fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError> {
+    fn source(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Option<EvaluationSource>, CodeError> {
         self.read_source(module, path)
     }
 
-    fn entries(&self, module: Option<&str>, path: &str) -> Result<Vec<Entry>, CodeError> {
+    fn entries(
+        &self,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<Vec<CodeDirectoryEntry>, CodeError> {
         self.list_entries(module, path)
     }
 
-    fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError> {
-        let found = self.modules.file(mount, module, path)?;
+    fn file(
+        &self,
+        mount: FileMount,
+        module: Option<&str>,
+        path: &str,
+    ) -> Result<CodeFile, CodeError> {
+        let found = self.modules.open_file(mount, module, path)?;
         let (path, mut content) = found.ok_or(CodeError::UnknownFile { mount })?;
-        let hashed = self.hashes.of(&path, &mut content)?;
+        let hashed = self.hashes.hash_file(&path, &mut content)?;
         Ok(CodeFile {
             sha256: hashed.sha256,
             size_bytes: hashed.size_bytes,
@@ -259,7 +276,7 @@ impl CodeVersion for Version {
 
 /// The names in a directory, sorted; empty if it does not exist. A name that is not UTF-8 cannot be
 /// the name of anything here, and is omitted.
-fn names_in(directory: &Path) -> Result<Vec<String>, CodeError> {
+fn list_names(directory: &Path) -> Result<Vec<String>, CodeError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if is_absent(&error) => return Ok(Vec::new()),

@@ -1,44 +1,44 @@
 //! Modules on a modulepath, and files in them.
 //!
-//! [`Modules`] finds, as Puppet does, each module in the first directory that contains it.
-//! Invariant: a file is read only if it is inside its module, wherever links lead ([`within`]).
+//! [`ModulepathDirectories`] finds, as Puppet does, each module in the first directory that contains it.
+//! Invariant: a file is read only if it is inside its module, wherever links lead ([`contained_open`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::names_in;
-use super::within::{self, Kind};
-use crate::{CodeError, Mount};
+use super::contained_open::{self, PermittedFileKind};
+use super::list_names;
+use crate::{CodeError, FileMount};
 
 /// The directories of a modulepath, in order.
 #[derive(Debug)]
-pub(super) struct Modules {
+pub(super) struct ModulepathDirectories {
     modulepath: Vec<PathBuf>,
 }
 
 /// A module's directory, or the environment's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Module {
+pub(super) struct ModuleDirectory {
     pub(super) name: String,
     pub(super) directory: PathBuf,
 }
 
-impl Modules {
+impl ModulepathDirectories {
     pub(super) fn new(modulepath: Vec<PathBuf>) -> Self {
         Self { modulepath }
     }
 
     /// All modules, sorted by name.
-    pub(super) fn all(&self) -> Result<Vec<Module>, CodeError> {
-        let mut modules: Vec<Module> = Vec::new();
+    pub(super) fn list_modules(&self) -> Result<Vec<ModuleDirectory>, CodeError> {
+        let mut modules: Vec<ModuleDirectory> = Vec::new();
         for directory in &self.modulepath {
-            for name in names_in(directory)?
+            for name in list_names(directory)?
                 .into_iter()
                 .filter(|name| is_module_name(name))
             {
                 let directory = directory.join(&name);
                 if directory.is_dir() && !modules.iter().any(|module| module.name == name) {
-                    modules.push(Module { name, directory });
+                    modules.push(ModuleDirectory { name, directory });
                 }
             }
         }
@@ -46,33 +46,33 @@ impl Modules {
         Ok(modules)
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Module> {
+    pub(super) fn find_module(&self, name: &str) -> Option<ModuleDirectory> {
         if !is_module_name(name) {
             return None;
         }
         let mut candidates = self.modulepath.iter().map(|directory| directory.join(name));
         let directory = candidates.find(|directory| directory.is_dir())?;
-        Some(Module {
+        Some(ModuleDirectory {
             name: name.to_owned(),
             directory,
         })
     }
 
     /// Opens a file of a mount.
-    pub(super) fn file(
+    pub(super) fn open_file(
         &self,
-        mount: Mount,
+        mount: FileMount,
         module: Option<&str>,
         path: &str,
     ) -> Result<Option<(PathBuf, File)>, CodeError> {
         check_relative(path).map_err(|problem| CodeError::InvalidPath { problem })?;
         let candidates = match (mount, module) {
-            (Mount::Plugins, None) => self.all()?,
-            (Mount::Plugins, Some(_)) | (_, None) => {
+            (FileMount::Plugins, None) => self.list_modules()?,
+            (FileMount::Plugins, Some(_)) | (_, None) => {
                 let problem = "the mount `plugins` has no modules, the others have";
                 return Err(CodeError::InvalidPath { problem });
             }
-            (_, Some(name)) => self.find(name).into_iter().collect(),
+            (_, Some(name)) => self.find_module(name).into_iter().collect(),
         };
         for module in candidates {
             if let Some(found) = module.open(&[mount.directory(), path].join("/"))? {
@@ -83,21 +83,21 @@ impl Modules {
     }
 }
 
-impl Module {
+impl ModuleDirectory {
     /// Opens a regular file below the module; `None` if there is none. The path was checked.
     pub(super) fn open(&self, relative: &str) -> Result<Option<(PathBuf, File)>, CodeError> {
         let path = self.directory.join(relative);
-        let found = within::open(&self.directory, &path)?;
+        let found = contained_open::open(&self.directory, &path)?;
         Ok(match found {
-            Some((file, Kind::File)) => Some((path, file)),
-            Some((_, Kind::Directory)) | None => None,
+            Some((file, PermittedFileKind::File)) => Some((path, file)),
+            Some((_, PermittedFileKind::Directory)) | None => None,
         })
     }
 
     /// The kind of the file at a path in the module, which must not be a device, pipe or socket;
     /// `None` if it does not exist.
-    pub(super) fn inside(&self, path: &Path) -> Result<Option<Kind>, CodeError> {
-        within::kind(&self.directory, path)
+    pub(super) fn kind_inside(&self, path: &Path) -> Result<Option<PermittedFileKind>, CodeError> {
+        contained_open::path_kind(&self.directory, path)
     }
 }
 

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use super::modules::Module;
-use super::{Version, names_in};
+use super::modules::ModuleDirectory;
+use super::{DirectoryVersion, list_names};
 use crate::CodeError;
 use crate::defaults::{DIRECTORY_DEPTH, PLAN_BYTES, PLANS_PER_MODULE};
-use crate::plan::{Plan, PlanLanguage, PlanName, PlanSummary};
+use crate::plan::{EnvironmentPlanSource, PlanLanguage, PlanName, PlanSummary};
 
 const DIRECTORY: &str = "plans";
 
@@ -20,12 +20,12 @@ const LANGUAGES: [(&str, PlanLanguage); 2] =
 
 // === impl Version ===
 
-impl Version {
+impl DirectoryVersion {
     pub(super) fn list_plans(&self) -> Result<Vec<PlanSummary>, CodeError> {
         let mut summaries = Vec::new();
-        for module in self.modules.all()? {
+        for module in self.modules.list_modules()? {
             let mut names = BTreeMap::new();
-            if let Err(problem) = collect(&module, "", DIRECTORY_DEPTH, &mut names) {
+            if let Err(problem) = collect_plans(&module, "", DIRECTORY_DEPTH, &mut names) {
                 // A module that cannot be read does not hide plans of the others, and is listed
                 // itself.
                 summaries.extend(module.name.parse().ok().map(|name| PlanSummary {
@@ -36,8 +36,8 @@ impl Version {
                 }));
             }
             for (name, language) in names {
-                summaries.push(match read(&module, &name, language) {
-                    Ok(plan) => summary(name, plan),
+                summaries.push(match read_plan_file(&module, &name, language) {
+                    Ok(plan) => to_summary(name, plan),
                     Err(error) => PlanSummary {
                         name,
                         description: None,
@@ -51,11 +51,11 @@ impl Version {
         Ok(summaries)
     }
 
-    pub(super) fn read_plan(&self, name: &PlanName) -> Result<Plan, CodeError> {
-        let module = self.modules.find(name.module());
+    pub(super) fn read_plan(&self, name: &PlanName) -> Result<EnvironmentPlanSource, CodeError> {
+        let module = self.modules.find_module(name.module());
         for (_, language) in LANGUAGES {
             if let Some(module) = &module
-                && let Some(plan) = read(module, name, language)?
+                && let Some(plan) = read_plan_file(module, name, language)?
             {
                 return Ok(plan);
             }
@@ -67,7 +67,7 @@ impl Version {
     }
 }
 
-fn summary(name: PlanName, plan: Option<Plan>) -> PlanSummary {
+fn to_summary(name: PlanName, plan: Option<EnvironmentPlanSource>) -> PlanSummary {
     let metadata = plan.map(|plan| plan.metadata).unwrap_or_default();
     PlanSummary {
         name,
@@ -78,21 +78,21 @@ fn summary(name: PlanName, plan: Option<Plan>) -> PlanSummary {
 }
 
 /// Collects the plans below a directory of `plans/`, sorted by name.
-fn collect(
-    module: &Module,
+fn collect_plans(
+    module: &ModuleDirectory,
     below: &str,
     depth: usize,
     names: &mut BTreeMap<PlanName, PlanLanguage>,
 ) -> Result<(), CodeError> {
     let directory = module.directory.join(DIRECTORY).join(below);
-    if module.inside(&directory)?.is_none() {
+    if module.kind_inside(&directory)?.is_none() {
         return Ok(());
     }
-    for file in names_in(&directory)? {
+    for file in list_names(&directory)? {
         let path = directory.join(&file);
         if path.is_dir() {
             if depth > 0 {
-                collect(module, &format!("{below}{file}/"), depth - 1, names)?;
+                collect_plans(module, &format!("{below}{file}/"), depth - 1, names)?;
             }
             continue;
         }
@@ -109,17 +109,17 @@ fn collect(
         names.entry(name).or_insert(*language);
         if names.len() > PLANS_PER_MODULE {
             let what = format!("a module may have {PLANS_PER_MODULE} plans");
-            return Err(CodeError::refused(directory, what));
+            return Err(CodeError::refuse(directory, what));
         }
     }
     Ok(())
 }
 
-fn read(
-    module: &Module,
+fn read_plan_file(
+    module: &ModuleDirectory,
     name: &PlanName,
     language: PlanLanguage,
-) -> Result<Option<Plan>, CodeError> {
+) -> Result<Option<EnvironmentPlanSource>, CodeError> {
     let extension = LANGUAGES.iter().find(|(_, known)| *known == language);
     let extension = extension.map_or("pp", |(extension, _)| extension);
     let relative = format!("{DIRECTORY}/{}.{extension}", name.file_stem());
@@ -131,10 +131,10 @@ fn read(
     let read = file.take(PLAN_BYTES + 1).read_to_end(&mut content);
     let bytes = read.map_err(|error| CodeError::io(&path, error))?;
     if bytes as u64 > PLAN_BYTES {
-        return Err(CodeError::refused(
+        return Err(CodeError::refuse(
             path,
             format!("it has more than {PLAN_BYTES} bytes"),
         ));
     }
-    Plan::read(name.clone(), language, path, content).map(Some)
+    EnvironmentPlanSource::read_plan(name.clone(), language, path, content).map(Some)
 }

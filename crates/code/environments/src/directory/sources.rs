@@ -10,7 +10,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 
 use super::modules::{self, check_relative};
-use super::{Entry, Module, Source, Version, names_in};
+use super::{
+    CodeDirectoryEntry, DirectoryVersion, EnvironmentModule, EvaluationSource, list_names,
+};
 use crate::CodeError;
 use crate::defaults::{METADATA_BYTES, SOURCE_BYTES};
 
@@ -20,22 +22,29 @@ const OWNER_EXECUTES: u32 = 0o100;
 
 // === impl Version ===
 
-impl Version {
-    pub(super) fn list_modules(&self) -> Result<Vec<Module>, CodeError> {
-        self.modules.all()?.into_iter().map(described).collect()
+impl DirectoryVersion {
+    pub(super) fn list_modules(&self) -> Result<Vec<EnvironmentModule>, CodeError> {
+        self.modules
+            .list_modules()?
+            .into_iter()
+            .map(with_metadata)
+            .collect()
     }
 
-    pub(super) fn find_module(&self, name: &str) -> Result<Option<Module>, CodeError> {
-        self.modules.find(name).map(described).transpose()
+    pub(super) fn find_module(&self, name: &str) -> Result<Option<EnvironmentModule>, CodeError> {
+        self.modules
+            .find_module(name)
+            .map(with_metadata)
+            .transpose()
     }
 
     pub(super) fn read_source(
         &self,
         module: Option<&str>,
         path: &str,
-    ) -> Result<Option<Source>, CodeError> {
-        match self.place(module, path)? {
-            Some(place) => read(&place, path, SOURCE_BYTES),
+    ) -> Result<Option<EvaluationSource>, CodeError> {
+        match self.module_or_environment(module, path)? {
+            Some(place) => read_bounded(&place, path, SOURCE_BYTES),
             None => Ok(None),
         }
     }
@@ -44,21 +53,21 @@ impl Version {
         &self,
         module: Option<&str>,
         path: &str,
-    ) -> Result<Vec<Entry>, CodeError> {
-        let Some(place) = self.place(module, path)? else {
+    ) -> Result<Vec<CodeDirectoryEntry>, CodeError> {
+        let Some(place) = self.module_or_environment(module, path)? else {
             return Ok(Vec::new());
         };
         let directory = place.directory.join(path);
-        if place.inside(&directory)?.is_none() {
+        if place.kind_inside(&directory)?.is_none() {
             return Ok(Vec::new());
         }
-        let names = names_in(&directory)?.into_iter();
+        let names = list_names(&directory)?.into_iter();
         Ok(names
             .map(|name| {
                 let metadata = directory.join(&name).metadata().ok();
                 let is_directory = metadata.as_ref().is_some_and(Metadata::is_dir);
                 let mode = metadata.map_or(0, |metadata| metadata.permissions().mode());
-                Entry {
+                CodeDirectoryEntry {
                     name,
                     is_directory,
                     is_executable: !is_directory && mode & OWNER_EXECUTES != 0,
@@ -68,15 +77,15 @@ impl Version {
     }
 
     /// The module, or the environment itself.
-    fn place(
+    fn module_or_environment(
         &self,
         module: Option<&str>,
         path: &str,
-    ) -> Result<Option<modules::Module>, CodeError> {
+    ) -> Result<Option<modules::ModuleDirectory>, CodeError> {
         check_relative(path).map_err(|problem| CodeError::InvalidPath { problem })?;
         Ok(match module {
-            Some(name) => self.modules.find(name),
-            None => Some(modules::Module {
+            Some(name) => self.modules.find_module(name),
+            None => Some(modules::ModuleDirectory {
                 name: "environment".to_owned(),
                 directory: self.directory.clone(),
             }),
@@ -84,11 +93,11 @@ impl Version {
     }
 }
 
-fn read(
-    place: &modules::Module,
+fn read_bounded(
+    place: &modules::ModuleDirectory,
     relative: &str,
     bytes_max: u64,
-) -> Result<Option<Source>, CodeError> {
+) -> Result<Option<EvaluationSource>, CodeError> {
     let Some((path, file)) = place.open(relative)? else {
         return Ok(None);
     };
@@ -98,17 +107,17 @@ fn read(
     read.map_err(|error| CodeError::io(&path, error))?;
     if content.len() as u64 > bytes_max {
         let what = format!("it has more than {bytes_max} bytes");
-        return Err(CodeError::refused(path, what));
+        return Err(CodeError::refuse(path, what));
     }
-    Ok(Some(Source { path, content }))
+    Ok(Some(EvaluationSource { path, content }))
 }
 
-fn described(module: modules::Module) -> Result<Module, CodeError> {
-    let metadata = read(&module, METADATA, METADATA_BYTES)?;
+fn with_metadata(module: modules::ModuleDirectory) -> Result<EnvironmentModule, CodeError> {
+    let metadata = read_bounded(&module, METADATA, METADATA_BYTES)?;
     let metadata: Option<Value> =
         metadata.and_then(|file| serde_json::from_slice(&file.content).ok());
-    Ok(Module {
-        dependencies: metadata.as_ref().map(dependencies),
+    Ok(EnvironmentModule {
+        dependencies: metadata.as_ref().map(parse_dependencies),
         name: module.name,
         directory: module.directory,
     })
@@ -116,7 +125,7 @@ fn described(module: modules::Module) -> Result<Module, CodeError> {
 
 /// The names of the modules that metadata depends on: `puppetlabs/stdlib` and `puppetlabs-stdlib`
 /// are both `stdlib`.
-fn dependencies(metadata: &Value) -> Vec<String> {
+fn parse_dependencies(metadata: &Value) -> Vec<String> {
     let listed = metadata["dependencies"].as_array().into_iter().flatten();
     let names = listed.filter_map(|dependency| dependency["name"].as_str());
     names

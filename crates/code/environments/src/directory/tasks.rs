@@ -9,11 +9,11 @@ use std::io::Read;
 use pxp::action::FilePath;
 use pxp::task::TaskName;
 
-use super::modules::{Module, check_relative};
+use super::modules::{ModuleDirectory, check_relative};
 use super::type_aliases::TypeAliases;
-use super::{Version, names_in};
+use super::{DirectoryVersion, list_names};
 use crate::defaults::METADATA_BYTES;
-use crate::{CodeError, Mount, Task, TaskFile, TaskMetadata, TaskSummary};
+use crate::{CodeError, EnvironmentTask, FileMount, TaskMetadata, TaskSourceFile, TaskSummary};
 
 const METADATA: &str = "json";
 
@@ -22,19 +22,19 @@ const NOT_RUN: [&str; 3] = [METADATA, "conf", "md"];
 
 /// The files in `tasks/` with a task's name.
 #[derive(Debug, Default)]
-struct Files {
+struct TaskNameFiles {
     metadata: Option<String>,
     executables: Vec<String>,
 }
 
 // === impl Version ===
 
-impl Version {
+impl DirectoryVersion {
     pub(super) fn list_tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {
         let mut summaries = Vec::new();
         let aliases = TypeAliases::new(self);
-        for module in self.modules.all()? {
-            let found = files_by_task(&module).unwrap_or_else(|problem| {
+        for module in self.modules.list_modules()? {
+            let found = list_files_by_task(&module).unwrap_or_else(|problem| {
                 // A module that cannot be read does not hide tasks of the others, and is listed
                 // itself.
                 summaries.extend(module.name.parse().ok().map(|name| TaskSummary {
@@ -47,7 +47,7 @@ impl Version {
             });
             for (task, files) in found {
                 if let Ok(name) = TaskName::from_parts(&module.name, &task) {
-                    summaries.push(self.summary(&module, name, &files, &aliases));
+                    summaries.push(self.task_summary(&module, name, &files, &aliases));
                 }
             }
         }
@@ -55,40 +55,43 @@ impl Version {
         Ok(summaries)
     }
 
-    pub(super) fn read_task(&self, name: &TaskName) -> Result<Task, CodeError> {
+    pub(super) fn read_task(&self, name: &TaskName) -> Result<EnvironmentTask, CodeError> {
         let unknown = || CodeError::UnknownTask {
             task: name.clone(),
             environment: self.environment.clone(),
         };
-        let module = self.modules.find(name.module()).ok_or_else(unknown)?;
-        let found = files_by_task(&module)?.remove(name.task());
+        let module = self
+            .modules
+            .find_module(name.module())
+            .ok_or_else(unknown)?;
+        let found = list_files_by_task(&module)?.remove(name.task());
         let own = found.unwrap_or_default();
         if own.metadata.is_none() && own.executables.is_empty() {
             return Err(unknown());
         }
-        let metadata = metadata(&module, &own, &TypeAliases::new(self))?;
+        let metadata = read_metadata(&module, &own, &TypeAliases::new(self))?;
         let mut files = Vec::new();
-        for executable in executables(&module, name, &own, &metadata)? {
-            files.push(self.executable(&module, name, &executable)?);
+        for executable in find_executables(&module, name, &own, &metadata)? {
+            files.push(self.find_executable(&module, name, &executable)?);
         }
         self.supporting_files(name, &metadata, &mut files)?;
-        Ok(Task {
+        Ok(EnvironmentTask {
             name: name.clone(),
             metadata,
             files,
         })
     }
 
-    fn summary(
+    fn task_summary(
         &self,
-        module: &Module,
+        module: &ModuleDirectory,
         name: TaskName,
-        files: &Files,
+        files: &TaskNameFiles,
         aliases: &TypeAliases<'_>,
     ) -> TaskSummary {
-        let read = metadata(module, files, aliases);
+        let read = read_metadata(module, files, aliases);
         let problem = match &read {
-            Ok(metadata) => executables(module, &name, files, metadata)
+            Ok(metadata) => find_executables(module, &name, files, metadata)
                 .and_then(|_| self.supporting_files(&name, metadata, &mut Vec::new()))
                 .err(),
             Err(error) => Some(error.clone()),
@@ -102,12 +105,12 @@ impl Version {
         }
     }
 
-    fn executable(
+    fn find_executable(
         &self,
-        module: &Module,
+        module: &ModuleDirectory,
         task: &TaskName,
         file: &str,
-    ) -> Result<TaskFile, CodeError> {
+    ) -> Result<TaskSourceFile, CodeError> {
         let wanted = format!("tasks/{file}");
         let missing = || CodeError::NoExecutable {
             task: task.clone(),
@@ -116,25 +119,27 @@ impl Version {
         let (path, mut content) = module.open(&wanted)?.ok_or_else(missing)?;
         let filename: FilePath = file
             .parse()
-            .map_err(|_| CodeError::refused(&path, "its name cannot be sent"))?;
-        let hashed = self.hashes.of(&path, &mut content)?;
-        Ok(TaskFile {
+            .map_err(|_| CodeError::refuse(&path, "its name cannot be sent"))?;
+        let hashed = self.hashes.hash_file(&path, &mut content)?;
+        Ok(TaskSourceFile {
             filename,
             sha256: hashed.sha256,
             size_bytes: hashed.size_bytes,
-            uri_path: Mount::Tasks.uri_path(&module.name, file),
+            uri_path: FileMount::Tasks.uri_path(&module.name, file),
             path,
         })
     }
 }
 
-fn files_by_task(module: &Module) -> Result<BTreeMap<String, Files>, CodeError> {
+fn list_files_by_task(
+    module: &ModuleDirectory,
+) -> Result<BTreeMap<String, TaskNameFiles>, CodeError> {
     let directory = module.directory.join("tasks");
-    if module.inside(&directory)?.is_none() {
+    if module.kind_inside(&directory)?.is_none() {
         return Ok(BTreeMap::new());
     }
-    let mut tasks: BTreeMap<String, Files> = BTreeMap::new();
-    for name in names_in(&directory)? {
+    let mut tasks: BTreeMap<String, TaskNameFiles> = BTreeMap::new();
+    for name in list_names(&directory)? {
         let (stem, extension) = name.split_once('.').unwrap_or((&name, ""));
         let task = stem.to_owned();
         if extension == METADATA {
@@ -151,9 +156,9 @@ fn files_by_task(module: &Module) -> Result<BTreeMap<String, Files>, CodeError> 
     Ok(tasks)
 }
 
-fn metadata(
-    module: &Module,
-    files: &Files,
+fn read_metadata(
+    module: &ModuleDirectory,
+    files: &TaskNameFiles,
     aliases: &TypeAliases<'_>,
 ) -> Result<TaskMetadata, CodeError> {
     let Some(name) = &files.metadata else {
@@ -162,21 +167,21 @@ fn metadata(
     let relative = format!("tasks/{name}");
     let path = module.directory.join(&relative);
     let Some((path, file)) = module.open(&relative)? else {
-        return Err(CodeError::refused(path, "it is not a file"));
+        return Err(CodeError::refuse(path, "it is not a file"));
     };
     let mut content = Vec::new();
     // One byte more than the limit is enough to detect an excess.
     let read = file.take(METADATA_BYTES + 1).read_to_end(&mut content);
     read.map_err(|error| CodeError::io(&path, error))?;
-    TaskMetadata::parse(&content, &|name| aliases.named(name))
+    TaskMetadata::parse(&content, &|name| aliases.find_alias(name))
         .map_err(|problem| CodeError::Metadata { path, problem })
 }
 
 /// The names of the executable files, in order of preference.
-fn executables(
-    module: &Module,
+fn find_executables(
+    module: &ModuleDirectory,
     task: &TaskName,
-    files: &Files,
+    files: &TaskNameFiles,
     metadata: &TaskMetadata,
 ) -> Result<Vec<String>, CodeError> {
     if metadata.implementations.is_empty() {

@@ -1,4 +1,4 @@
-//! Plans with their metadata: [`Plan`].
+//! Plans with their metadata: [`EnvironmentPlanSource`].
 //!
 //! Invariant: reading a plan evaluates nothing. Types and defaults are shown as they are written.
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use name::{PlanName, PlanNameError};
-pub use yaml::{PlanProblem, YamlAction, YamlParameter, YamlPlan, YamlStep, code_of};
+pub use yaml::{PlanProblem, YamlAction, YamlParameter, YamlPlan, YamlStep, embedded_code};
 
 use crate::CodeError;
 
@@ -41,7 +41,7 @@ pub struct PlanSummary {
 
 /// A plan and its source.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct EnvironmentPlanSource {
     /// Name of the plan.
     pub name: PlanName,
     /// Language of the plan's source.
@@ -84,8 +84,8 @@ pub struct PlanParameter {
 
 // === impl Plan ===
 
-impl Plan {
-    pub(crate) fn read(
+impl EnvironmentPlanSource {
+    pub(crate) fn read_plan(
         name: PlanName,
         language: PlanLanguage,
         path: PathBuf,
@@ -97,12 +97,12 @@ impl Plan {
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let what = format!("it is not UTF-8 (at byte {at})");
-                return Err(problem(&path, what, None));
+                return Err(plan_error(&path, what, None));
             }
         };
         let metadata = match language {
-            PlanLanguage::Puppet => puppet::metadata(&name, &path, &source)?,
-            PlanLanguage::Yaml => yaml::metadata(&path, &source)?,
+            PlanLanguage::Puppet => puppet::parse_metadata(&name, &path, &source)?,
+            PlanLanguage::Yaml => yaml::parse_metadata(&path, &source)?,
         };
         Ok(Self {
             name,
@@ -115,7 +115,7 @@ impl Plan {
 }
 
 /// An error in a plan's file; `position` is a line and a column, counted from 1.
-fn problem(path: &Path, problem: impl Into<String>, position: Option<(u32, u32)>) -> CodeError {
+fn plan_error(path: &Path, problem: impl Into<String>, position: Option<(u32, u32)>) -> CodeError {
     let from_1 = |(line, column): (u32, u32)| (line as usize, column as usize);
     CodeError::Plan {
         path: path.to_owned(),

@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, Param};
-use syntax::{Diagnostic, Options, Source, Span, comments};
+use syntax::{Diagnostic, SourceSpan, SourceText, SyntaxOptions, comments};
 
-use super::tags::Tags;
-use super::{PlanMetadata, PlanName, PlanParameter, problem};
+use super::tags::CommentTags;
+use super::{PlanMetadata, PlanName, PlanParameter, plan_error};
 use crate::CodeError;
 
 const SENSITIVE: &str = "Sensitive";
 
-pub(super) fn metadata(
+pub(super) fn parse_metadata(
     name: &PlanName,
     path: &Path,
     text: &Arc<str>,
 ) -> Result<PlanMetadata, CodeError> {
-    let source = Arc::new(Source::new(None, Arc::clone(text)));
-    let options = Options {
+    let source = Arc::new(SourceText::new(None, Arc::clone(text)));
+    let options = SyntaxOptions {
         epp: false,
         tasks: true,
     };
@@ -29,7 +29,11 @@ pub(super) fn metadata(
     if let Some(fault) = parsed.diagnostics.iter().find(|one| one.is_error()) {
         let place = source.position(fault.span.start);
         let position = Some((place.line, place.column));
-        return Err(problem(path, told(&source, fault), position));
+        return Err(plan_error(
+            path,
+            format_diagnostic(&source, fault),
+            position,
+        ));
     }
     let ast = &parsed.ast;
     let plans = ast.definitions().iter();
@@ -38,7 +42,7 @@ pub(super) fn metadata(
         _ => None,
     });
     let Some((definition, body)) = plans.next() else {
-        return Err(problem(
+        return Err(plan_error(
             path,
             format!("it defines no plan; expected `{name}`"),
             None,
@@ -48,19 +52,21 @@ pub(super) fn metadata(
     if **defined != *name.as_str() {
         let what =
             format!("it defines the plan `{defined}`; a file of this name must define `{name}`");
-        return Err(problem(path, what, None));
+        return Err(plan_error(path, what, None));
     }
-    let tags = Tags::read(&comments::doc_lines(ast, definition));
+    let tags = CommentTags::parse(&comments::doc_lines(ast, definition));
     let parameters = ast.get(body.params).iter();
     Ok(PlanMetadata {
         description: tags.description(),
         private: tags.private,
-        parameters: parameters.map(|one| parameter(ast, one, &tags)).collect(),
+        parameters: parameters
+            .map(|one| to_plan_parameter(ast, one, &tags))
+            .collect(),
     })
 }
 
-fn parameter(ast: &Ast, parameter: &Param, tags: &Tags) -> PlanParameter {
-    let written = |text: Span| ast.source().slice(text);
+fn to_plan_parameter(ast: &Ast, parameter: &Param, tags: &CommentTags) -> PlanParameter {
+    let written = |text: SourceSpan| ast.source().slice(text);
     let name = ast.text(parameter.name).to_string();
     let kind = parameter.type_expr;
     let default = parameter.default.map(|_| parameter.default_text);
@@ -84,7 +90,7 @@ fn is_sensitive(ast: &Ast, id: ExprId) -> bool {
     }
 }
 
-fn told(source: &Source, fault: &Diagnostic) -> String {
+fn format_diagnostic(source: &SourceText, fault: &Diagnostic) -> String {
     let place = source.position(fault.span.start);
     format!(
         "{} (line: {}, column: {})",

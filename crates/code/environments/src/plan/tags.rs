@@ -1,4 +1,4 @@
-//! The comment above a plan, parsed as in Puppet Strings: [`Tags`].
+//! The comment above a plan, parsed as in Puppet Strings: [`CommentTags`].
 //!
 //! Invariant: a tag begins its line with `@`, and continues in the indented lines below it.
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// The text and tags of a comment.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Tags {
+pub(super) struct CommentTags {
     /// The text outside of the tags.
     pub(super) text: String,
     pub(super) summary: Option<String>,
@@ -18,9 +18,9 @@ pub(super) struct Tags {
 
 // === impl Tags ===
 
-impl Tags {
+impl CommentTags {
     /// Parses the lines of a comment, without their comment marks.
-    pub(super) fn read(lines: &[&str]) -> Self {
+    pub(super) fn parse(lines: &[&str]) -> Self {
         let mut tags = Self::default();
         let mut text: Vec<&str> = Vec::new();
         let mut lines = lines.iter().peekable();
@@ -34,13 +34,13 @@ impl Tags {
             while let Some(more) = lines.next_if(|line| line.starts_with([' ', '\t'])) {
                 words.push(more.trim());
             }
-            tags.take(name, words.join(" ").trim());
+            tags.take_tag(name, words.join(" ").trim());
         }
         tags.text = text.join("\n").trim().to_owned();
         tags
     }
 
-    fn take(&mut self, tag: &str, words: &str) {
+    fn take_tag(&mut self, tag: &str, words: &str) {
         match tag {
             "summary" => self.summary = Some(words.to_owned()),
             "api" => self.private |= words == "private",
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn tags_go_on_in_indented_lines_and_the_rest_is_text() {
-        let tags = Tags::read(&[
+        let tags = CommentTags::parse(&[
             "Restarts the shop.",
             "",
             "@summary Restart,",
@@ -99,9 +99,9 @@ mod tests {
             ("@private false", false),
             ("private", false),
         ] {
-            assert_eq!(Tags::read(&[line]).private, private, "{line}");
+            assert_eq!(CommentTags::parse(&[line]).private, private, "{line}");
         }
-        assert_eq!(Tags::read(&[]), Tags::default());
-        assert_eq!(Tags::read(&["", " "]).description(), None);
+        assert_eq!(CommentTags::parse(&[]), CommentTags::default());
+        assert_eq!(CommentTags::parse(&["", " "]).description(), None);
     }
 }

@@ -5,10 +5,10 @@
 //! that a misspelt key is noticed.
 
 use indexmap::IndexMap;
-use pcore::Lookup;
+use pcore::TypeLookup;
 use pxp::action::RunMetadata;
 use pxp::json;
-use pxp::task::Implementation;
+use pxp::task::TaskImplementation;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub struct TaskMetadata {
     pub private: bool,
     /// True if the task runs on a proxy for a remote target.
     pub remote: bool,
-    /// Input method: `stdin`, `environment`, `both` or `powershell`; `None` if the file gives none.
+    /// Input method: `stdin`, `environment_name`, `both` or `powershell`; `None` if the file gives none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
     /// Parameters in the order of the file. `None` if the file has no such section: any parameter
@@ -39,7 +39,7 @@ pub struct TaskMetadata {
     pub parameters: Option<IndexMap<String, ParameterMetadata>>,
     /// The executable files with their requirements, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub implementations: Vec<Implementation>,
+    pub implementations: Vec<TaskImplementation>,
     /// Supporting files, `module/files/…` or `module/lib/…`; a final `/` names a whole directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -129,21 +129,21 @@ impl MetadataError {
 
 impl TaskMetadata {
     /// Reads the content of a metadata file. `lookup` finds type aliases of the environment.
-    pub fn parse(content: &[u8], lookup: Lookup<'_>) -> Result<Self, MetadataError> {
+    pub fn parse(content: &[u8], lookup: TypeLookup<'_>) -> Result<Self, MetadataError> {
         if content.len() as u64 > METADATA_BYTES {
             return Err(MetadataError::TooLarge(content.len()));
         }
         let text = std::str::from_utf8(content)
             .map_err(|error| MetadataError::NotUtf8(error.valid_up_to()))?;
         let value =
-            json::strict(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| {
+            json::parse_strict(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| {
                 MetadataError::Json {
-                    reason: json::reason(&error),
+                    reason: json::error_reason(&error),
                     position: (error.line() > 0).then(|| (error.line(), error.column())),
                 }
             })?;
-        let top = object("the metadata", value)?;
-        let mut reading = Reading {
+        let top = expect_object("the metadata", value)?;
+        let mut reading = MetadataReader {
             lookup,
             unknown_keys: Vec::new(),
         };
@@ -176,21 +176,21 @@ impl TaskMetadata {
         &mut self,
         key: &str,
         value: Value,
-        reading: &mut Reading<'_>,
+        reading: &mut MetadataReader<'_>,
     ) -> Result<(), MetadataError> {
         match key {
-            "description" => self.description = Some(string(key, value)?),
-            "puppet_task_version" => self.puppet_task_version = Some(version(value)?),
-            "supports_noop" => self.supports_noop = boolean(key, &value)?,
-            "private" => self.private = boolean(key, &value)?,
-            "remote" => self.remote = boolean(key, &value)?,
-            "input_method" => self.input_method = Some(input_method(key, value)?),
-            "parameters" => self.parameters = Some(parameters(value, reading)?),
+            "description" => self.description = Some(expect_string(key, value)?),
+            "puppet_task_version" => self.puppet_task_version = Some(parse_version(value)?),
+            "supports_noop" => self.supports_noop = expect_boolean(key, &value)?,
+            "private" => self.private = expect_boolean(key, &value)?,
+            "remote" => self.remote = expect_boolean(key, &value)?,
+            "input_method" => self.input_method = Some(parse_input_method(key, value)?),
+            "parameters" => self.parameters = Some(parse_parameters(value, reading)?),
             "implementations" => {
-                self.implementations = implementations(value, &mut reading.unknown_keys)?
+                self.implementations = parse_implementations(value, &mut reading.unknown_keys)?
             }
-            "files" => self.files = strings(key, value)?,
-            "extensions" => self.extensions = object(key, value)?,
+            "files" => self.files = expect_strings(key, value)?,
+            "extensions" => self.extensions = expect_object(key, value)?,
             other => reading.unknown_keys.push(other.to_owned()),
         }
         Ok(())
@@ -198,28 +198,28 @@ impl TaskMetadata {
 }
 
 /// The state of reading one file.
-struct Reading<'a> {
-    lookup: Lookup<'a>,
+struct MetadataReader<'a> {
+    lookup: TypeLookup<'a>,
     unknown_keys: Vec<String>,
 }
 
-fn parameters(
+fn parse_parameters(
     value: Value,
-    reading: &mut Reading<'_>,
+    reading: &mut MetadataReader<'_>,
 ) -> Result<IndexMap<String, ParameterMetadata>, MetadataError> {
-    object("parameters", value)?
+    expect_object("parameters", value)?
         .into_iter()
         .map(|(name, value)| {
-            let parameter = parameter(&name, value, reading)?;
+            let parameter = parse_parameter(&name, value, reading)?;
             Ok((name, parameter))
         })
         .collect()
 }
 
-fn parameter(
+fn parse_parameter(
     name: &str,
     value: Value,
-    reading: &mut Reading<'_>,
+    reading: &mut MetadataReader<'_>,
 ) -> Result<ParameterMetadata, MetadataError> {
     let path = format!("parameters.{name}");
     if !is_parameter_name(name) {
@@ -232,12 +232,12 @@ fn parameter(
     }
     let mut parameter = ParameterMetadata::default();
     let mut declared_sensitive = false;
-    for (key, value) in object(&path, value)? {
+    for (key, value) in expect_object(&path, value)? {
         let path = format!("{path}.{key}");
         match key.as_str() {
-            "description" => parameter.description = Some(string(&path, value)?),
+            "description" => parameter.description = Some(expect_string(&path, value)?),
             "type" => {
-                let text = string(&path, value)?;
+                let text = expect_string(&path, value)?;
                 parameter.parameter_type =
                     ParameterType::parse(&text, reading.lookup).map_err(|error| {
                         MetadataError::Invalid {
@@ -246,7 +246,7 @@ fn parameter(
                         }
                     })?;
             }
-            "sensitive" => declared_sensitive = boolean(&path, &value)?,
+            "sensitive" => declared_sensitive = expect_boolean(&path, &value)?,
             "default" => parameter.default = Some(value),
             _ => reading.unknown_keys.push(path),
         }
@@ -272,22 +272,25 @@ fn is_parameter_name(name: &str) -> bool {
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-fn implementations(
+fn parse_implementations(
     value: Value,
     unknown: &mut Vec<String>,
-) -> Result<Vec<Implementation>, MetadataError> {
+) -> Result<Vec<TaskImplementation>, MetadataError> {
     let mut all = Vec::new();
-    for (index, value) in array("implementations", value)?.into_iter().enumerate() {
+    for (index, value) in expect_array("implementations", value)?
+        .into_iter()
+        .enumerate()
+    {
         let path = format!("implementations[{index}]");
         let (mut name, mut requirements) = (None, Vec::new());
         let (mut files, mut method) = (Vec::new(), None);
-        for (key, value) in object(&path, value)? {
+        for (key, value) in expect_object(&path, value)? {
             let path = format!("{path}.{key}");
             match key.as_str() {
-                "name" => name = Some(string(&path, value)?),
-                "requirements" => requirements = strings(&path, value)?,
-                "files" => files = strings(&path, value)?,
-                "input_method" => method = Some(input_method(&path, value)?),
+                "name" => name = Some(expect_string(&path, value)?),
+                "requirements" => requirements = expect_strings(&path, value)?,
+                "files" => files = expect_strings(&path, value)?,
+                "input_method" => method = Some(parse_input_method(&path, value)?),
                 _ => unknown.push(path),
             }
         }
@@ -295,7 +298,7 @@ fn implementations(
             path,
             problem: "an implementation needs a name, the name of its file".to_owned(),
         })?;
-        all.push(Implementation {
+        all.push(TaskImplementation {
             name,
             requirements,
             files,
@@ -305,10 +308,10 @@ fn implementations(
     Ok(all)
 }
 
-fn version(value: Value) -> Result<i64, MetadataError> {
+fn parse_version(value: Value) -> Result<i64, MetadataError> {
     let path = "puppet_task_version";
-    let found = json::kind(&value);
-    let wrong = || wrong(path, "an integer", found);
+    let found = json::kind_name(&value);
+    let wrong = || wrong_type(path, "an integer", found);
     match value.as_i64().ok_or_else(wrong)? {
         1 => Ok(1),
         other => Err(MetadataError::Invalid {
@@ -318,8 +321,8 @@ fn version(value: Value) -> Result<i64, MetadataError> {
     }
 }
 
-fn input_method(path: &str, value: Value) -> Result<String, MetadataError> {
-    let text = string(path, value)?;
+fn parse_input_method(path: &str, value: Value) -> Result<String, MetadataError> {
+    let text = expect_string(path, value)?;
     if matches!(
         text.as_str(),
         "stdin" | "environment" | "both" | "powershell"
@@ -332,41 +335,41 @@ fn input_method(path: &str, value: Value) -> Result<String, MetadataError> {
     })
 }
 
-fn string(path: &str, value: Value) -> Result<String, MetadataError> {
+fn expect_string(path: &str, value: Value) -> Result<String, MetadataError> {
     match value {
         Value::String(text) => Ok(text),
-        other => Err(wrong(path, "a string", json::kind(&other))),
+        other => Err(wrong_type(path, "a string", json::kind_name(&other))),
     }
 }
 
-fn boolean(path: &str, value: &Value) -> Result<bool, MetadataError> {
+fn expect_boolean(path: &str, value: &Value) -> Result<bool, MetadataError> {
     value
         .as_bool()
-        .ok_or_else(|| wrong(path, "a boolean", json::kind(value)))
+        .ok_or_else(|| wrong_type(path, "a boolean", json::kind_name(value)))
 }
 
-fn array(path: &str, value: Value) -> Result<Vec<Value>, MetadataError> {
+fn expect_array(path: &str, value: Value) -> Result<Vec<Value>, MetadataError> {
     match value {
         Value::Array(items) => Ok(items),
-        other => Err(wrong(path, "an array", json::kind(&other))),
+        other => Err(wrong_type(path, "an array", json::kind_name(&other))),
     }
 }
 
-fn strings(path: &str, value: Value) -> Result<Vec<String>, MetadataError> {
-    let items = array(path, value)?.into_iter().enumerate();
+fn expect_strings(path: &str, value: Value) -> Result<Vec<String>, MetadataError> {
+    let items = expect_array(path, value)?.into_iter().enumerate();
     items
-        .map(|(index, item)| string(&format!("{path}[{index}]"), item))
+        .map(|(index, item)| expect_string(&format!("{path}[{index}]"), item))
         .collect()
 }
 
-fn object(path: &str, value: Value) -> Result<Map<String, Value>, MetadataError> {
+fn expect_object(path: &str, value: Value) -> Result<Map<String, Value>, MetadataError> {
     match value {
         Value::Object(map) => Ok(map),
-        other => Err(wrong(path, "an object", json::kind(&other))),
+        other => Err(wrong_type(path, "an object", json::kind_name(&other))),
     }
 }
 
-fn wrong(path: &str, expected: &'static str, found: &'static str) -> MetadataError {
+fn wrong_type(path: &str, expected: &'static str, found: &'static str) -> MetadataError {
     MetadataError::WrongType {
         path: path.to_owned(),
         expected,

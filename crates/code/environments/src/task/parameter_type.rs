@@ -3,7 +3,7 @@
 //! Invariant: the text stays as its author wrote it, and the type that checks values contains no
 //! `Sensitive`, because JSON values are not wrapped.
 
-use pcore::{Kind, Lookup, Type, TypeTextError, Value, describe_mismatch};
+use pcore::{Type, TypeKind, TypeLookup, TypeTextError, Value, describe_mismatch};
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
@@ -40,7 +40,7 @@ pub enum ParameterTypeError {
 
 impl ParameterType {
     /// Reads the text of a type. `lookup` finds type aliases by their names.
-    pub fn parse(text: &str, lookup: Lookup<'_>) -> Result<Self, ParameterTypeError> {
+    pub fn parse(text: &str, lookup: TypeLookup<'_>) -> Result<Self, ParameterTypeError> {
         check_size(text)?;
         let declared = Type::parse_with(text, lookup)?;
         if let Some(name) = pcore::unresolved_reference(&declared) {
@@ -60,7 +60,7 @@ impl ParameterType {
     }
 
     /// The type as it checks values of JSON, without `Sensitive`.
-    pub fn checked(&self) -> &Type {
+    pub fn as_type(&self) -> &Type {
         &self.checked
     }
 
@@ -85,27 +85,33 @@ impl ParameterType {
         }
         let actual = Type::infer_detailed(&value).without_values();
         let subject = format!("parameter '{name}'");
-        let lines = describe_mismatch(&subject, self.expected(&value), &actual);
+        let lines = describe_mismatch(&subject, self.type_for_message(&value), &actual);
         let lines: Vec<&str> = lines.lines().map(str::trim).collect();
-        Err(format!("{}{}", lines.join("; "), self.detail(&value)))
+        Err(format!(
+            "{}{}",
+            lines.join("; "),
+            self.describe_bounds(&value)
+        ))
     }
 
     /// The type to name in a message: without `Optional` if there is a value.
-    fn expected(&self, value: &Value) -> &Type {
+    fn type_for_message(&self, value: &Value) -> &Type {
         match self.checked.kind() {
-            Kind::Optional(Some(inner)) if !matches!(value, Value::Undef) => inner,
+            TypeKind::Optional(Some(inner)) if !matches!(value, Value::Undef) => inner,
             _ => &self.checked,
         }
     }
 
     /// The property of a value that is out of bounds although its kind is right, appended to
     /// Puppet's message.
-    fn detail(&self, value: &Value) -> String {
-        match (self.expected(value).kind(), value) {
-            (Kind::Integer(_), Value::Int(_)) | (Kind::Float(_), Value::Float(_)) => {
+    fn describe_bounds(&self, value: &Value) -> String {
+        match (self.type_for_message(value).kind(), value) {
+            (TypeKind::Integer(_), Value::Int(_)) | (TypeKind::Float(_), Value::Float(_)) => {
                 " out of range".to_owned()
             }
-            (Kind::String(_), Value::Str(text)) => format!(" of length {}", text.chars().count()),
+            (TypeKind::String(_), Value::Str(text)) => {
+                format!(" of length {}", text.chars().count())
+            }
             _ => String::new(),
         }
     }

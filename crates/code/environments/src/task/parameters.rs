@@ -17,7 +17,10 @@ pub struct ValidParams {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParamProblem {
     /// The task has no such parameter.
-    #[error("unknown parameter '{name}'; the task takes {}", takes(known))]
+    #[error(
+        "unknown parameter '{name}'; the task takes {}",
+        describe_parameters(known)
+    )]
     Unknown {
         /// The name as the caller gave it.
         name: String,
@@ -107,7 +110,7 @@ fn check(metadata: &TaskMetadata, name: &str, value: &Value) -> Result<(), Param
         })
 }
 
-fn takes(known: &[String]) -> String {
+fn describe_parameters(known: &[String]) -> String {
     if known.is_empty() {
         "no parameters".to_owned()
     } else {

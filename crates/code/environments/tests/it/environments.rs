@@ -1,6 +1,6 @@
 //! Environments and module paths.
 
-use environments::{Code, CodeError, EnvironmentDir};
+use environments::{CodeError, CodeReader, EnvironmentDir};
 
 use crate::tree::Tree;
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use environments::{CodeError, Mount};
+use environments::{CodeError, FileMount};
 
 use crate::tree::Tree;
 
@@ -16,10 +16,10 @@ fn files_of_each_mount_are_found() {
     ]);
     let version = tree.version();
     for (mount, module, path, content) in [
-        (Mount::Modules, Some("a"), "x/y", "files"),
-        (Mount::Tasks, Some("a"), "init.sh", "tasks"),
-        (Mount::Scripts, Some("a"), "s.sh", "scripts"),
-        (Mount::Plugins, None, "puppet/z.rb", "lib"),
+        (FileMount::Modules, Some("a"), "x/y", "files"),
+        (FileMount::Tasks, Some("a"), "init.sh", "tasks"),
+        (FileMount::Scripts, Some("a"), "s.sh", "scripts"),
+        (FileMount::Plugins, None, "puppet/z.rb", "lib"),
     ] {
         let mut file = version.file(mount, module, path).unwrap();
         let mut text = String::new();
@@ -31,14 +31,14 @@ fn files_of_each_mount_are_found() {
     }
     for (module, path) in [("a", "none"), ("a", "x"), ("c", "x"), ("A/../b", "x")] {
         let error = version
-            .file(Mount::Modules, Some(module), path)
+            .file(FileMount::Modules, Some(module), path)
             .unwrap_err();
         assert!(error.is_not_found(), "{module} {path}: {error}");
     }
     let long = "x".repeat(5_000);
     assert!(
         version
-            .file(Mount::Modules, Some("a"), &long)
+            .file(FileMount::Modules, Some("a"), &long)
             .unwrap_err()
             .is_not_found()
     );
@@ -58,12 +58,14 @@ fn paths_that_lead_elsewhere_are_refused() {
         "x\0",
         "x/",
     ] {
-        let error = version.file(Mount::Modules, Some("a"), path).unwrap_err();
+        let error = version
+            .file(FileMount::Modules, Some("a"), path)
+            .unwrap_err();
         assert!(
             matches!(error, CodeError::InvalidPath { .. }),
             "{path:?}: {error}"
         );
     }
-    assert!(version.file(Mount::Modules, None, "x").is_err());
-    assert!(version.file(Mount::Plugins, Some("a"), "x").is_err());
+    assert!(version.file(FileMount::Modules, None, "x").is_err());
+    assert!(version.file(FileMount::Plugins, Some("a"), "x").is_err());
 }

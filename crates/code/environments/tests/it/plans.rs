@@ -1,6 +1,6 @@
 //! Lists of plans, and their metadata.
 
-use environments::{CodeError, Plan, PlanLanguage, PlanParameter};
+use environments::{CodeError, EnvironmentPlanSource, PlanLanguage, PlanParameter};
 use serde_json::json;
 
 use crate::tree::Tree;
@@ -24,7 +24,7 @@ plan shop::restart(
 }
 "#;
 
-fn plan(tree: &Tree, name: &str) -> Result<Plan, CodeError> {
+fn plan(tree: &Tree, name: &str) -> Result<EnvironmentPlanSource, CodeError> {
     tree.version().plan(&name.parse().unwrap())
 }
 

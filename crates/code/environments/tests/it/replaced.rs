@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use environments::{Code, EnvironmentDir, replaced_functions, replaced_functions_note};
+use environments::{CodeReader, EnvironmentDir, replaced_functions, replaced_functions_note};
 
 fn write(root: &Path, path: &str, text: &str) {
     let path = root.join("environments/production/modules").join(path);

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use environments::{Code, CodeError, CodeVersion, EnvironmentDir, Task};
+use environments::{CodeError, CodeReader, CodeVersion, EnvironmentDir, EnvironmentTask};
 
 pub(crate) struct Tree {
     directory: tempfile::TempDir,
@@ -53,7 +53,7 @@ impl Tree {
             .unwrap()
     }
 
-    pub(crate) fn task(&self, name: &str) -> Result<Task, CodeError> {
+    pub(crate) fn task(&self, name: &str) -> Result<EnvironmentTask, CodeError> {
         self.version().task(&name.parse().unwrap())
     }
 
@@ -64,7 +64,7 @@ impl Tree {
 }
 
 /// Names of the task's files, in order.
-pub(crate) fn filenames(task: &Task) -> Vec<&str> {
+pub(crate) fn filenames(task: &EnvironmentTask) -> Vec<&str> {
     task.files
         .iter()
         .map(|file| file.filename.as_str())

@@ -1,4 +1,4 @@
-//! What a follower does next, without I/O: [`Core`].
+//! What a follower does next, without I/O: [`FollowerCore`].
 //!
 //! The rules that must hold: it switches to what was announced and to nothing else; never to a lower
 //! generation than its own; and to nothing that is not here as a whole. A power cut may have damaged what was live
@@ -9,19 +9,19 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use api_types::{CheckedIn, FollowedEnvironment};
 use environments::EnvironmentName;
 
-use super::following::Followed;
-use super::kept::Live;
-use crate::board::AnnouncedSwitch;
+use super::saved_state::SavedEnvironment;
+use super::status::FollowedVersion;
+use crate::follower_board::AnnouncedSwitch;
 use code_store::version::VersionSignature;
 
 /// What a follower has, and what it was told.
 #[derive(Debug, Default)]
-pub(super) struct Core {
-    had: BTreeMap<EnvironmentName, Had>,
+pub(super) struct FollowerCore {
+    environments: BTreeMap<EnvironmentName, LocalEnvironment>,
     announced: BTreeMap<EnvironmentName, AnnouncedSwitch>,
     offered: BTreeMap<EnvironmentName, VersionSignature>,
     /// Versions on their way here.
-    coming: HashSet<(EnvironmentName, VersionSignature)>,
+    staging: HashSet<(EnvironmentName, VersionSignature)>,
     /// Versions that were live at the start and were not compared with the server's list of files since then.
     inherited: HashSet<(EnvironmentName, VersionSignature)>,
     cursor: Option<String>,
@@ -29,25 +29,25 @@ pub(super) struct Core {
 
 /// What it has of an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Had {
+struct LocalEnvironment {
     generation: i64,
     live: Option<VersionSignature>,
     staged: Option<VersionSignature>,
-    failed: Option<Failed>,
+    failed: Option<FailedVersion>,
 }
 
 /// A version that it could not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Failed {
+struct FailedVersion {
     signature: VersionSignature,
     why: String,
     /// Whether it waits before it tries again.
-    is_fresh: bool,
+    waits_for_retry: bool,
 }
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FollowerStep {
     /// Get a version.
     Stage(EnvironmentName, VersionSignature),
     /// Make it live.
@@ -58,28 +58,28 @@ pub(super) enum Step {
 
 // === impl Core ===
 
-impl Core {
+impl FollowerCore {
     /// A follower that had this when it ended.
     pub(super) fn new(had: Vec<(EnvironmentName, VersionSignature, i64)>) -> Self {
         let inherited = had.iter().map(|(of, live, _)| (of.clone(), live.clone()));
         let inherited = inherited.collect();
         let had = had.into_iter().map(|(environment, signature, generation)| {
-            let had = Had {
+            let had = LocalEnvironment {
                 generation,
                 live: Some(signature),
-                ..Had::default()
+                ..LocalEnvironment::default()
             };
             (environment, had)
         });
         Self {
-            had: had.collect(),
+            environments: had.collect(),
             inherited,
             ..Self::default()
         }
     }
 
     /// What the storage says. Names that make no sense are left out.
-    pub(super) fn told(&mut self, told: CheckedIn) {
+    pub(super) fn apply_check_in(&mut self, told: CheckedIn) {
         let announced = told.environments.into_iter().filter_map(|(name, it)| {
             let announced = AnnouncedSwitch {
                 generation: it.generation,
@@ -95,19 +95,19 @@ impl Core {
     }
 
     /// It is not known any more what is live: nothing is done until the storage says it anew.
-    pub(super) fn forget_told(&mut self) {
+    pub(super) fn discard_announcements(&mut self) {
         self.announced.clear();
         self.offered.clear();
         self.cursor = None;
     }
 
-    /// What to do now. Each version is to be got once, until [`staged`](Self::staged) or
-    /// [`failed`](Self::failed) says what became of it.
-    pub(super) fn steps(&mut self) -> Vec<Step> {
+    /// What to do now. Each version is to be got once, until [`mark_staged`](Self::mark_staged) or
+    /// [`mark_failed`](Self::mark_failed) says what became of it.
+    pub(super) fn next_steps(&mut self) -> Vec<FollowerStep> {
         let mut steps = Vec::new();
         let mut wanted = Vec::new();
         for (environment, announced) in &self.announced {
-            let had = self.had.get(environment);
+            let had = self.environments.get(environment);
             let generation = had.map_or(0, |had| had.generation);
             let live = had.and_then(|had| had.live.as_ref());
             let is_current =
@@ -120,11 +120,14 @@ impl Core {
                 continue;
             }
             match &announced.signature {
-                None => steps.push(Step::Remove(environment.clone(), announced.generation)),
+                None => steps.push(FollowerStep::Remove(
+                    environment.clone(),
+                    announced.generation,
+                )),
                 Some(signature) => {
                     let staged = had.and_then(|had| had.staged.as_ref());
                     match live == Some(signature) || staged == Some(signature) {
-                        true => steps.push(Step::Switch(
+                        true => steps.push(FollowerStep::Switch(
                             environment.clone(),
                             signature.clone(),
                             announced.generation,
@@ -135,7 +138,7 @@ impl Core {
             }
         }
         for (environment, signature) in &self.offered {
-            let had = self.had.get(environment);
+            let had = self.environments.get(environment);
             let has = had.is_some_and(|had| {
                 had.live.as_ref() == Some(signature) || had.staged.as_ref() == Some(signature)
             });
@@ -144,29 +147,33 @@ impl Core {
             }
         }
         for version in wanted {
-            if self.may_try(&version) && self.coming.insert(version.clone()) {
-                steps.push(Step::Stage(version.0, version.1));
+            if self.may_try(&version) && self.staging.insert(version.clone()) {
+                steps.push(FollowerStep::Stage(version.0, version.1));
             }
         }
         steps
     }
 
     fn may_try(&self, (environment, signature): &(EnvironmentName, VersionSignature)) -> bool {
-        let had = self.had.get(environment);
+        let had = self.environments.get(environment);
         let failed = had.and_then(|had| had.failed.as_ref());
-        failed.is_none_or(|failed| failed.signature != *signature || !failed.is_fresh)
+        failed.is_none_or(|failed| failed.signature != *signature || !failed.waits_for_retry)
     }
 
-    fn had(&mut self, environment: &EnvironmentName) -> &mut Had {
-        self.had.entry(environment.clone()).or_default()
+    fn environment_mut(&mut self, environment: &EnvironmentName) -> &mut LocalEnvironment {
+        self.environments.entry(environment.clone()).or_default()
     }
 
     /// A version is here as a whole.
-    pub(super) fn staged(&mut self, environment: &EnvironmentName, signature: &VersionSignature) {
+    pub(super) fn mark_staged(
+        &mut self,
+        environment: &EnvironmentName,
+        signature: &VersionSignature,
+    ) {
         let version = (environment.clone(), signature.clone());
-        self.coming.remove(&version);
+        self.staging.remove(&version);
         self.inherited.remove(&version);
-        let had = self.had(environment);
+        let had = self.environment_mut(environment);
         had.failed = None;
         if had.live.as_ref() != Some(signature) {
             had.staged = Some(signature.clone());
@@ -174,39 +181,43 @@ impl Core {
     }
 
     /// A version cannot be got, or not be switched to.
-    pub(super) fn failed(
+    pub(super) fn mark_failed(
         &mut self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
         why: String,
     ) {
-        self.coming
+        self.staging
             .remove(&(environment.clone(), signature.clone()));
-        let had = self.had(environment);
+        let had = self.environment_mut(environment);
         had.staged = None;
-        had.failed = Some(Failed {
+        had.failed = Some(FailedVersion {
             signature: signature.clone(),
             why,
-            is_fresh: true,
+            waits_for_retry: true,
         });
     }
 
     /// It may try once more.
-    pub(super) fn retry(&mut self) {
-        for failed in self.had.values_mut().filter_map(|had| had.failed.as_mut()) {
-            failed.is_fresh = false;
+    pub(super) fn allow_retries(&mut self) {
+        for failed in self
+            .environments
+            .values_mut()
+            .filter_map(|had| had.failed.as_mut())
+        {
+            failed.waits_for_retry = false;
         }
     }
 
     /// A version is live.
-    pub(super) fn switched(
+    pub(super) fn mark_switched(
         &mut self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
         generation: i64,
     ) {
-        let had = self.had(environment);
-        *had = Had {
+        let had = self.environment_mut(environment);
+        *had = LocalEnvironment {
             generation,
             live: Some(signature.clone()),
             staged: had.staged.take().filter(|staged| staged != signature),
@@ -215,43 +226,46 @@ impl Core {
     }
 
     /// An environment is gone.
-    pub(super) fn removed(&mut self, environment: &EnvironmentName, generation: i64) {
-        let had = self.had(environment);
+    pub(super) fn mark_removed(&mut self, environment: &EnvironmentName, generation: i64) {
+        let had = self.environment_mut(environment);
         had.generation = generation;
         had.live = None;
     }
 
     /// Whether anything is on its way here.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.coming.is_empty()
+    pub(super) fn is_staging(&self) -> bool {
+        !self.staging.is_empty()
     }
 
     /// Versions that are not live and may be in a moment.
     pub(super) fn staged_versions(
         &self,
     ) -> impl Iterator<Item = (&EnvironmentName, &VersionSignature)> {
-        let staged = self.had.iter();
+        let staged = self.environments.iter();
         staged.filter_map(|(of, had)| Some((of, had.staged.as_ref()?)))
     }
 
     /// The environments that are live.
-    pub(super) fn live(&self) -> impl Iterator<Item = &EnvironmentName> {
-        let live = self.had.iter().filter(|(_, had)| had.live.is_some());
+    pub(super) fn live_environments(&self) -> impl Iterator<Item = &EnvironmentName> {
+        let live = self
+            .environments
+            .iter()
+            .filter(|(_, had)| had.live.is_some());
         live.map(|(of, _)| of)
     }
 
     /// The links as they stand, whoever made them.
-    pub(super) fn found(&mut self, live: &[(EnvironmentName, VersionSignature)]) {
-        for (environment, had) in &mut self.had {
+    pub(super) fn sync_with_disk(&mut self, live: &[(EnvironmentName, VersionSignature)]) {
+        for (environment, had) in &mut self.environments {
             let found = live.iter().find(|(of, _)| of == environment);
             had.live = found.map(|(_, signature)| signature.clone());
         }
     }
 
     /// What is live, for a file.
-    pub(super) fn generations(&self) -> BTreeMap<String, Live> {
-        let each = self.had.iter().map(|(of, had)| {
-            let live = Live {
+    pub(super) fn saved_environments(&self) -> BTreeMap<String, SavedEnvironment> {
+        let each = self.environments.iter().map(|(of, had)| {
+            let live = SavedEnvironment {
                 generation: had.generation,
                 version: had.live.as_ref().map(ToString::to_string),
             };
@@ -261,21 +275,25 @@ impl Core {
     }
 
     /// Whether it was told what is live, and still knows it.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn has_announcements(&self) -> bool {
         self.cursor.is_some()
     }
 
     /// What is live beside what should be.
-    pub(super) fn following(&self) -> BTreeMap<EnvironmentName, Followed> {
-        let names: BTreeSet<_> = self.had.keys().chain(self.announced.keys()).collect();
-        let none = Had::default();
+    pub(super) fn environment_status(&self) -> BTreeMap<EnvironmentName, FollowedVersion> {
+        let names: BTreeSet<_> = self
+            .environments
+            .keys()
+            .chain(self.announced.keys())
+            .collect();
+        let none = LocalEnvironment::default();
         let each = names.into_iter().map(|of| {
-            let had = self.had.get(of).unwrap_or(&none);
+            let had = self.environments.get(of).unwrap_or(&none);
             let announced = self.announced.get(of);
             let wanted = announced.and_then(|it| it.signature.as_ref());
             let failed = had.failed.as_ref();
             let failed = failed.filter(|it| Some(&it.signature) == wanted);
-            let followed = Followed {
+            let followed = FollowedVersion {
                 generation: had.generation,
                 live: had.live.clone(),
                 is_behind: announced.is_some_and(|_| wanted != had.live.as_ref()),
@@ -287,8 +305,8 @@ impl Core {
     }
 
     /// What the storage is told.
-    pub(super) fn report(&self) -> BTreeMap<String, FollowedEnvironment> {
-        let each = self.had.iter().map(|(of, had)| {
+    pub(super) fn to_report(&self) -> BTreeMap<String, FollowedEnvironment> {
+        let each = self.environments.iter().map(|(of, had)| {
             let failed = had.failed.as_ref();
             let told = FollowedEnvironment {
                 generation: had.generation,

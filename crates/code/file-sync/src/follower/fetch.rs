@@ -3,47 +3,49 @@
 //! The rules that must hold: what is here is not asked for again, unless the server has something else or the
 //! whole has another hash; and every way round ends.
 
-use super::arriving::{Arriving, Wanted};
-use super::part::Part;
-use super::remote::{Remote, RemoteError};
+use super::incoming_contents::{IncomingContents, MissingContent};
+use super::partial_content::PartialContent;
+use super::remote::{RemoteServer, RemoteServerError};
 use crate::defaults::FOLLOWER_RESUMES;
 use code_store::content::ContentError;
 
 /// Why a content cannot be got.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FetchError {
+pub(super) enum ContentFetchError {
     #[error(transparent)]
-    Remote(#[from] RemoteError),
+    Remote(#[from] RemoteServerError),
     #[error(transparent)]
     Content(#[from] ContentError),
 }
 
 /// Brings a content here; it is whole after it and has its hash.
 pub(super) async fn fetch(
-    remote: &Remote,
-    arriving: &Arriving,
-    wanted: &Wanted,
-) -> Result<(), FetchError> {
-    let _writing = arriving.writing(wanted).await;
-    let object = arriving.content().object(wanted.sha256, wanted.executable);
+    remote: &RemoteServer,
+    arriving: &IncomingContents,
+    wanted: &MissingContent,
+) -> Result<(), ContentFetchError> {
+    let _writing = arriving.lock_for_writing(wanted).await;
+    let object = arriving
+        .content()
+        .object_path(wanted.sha256, wanted.executable);
     if object.exists() {
         return Ok(());
     }
     let mut resumes = 0;
     loop {
-        let mut part = arriving.part(wanted).await?;
-        let filled = fill(remote, wanted, &mut part).await;
+        let mut part = arriving.open_partial(wanted).await?;
+        let filled = download_rest(remote, wanted, &mut part).await;
         // Also of what broke off.
         part.flush().await?;
         match filled {
             Ok(()) => {}
-            Err(FetchError::Remote(RemoteError::OtherPart { url, why })) => {
+            Err(ContentFetchError::Remote(RemoteServerError::OtherPart { url, why })) => {
                 tracing::warn!(%url, why, "no more of this content can be had; it is begun anew");
-                part.empty().await?;
+                part.truncate().await?;
                 continue;
             }
-            Err(FetchError::Remote(error))
-                if error.is_break()
+            Err(ContentFetchError::Remote(error))
+                if error.is_connection_lost()
                     && part.size_bytes > part.kept_bytes
                     && resumes < FOLLOWER_RESUMES =>
             {
@@ -59,9 +61,9 @@ pub(super) async fn fetch(
             return Ok(());
         }
         let had = part.kept_bytes;
-        part.empty().await?;
+        part.truncate().await?;
         if had == 0 {
-            return Err(RemoteError::Forged {
+            return Err(RemoteServerError::Forged {
                 wanted: wanted.sha256,
                 came,
             }
@@ -72,33 +74,41 @@ pub(super) async fn fetch(
 }
 
 /// Gets what is lacking.
-async fn fill(remote: &Remote, wanted: &Wanted, part: &mut Part) -> Result<(), FetchError> {
-    if part.is_whole() {
+async fn download_rest(
+    remote: &RemoteServer,
+    wanted: &MissingContent,
+    part: &mut PartialContent,
+) -> Result<(), ContentFetchError> {
+    if part.is_complete() {
         return Ok(());
     }
     let has = part.size_bytes;
-    let mut coming = remote.blob(wanted.sha256, has, wanted.size_bytes).await?;
+    let mut coming = remote
+        .request_blob(wanted.sha256, has, wanted.size_bytes)
+        .await?;
     if coming.first != has {
-        part.empty().await?;
+        part.truncate().await?;
     }
-    while let Some(chunk) = remote.next(&mut coming).await? {
-        if !part.add(chunk.as_ref()).await? {
-            part.empty().await?;
-            return Err(coming.too_much(wanted.size_bytes).into());
+    while let Some(chunk) = remote.next_chunk(&mut coming).await? {
+        if !part.append(chunk.as_ref()).await? {
+            part.truncate().await?;
+            return Err(coming.too_long_error(wanted.size_bytes).into());
         }
     }
-    match part.is_whole() {
+    match part.is_complete() {
         true => Ok(()),
-        false => Err(coming.too_little(part.size_bytes, wanted.size_bytes).into()),
+        false => Err(coming
+            .too_short_error(part.size_bytes, wanted.size_bytes)
+            .into()),
     }
 }
 
 // === impl FetchError ===
 
-impl FetchError {
+impl ContentFetchError {
     /// Whether there is no room on the disk.
     pub(super) fn is_full(&self) -> bool {
-        matches!(self, Self::Content(error) if error.is_full())
+        matches!(self, Self::Content(error) if error.is_disk_full())
     }
 }
 

@@ -1,16 +1,16 @@
 //! The side that follows: [`Follower`], a task that asks, gets versions, switches and tells.
 //!
-//! The rule that must hold: it decides nothing by itself; [`Core`] says what is next.
+//! The rule that must hold: it decides nothing by itself; [`FollowerCore`] says what is next.
 
-mod arriving;
 mod core;
 mod fetch;
-mod following;
-mod kept;
-mod part;
+mod incoming_contents;
+mod partial_content;
+mod pending_events;
 mod remote;
+mod saved_state;
 mod stage;
-mod waits;
+mod status;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,21 +25,21 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::arriving::Arriving;
-use self::core::{Core, Step};
-pub use self::following::{Followed, Following, Knows, SyncState};
-use self::kept::Kept;
-use self::remote::{Remote, RemoteError};
+use self::core::{FollowerCore, FollowerStep};
+use self::incoming_contents::IncomingContents;
+use self::pending_events::{PendingEvents, StagedVersion, wait_for_check_in};
+use self::remote::{RemoteServer, RemoteServerError};
+use self::saved_state::SavedFollowerState;
 use self::stage::stage;
-use self::waits::{Staged, Waits, answer};
+pub use self::status::{FollowedVersion, FollowerStatus, LeaseKnowledge, SyncState};
 use crate::defaults::{
     FOLLOWER_BACKOFF, FOLLOWER_BACKOFF_MAX, FOLLOWER_KEEP, FOLLOWER_RETRY, FOLLOWER_VERSIONS,
 };
 use code_store::code_cache::{CodeCache, CompilePause};
-use code_store::content::{Content, ContentError};
+use code_store::content::{ContentError, ContentStore};
+use code_store::directory_lock::DirectoryLock;
 use code_store::gc::{self, collect};
-use code_store::hold::DirectoryLock;
-use code_store::version::{VersionSignature, Versions};
+use code_store::version::{VersionSignature, VersionStore};
 use store::now_ms;
 
 /// What a follower is told before it starts.
@@ -56,14 +56,14 @@ pub struct FollowerSettings {
     /// Puppet's `environments`.
     pub environments: PathBuf,
     /// What it does when it does not know what is live.
-    pub stale: Stale,
+    pub stale: StaleLeasePolicy,
     /// Who has to know of a switch here.
-    pub after: Vec<Arc<dyn CodeCache>>,
+    pub code_caches: Vec<Arc<dyn CodeCache>>,
 }
 
 /// What a follower does whose server is silent for longer than its lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stale {
+pub enum StaleLeasePolicy {
     /// It keeps what it has, and says so.
     #[default]
     Keep,
@@ -75,13 +75,13 @@ pub enum Stale {
 #[derive(Debug)]
 pub struct Follower {
     settings: FollowerSettings,
-    remote: Remote,
-    versions: Versions,
-    arriving: Arriving,
-    core: Core,
-    kept: Kept,
+    remote: RemoteServer,
+    versions: VersionStore,
+    arriving: IncomingContents,
+    core: FollowerCore,
+    saved: SavedFollowerState,
     /// Those who watch it.
-    watched: watch::Sender<Following>,
+    status: watch::Sender<FollowerStatus>,
     /// Nobody else writes there.
     _hold: DirectoryLock,
 }
@@ -91,33 +91,33 @@ pub struct Follower {
 impl Follower {
     /// Opens the directories; waits until no other process writes there. Blocks.
     pub fn open(settings: FollowerSettings) -> Result<Self, ContentError> {
-        let hold = DirectoryLock::take(&settings.directory, |holder| {
+        let hold = DirectoryLock::acquire(&settings.directory, |holder| {
             tracing::info!(
                 pid = holder.pid,
                 "another process writes there; waiting for it"
             );
         })?;
-        let content = Content::open(settings.directory.join("content"))?;
-        let arriving = Arriving::open(&content)?;
+        let content = ContentStore::open(settings.directory.join("content"))?;
+        let arriving = IncomingContents::open(&content)?;
         let versions = settings.directory.join("versions");
-        let versions = Versions::open(content, &versions, &settings.environments)?;
-        let kept = Kept::read(&settings.directory);
-        let live = versions.environments()?.into_iter();
+        let versions = VersionStore::open(content, &versions, &settings.environments)?;
+        let kept = SavedFollowerState::read(&settings.directory);
+        let live = versions.live_environments()?.into_iter();
         let live = live.map(|(environment, signature)| {
             let generation = kept.generation(&environment, &signature);
             (environment, signature, generation)
         });
         Ok(Self {
-            remote: Remote::new(
+            remote: RemoteServer::new(
                 settings.server.clone(),
                 settings.tls.clone(),
                 settings.certnames.clone(),
             ),
-            core: Core::new(live.collect()),
+            core: FollowerCore::new(live.collect()),
             versions,
             arriving,
-            kept,
-            watched: watch::Sender::default(),
+            saved: kept,
+            status: watch::Sender::default(),
             settings,
             _hold: hold,
         })
@@ -125,49 +125,49 @@ impl Follower {
 
     /// Follows until it is stopped. What was under way then goes on after the next start.
     pub async fn run(mut self, stop: CancellationToken) {
-        let mut waits = Waits::new(&self.kept);
+        let mut waits = PendingEvents::new(&self.saved);
         loop {
-            self.act(&mut waits).await;
-            self.ask(&mut waits);
-            self.show();
-            let wakes = waits.wakes();
+            self.apply_steps(&mut waits).await;
+            self.start_check_in(&mut waits);
+            self.publish_status();
+            let wakes = waits.next_deadline();
             tokio::select! {
                 () = stop.cancelled() => break,
-                answer = answer(&mut waits.asking) => self.heard(&mut waits, answer).await,
-                Some(staged) = waits.staging.join_next() => self.staged(&mut waits, staged),
-                () = tokio::time::sleep_until(wakes) => self.woken(&mut waits).await,
+                answer = wait_for_check_in(&mut waits.check_in) => self.handle_check_in(&mut waits, answer).await,
+                Some(staged) = waits.staging.join_next() => self.finish_staging(&mut waits, staged),
+                () = tokio::time::sleep_until(wakes) => self.handle_deadlines(&mut waits).await,
             }
         }
         waits.staging.shutdown().await;
     }
 
     /// Does what is to be done now.
-    async fn act(&mut self, waits: &mut Waits) {
-        let steps = self.core.steps();
-        let switches = |step: &Step| !matches!(step, Step::Stage(..));
+    async fn apply_steps(&mut self, waits: &mut PendingEvents) {
+        let steps = self.core.next_steps();
+        let switches = |step: &FollowerStep| !matches!(step, FollowerStep::Stage(..));
         let pauses = match steps.iter().any(switches) {
-            true => self.pause().await,
+            true => self.pause_compiles().await,
             false => Vec::new(),
         };
         let mut switched = Vec::new();
         for step in steps {
             match step {
-                Step::Stage(environment, signature) => {
-                    self.begin(waits, environment, signature);
+                FollowerStep::Stage(environment, signature) => {
+                    self.begin_staging(waits, environment, signature);
                 }
-                Step::Switch(environment, signature, generation) => {
+                FollowerStep::Switch(environment, signature, generation) => {
                     self.switch(waits, &environment, &signature, generation)
                         .await;
                     switched.push(environment);
                 }
-                Step::Remove(environment, generation) => {
+                FollowerStep::Remove(environment, generation) => {
                     let (versions, of) = (self.versions.clone(), environment.clone());
-                    let removed = blocking(move || versions.remove(&of)).await;
+                    let removed = run_blocking(move || versions.remove(&of)).await;
                     match removed {
                         Ok(_) => tracing::info!(%environment, generation, "taken away"),
                         Err(why) => tracing::error!(%environment, why, "cannot be taken away"),
                     }
-                    self.core.removed(&environment, generation);
+                    self.core.mark_removed(&environment, generation);
                     switched.push(environment);
                 }
             }
@@ -175,17 +175,23 @@ impl Follower {
         if switched.is_empty() {
             return;
         }
-        self.tell(&switched).await;
+        self.notify_code_caches(&switched).await;
         drop(pauses);
-        self.keep();
-        if !self.core.is_busy() {
-            self.collect().await;
+        self.save_state();
+        if !self.core.is_staging() {
+            self.collect_garbage().await;
         }
     }
 
     /// Holds back what must not meet a switch, once for all environments that are to be switched.
-    async fn pause(&self) -> Vec<Box<dyn CompilePause>> {
-        let paused = join_all(self.settings.after.iter().map(|it| it.switching())).await;
+    async fn pause_compiles(&self) -> Vec<Box<dyn CompilePause>> {
+        let paused = join_all(
+            self.settings
+                .code_caches
+                .iter()
+                .map(|it| it.pause_before_switch()),
+        )
+        .await;
         let mut pauses = Vec::new();
         for paused in paused {
             if let Some(note) = paused.note {
@@ -197,20 +203,25 @@ impl Follower {
     }
 
     /// Tells who compiles that other versions are live, or none.
-    async fn tell(&self, environments: &[EnvironmentName]) {
-        let after = &self.settings.after;
+    async fn notify_code_caches(&self, environments: &[EnvironmentName]) {
+        let after = &self.settings.code_caches;
         let told = environments
             .iter()
-            .flat_map(|of| after.iter().map(|it| it.switched(of)));
+            .flat_map(|of| after.iter().map(|it| it.flush_after_switch(of)));
         for why in join_all(told).await.into_iter().filter_map(Result::err) {
             tracing::warn!(why, "not told");
         }
     }
 
-    fn begin(&self, waits: &mut Waits, environment: EnvironmentName, signature: VersionSignature) {
+    fn begin_staging(
+        &self,
+        waits: &mut PendingEvents,
+        environment: EnvironmentName,
+        signature: VersionSignature,
+    ) {
         let (remote, versions) = (self.remote.clone(), self.versions.clone());
         let arriving = self.arriving.clone();
-        let places = Arc::clone(&waits.places);
+        let places = Arc::clone(&waits.stage_permits);
         waits.staging.spawn(async move {
             // It is never closed.
             let _place = places.acquire().await.ok();
@@ -225,7 +236,7 @@ impl Follower {
 
     async fn switch(
         &mut self,
-        waits: &mut Waits,
+        waits: &mut PendingEvents,
         environment: &EnvironmentName,
         signature: &VersionSignature,
         generation: i64,
@@ -235,20 +246,24 @@ impl Follower {
             environment.clone(),
             signature.clone(),
         );
-        match blocking(move || versions.switch(&of, &to)).await {
+        match run_blocking(move || versions.switch(&of, &to)).await {
             Ok(switched) => {
                 if let Some(path) = switched.moved_aside {
                     let path = path.display();
                     tracing::warn!(%environment, %path, "what stood there is moved");
                 }
                 tracing::info!(%environment, version = %signature, generation, "live");
-                self.core.switched(environment, signature, generation);
+                self.core.mark_switched(environment, signature, generation);
             }
-            Err(why) => self.cannot(waits, environment, signature, why),
+            Err(why) => self.record_failure(waits, environment, signature, why),
         }
     }
 
-    fn staged(&mut self, waits: &mut Waits, staged: Result<Staged, tokio::task::JoinError>) {
+    fn finish_staging(
+        &mut self,
+        waits: &mut PendingEvents,
+        staged: Result<StagedVersion, tokio::task::JoinError>,
+    ) {
         // Nothing aborts it but the end, and a panic was told when it happened.
         let Ok((environment, signature, staged)) = staged else {
             return;
@@ -256,34 +271,34 @@ impl Follower {
         match staged {
             Ok(()) => {
                 tracing::info!(%environment, version = %signature, "ready");
-                self.core.staged(&environment, &signature);
+                self.core.mark_staged(&environment, &signature);
             }
-            Err(why) => self.cannot(waits, &environment, &signature, why),
+            Err(why) => self.record_failure(waits, &environment, &signature, why),
         }
     }
 
-    fn cannot(
+    fn record_failure(
         &mut self,
-        waits: &mut Waits,
+        waits: &mut PendingEvents,
         environment: &EnvironmentName,
         signature: &VersionSignature,
         why: String,
     ) {
         tracing::warn!(%environment, version = %signature, why, "cannot have this version");
-        self.core.failed(environment, signature, why);
+        self.core.mark_failed(environment, signature, why);
         waits
             .retry_at
             .get_or_insert(Instant::now() + FOLLOWER_RETRY);
     }
 
     /// Asks, unless a question is under way that tells the same.
-    fn ask(&self, waits: &mut Waits) {
-        let report = self.core.report();
+    fn start_check_in(&self, waits: &mut PendingEvents) {
+        let report = self.core.to_report();
         let is_same = waits
-            .asking
+            .check_in
             .as_ref()
             .is_some_and(|(told, _)| *told == report);
-        if is_same || waits.ask_at.is_some() {
+        if is_same || waits.check_in_at.is_some() {
             return;
         }
         let command = CheckInCommand {
@@ -292,11 +307,15 @@ impl Follower {
         };
         let remote = self.remote.clone();
         let asking = Box::pin(async move { remote.check_in(&command).await });
-        waits.asking = Some((report, asking));
+        waits.check_in = Some((report, asking));
     }
 
-    async fn heard(&mut self, waits: &mut Waits, answer: Result<CheckedIn, RemoteError>) {
-        waits.asking = None;
+    async fn handle_check_in(
+        &mut self,
+        waits: &mut PendingEvents,
+        answer: Result<CheckedIn, RemoteServerError>,
+    ) {
+        waits.check_in = None;
         let told = match answer {
             Ok(told) => told,
             Err(error) => {
@@ -306,80 +325,80 @@ impl Follower {
                         "cannot ask; asking again and again"
                     );
                 }
-                waits.ask_at = Some(Instant::now() + waits.backoff);
+                waits.check_in_at = Some(Instant::now() + waits.backoff);
                 waits.backoff = (waits.backoff * 2).min(FOLLOWER_BACKOFF_MAX);
                 return;
             }
         };
-        if waits.backoff != FOLLOWER_BACKOFF || self.kept.is_stale {
+        if waits.backoff != FOLLOWER_BACKOFF || self.saved.is_stale {
             tracing::info!("the server answers again");
         }
         waits.backoff = FOLLOWER_BACKOFF;
         let lease = Duration::from_secs(told.lease_s);
         waits.lease_ends = Some(Instant::now() + lease);
-        self.kept.heard(now_ms(), told.lease_s);
-        if self.kept.forced.replace(told.forced) != Some(told.forced) {
-            self.core.retry();
+        self.saved.record_contact(now_ms(), told.lease_s);
+        if self.saved.forced.replace(told.forced) != Some(told.forced) {
+            self.core.allow_retries();
         }
-        self.core.told(told);
+        self.core.apply_check_in(told);
         // Somebody may have changed a link here.
         let versions = self.versions.clone();
-        match blocking(move || versions.environments()).await {
-            Ok(live) => self.core.found(&live),
+        match run_blocking(move || versions.live_environments()).await {
+            Ok(live) => self.core.sync_with_disk(&live),
             Err(why) => tracing::warn!(why, "cannot see what is live here"),
         }
-        self.keep();
+        self.save_state();
     }
 
-    async fn woken(&mut self, waits: &mut Waits) {
+    async fn handle_deadlines(&mut self, waits: &mut PendingEvents) {
         let now = Instant::now();
-        waits.ask_at.take_if(|at| *at <= now);
+        waits.check_in_at.take_if(|at| *at <= now);
         if waits.retry_at.take_if(|at| *at <= now).is_some() {
-            self.core.retry();
+            self.core.allow_retries();
         }
         if waits.lease_ends.take_if(|at| *at <= now).is_some() {
-            self.lost().await;
+            self.handle_lease_expiry().await;
         }
     }
 
     /// It is not known any more what is live.
-    async fn lost(&mut self) {
-        self.kept.is_stale = true;
-        self.core.forget_told();
-        let keeps = self.settings.stale == Stale::Keep;
+    async fn handle_lease_expiry(&mut self) {
+        self.saved.is_stale = true;
+        self.core.discard_announcements();
+        let keeps = self.settings.stale == StaleLeasePolicy::Keep;
         tracing::error!(
             keeps,
             "the server was not heard for longer than the lease: what is live here may be old"
         );
         if !keeps {
-            let live: Vec<_> = self.core.live().cloned().collect();
+            let live: Vec<_> = self.core.live_environments().cloned().collect();
             let versions = self.versions.clone();
             let of = live.clone();
-            let pauses = self.pause().await;
+            let pauses = self.pause_compiles().await;
             let removed =
-                blocking(move || of.iter().try_for_each(|of| versions.remove(of).map(drop)));
+                run_blocking(move || of.iter().try_for_each(|of| versions.remove(of).map(drop)));
             if let Err(why) = removed.await {
                 tracing::error!(why, "cannot take environments away");
             }
-            self.core.found(&[]);
-            self.tell(&live).await;
+            self.core.sync_with_disk(&[]);
+            self.notify_code_caches(&live).await;
             drop(pauses);
         }
-        self.keep();
+        self.save_state();
     }
 
     /// Writes down what is known.
-    fn keep(&mut self) {
-        self.kept.live = self.core.generations();
-        self.kept.server = self.settings.server.to_string();
-        if let Err(error) = self.kept.write(&self.settings.directory) {
+    fn save_state(&mut self) {
+        self.saved.live = self.core.saved_environments();
+        self.saved.server = self.settings.server.to_string();
+        if let Err(error) = self.saved.write(&self.settings.directory) {
             tracing::warn!(%error, "cannot write follower.json");
         }
     }
 
     /// Removes versions that the server does not keep any more: it knows who works with which. If it does
     /// not say, all stay.
-    async fn collect(&self) {
+    async fn collect_garbage(&self) {
         let mut used = match self.remote.versions().await {
             Ok(kept) => kept,
             Err(error) => {
@@ -393,22 +412,22 @@ impl Follower {
         };
         let staged = self.core.staged_versions();
         used.extend(staged.map(|(of, it)| (of.clone(), it.clone())));
-        let kept = gc::CollectOptions {
+        let kept = gc::GcOptions {
             used,
             keep: gc::RetentionSettings {
                 versions: Some(FOLLOWER_VERSIONS),
                 age: FOLLOWER_KEEP,
             },
-            ..gc::CollectOptions::default()
+            ..gc::GcOptions::default()
         };
         let versions = self.versions.clone();
-        if let Err(why) = blocking(move || collect(&versions, &kept)).await {
+        if let Err(why) = run_blocking(move || collect(&versions, &kept)).await {
             tracing::warn!(why, "cannot remove old versions");
         }
     }
 }
 
-async fn blocking<T: Send + 'static, E: std::error::Error + Send + 'static>(
+async fn run_blocking<T: Send + 'static, E: std::error::Error + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, String> {
     match tokio::task::spawn_blocking(work).await {

@@ -1,4 +1,4 @@
-//! The server that is followed: [`Remote`].
+//! The server that is followed: [`RemoteServer`].
 //!
 //! The rules that must hold: the server shows a certificate of the CA, and is shown one; every answer is
 //! bounded in size and time; certificates are read anew after whatever went wrong.
@@ -22,12 +22,12 @@ use error_causes::chain;
 
 /// The server. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Remote {
-    inner: Arc<Inner>,
+pub(super) struct RemoteServer {
+    inner: Arc<RemoteServerInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct RemoteServerInner {
     url: Url,
     tls: TlsFiles,
     certnames: ServerCertnames,
@@ -36,7 +36,7 @@ struct Inner {
 
 /// Why something cannot be had from the server.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RemoteError {
+pub(super) enum RemoteServerError {
     #[error("the certificates cannot be used: {0}")]
     Tls(String),
     #[error("{url} cannot be asked: {why}")]
@@ -68,19 +68,19 @@ const SAID_CHARS: usize = 300;
 
 // === impl RemoteError ===
 
-impl RemoteError {
+impl RemoteServerError {
     /// Whether there was an answer that broke off, or may have been.
-    pub(super) fn is_break(&self) -> bool {
+    pub(super) fn is_connection_lost(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Short { .. })
     }
 }
 
 // === impl Remote ===
 
-impl Remote {
+impl RemoteServer {
     pub(super) fn new(url: Url, tls: TlsFiles, certnames: ServerCertnames) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(RemoteServerInner {
                 url,
                 tls,
                 certnames,
@@ -89,7 +89,7 @@ impl Remote {
         }
     }
 
-    async fn client(&self) -> Result<Client, RemoteError> {
+    async fn client(&self) -> Result<Client, RemoteServerError> {
         let known = {
             let client = self.inner.client.lock();
             client.unwrap_or_else(PoisonError::into_inner).clone()
@@ -101,13 +101,13 @@ impl Remote {
         let certnames = self.inner.certnames.clone();
         let loaded = move || ClientTls::load_for(&tls, certnames);
         let loaded = tokio::task::spawn_blocking(loaded).await;
-        let tls = loaded.map_err(|error| RemoteError::Tls(error.to_string()))?;
-        let tls = tls.map_err(|error| RemoteError::Tls(chain(&error)))?;
+        let tls = loaded.map_err(|error| RemoteServerError::Tls(error.to_string()))?;
+        let tls = tls.map_err(|error| RemoteServerError::Tls(chain(&error)))?;
         let client = http_client::builder(tls)
             .connect_timeout(FOLLOWER_CONNECT_TIMEOUT)
             .read_timeout(FOLLOWER_READ_TIMEOUT)
             .build()
-            .map_err(|error| RemoteError::Tls(chain(&error)))?;
+            .map_err(|error| RemoteServerError::Tls(chain(&error)))?;
         let mut known = self
             .inner
             .client
@@ -137,15 +137,15 @@ impl Remote {
     pub(super) async fn check_in(
         &self,
         command: &CheckInCommand,
-    ) -> Result<CheckedIn, RemoteError> {
+    ) -> Result<CheckedIn, RemoteServerError> {
         let url = self.url("/file-sync/v1/check-in");
         let request = self.client().await?.post(url.clone()).json(command);
         let answer = request
             .timeout(FOLLOWER_POLL + FOLLOWER_ANSWER)
             .send()
             .await;
-        let body = self.body(&url, answer, MANIFEST_BYTES).await?;
-        decode_errors::json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+        let body = self.read_body(&url, answer, MANIFEST_BYTES).await?;
+        decode_errors::json::from_slice(&body).map_err(|error| RemoteServerError::Unexpected {
             url,
             why: error.to_string(),
         })
@@ -154,16 +154,17 @@ impl Remote {
     /// The versions that the server keeps. Names that are none are left out.
     pub(super) async fn versions(
         &self,
-    ) -> Result<HashSet<(EnvironmentName, VersionSignature)>, RemoteError> {
+    ) -> Result<HashSet<(EnvironmentName, VersionSignature)>, RemoteServerError> {
         let url = self.url("/file-sync/v1/versions");
         let request = self.client().await?.get(url.clone());
         let answer = request.timeout(FOLLOWER_ANSWER).send().await;
-        let body = self.body(&url, answer, MANIFEST_BYTES).await?;
-        let kept: FileSyncVersions =
-            decode_errors::json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+        let body = self.read_body(&url, answer, MANIFEST_BYTES).await?;
+        let kept: FileSyncVersions = decode_errors::json::from_slice(&body).map_err(|error| {
+            RemoteServerError::Unexpected {
                 url,
                 why: error.to_string(),
-            })?;
+            }
+        })?;
         let named = kept
             .environments
             .iter()
@@ -178,19 +179,19 @@ impl Remote {
         &self,
         environment: &EnvironmentName,
         signature: &VersionSignature,
-    ) -> Result<Vec<u8>, RemoteError> {
+    ) -> Result<Vec<u8>, RemoteServerError> {
         let url = self.url(&format!(
             "/file-sync/v1/manifests/{environment}/{signature}"
         ));
         let answer = self.client().await?.get(url.clone()).send().await;
-        self.body(&url, answer, MANIFEST_BYTES).await
+        self.read_body(&url, answer, MANIFEST_BYTES).await
     }
 
-    async fn checked(
+    async fn send_checked(
         &self,
         url: &Url,
         answer: reqwest::Result<Response>,
-    ) -> Result<Response, RemoteError> {
+    ) -> Result<Response, RemoteServerError> {
         let mut answer = answer.map_err(|error| self.unreachable(url, error))?;
         let status = answer.status();
         if status == StatusCode::OK {
@@ -206,25 +207,25 @@ impl Remote {
         }
         let said: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
         let said = said["msg"].as_str().unwrap_or_default();
-        Err(RemoteError::Refused {
+        Err(RemoteServerError::Refused {
             url: url.clone(),
             status,
             said: said.chars().take(SAID_CHARS).collect(),
         })
     }
 
-    async fn body(
+    async fn read_body(
         &self,
         url: &Url,
         answer: reqwest::Result<Response>,
         most_bytes: u64,
-    ) -> Result<Vec<u8>, RemoteError> {
-        let mut answer = self.checked(url, answer).await?;
+    ) -> Result<Vec<u8>, RemoteServerError> {
+        let mut answer = self.send_checked(url, answer).await?;
         let mut body = Vec::new();
-        while let Some(chunk) = self.chunk(url, &mut answer).await? {
+        while let Some(chunk) = self.read_chunk(url, &mut answer).await? {
             body.extend_from_slice(&chunk);
             if body.len() as u64 > most_bytes {
-                return Err(RemoteError::Unexpected {
+                return Err(RemoteServerError::Unexpected {
                     url: url.clone(),
                     why: format!("more than {most_bytes} bytes"),
                 });
@@ -233,19 +234,19 @@ impl Remote {
         Ok(body)
     }
 
-    async fn chunk(
+    async fn read_chunk(
         &self,
         url: &Url,
         answer: &mut Response,
-    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> + use<>>, RemoteError>
+    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> + use<>>, RemoteServerError>
     {
         let chunk = answer.chunk().await;
         chunk.map_err(|error| self.unreachable(url, error))
     }
 
-    fn unreachable(&self, url: &Url, error: reqwest::Error) -> RemoteError {
+    fn unreachable(&self, url: &Url, error: reqwest::Error) -> RemoteServerError {
         self.forget_client();
-        RemoteError::Unreachable {
+        RemoteServerError::Unreachable {
             url: url.clone(),
             why: chain(&error.without_url()),
         }

@@ -9,21 +9,25 @@ use std::path::Path;
 use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
 
-use super::arriving::{Arriving, Wanted};
-use super::fetch::{FetchError, fetch};
-use super::remote::{Remote, RemoteError};
+use super::fetch::{ContentFetchError, fetch};
+use super::incoming_contents::{IncomingContents, MissingContent};
+use super::remote::{RemoteServer, RemoteServerError};
 use crate::defaults::FOLLOWER_FETCHES;
-use code_store::content::{Content, ContentError, ContentHash, Entry, Manifest, ManifestError};
+use code_store::content::{
+    ContentError, ContentHash, ContentStore, ManifestError, TreeEntry, TreeManifest,
+};
 use code_store::defaults::FILE_BYTES;
-use code_store::version::{Layout, LayoutError, VersionError, VersionSignature, Versions};
+use code_store::version::{
+    LayoutError, VersionError, VersionLayout, VersionSignature, VersionStore,
+};
 
 /// Why a version cannot be got.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StageError {
     #[error(transparent)]
-    Remote(#[from] RemoteError),
+    Remote(#[from] RemoteServerError),
     #[error(transparent)]
-    Fetch(#[from] FetchError),
+    Fetch(#[from] ContentFetchError),
     #[error("the list of its files is damaged: {0}")]
     Damaged(String),
     #[error(transparent)]
@@ -31,35 +35,36 @@ pub(super) enum StageError {
     #[error(transparent)]
     Version(#[from] VersionError),
     #[error("something that cannot happen did (a bug; please report it)")]
-    Broken,
+    Internal,
 }
 
 /// Brings a version here, beside what is live. Files of one that is here and that are not as the server has them are
 /// put right.
 pub(super) async fn stage(
-    remote: &Remote,
-    arriving: &Arriving,
-    versions: &Versions,
+    remote: &RemoteServer,
+    arriving: &IncomingContents,
+    versions: &VersionStore,
     (environment, signature): (&EnvironmentName, &VersionSignature),
 ) -> Result<(), StageError> {
     let text = remote.manifest(environment, signature).await?;
     let content = versions.content().clone();
-    let (manifest, lacking) = blocking(move || {
-        let manifest = Manifest::decode(&text).map_err(|it| StageError::Damaged(it.to_string()))?;
-        manifest.check()?;
-        let lacking = lacking(&content, &manifest);
+    let (manifest, lacking) = run_blocking(move || {
+        let manifest =
+            TreeManifest::decode(&text).map_err(|it| StageError::Damaged(it.to_string()))?;
+        manifest.check_paths()?;
+        let lacking = missing_contents(&content, &manifest);
         Ok((manifest, lacking))
     })
     .await?;
-    bring(remote, arriving, lacking).await?;
+    fetch_contents(remote, arriving, lacking).await?;
     let (versions, environment) = (versions.clone(), environment.clone());
     let signature = signature.clone();
-    blocking(move || {
-        let layout = Layout::new(&manifest, &[])?;
+    run_blocking(move || {
+        let layout = VersionLayout::new(&manifest, &[])?;
         match versions.has(&environment, &signature) {
             true => {
                 let more = |_: &Path| Ok::<(), VersionError>(());
-                versions.heal_damaged(&environment, &signature, &layout, more)?;
+                versions.repair_damaged(&environment, &signature, &layout, more)?;
             }
             false => drop(versions.build(&environment, &signature, &layout)?),
         }
@@ -69,32 +74,32 @@ pub(super) async fn stage(
 }
 
 /// What is not in the store, each once.
-fn lacking(content: &Content, manifest: &Manifest) -> Vec<Wanted> {
+fn missing_contents(content: &ContentStore, manifest: &TreeManifest) -> Vec<MissingContent> {
     let files = manifest.entries().filter_map(|(_, entry)| match entry {
-        Entry::File {
+        TreeEntry::File {
             sha256,
             size_bytes,
             executable,
         } => Some(((*sha256, *executable), *size_bytes)),
-        Entry::Link { .. } => None,
+        TreeEntry::Link { .. } => None,
     });
     let files: BTreeMap<(ContentHash, bool), u64> = files.collect();
     let files = files
         .into_iter()
-        .map(|((sha256, executable), size_bytes)| Wanted {
+        .map(|((sha256, executable), size_bytes)| MissingContent {
             sha256,
             executable,
             size_bytes,
         });
     files
-        .filter(|it| !content.has(it.sha256, it.executable, it.size_bytes))
+        .filter(|it| !content.has_intact(it.sha256, it.executable, it.size_bytes))
         .collect()
 }
 
-async fn bring(
-    remote: &Remote,
-    arriving: &Arriving,
-    lacking: Vec<Wanted>,
+async fn fetch_contents(
+    remote: &RemoteServer,
+    arriving: &IncomingContents,
+    lacking: Vec<MissingContent>,
 ) -> Result<(), StageError> {
     if lacking.is_empty() {
         return Ok(());
@@ -104,7 +109,7 @@ async fn bring(
         return Err(StageError::Damaged(why));
     }
     let (place, all) = (arriving.clone(), lacking.clone());
-    let awaited = blocking(move || Ok(place.wait_for(&all)?)).await?;
+    let awaited = run_blocking(move || Ok(place.await_contents(&all)?)).await?;
     let fetches = lacking
         .clone()
         .into_iter()
@@ -114,21 +119,21 @@ async fn bring(
         if let Err(error) = fetched {
             drop(fetches);
             if error.is_full() {
-                arriving.give_up(&awaited);
+                arriving.stop_waiting(&awaited);
             }
             return Err(error.into());
         }
     }
     drop(fetches);
     let arriving = arriving.clone();
-    blocking(move || Ok(arriving.keep(&lacking)?)).await
+    run_blocking(move || Ok(arriving.move_into_store(&lacking)?)).await
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StageError> + Send + 'static,
 ) -> Result<T, StageError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or(Err(StageError::Broken))
+    done.unwrap_or(Err(StageError::Internal))
 }
 
 impl From<ManifestError> for StageError {

@@ -11,8 +11,8 @@ use store::CodeFollowerRow;
 use tokio::time::{Instant, timeout_at};
 
 use super::{CheckInError, FileSync, milliseconds};
-use crate::board::{Board, Had, Report};
 use crate::defaults::{FOLLOWER_ERROR_BYTES, FOLLOWER_NOTED, FOLLOWER_POLL, GENERATION_MAX};
+use crate::follower_board::{FollowerBoard, FollowerReport, ReportedEnvironment};
 use code_store::version::VersionSignature;
 use store::now_ms;
 
@@ -23,13 +23,14 @@ impl FileSync {
         name: &str,
         command: CheckInCommand,
     ) -> Result<CheckedIn, CheckInError> {
-        let report = read(&command.environments)?;
-        self.heard(name, report, &command.environments).await?;
+        let report = parse_report(&command.environments)?;
+        self.record_check_in(name, report, &command.environments)
+            .await?;
         let deadline = Instant::now() + FOLLOWER_POLL;
         let mut changed = self.inner.changed.subscribe();
         loop {
             changed.mark_unchanged();
-            let answer = self.answer();
+            let answer = self.to_response();
             if command.cursor.as_ref() != Some(&answer.cursor) {
                 return Ok(answer);
             }
@@ -40,33 +41,33 @@ impl FileSync {
         }
     }
 
-    async fn heard(
+    async fn record_check_in(
         &self,
         name: &str,
-        report: Report,
+        report: FollowerReport,
         told: &BTreeMap<String, FollowedEnvironment>,
     ) -> Result<(), CheckInError> {
         let now = now_ms();
         let (ahead, is_other, gone) = {
             let mut board = self.board();
-            let gone = board.forget(now);
-            let is_other = board.told_by(name) != Some(&report);
+            let gone = board.remove_expired(now);
+            let is_other = board.report_of(name) != Some(&report);
             let ahead = board.check_in(name, report, now);
             (ahead.map_err(|_| CheckInError::Full)?, is_other, gone)
         };
-        self.tell();
+        self.notify_changed();
         for name in gone {
             self.inner.store.forget_code_follower(&name).await?;
         }
         for environment in ahead {
             tracing::warn!(%environment, follower = name, "a follower knows a later switch than this server's database");
-            let live = self.inner.versions.live(&environment);
+            let live = self.inner.versions.live_version(&environment);
             self.announce(&environment, live.as_ref()).await?;
         }
         let is_due = {
             let noted = self
                 .inner
-                .noted
+                .recorded_check_ins
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             let noted = noted.get(name);
@@ -81,7 +82,7 @@ impl FileSync {
             self.inner.store.set_code_follower(&row).await?;
             let mut noted = self
                 .inner
-                .noted
+                .recorded_check_ins
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             noted.insert(name.to_owned(), now);
@@ -89,22 +90,22 @@ impl FileSync {
         Ok(())
     }
 
-    fn answer(&self) -> CheckedIn {
+    fn to_response(&self) -> CheckedIn {
         let board = self.board();
         let offered = board.offered().iter();
         CheckedIn {
-            cursor: format!("{}-{}", self.inner.series, board.news()),
+            cursor: format!("{}-{}", self.inner.series, board.change_count()),
             lease_s: self.inner.settings.lease.as_secs(),
-            environments: shown(&board),
+            environments: to_submodules(&board),
             staging: offered
                 .map(|(of, it)| (of.to_string(), it.to_string()))
                 .collect(),
-            forced: board.forced(),
+            forced: board.force_count(),
         }
     }
 }
 
-pub(super) fn shown(board: &Board) -> BTreeMap<String, FileSyncSubmodule> {
+pub(super) fn to_submodules(board: &FollowerBoard) -> BTreeMap<String, FileSyncSubmodule> {
     let each = board.environments().iter().map(|(of, it)| {
         let shown = FileSyncSubmodule {
             commit: it.signature.as_ref().map(ToString::to_string),
@@ -116,8 +117,10 @@ pub(super) fn shown(board: &Board) -> BTreeMap<String, FileSyncSubmodule> {
 }
 
 /// What a follower tells, checked.
-pub(super) fn read(told: &BTreeMap<String, FollowedEnvironment>) -> Result<Report, CheckInError> {
-    let mut report = Report::new();
+pub(super) fn parse_report(
+    told: &BTreeMap<String, FollowedEnvironment>,
+) -> Result<FollowerReport, CheckInError> {
+    let mut report = FollowerReport::new();
     for (name, had) in told {
         let environment: EnvironmentName = name.parse().map_err(|error| {
             CheckInError::Invalid("environments", format!("has a bad name: {error}"))
@@ -137,7 +140,7 @@ pub(super) fn read(told: &BTreeMap<String, FollowedEnvironment>) -> Result<Repor
         let why = had.error.as_deref().unwrap_or_default();
         let why = &why[..why.floor_char_boundary(FOLLOWER_ERROR_BYTES)];
         let failed = signature(&had.failed)?.map(|it| (it, why.to_owned()));
-        let had = Had {
+        let had = ReportedEnvironment {
             generation: had.generation,
             signature: signature(&had.version)?,
             staged: signature(&had.staged)?,

@@ -4,8 +4,8 @@
 //! The rules that must hold: of one environment and commit, what was told last is not told again, since forges take
 //! some 1,000 statuses of a commit and no more; and a token goes to the forge's API and nowhere else.
 
-mod message;
-mod place;
+mod forge_repository;
+mod status_request;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,14 +16,14 @@ use optional_feature::Feature;
 use reqwest::{Client, RequestBuilder, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 
-pub use place::PlaceError;
+pub use forge_repository::ForgeRepositoryError;
 
-use self::message::{Message, Status};
-use self::place::Place;
+use self::forge_repository::ForgeRepository;
+use self::status_request::{StatusReport, StatusRequest};
 use crate::incoming_webhooks::ForgeKind;
-use code_deployments::sender::{NotificationSender, SendError};
+use code_deployments::sender::{NotificationError, NotificationSender};
 use code_deployments::service::{DeployedCommit, DeploymentObserver, FinishedDeployment};
-use code_sources::remote_address::without_credentials;
+use code_sources::remote_address::strip_credentials;
 
 /// How a source's forge is told.
 #[derive(Clone, Debug)]
@@ -43,15 +43,15 @@ pub struct CommitStatusSettings {
 /// Tells the forges of sources.
 #[derive(Debug)]
 pub struct CommitStatuses {
-    of: HashMap<String, CommitStatusSettings>,
+    settings: HashMap<String, CommitStatusSettings>,
     /// What was told last of environments, of which there are as many as are deployed.
-    told: Mutex<HashMap<EnvironmentName, (String, State)>>,
+    last_sent: Mutex<HashMap<EnvironmentName, (String, CommitState)>>,
     sender: NotificationSender,
 }
 
 /// What is told of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CommitState {
     Pending,
     Success,
     Failure,
@@ -70,128 +70,144 @@ impl CommitStatuses {
     pub fn new(
         of: HashMap<String, CommitStatusSettings>,
         remotes: &HashMap<String, String>,
-    ) -> Result<Self, PlaceError> {
+    ) -> Result<Self, ForgeRepositoryError> {
         for (source, settings) in &of {
             let remote = remotes.get(source).ok_or_else(|| {
                 let mut known: Vec<&str> = remotes.keys().map(String::as_str).collect();
                 known.sort_unstable();
-                PlaceError::NoSource {
+                ForgeRepositoryError::NoSource {
                     source_name: source.clone(),
                     known: known.join(", "),
                 }
             })?;
-            Place::of(settings, remote)?;
+            ForgeRepository::from_remote(settings, remote)?;
         }
         Ok(Self {
-            of,
-            told: Mutex::default(),
+            settings: of,
+            last_sent: Mutex::default(),
             sender: NotificationSender::default(),
         })
     }
 
     /// What is to be sent; `None`: nothing new, or the source has no forge.
-    fn due(
+    fn next_request(
         &self,
         environment: &EnvironmentName,
         made_of: &DeployedCommit,
-        status: Status<'_>,
-    ) -> Option<Result<(Message, &SecretString), String>> {
-        let settings = self.of.get(&made_of.source)?;
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        status: StatusReport<'_>,
+    ) -> Option<Result<(StatusRequest, &SecretString), String>> {
+        let settings = self.settings.get(&made_of.source)?;
+        let told = self
+            .last_sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let last = told.get(environment);
         // That it begins is no news of a commit of which is known how it ended.
         let is_known = last.is_some_and(|(commit, state)| {
-            *commit == made_of.commit && (*state == status.state || status.state == State::Pending)
+            *commit == made_of.commit
+                && (*state == status.state || status.state == CommitState::Pending)
         });
         if is_known {
             return None;
         }
-        let place = Place::of(settings, &made_of.remote).map_err(|error| error.to_string());
+        let place = ForgeRepository::from_remote(settings, &made_of.remote)
+            .map_err(|error| error.to_string());
         Some(place.and_then(|place| {
             let token = settings.token.get().map_err(|fault| fault.to_string())?;
-            let message = Message::of(settings.host, &place, settings.link.as_ref(), &status);
+            let message =
+                StatusRequest::new(settings.host, &place, settings.link.as_ref(), &status);
             Ok((message, token))
         }))
     }
 
-    fn note(&self, environment: &EnvironmentName, made_of: &DeployedCommit, state: State) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+    fn record_sent(
+        &self,
+        environment: &EnvironmentName,
+        made_of: &DeployedCommit,
+        state: CommitState,
+    ) {
+        let mut told = self
+            .last_sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         told.insert(environment.clone(), (made_of.commit.clone(), state));
     }
 }
 
 #[async_trait]
 impl DeploymentObserver for CommitStatuses {
-    async fn begun(&self, environment: &EnvironmentName, made_of: &DeployedCommit) {
-        let status = Status {
-            state: State::Pending,
+    async fn deployment_began(&self, environment: &EnvironmentName, made_of: &DeployedCommit) {
+        let status = StatusReport {
+            state: CommitState::Pending,
             environment,
             commit: &made_of.commit,
             description: "it is being deployed",
         };
-        let Some(Ok((message, token))) = self.due(environment, made_of, status) else {
+        let Some(Ok((message, token))) = self.next_request(environment, made_of, status) else {
             return;
         };
         // Once only: how it ends is more important, and what is wrong is told then.
         let sent = self
             .sender
-            .once(|http| request(http, &message, token))
+            .send_once(|http| build_request(http, &message, token))
             .await;
         match sent {
-            Ok(()) => self.note(environment, made_of, State::Pending),
+            Ok(()) => self.record_sent(environment, made_of, CommitState::Pending),
             Err(error) => tracing::info!(%environment, %error, "a forge was not told of a begin"),
         }
     }
 
-    async fn over(&self, over: &FinishedDeployment) -> Vec<String> {
-        let (Some(made_of), false) = (&over.made_of, over.is_dry) else {
+    async fn deployment_finished(&self, over: &FinishedDeployment) -> Vec<String> {
+        let (Some(made_of), false) = (&over.deployed_commit, over.is_dry) else {
             return Vec::new();
         };
         let Ok(environment) = over.deploy.environment.parse::<EnvironmentName>() else {
             return Vec::new();
         };
         let (state, description) = match &over.deploy.error {
-            None => (State::Success, "it is live".to_owned()),
-            Some(error) => (State::Failure, error.msg.clone()),
+            None => (CommitState::Success, "it is live".to_owned()),
+            Some(error) => (CommitState::Failure, error.msg.clone()),
         };
-        let status = Status {
+        let status = StatusReport {
             state,
             environment: &environment,
             commit: &made_of.commit,
             description: &description[..description.floor_char_boundary(DESCRIPTION_BYTES)],
         };
-        let sent = match self.due(&environment, made_of, status) {
+        let sent = match self.next_request(&environment, made_of, status) {
             None => return Vec::new(),
             Some(Err(error)) => Err(error),
             Some(Ok((message, token))) => {
-                let request = |http: &Client| request(http, &message, token);
+                let request = |http: &Client| build_request(http, &message, token);
                 self.sender
                     .send(request)
                     .await
-                    .map_err(|error| said(&error))
+                    .map_err(|error| describe_error(&error))
             }
         };
         match sent {
             Ok(()) => {
-                self.note(&environment, made_of, state);
+                self.record_sent(&environment, made_of, state);
                 Vec::new()
             }
             Err(error) => {
-                let remote = without_credentials(&made_of.remote);
+                let remote = strip_credentials(&made_of.remote);
                 vec![format!("the forge of {remote} was not told: {error}")]
             }
         }
     }
 }
 
-fn request(http: &Client, message: &Message, token: &SecretString) -> RequestBuilder {
+fn build_request(http: &Client, message: &StatusRequest, token: &SecretString) -> RequestBuilder {
     let request = http.post(message.url.clone()).json(&message.body);
-    message.proof.add(request, token.expose_secret())
+    message
+        .token_scheme
+        .authenticate(request, token.expose_secret())
 }
 
-fn said(error: &SendError) -> String {
+fn describe_error(error: &NotificationError) -> String {
     match error {
-        SendError::Status(status) if matches!(status.as_u16(), 401 | 403 | 404) => {
+        NotificationError::Status(status) if matches!(status.as_u16(), 401 | 403 | 404) => {
             format!("{error}; look at the token, which must be one that may write statuses there")
         }
         error => error.to_string(),

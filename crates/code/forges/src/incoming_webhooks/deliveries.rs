@@ -13,7 +13,7 @@ pub struct WebhookDeliveries {
 
 impl WebhookDeliveries {
     /// Notes one; `false`: it was taken before.
-    pub fn take(&mut self, name: &str) -> bool {
+    pub fn record(&mut self, name: &str) -> bool {
         let name = digest(name.as_bytes());
         if !self.known.insert(name) {
             return false;
@@ -28,13 +28,13 @@ impl WebhookDeliveries {
     }
 
     /// Takes all of them, or none if one was taken before; which one that was.
-    pub fn take_all<'n>(&mut self, names: &'n [String]) -> Result<(), &'n str> {
+    pub fn record_all<'n>(&mut self, names: &'n [String]) -> Result<(), &'n str> {
         let is_known = |name: &&String| self.known.contains(&digest(name.as_bytes()));
         if let Some(known) = names.iter().find(is_known) {
             return Err(known);
         }
         for name in names {
-            self.take(name);
+            self.record(name);
         }
         Ok(())
     }
@@ -70,23 +70,26 @@ mod tests {
                 .map(|&name| name.to_owned())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(deliveries.take_all(&names(&["id 1", "body"])), Ok(()));
-        assert_eq!(deliveries.take_all(&names(&["id 2", "body"])), Err("body"));
-        assert!(deliveries.take("id 2"), "it was not taken with the other");
+        assert_eq!(deliveries.record_all(&names(&["id 1", "body"])), Ok(()));
+        assert_eq!(
+            deliveries.record_all(&names(&["id 2", "body"])),
+            Err("body")
+        );
+        assert!(deliveries.record("id 2"), "it was not taken with the other");
         deliveries.forget(&names(&["id 1", "body", "never"]));
-        assert_eq!(deliveries.take_all(&names(&["id 1", "body"])), Ok(()));
+        assert_eq!(deliveries.record_all(&names(&["id 1", "body"])), Ok(()));
         assert_eq!(deliveries.order.len(), 3);
     }
 
     #[test]
     fn the_last_ones_are_known_and_no_more() {
         let mut deliveries = WebhookDeliveries::default();
-        assert!(deliveries.take("first"));
-        assert!(!deliveries.take("first"));
-        assert!((0..DELIVERIES).all(|number| deliveries.take(&number.to_string())));
+        assert!(deliveries.record("first"));
+        assert!(!deliveries.record("first"));
+        assert!((0..DELIVERIES).all(|number| deliveries.record(&number.to_string())));
         assert_eq!(deliveries.known.len(), DELIVERIES);
         assert_eq!(deliveries.order.len(), DELIVERIES);
-        assert!(deliveries.take("first"), "it is long ago");
-        assert!(!deliveries.take("7"));
+        assert!(deliveries.record("first"), "it is long ago");
+        assert!(!deliveries.record("7"));
     }
 }

@@ -5,17 +5,17 @@
 
 mod deliveries;
 mod payload;
-mod proof;
 mod pushed_environments;
 mod repository;
+mod signature;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use deliveries::WebhookDeliveries;
-pub use proof::{SecretError, WebhookProof, WebhookSecret};
-pub use pushed_environments::{environments_at, environments_with};
+pub use pushed_environments::{environments_from_branches, environments_with_module};
 pub use repository::PushedRepository;
+pub use signature::{WebhookSecret, WebhookSecretError, WebhookVerification};
 
 /// A kind of forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct ForgePush {
 
 /// Why a message is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PushError {
+pub enum IncomingWebhookError {
     /// Neither the type nor the headers say whose it is.
     #[error(
         "the type of the webhook is not known: it is {TYPES}, or left away where the headers say it"
@@ -66,13 +66,16 @@ pub const TYPES: &str =
     "github, gitlab, gitea, forgejo, bitbucket, bitbucket-server, stash, tfs-git or azure-devops";
 
 /// A header of a message, by its name in small letters.
-pub type Header<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
+pub type HeaderLookup<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
 
 // === impl ForgeKind ===
 
 impl ForgeKind {
     /// As the type says, or else the headers.
-    pub fn of(kind: Option<&str>, header: &Header<'_>) -> Result<Self, PushError> {
+    pub fn detect(
+        kind: Option<&str>,
+        header: &HeaderLookup<'_>,
+    ) -> Result<Self, IncomingWebhookError> {
         if let Some(kind) = kind {
             return kind.parse();
         }
@@ -90,22 +93,26 @@ impl ForgeKind {
         match header("x-event-key") {
             Some("repo:push") => Ok(Self::Bitbucket),
             Some("repo:refs_changed" | "diagnostics:ping") => Ok(Self::BitbucketServer),
-            _ => Err(PushError::Host),
+            _ => Err(IncomingWebhookError::Host),
         }
     }
 
     /// The branches that a message tells of; none: it tells of something else.
-    pub fn read(self, header: &Header<'_>, body: &[u8]) -> Result<Vec<ForgePush>, PushError> {
-        payload::read(self, header, body)
+    pub fn parse_pushes(
+        self,
+        header: &HeaderLookup<'_>,
+        body: &[u8],
+    ) -> Result<Vec<ForgePush>, IncomingWebhookError> {
+        payload::parse_pushes(self, header, body)
     }
 
     /// The repository that a message tells of; `None`: it does not say.
     pub fn repository(self, body: &[u8]) -> Option<PushedRepository> {
-        PushedRepository::read(self, body)
+        PushedRepository::parse(self, body)
     }
 
     /// The header that has a signature of the body; `None`: this forge signs nothing.
-    fn signature<'a>(self, header: &Header<'a>) -> Option<&'a str> {
+    fn signature<'a>(self, header: &HeaderLookup<'a>) -> Option<&'a str> {
         match self {
             Self::GitHub => header("x-hub-signature-256"),
             Self::Gitea => header("x-gitea-signature")
@@ -119,8 +126,8 @@ impl ForgeKind {
     /// Names of a message with a valid signature or token, so that a replay is recognised: the forge's delivery id,
     /// which is not signed, and the body where that is signed. An unsigned body is no name: its sender knows the
     /// secret, and forges may send it twice.
-    pub fn names(self, header: &Header<'_>, body: &[u8]) -> Vec<String> {
-        let delivery = self.delivery(header).map(|id| format!("id {id}"));
+    pub fn replay_ids(self, header: &HeaderLookup<'_>, body: &[u8]) -> Vec<String> {
+        let delivery = self.delivery_id(header).map(|id| format!("id {id}"));
         let signed = self.signature(header).map(|_| {
             let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, body);
             let digest = digest.as_ref().iter();
@@ -131,7 +138,7 @@ impl ForgeKind {
     }
 
     /// What names this delivery, so that it is known when it comes again.
-    pub fn delivery<'a>(self, header: &Header<'a>) -> Option<&'a str> {
+    pub fn delivery_id<'a>(self, header: &HeaderLookup<'a>) -> Option<&'a str> {
         match self {
             Self::GitHub => header("x-github-delivery"),
             Self::Gitea => header("x-gitea-delivery").or_else(|| header("x-forgejo-delivery")),
@@ -144,9 +151,9 @@ impl ForgeKind {
 }
 
 impl FromStr for ForgeKind {
-    type Err = PushError;
+    type Err = IncomingWebhookError;
 
-    fn from_str(text: &str) -> Result<Self, PushError> {
+    fn from_str(text: &str) -> Result<Self, IncomingWebhookError> {
         match text {
             "github" => Ok(Self::GitHub),
             "gitlab" => Ok(Self::GitLab),
@@ -154,7 +161,7 @@ impl FromStr for ForgeKind {
             "bitbucket" => Ok(Self::Bitbucket),
             "bitbucket-server" | "stash" => Ok(Self::BitbucketServer),
             "tfs-git" | "azure-devops" => Ok(Self::Azure),
-            _ => Err(PushError::Host),
+            _ => Err(IncomingWebhookError::Host),
         }
     }
 }

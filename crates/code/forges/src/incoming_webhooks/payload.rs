@@ -1,17 +1,17 @@
-//! The bodies of messages: [`read`].
+//! The bodies of messages: [`parse_pushes`].
 //!
 //! Fields as the forges' own documents name them: GitHub, GitLab and Gitea `ref` and `after`; Bitbucket
 //! `push.changes`; Bitbucket Server `changes`; Azure DevOps `resource.refUpdates`.
 
 use serde::Deserialize;
 
-use super::{ForgeKind, ForgePush, Header, PushError};
+use super::{ForgeKind, ForgePush, HeaderLookup, IncomingWebhookError};
 use crate::defaults::PUSHED_BRANCHES;
 
 const HEADS: &str = "refs/heads/";
 
 /// What a branch is at that is gone.
-fn is_none(commit: &str) -> bool {
+fn is_zero_commit(commit: &str) -> bool {
     !commit.is_empty() && commit.bytes().all(|b| b == b'0')
 }
 
@@ -51,20 +51,20 @@ struct BitbucketRef {
 }
 
 #[derive(Deserialize)]
-struct ServerPush {
-    changes: Vec<ServerChange>,
+struct BitbucketServerPush {
+    changes: Vec<BitbucketServerChange>,
 }
 
 #[derive(Deserialize)]
-struct ServerChange {
+struct BitbucketServerChange {
     #[serde(rename = "ref")]
-    what: ServerRef,
+    what: BitbucketServerRef,
     #[serde(rename = "type", default)]
     kind: String,
 }
 
 #[derive(Deserialize)]
-struct ServerRef {
+struct BitbucketServerRef {
     #[serde(rename = "displayId")]
     name: String,
     #[serde(rename = "type", default)]
@@ -93,11 +93,11 @@ struct AzureUpdate {
 }
 
 /// The branches that a message tells of, each once; none: it tells of something else.
-pub(super) fn read(
+pub(super) fn parse_pushes(
     host: ForgeKind,
-    header: &Header<'_>,
+    header: &HeaderLookup<'_>,
     body: &[u8],
-) -> Result<Vec<ForgePush>, PushError> {
+) -> Result<Vec<ForgePush>, IncomingWebhookError> {
     let mut pushes = match host {
         ForgeKind::GitHub | ForgeKind::Gitea | ForgeKind::GitLab => {
             let event = header("x-gitea-event")
@@ -106,19 +106,19 @@ pub(super) fn read(
                 .or_else(|| header("x-gitlab-event"));
             // Somebody who has no headers, such as a script, tells of pushes.
             match event.is_none_or(|event| matches!(event, "push" | "delete" | "Push Hook")) {
-                true => pushed(host, &parse::<RefPush>(host, body)?),
+                true => ref_pushes(host, &parse::<RefPush>(host, body)?),
                 false => Vec::new(),
             }
         }
-        ForgeKind::Bitbucket => bitbucket(parse(host, body)?),
+        ForgeKind::Bitbucket => bitbucket_pushes(parse(host, body)?),
         ForgeKind::BitbucketServer => match header("x-event-key") {
             Some("diagnostics:ping") => Vec::new(),
-            _ => server(parse(host, body)?),
+            _ => bitbucket_server_pushes(parse(host, body)?),
         },
-        ForgeKind::Azure => azure(parse(host, body)?),
+        ForgeKind::Azure => azure_pushes(parse(host, body)?),
     };
     if pushes.len() > PUSHED_BRANCHES {
-        return Err(PushError::Body {
+        return Err(IncomingWebhookError::Body {
             host,
             what: format!("it tells of more than {PUSHED_BRANCHES} branches"),
         });
@@ -128,15 +128,18 @@ pub(super) fn read(
     Ok(pushes)
 }
 
-fn parse<'b, T: Deserialize<'b>>(host: ForgeKind, body: &'b [u8]) -> Result<T, PushError> {
-    decode_errors::json::from_slice(body).map_err(|error| PushError::Body {
+fn parse<'b, T: Deserialize<'b>>(
+    host: ForgeKind,
+    body: &'b [u8],
+) -> Result<T, IncomingWebhookError> {
+    decode_errors::json::from_slice(body).map_err(|error| IncomingWebhookError::Body {
         host,
         what: error.to_string(),
     })
 }
 
-fn pushed(host: ForgeKind, push: &RefPush) -> Vec<ForgePush> {
-    let is_gone = push.deleted || push.after.as_deref().is_some_and(is_none);
+fn ref_pushes(host: ForgeKind, push: &RefPush) -> Vec<ForgePush> {
+    let is_gone = push.deleted || push.after.as_deref().is_some_and(is_zero_commit);
     // Gitea's `delete` names the branch alone.
     let branch = match push.name.strip_prefix(HEADS) {
         Some(branch) => branch,
@@ -149,7 +152,7 @@ fn pushed(host: ForgeKind, push: &RefPush) -> Vec<ForgePush> {
     }]
 }
 
-fn bitbucket(told: BitbucketPush) -> Vec<ForgePush> {
+fn bitbucket_pushes(told: BitbucketPush) -> Vec<ForgePush> {
     let changes = told.push.changes.into_iter().filter_map(|change| {
         let is_gone = change.new.is_none();
         let what = change.new.or(change.old)?;
@@ -161,7 +164,7 @@ fn bitbucket(told: BitbucketPush) -> Vec<ForgePush> {
     changes.collect()
 }
 
-fn server(told: ServerPush) -> Vec<ForgePush> {
+fn bitbucket_server_pushes(told: BitbucketServerPush) -> Vec<ForgePush> {
     let branches = told.changes.into_iter();
     branches
         .filter(|change| !change.what.kind.eq_ignore_ascii_case("tag"))
@@ -172,7 +175,7 @@ fn server(told: ServerPush) -> Vec<ForgePush> {
         .collect()
 }
 
-fn azure(told: AzurePush) -> Vec<ForgePush> {
+fn azure_pushes(told: AzurePush) -> Vec<ForgePush> {
     if !matches!(told.event.as_str(), "" | "git.push") {
         return Vec::new();
     }
@@ -180,7 +183,7 @@ fn azure(told: AzurePush) -> Vec<ForgePush> {
     let branches = updates.into_iter().filter_map(|update| {
         Some(ForgePush {
             branch: update.name.strip_prefix(HEADS)?.to_owned(),
-            is_gone: is_none(&update.new),
+            is_gone: is_zero_commit(&update.new),
         })
     });
     branches.collect()
@@ -194,12 +197,12 @@ mod tests {
         host: ForgeKind,
         headers: &[(&str, &'static str)],
         body: &str,
-    ) -> Result<Vec<(String, bool)>, PushError> {
+    ) -> Result<Vec<(String, bool)>, IncomingWebhookError> {
         let header = |name: &str| {
             let found = headers.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| *value)
         };
-        let pushes = read(host, &header, body.as_bytes())?;
+        let pushes = parse_pushes(host, &header, body.as_bytes())?;
         Ok(pushes
             .into_iter()
             .map(|it| (it.branch, it.is_gone))
@@ -305,7 +308,7 @@ mod tests {
     #[test]
     fn whose_a_message_is_the_headers_say_if_nobody_else_does() {
         let of = |kind: Option<&str>, name: &'static str, value: &'static str| {
-            ForgeKind::of(kind, &|asked: &str| (asked == name).then_some(value))
+            ForgeKind::detect(kind, &|asked: &str| (asked == name).then_some(value))
         };
         assert_eq!(of(None, "x-github-event", "push"), Ok(ForgeKind::GitHub));
         assert_eq!(
@@ -323,11 +326,11 @@ mod tests {
         assert_eq!(of(Some("stash"), "", ""), Ok(ForgeKind::BitbucketServer));
         assert_eq!(
             of(Some("x"), "x-github-event", "push"),
-            Err(PushError::Host)
+            Err(IncomingWebhookError::Host)
         );
-        assert_eq!(of(None, "", ""), Err(PushError::Host));
+        assert_eq!(of(None, "", ""), Err(IncomingWebhookError::Host));
         let both =
             |asked: &str| matches!(asked, "x-github-event" | "x-gitea-event").then_some("push");
-        assert_eq!(ForgeKind::of(None, &both), Ok(ForgeKind::Gitea));
+        assert_eq!(ForgeKind::detect(None, &both), Ok(ForgeKind::Gitea));
     }
 }

@@ -1,36 +1,38 @@
-//! The live environments that a push concerns: [`environments_at`] for those that come from its repository,
-//! [`environments_with`] for those with a module that does.
+//! The live environments that a push concerns: [`environments_from_branches`] for those that come from its repository,
+//! [`environments_with_module`] for those with a module that does.
 
 use environments::EnvironmentName;
 
 use super::PushedRepository;
-use code_deployments::service::SubmitError;
+use code_deployments::service::DeploymentSubmitError;
 use code_store::content::ContentError;
-use code_store::lock::is_module_name;
-use code_store::lock::{ControlKind, LockedModule, VersionLock};
-use code_store::version::Versions;
+use code_store::version::VersionStore;
+use code_store::version_lock::is_module_name;
+use code_store::version_lock::{ControlKind, LockedModule, VersionLock};
 
 /// An environment, and the modules of it that are meant.
-type With = (EnvironmentName, Vec<String>);
+type AffectedEnvironment = (EnvironmentName, Vec<String>);
 
 /// The live environments that have a module: the one of this name, or else those that come from the repository,
 /// or else the one that the repository's name says.
-pub async fn environments_with(
-    versions: &Versions,
+pub async fn environments_with_module(
+    versions: &VersionStore,
     repository: Option<PushedRepository>,
     module: Option<&str>,
-) -> Result<Vec<With>, SubmitError> {
+) -> Result<Vec<AffectedEnvironment>, DeploymentSubmitError> {
     let (versions, module) = (versions.clone(), module.map(str::to_owned));
-    blocking(move || {
-        let locks = live(&versions)?;
+    run_blocking(move || {
+        let locks = live_locks(&versions)?;
         Ok(match (module, repository) {
-            (Some(module), _) => with(&locks, |it| is_module_name(&it.name, &module)),
+            (Some(module), _) => filter_modules(&locks, |it| is_module_name(&it.name, &module)),
             (None, Some(repository)) => {
                 let is_from =
-                    |it: &LockedModule| it.remote().is_some_and(|it| repository.is_at(it));
-                let from_there = with(&locks, is_from);
+                    |it: &LockedModule| it.remote().is_some_and(|it| repository.has_remote(it));
+                let from_there = filter_modules(&locks, is_from);
                 match from_there.is_empty() {
-                    true => with(&locks, |it| is_module_name(&it.name, repository.module())),
+                    true => filter_modules(&locks, |it| {
+                        is_module_name(&it.name, repository.module_name())
+                    }),
                     false => from_there,
                 }
             }
@@ -42,21 +44,21 @@ pub async fn environments_with(
 
 /// The live environments whose own files are from these branches of the repository, those of lists among them.
 /// A promoted version counts for the environment that it was made for, which is not the one that it is live in.
-pub async fn environments_at(
-    versions: &Versions,
+pub async fn environments_from_branches(
+    versions: &VersionStore,
     repository: PushedRepository,
     branches: Vec<String>,
-) -> Result<Vec<EnvironmentName>, SubmitError> {
+) -> Result<Vec<EnvironmentName>, DeploymentSubmitError> {
     let versions = versions.clone();
-    blocking(move || {
+    run_blocking(move || {
         let is_from = |environment: &EnvironmentName, lock: &VersionLock| {
             let control = &lock.control;
             control.kind == ControlKind::Git
                 && lock.environment == environment.as_str()
                 && branches.contains(&control.branch)
-                && repository.is_at(&control.remote)
+                && repository.has_remote(&control.remote)
         };
-        let mut locks = live(&versions)?;
+        let mut locks = live_locks(&versions)?;
         locks.retain(|(environment, lock)| is_from(environment, lock));
         Ok(locks
             .into_iter()
@@ -67,19 +69,21 @@ pub async fn environments_at(
 }
 
 /// What is live, and what it is made of.
-fn live(versions: &Versions) -> Result<Vec<(EnvironmentName, VersionLock)>, ContentError> {
-    let live = versions.environments()?.into_iter();
+fn live_locks(
+    versions: &VersionStore,
+) -> Result<Vec<(EnvironmentName, VersionLock)>, ContentError> {
+    let live = versions.live_environments()?.into_iter();
     let locks = live.filter_map(|(name, live)| {
-        let lock = versions.lock(&name, &live)?;
+        let lock = versions.read_lock(&name, &live)?;
         Some((name, lock))
     });
     Ok(locks.collect())
 }
 
-fn with(
+fn filter_modules(
     locks: &[(EnvironmentName, VersionLock)],
     is_meant: impl Fn(&LockedModule) -> bool,
-) -> Vec<With> {
+) -> Vec<AffectedEnvironment> {
     let each = locks.iter().map(|(environment, lock)| {
         let meant = lock.modules.iter().filter(|module| is_meant(module));
         let names: Vec<String> = meant.map(|module| module.name.clone()).collect();
@@ -88,9 +92,9 @@ fn with(
     each.filter(|(_, names)| !names.is_empty()).collect()
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SubmitError> + Send + 'static,
-) -> Result<T, SubmitError> {
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, DeploymentSubmitError> + Send + 'static,
+) -> Result<T, DeploymentSubmitError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or(Err(SubmitError::Stopping))
+    done.unwrap_or(Err(DeploymentSubmitError::Stopping))
 }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::ForgeKind;
-use code_sources::git::Address;
+use code_sources::git::GitAddress;
 
 /// What a message says of its repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct PushedRepository {
 // === impl PushedRepository ===
 
 impl PushedRepository {
-    pub(super) fn read(host: ForgeKind, body: &[u8]) -> Option<Self> {
+    pub(super) fn parse(host: ForgeKind, body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let (at, name, addresses): (_, _, &[&str]) = match host {
             ForgeKind::GitHub | ForgeKind::Gitea => (
@@ -45,10 +45,10 @@ impl PushedRepository {
     }
 
     /// Whether a module comes from it, as its address says.
-    pub fn is_at(&self, remote: &str) -> bool {
-        let address = Address::of(remote);
+    pub fn has_remote(&self, remote: &str) -> bool {
+        let address = GitAddress::parse(remote);
         self.addresses.iter().any(|it| {
-            let other = Address::of(it);
+            let other = GitAddress::parse(it);
             let is_same = address.as_ref().zip(other.as_ref());
             it == remote || is_same.is_some_and(|(one, other)| one.is_same(other))
         })
@@ -56,7 +56,7 @@ impl PushedRepository {
 
     /// The module that it holds by its name: what stands behind the last dash (`puppetlabs-apt`,
     /// `puppet-module-apt`).
-    pub fn module(&self) -> &str {
+    pub fn module_name(&self) -> &str {
         self.name.rsplit('-').next().unwrap_or_default()
     }
 }
@@ -94,12 +94,12 @@ mod tests {
             ),
         ] {
             let repository = host.repository(body.as_bytes()).unwrap();
-            assert_eq!(repository.module(), "apt", "{host}");
-            assert!(repository.is_at(remote), "{host}");
-            assert!(!repository.is_at("https://git.example.com/other/apt"));
+            assert_eq!(repository.module_name(), "apt", "{host}");
+            assert!(repository.has_remote(remote), "{host}");
+            assert!(!repository.has_remote("https://git.example.com/other/apt"));
         }
         let server = ForgeKind::BitbucketServer.repository(br#"{"repository": {"slug": "x-apt"}}"#);
-        assert_eq!(server.unwrap().module(), "apt");
+        assert_eq!(server.unwrap().module_name(), "apt");
         for body in ["", "7", "{}", r#"{"repository": 7, "project": []}"#] {
             assert_eq!(
                 ForgeKind::GitHub.repository(body.as_bytes()),

@@ -1,12 +1,12 @@
 //! All forms that r10k supports.
 
-use puppetfile::{ForgeVersion, GitRef, Source};
+use puppetfile::{ForgeVersion, GitRef, ModuleSource};
 
 use super::{one, read};
 
 fn git(text: &str) -> (String, GitRef, Option<String>) {
     match one(text).source {
-        Source::Git {
+        ModuleSource::Git {
             remote,
             reference,
             default_branch,
@@ -18,7 +18,7 @@ fn git(text: &str) -> (String, GitRef, Option<String>) {
 #[test]
 fn modules_of_the_forge() {
     let version = |text: &str| match one(text).source {
-        Source::Forge(version) => version,
+        ModuleSource::Forge(version) => version,
         other => panic!("{text}: {other:?}"),
     };
     let exact = |text: &str| ForgeVersion::Exact(text.to_owned());
@@ -67,9 +67,9 @@ fn repositories() {
 #[test]
 fn other_sources() {
     let source = |text: &str| one(text).source;
-    assert_eq!(source("mod 'x', local: true"), Source::Local);
-    assert_eq!(source("mod 'x', type: 'local'"), Source::Local);
-    let svn = |revision: Option<&str>| Source::Svn {
+    assert_eq!(source("mod 'x', local: true"), ModuleSource::Local);
+    assert_eq!(source("mod 'x', type: 'local'"), ModuleSource::Local);
+    let svn = |revision: Option<&str>| ModuleSource::Svn {
         remote: "https://svn.example.com/x".to_owned(),
         revision: revision.map(str::to_owned),
         username: None,
@@ -85,7 +85,7 @@ fn other_sources() {
     );
     let sum = "0123456789abcdef".repeat(4);
     let text = format!("mod 'x', type: 'tarball', source: 'https://e/x.tgz', version: '{sum}'");
-    let tarball = Source::Tarball {
+    let tarball = ModuleSource::Tarball {
         location: "https://e/x.tgz".to_owned(),
         sha256: Some(sum),
     };
@@ -107,7 +107,11 @@ fn where_modules_go() {
          mod 'y', git: 'u', install_path: './site'
          mod 'z', git: 'u', exclude_spec: false",
     );
-    let directories: Vec<String> = file.mods.iter().map(|it| file.directory(it)).collect();
+    let directories: Vec<String> = file
+        .mods
+        .iter()
+        .map(|it| file.module_directory(it))
+        .collect();
     assert_eq!(directories, ["thirdparty/x", "site/y", "thirdparty/z"]);
     assert_eq!(file.mods[2].exclude_spec, Some(false));
     assert_eq!(file.mods[1].at.line, 3);
@@ -143,7 +147,7 @@ mod 'not/that', '1.0.0'
     assert_eq!(file.forge.as_deref(), Some("https://forgeapi.puppet.com"));
     let names: Vec<String> = file.mods.iter().map(|it| it.name.to_string()).collect();
     assert_eq!(names, ["puppetlabs/stdlib", "profile", "role", "old"]);
-    let Source::Git {
+    let ModuleSource::Git {
         remote,
         default_branch,
         ..
@@ -153,7 +157,7 @@ mod 'not/that', '1.0.0'
     };
     assert_eq!(remote, "https://git.example.com/team/profile.git");
     assert_eq!(default_branch.as_deref(), Some("main"));
-    let Source::Git {
+    let ModuleSource::Git {
         remote, reference, ..
     } = &file.mods[2].source
     else {

@@ -5,7 +5,7 @@ mod forms;
 mod mistakes;
 mod properties;
 
-use puppetfile::{Mod, Puppetfile};
+use puppetfile::{ModuleDeclaration, Puppetfile};
 
 fn read(text: &str) -> Puppetfile {
     match puppetfile::parse(text) {
@@ -15,7 +15,7 @@ fn read(text: &str) -> Puppetfile {
 }
 
 /// Parses a text with a single module.
-fn one(text: &str) -> Mod {
+fn one(text: &str) -> ModuleDeclaration {
     let file = read(text);
     assert_eq!(file.mods.len(), 1, "{text}");
     file.mods[0].clone()

@@ -59,7 +59,7 @@ proptest! {
         match puppetfile::parse(&text) {
             Ok(file) => {
                 for module in &file.mods {
-                    let directory = file.directory(module);
+                    let directory = file.module_directory(module);
                     prop_assert!(!directory.starts_with('/') && !directory.contains('\0'));
                     prop_assert!(directory.split('/').all(|part| !matches!(part, "" | "." | "..")));
                 }

@@ -18,7 +18,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use pcp::Certname;
-use pki::{CaError, Privilege, ServerTls};
+use pki::{CaError, CertnamePrivilege, ServerTls};
 use puppet_api::{CaService, CaWorkError, certificate_status};
 use serde_json::json;
 
@@ -131,8 +131,8 @@ pub(crate) fn administrator(
         return None;
     }
     let names = &api.info.privileged_names;
-    let may =
-        names.holds(Privilege::CaAdministrator, certname) || pki::identity::may_administer_ca(leaf);
+    let may = names.has_privilege(CertnamePrivilege::CaAdministrator, certname)
+        || pki::identity::may_administer_ca(leaf);
     may.then(|| Caller(api.access.ca_administrator(certname)))
 }
 

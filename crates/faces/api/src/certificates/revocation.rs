@@ -10,7 +10,7 @@ use std::sync::Arc;
 use api_types::RevocationInForce;
 use error_causes::chain;
 use pcp::Certname;
-use pki::{CaError, Privilege, ServerTls};
+use pki::{CaError, CertnamePrivilege, ServerTls};
 use puppet_api::CaService;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -82,11 +82,11 @@ async fn wait_for_brokers(
     } = super::certificates(api)?;
     let problem = problem(tls, revoked.leaf).await;
     let deadline = Instant::now() + *revocation_wait;
-    let mut holding = api.fabric.brokers_holding(certname);
+    let mut holding = api.fabric.brokers_with_session(certname);
     // A CRL that this server does not use ends no session, so waiting is useless.
     while !holding.is_empty() && problem.is_none() && Instant::now() < deadline {
         sleep_until(Instant::now() + REVOCATION_LOOK).await;
-        holding = api.fabric.brokers_holding(certname);
+        holding = api.fabric.brokers_with_session(certname);
     }
     Ok(RevocationInForce {
         newly_revoked: revoked.count,
@@ -128,7 +128,7 @@ fn disconnected_brokers(api: &Shared) -> Vec<String> {
         .collect();
     let names = &api.info.privileged_names;
     names
-        .named_holders(Privilege::RemoteBroker)
+        .named_holders(CertnamePrivilege::RemoteBroker)
         .filter(|name| !connected.contains(*name))
         .map(str::to_owned)
         .collect()

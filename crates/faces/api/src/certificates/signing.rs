@@ -8,7 +8,7 @@ use std::time::Duration;
 use api_types::{ApiError, CertificateChange};
 use pcp::Certname;
 use pki::CaError;
-use pki::ca::{CertificateAuthority, RequestSource, SignOptions, Submitted};
+use pki::ca::{CertificateAuthority, RequestSource, SignOptions, SubmittedRequest};
 use puppet_api::{CaService, CaWorkError};
 
 use crate::Shared;
@@ -76,7 +76,7 @@ fn submit_and_sign(
 ) -> Result<String, CaError> {
     let submitted = ca.submit_from(certname, pem.as_bytes(), source)?;
     let signed = ca.sign(certname, options);
-    if signed.is_err() && submitted == Submitted::Stored {
+    if signed.is_err() && submitted == SubmittedRequest::Stored {
         ca.delete_request(certname)?;
     }
     signed

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use classifier::{Editor, GroupId, Right};
-use rbac::{Identity, Permission, PermissionInstance, Rbac};
+use classifier::{GroupEditor, GroupId, NodeGroupRight};
+use rbac::{PermissionInstance, Rbac, RequestedPermission, UserIdentity};
 
 use crate::Shared;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::guard::Caller;
 #[derive(Clone)]
 pub(crate) struct CallerRights {
     access: Rbac,
-    identity: Arc<Identity>,
+    identity: Arc<UserIdentity>,
 }
 
 impl CallerRights {
@@ -27,10 +27,10 @@ impl CallerRights {
     }
 }
 
-impl Editor for CallerRights {
-    fn may(&self, right: Right, group: GroupId) -> bool {
+impl GroupEditor for CallerRights {
+    fn has_direct_right(&self, right: NodeGroupRight, group: GroupId) -> bool {
         let group = group.to_string();
-        let permission = Permission {
+        let permission = RequestedPermission {
             object_type: "node_groups",
             action: right.action(),
             instance: PermissionInstance::Named(&group),
@@ -40,16 +40,21 @@ impl Editor for CallerRights {
 }
 
 /// True if the caller has a right on the group or on one of its ancestors.
-pub(crate) fn may_on_group(api: &Shared, caller: &Caller, right: Right, group: GroupId) -> bool {
+pub(crate) fn may_on_group(
+    api: &Shared,
+    caller: &Caller,
+    right: NodeGroupRight,
+    group: GroupId,
+) -> bool {
     api.classifier
-        .may(&CallerRights::new(api, caller), right, group)
+        .has_right(&CallerRights::new(api, caller), right, group)
 }
 
 /// Refuses a caller who has a right neither on the group nor on one of its ancestors.
 pub(crate) fn demand_on_group(
     api: &Shared,
     caller: &Caller,
-    right: Right,
+    right: NodeGroupRight,
     group: GroupId,
 ) -> Result<(), Failure> {
     if may_on_group(api, caller, right, group) {

@@ -6,7 +6,7 @@ use api_types::classifier::{
 };
 use axum::Json;
 use axum::extract::State;
-use classifier::{Explanation, Gift, GroupId, NodeFacts, Right};
+use classifier::{ClassifyExplanation, GroupId, LeafContribution, NodeFacts, NodeGroupRight};
 use serde_json::{Map, Value, json};
 
 use super::body::{AnyJson, certname};
@@ -57,7 +57,7 @@ async fn given_to(
     caller: &Caller,
     name: &str,
     body: AnyJson,
-) -> Result<classifier::Classification, Failure> {
+) -> Result<classifier::NodeClassification, Failure> {
     let body = body.typed::<ClassifyNode>()?.unwrap_or_default();
     let node = node(api, caller, name, &body).await?;
     if let Some(transaction) = body.transaction_uuid {
@@ -82,17 +82,17 @@ pub(super) async fn node(
     name: &str,
     body: &ClassifyNode,
 ) -> Result<NodeFacts, Failure> {
-    demand_on_group(api, caller, Right::View, GroupId::ROOT)?;
+    demand_on_group(api, caller, NodeGroupRight::View, GroupId::ROOT)?;
     let certname = certname(name)?;
     let mut node = match (&body.fact, &body.trusted) {
         (None, None) => {
-            let known = api.classifier.facts_of(&certname).await;
+            let known = api.classifier.node_facts(&certname).await;
             known.map_err(|error| refusal::no_facts(&error))?
         }
         (fact, trusted) => NodeFacts {
             fact: Value::Object(fact.clone().unwrap_or_default()),
             trusted: Value::Object(trusted.clone().unwrap_or_default()),
-            ..NodeFacts::named(certname)
+            ..NodeFacts::without_facts(certname)
         },
     };
     if body.requested_environment.is_some() {
@@ -102,7 +102,7 @@ pub(super) async fn node(
     Ok(node)
 }
 
-fn explained(node: &NodeFacts, explanation: Explanation) -> Object {
+fn explained(node: &NodeFacts, explanation: ClassifyExplanation) -> Object {
     let name = node.certname.as_str();
     let leaves = explanation.leaves.iter();
     let leaves: Map<String, Value> = leaves
@@ -138,7 +138,7 @@ fn explained(node: &NodeFacts, explanation: Explanation) -> Object {
     all
 }
 
-fn gift_shown(gift: &Gift) -> Value {
+fn gift_shown(gift: &LeafContribution) -> Value {
     json!({
         "environment": gift.environment, "classes": gift.classes,
         "config_data": gift.config_data, "variables": gift.variables,

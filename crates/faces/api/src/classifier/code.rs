@@ -15,7 +15,7 @@ use api_types::{ApiError, PreciseTimestamp, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use classifier::{AnnounceError, Class, ClassSourceError};
+use classifier::{AnnounceError, ClassSourceError, PuppetClass};
 use serde_json::json;
 
 use super::refusal::not_found;
@@ -53,7 +53,7 @@ pub(crate) async fn forget(
     State(api): State<Shared>,
     PathVariables(name): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
-    match api.classifier.forget_environment(&name).await? {
+    match api.classifier.withdraw_environment(&name).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(not_found("announced environment", &name)),
     }
@@ -153,7 +153,7 @@ fn shown((name, sync_succeeded): (String, bool)) -> ClassifierEnvironment {
     }
 }
 
-fn shown_class(environment: &str, class: &Class) -> ClassifierClass {
+fn shown_class(environment: &str, class: &PuppetClass) -> ClassifierClass {
     ClassifierClass {
         name: class.name.clone(),
         environment: environment.to_owned(),

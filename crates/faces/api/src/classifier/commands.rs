@@ -4,7 +4,7 @@ use api_types::classifier::{NodeGroup, UnpinnedGroup, UnpinnedNode, UnpinnedNode
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use classifier::{Group, GroupInput, Right, Unpinned, imported};
+use classifier::{ClassifierGroup, GroupInput, NodeGroupRight, UnpinResult, parse_import};
 
 use super::body::{AnyJson, nodes, parsed};
 use super::caller::{CallerRights, demand_on_group};
@@ -24,12 +24,12 @@ pub(crate) async fn unpin_from_all(
     let nodes = nodes(given, body)?;
     let rights = CallerRights::new(&api, &caller);
     let unpinned = api.classifier.unpin_from_all(nodes, rights).await;
-    let group = |group: &Group| UnpinnedGroup {
+    let group = |group: &ClassifierGroup| UnpinnedGroup {
         id: group.id.to_string(),
         name: group.name.clone(),
         environment: group.environment.clone(),
     };
-    let node = |node: Unpinned| UnpinnedNode {
+    let node = |node: UnpinResult| UnpinnedNode {
         name: node.certname,
         groups: node.groups.iter().map(|one| group(one)).collect(),
     };
@@ -46,7 +46,7 @@ pub(crate) async fn import(
 ) -> Result<StatusCode, Failure> {
     let body = body.required()?;
     let now_ms = jiff::Timestamp::now().as_millisecond();
-    let groups = parsed(&body, |json| imported(json, now_ms))?;
+    let groups = parsed(&body, |json| parse_import(json, now_ms))?;
     let rights = CallerRights::new(&api, &caller);
     let done = api.classifier.import(groups, rights).await;
     done.map_err(refusal::edit)?;
@@ -61,7 +61,7 @@ pub(crate) async fn validate(
     let body = body.required()?;
     let input = parsed(&body, GroupInput::parse)?;
     // A caller who may not view the parent group learns nothing about it.
-    demand_on_group(&api, &caller, Right::View, input.parent)?;
+    demand_on_group(&api, &caller, NodeGroupRight::View, input.parent)?;
     let group = api.classifier.validate(input).await;
     Ok(Json(responses::group(&group.map_err(refusal::edit)?)))
 }

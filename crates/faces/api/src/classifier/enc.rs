@@ -6,7 +6,7 @@ use api_types::classifier::ClassifyNode;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use classifier::Classification;
+use classifier::NodeClassification;
 use serde_json::{Map, Value, json};
 
 use super::classified::{check_in, node};
@@ -29,7 +29,7 @@ pub(crate) async fn show(
     Ok(([(header::CONTENT_TYPE, "application/yaml")], text).into_response())
 }
 
-fn document(given: &Classification) -> Map<String, Value> {
+fn document(given: &NodeClassification) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("classes".to_owned(), json!(given.classes));
     all.insert("parameters".to_owned(), json!(given.parameters));

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use classifier::{EditError, Edited, GroupDelta, GroupId, GroupInput, Right};
+use classifier::{EditError, EditedGroup, GroupDelta, GroupId, GroupInput, NodeGroupRight};
 
 use super::body::{AnyJson, count, group_id, paged, parsed};
 use super::caller::{CallerRights, demand_on_group, may_on_group};
@@ -26,7 +26,7 @@ pub(crate) async fn list(
     let groups = api.classifier.groups();
     let seen = groups
         .into_iter()
-        .filter(|group| may_on_group(&api, &caller, Right::View, group.id));
+        .filter(|group| may_on_group(&api, &caller, NodeGroupRight::View, group.id));
     let page = paged(seen.collect(), query.page);
     let shown = page.into_iter().map(|group| {
         if !query.inherited {
@@ -54,7 +54,7 @@ pub(crate) async fn show(
         false => api.classifier.group(id).map(|group| (*group).clone()),
     };
     let group = group.map_err(refusal::unknown)?;
-    demand_on_group(&api, &caller, Right::View, id)?;
+    demand_on_group(&api, &caller, NodeGroupRight::View, id)?;
     Ok(Json(responses::group(&group)))
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn create(
         .classifier
         .create(input, CallerRights::new(&api, &caller))
         .await;
-    let Edited { group, .. } = created.map_err(refusal::edit)?;
+    let EditedGroup { group, .. } = created.map_err(refusal::edit)?;
     let id = group.map_or(GroupId::ROOT, |group| group.id);
     let place = base.below(&format!("classifier-api/v1/groups/{id}"));
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response())
@@ -145,7 +145,7 @@ fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTre
         each.flat_map(|(child, depth)| trees(api, caller, child.id, depth))
             .collect()
     };
-    if !may_on_group(api, caller, Right::View, id) {
+    if !may_on_group(api, caller, NodeGroupRight::View, id) {
         return below();
     }
     let Ok(group) = api.classifier.group(id) else {
@@ -158,7 +158,7 @@ fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTre
     }]
 }
 
-fn edited_group(edited: &Edited) -> Result<Json<NodeGroup>, Failure> {
+fn edited_group(edited: &EditedGroup) -> Result<Json<NodeGroup>, Failure> {
     let group = edited.group.as_ref();
     let group = group.ok_or_else(|| refusal::edit(EditError::Stale))?;
     Ok(Json(responses::group(group)))

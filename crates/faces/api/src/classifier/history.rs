@@ -4,7 +4,7 @@ use api_types::PreciseTimestamp;
 use api_types::classifier::{CheckIn, CheckInList, CheckIns};
 use axum::Json;
 use axum::extract::State;
-use classifier::{GroupId, Right};
+use classifier::{GroupId, NodeGroupRight};
 
 use super::body::{certname, count};
 use super::caller::demand_on_group;
@@ -26,7 +26,7 @@ pub(crate) async fn list(
     let limit = count(&mut given, "limit")?.unwrap_or(NODES).min(NODES);
     let offset = count(&mut given, "offset")?.unwrap_or(0);
     given.finish()?;
-    demand_on_group(&api, &caller, Right::View, GroupId::ROOT)?;
+    demand_on_group(&api, &caller, NodeGroupRight::View, GroupId::ROOT)?;
     let mut all: Vec<CheckIns> = Vec::new();
     for one in api.classifier.check_ins(limit, offset).await? {
         match all.last_mut().filter(|last| last.name == one.certname) {
@@ -46,9 +46,9 @@ pub(crate) async fn show(
     caller: Caller,
     PathVariables(node): PathVariables<String>,
 ) -> Result<Json<CheckIns>, Failure> {
-    demand_on_group(&api, &caller, Right::View, GroupId::ROOT)?;
+    demand_on_group(&api, &caller, NodeGroupRight::View, GroupId::ROOT)?;
     let name = certname(&node)?;
-    let check_ins = api.classifier.check_ins_of(&name).await?;
+    let check_ins = api.classifier.node_check_ins(&name).await?;
     let Some(newest) = check_ins.first() else {
         return Err(not_found("node", &node));
     };
@@ -59,7 +59,7 @@ pub(crate) async fn show(
     }))
 }
 
-fn shown(one: classifier::CheckIn) -> CheckIn {
+fn shown(one: classifier::RecordedCheckIn) -> CheckIn {
     CheckIn {
         time: PreciseTimestamp::from_ms(one.at_ms),
         explanation: one.explanation,

@@ -2,7 +2,8 @@
 
 use api_types::{ApiError, kinds};
 use classifier::{
-    Conflict, EditError, FactSourceError, GroupId, HierarchyError, Right, SchemaError, UnknownGroup,
+    EditError, FactSourceError, GroupConflict, GroupId, HierarchyError, NodeGroupRight,
+    SchemaError, UnknownGroup,
 };
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use super::responses::group;
 use crate::failure::Failure;
 
 /// The error for a missing right.
-pub(super) fn not_permitted(right: Right, group: GroupId) -> Failure {
+pub(super) fn not_permitted(right: NodeGroupRight, group: GroupId) -> Failure {
     let permission = format!("node_groups:{}:{group}", right.action());
     let msg = format!("this needs the permission {permission}, or the same on a group above");
     let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
@@ -42,7 +43,7 @@ pub(super) fn unknown(error: UnknownGroup) -> Failure {
 }
 
 /// The error for groups with conflicting values.
-pub(super) fn conflict(conflict: &Conflict) -> Failure {
+pub(super) fn conflict(conflict: &GroupConflict) -> Failure {
     let mut refused = ApiError::new(kinds::CLASSIFICATION_CONFLICT, conflict.to_string());
     if let Value::Object(details) = json!(conflict) {
         refused.body.details = details;

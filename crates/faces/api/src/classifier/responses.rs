@@ -2,10 +2,10 @@
 
 use api_types::PreciseTimestamp;
 use api_types::classifier::{Classified, ClassifiedByName, GroupName, NodeGroup};
-use classifier::{AGENT_SPECIFIED, Classification, Group};
+use classifier::{AGENT_SPECIFIED, ClassifierGroup, NodeClassification};
 use serde_json::{Value, json};
 
-pub(super) fn group(group: &Group) -> NodeGroup {
+pub(super) fn group(group: &ClassifierGroup) -> NodeGroup {
     NodeGroup {
         name: group.name.clone(),
         id: group.id.to_string(),
@@ -22,7 +22,7 @@ pub(super) fn group(group: &Group) -> NodeGroup {
     }
 }
 
-pub(super) fn classified(name: &str, given: &Classification) -> Classified {
+pub(super) fn classified(name: &str, given: &NodeClassification) -> Classified {
     Classified {
         name: name.to_owned(),
         groups: given
@@ -37,7 +37,7 @@ pub(super) fn classified(name: &str, given: &Classification) -> Classified {
     }
 }
 
-pub(super) fn by_name(given: &Classification) -> ClassifiedByName {
+pub(super) fn by_name(given: &NodeClassification) -> ClassifiedByName {
     let group = |group: &classifier::GroupRef| GroupName {
         id: group.id.to_string(),
         name: group.name.clone(),
@@ -56,7 +56,7 @@ pub(super) fn by_name(given: &Classification) -> ClassifiedByName {
     }
 }
 
-fn environment(given: &Classification) -> String {
+fn environment(given: &NodeClassification) -> String {
     let known = given.environment.clone();
     known.unwrap_or_else(|| AGENT_SPECIFIED.to_owned())
 }

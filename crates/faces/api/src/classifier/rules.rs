@@ -5,7 +5,7 @@ use api_types::{ApiError, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use classifier::{Format, Right, Rule, SchemaError, Untranslatable};
+use classifier::{NodeGroupRight, NodeGroupRule, QueryFormat, SchemaError, UntranslatableRule};
 use serde_json::{Value, json};
 
 use super::body::{AnyJson, group_id, nodes, parsed};
@@ -50,10 +50,13 @@ pub(crate) async fn show(
     PathVariables(id): PathVariables<String>,
 ) -> Result<Json<NodeGroupRules>, Failure> {
     let id = group_id(&id)?;
-    let rule = api.classifier.rule_of(id).map_err(refusal::unknown)?;
-    demand_on_group(&api, &caller, Right::View, id)?;
-    let json = |rule: Option<Rule>| rule.map(|rule| rule.to_json());
-    let query = |query: Option<Result<Value, Untranslatable>>| query.and_then(Result::ok);
+    let rule = api
+        .classifier
+        .inherited_rule(id)
+        .map_err(refusal::unknown)?;
+    demand_on_group(&api, &caller, NodeGroupRight::View, id)?;
+    let json = |rule: Option<NodeGroupRule>| rule.map(|rule| rule.to_json());
+    let query = |query: Option<Result<Value, UntranslatableRule>>| query.and_then(Result::ok);
     Ok(Json(NodeGroupRules {
         rule: json(rule.own),
         rule_with_inherited: json(rule.with_inherited),
@@ -69,14 +72,14 @@ pub(crate) async fn translate(
     body: AnyJson,
 ) -> Result<Json<RuleCondition>, Failure> {
     let format = match given.text("format").as_deref() {
-        None | Some("nodes") => Format::Nodes,
-        Some("inventory") => Format::Inventory,
+        None | Some("nodes") => QueryFormat::Nodes,
+        Some("inventory") => QueryFormat::Inventory,
         Some(_) => return Err(ApiError::invalid("format", "`nodes` or `inventory`").into()),
     };
     given.finish()?;
     let body = body.required()?;
     let rule = parsed(&body, |json| {
-        Rule::parse(json).map_err(|error| SchemaError {
+        NodeGroupRule::parse(json).map_err(|error| SchemaError {
             place: error.place,
             what: error.what,
         })

@@ -8,7 +8,8 @@ use axum::Json;
 use axum::extract::State;
 use code_deployments::CodeManager;
 use code_deployments::service::{
-    self, Deployment, DeploymentAction, DeploymentRequester, SubmitError, SubmittedDeployments,
+    self, Deployment, DeploymentAction, DeploymentRequester, DeploymentSubmitError,
+    SubmittedDeployments,
 };
 use code_sources::defaults::MODS;
 use code_store::defaults::NAME_BYTES;
@@ -90,17 +91,19 @@ async fn all(
     action: DeploymentAction,
 ) -> Result<Vec<(EnvironmentName, DeploymentAction)>, Failure> {
     let wanted = match &action {
-        DeploymentAction::Modules { names, dry_run } => manager.all_modules(names, *dry_run).await,
-        DeploymentAction::Control { dry_run } => manager.all(*dry_run).await.map(|all| {
-            let each = all.into_iter().map(|(name, wanted)| match wanted {
-                DeploymentAction::Deploy { .. } => (name, action.clone()),
-                other => (name, other),
-            });
-            each.collect()
-        }),
+        DeploymentAction::Modules { names, dry_run } => manager.plan_modules(names, *dry_run).await,
+        DeploymentAction::Control { dry_run } => {
+            manager.plan_all_environments(*dry_run).await.map(|all| {
+                let each = all.into_iter().map(|(name, wanted)| match wanted {
+                    DeploymentAction::Deploy { .. } => (name, action.clone()),
+                    other => (name, other),
+                });
+                each.collect()
+            })
+        }
         other => {
             manager
-                .all(matches!(other, DeploymentAction::Deploy { dry_run: true }))
+                .plan_all_environments(matches!(other, DeploymentAction::Deploy { dry_run: true }))
                 .await
         }
     };
@@ -126,7 +129,7 @@ fn named(
         match name.parse() {
             Ok(name) => wanted.push((name, action.clone())),
             Err(error) => {
-                let corrected = manager(api)?.environments_of(name, None);
+                let corrected = manager(api)?.environments_of_branch(name, None);
                 let mut error = ApiError::invalid("environments", format!("{name:?}: {error}"));
                 if let Some(corrected) = corrected.first() {
                     error = error.with("corrected-env-name", json!(corrected.as_str()));
@@ -172,18 +175,22 @@ pub(crate) async fn status(
         Some(id) => {
             let found = manager.deployment(id).await?;
             let found = found.ok_or_else(|| unknown(id))?;
-            json!(responses::status(manager, found, &manager.waiting()))
+            json!(responses::status(
+                manager,
+                found,
+                &manager.waiting_deployments()
+            ))
         }
         None => json!(CodeDeploysStatus {
             deploys_status: under_way(manager).await?,
             last_outcomes: manager
-                .newest()
+                .newest_deployments()
                 .await?
                 .into_iter()
                 .map(Into::into)
                 .collect(),
             file_sync_storage_status: CodeStorageStatus {
-                deployed: deployed(manager.live().await?, manager.versions()),
+                deployed: deployed(manager.live_deployments().await?, manager.versions()),
             },
             file_sync_client_status: crate::file_sync::clients(manager),
             settings_error: settings_error(manager).await,
@@ -195,12 +202,15 @@ pub(crate) async fn status(
 }
 
 async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure> {
-    let (open, failed) = (manager.open().await?, manager.failed().await?);
-    let waiting = manager.waiting();
+    let (open, failed) = (
+        manager.open_deployments().await?,
+        manager.failed_deployments().await?,
+    );
+    let waiting = manager.waiting_deployments();
     let mut all = CodeDeploysUnderWay::default();
     for deployment in open {
         let list = match deployment.state {
-            service::State::Queued => &mut all.queued,
+            service::DeploymentState::Queued => &mut all.queued,
             _ => &mut all.deploying,
         };
         list.push(responses::status(manager, deployment, &waiting));
@@ -214,7 +224,10 @@ async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure
 
 async fn settings_error(manager: &CodeManager) -> Option<ErrorBody> {
     let fault = manager.settings_fault().await?;
-    let error = ApiError::new(kinds::CODE_SETTINGS, SubmitError::Settings(fault).said());
+    let error = ApiError::new(
+        kinds::CODE_SETTINGS,
+        DeploymentSubmitError::Settings(fault).to_message(),
+    );
     Some(*error.body)
 }
 
@@ -237,9 +250,12 @@ fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {
 }
 
 /// The last deployments in the history whose version is live.
-fn deployed(last: Vec<Deployment>, versions: &code_store::version::Versions) -> Vec<CodeDeployed> {
+fn deployed(
+    last: Vec<Deployment>,
+    versions: &code_store::version::VersionStore,
+) -> Vec<CodeDeployed> {
     let live = |it: &Deployment| {
-        let live = versions.live(&it.environment.parse().ok()?)?;
+        let live = versions.live_version(&it.environment.parse().ok()?)?;
         (Some(live.as_str()) == it.signature.as_deref()).then(|| live.to_string())
     };
     let shown = last.into_iter().filter_map(|it| {

@@ -13,9 +13,9 @@ mod webhook_queue;
 
 use api_types::{ApiError, EnvironmentCode, kinds};
 use code_deployments::CodeManager;
-use code_deployments::service::{EnvironmentHold, SubmitError, Worker};
+use code_deployments::service::{CodeUser, DeploymentSubmitError, EnvironmentHold};
 use environments::EnvironmentName;
-use rbac::Permission;
+use rbac::RequestedPermission;
 use serde_json::json;
 
 use crate::Shared;
@@ -68,10 +68,10 @@ pub(crate) async fn hold(
 /// It is the worker's until that is over.
 pub(crate) async fn keep(
     api: &Shared,
-    worker: Worker,
+    worker: CodeUser,
     hold: EnvironmentHold,
 ) -> Result<(), Failure> {
-    manager(api)?.keep(worker, hold).await;
+    manager(api)?.assign_hold(worker, hold).await;
     Ok(())
 }
 
@@ -83,21 +83,23 @@ pub(crate) fn environment(place: &str, text: &str) -> Result<EnvironmentName, Ap
 
 /// Checks the permission to deploy this environment; `*`: all of them.
 pub(crate) fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
-    let permission = Permission::on("environment", "deploy_code", environment);
+    let permission = RequestedPermission::on("environment", "deploy_code", environment);
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
 /// The error for a deployment that was not queued.
-pub(crate) fn refusal(error: SubmitError) -> Failure {
-    let said = error.said();
+pub(crate) fn refusal(error: DeploymentSubmitError) -> Failure {
+    let said = error.to_message();
     match error {
-        SubmitError::Settings(_) => ApiError::new(kinds::CODE_SETTINGS, said).into(),
-        SubmitError::Sources(_) => ApiError::new(kinds::CODE_SOURCE, said).into(),
-        SubmitError::Full | SubmitError::Stopping => ApiError::new(kinds::UNAVAILABLE, said).into(),
-        SubmitError::NoVersion(_) => ApiError::new(kinds::UNKNOWN_VERSION, said).into(),
-        error @ (SubmitError::InUse(_) | SubmitError::Content(_) | SubmitError::Store(_)) => {
-            Failure::internal("deploy code", &error)
+        DeploymentSubmitError::Settings(_) => ApiError::new(kinds::CODE_SETTINGS, said).into(),
+        DeploymentSubmitError::Sources(_) => ApiError::new(kinds::CODE_SOURCE, said).into(),
+        DeploymentSubmitError::Full | DeploymentSubmitError::Stopping => {
+            ApiError::new(kinds::UNAVAILABLE, said).into()
         }
+        DeploymentSubmitError::NoVersion(_) => ApiError::new(kinds::UNKNOWN_VERSION, said).into(),
+        error @ (DeploymentSubmitError::InUse(_)
+        | DeploymentSubmitError::Content(_)
+        | DeploymentSubmitError::Store(_)) => Failure::internal("deploy code", &error),
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use api_types::{CodeBlockers, CodeDeploy, CodeDeployStatus, ErrorBody, Timestamp};
 use code_deployments::CodeManager;
-use code_deployments::service::{Blockers, Deployment, State};
+use code_deployments::service::{Deployment, DeploymentState, HoldBlockers};
 use environments::EnvironmentName;
 
 /// A deployment in the form of `deploys`.
 pub(super) fn deploy(manager: &CodeManager, deployment: Deployment) -> CodeDeploy {
-    let late_followers = manager.late(&deployment);
-    deployment.shown(late_followers)
+    let late_followers = manager.late_followers(&deployment);
+    deployment.into_code_deploy(late_followers)
 }
 
 /// A deployment that was queued just now.
@@ -46,15 +46,15 @@ fn begun(environment: &str, status: &str) -> CodeDeploy {
 pub(super) fn status(
     manager: &CodeManager,
     deployment: Deployment,
-    waiting: &HashMap<i64, Blockers>,
+    waiting: &HashMap<i64, HoldBlockers>,
 ) -> CodeDeployStatus {
-    let late = manager.late(&deployment);
+    let late = manager.late_followers(&deployment);
     let state = match deployment.state {
-        State::Synced if !late.is_empty() => State::Syncing,
+        DeploymentState::Synced if !late.is_empty() => DeploymentState::Syncing,
         state => state,
     };
     CodeDeployStatus {
-        error: deployment.error(&late),
+        error: deployment.to_error_body(&late),
         waiting_for: waiting.get(&deployment.id).map(|blockers| CodeBlockers {
             plans: blockers.plans.clone(),
             jobs: blockers.jobs.clone(),

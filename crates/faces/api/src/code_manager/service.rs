@@ -67,7 +67,9 @@ impl CodeService {
     /// The secret of webhooks; an error while its file cannot be read. A forge has no token, so the error names no path.
     pub(super) fn webhook_secret(&self) -> Result<Option<&WebhookSecret>, Failure> {
         let secret = self.webhook_secret.as_ref().map(Feature::get).transpose();
-        secret.map_err(|fault| ApiError::new(kinds::CODE_UNAVAILABLE, fault.without_place()).into())
+        secret.map_err(|fault| {
+            ApiError::new(kinds::CODE_UNAVAILABLE, fault.to_public_message()).into()
+        })
     }
 }
 

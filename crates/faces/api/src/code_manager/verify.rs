@@ -27,13 +27,13 @@ pub(crate) async fn verify(
         reason: "verification of the code store".to_owned(),
     };
     let verified = manager.verify(command.repair, by).await;
-    Ok(Json(verified.map_err(failure)?.shown()))
+    Ok(Json(verified.map_err(failure)?.to_code_verified()))
 }
 
 fn failure(error: VerifyError) -> Failure {
     match error {
         VerifyError::Submit(error) => refusal(error),
-        VerifyError::Check(error @ StoreCheckError::Cut) => {
+        VerifyError::Check(error @ StoreCheckError::Interrupted) => {
             ApiError::new(kinds::UNAVAILABLE, error.to_string()).into()
         }
         error @ (VerifyError::Check(StoreCheckError::Content(_)) | VerifyError::Discard(_)) => {

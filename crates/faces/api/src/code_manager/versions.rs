@@ -51,7 +51,11 @@ pub(crate) async fn list(
     given.finish()?;
     let pins = manager.pins().await?.into_iter();
     let mut pins: HashMap<_, _> = pins.map(|pin| (pin.environment.clone(), pin)).collect();
-    let stored = manager.stored().await.map_err(refusal)?.into_iter();
+    let stored = manager
+        .stored_versions()
+        .await
+        .map_err(refusal)?
+        .into_iter();
     let fitting = stored.filter(|it| of.as_ref().is_none_or(|of| it.environment.as_str() == of));
     let items = fitting.map(|it| {
         let pin = match it.is_live {
@@ -69,7 +73,7 @@ pub(crate) async fn list(
                 timestamp: Timestamp::from_ms(pin.pinned_ms),
             }),
             branch: lock.map(|lock| lock.control.branch.clone()),
-            control_commit: lock.and_then(|lock| lock.control.at().map(str::to_owned)),
+            control_commit: lock.and_then(|lock| lock.control.resolved_commit().map(str::to_owned)),
             modules: lock.map_or(0, |lock| lock.modules.len()),
         }
     });
@@ -176,8 +180,8 @@ async fn run_and_wait(
         return Ok(Json(shown));
     };
     let kind = match error.kind.as_str() {
-        code_deployments::service::kinds::PINNED => kinds::PINNED,
-        code_deployments::service::kinds::HELD => kinds::HELD,
+        code_deployments::service::error_kinds::PINNED => kinds::PINNED,
+        code_deployments::service::error_kinds::HELD => kinds::HELD,
         _ => kinds::DEPLOY_FAILURE,
     };
     let refused = ApiError::new(kind, error.msg);
@@ -192,8 +196,8 @@ async fn version(
     digits: Option<&str>,
 ) -> Result<VersionSignature, Failure> {
     match digits {
-        Some(digits) => manager.version(of, digits).await.map_err(refusal),
-        None => manager.versions().live(of).ok_or_else(|| {
+        Some(digits) => manager.find_version(of, digits).await.map_err(refusal),
+        None => manager.versions().live_version(of).ok_or_else(|| {
             let msg = format!("no version of {of} is live");
             ApiError::new(kinds::UNKNOWN_VERSION, msg).into()
         }),
@@ -202,7 +206,7 @@ async fn version(
 
 /// The version that was live before this one.
 async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<VersionSignature, Failure> {
-    let live = manager.versions().live(of);
+    let live = manager.versions().live_version(of);
     let live = live.as_ref().map(VersionSignature::as_str);
     let limit = i64::try_from(CODE_DEPLOYS_MAX).unwrap_or(i64::MAX);
     let history = manager.history(Some(of), None, limit).await?;

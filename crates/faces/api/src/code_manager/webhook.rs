@@ -16,7 +16,8 @@ use code_deployments::CodeManager;
 use code_deployments::service::{DeploymentAction, DeploymentRequester};
 use environments::EnvironmentName;
 use forges::incoming_webhooks::{
-    ForgeKind, ForgePush, PushError, WebhookProof, environments_at, environments_with,
+    ForgeKind, ForgePush, IncomingWebhookError, WebhookVerification, environments_from_branches,
+    environments_with_module,
 };
 use serde_json::json;
 
@@ -77,13 +78,13 @@ pub(crate) async fn webhook_module(
     let mut wanted = Vec::new();
     if !message.pushes.is_empty() {
         let name = query.module_name.as_deref();
-        let found = environments_with(manager.versions(), repository, name).await;
+        let found = environments_with_module(manager.versions(), repository, name).await;
         wanted = found.map_err(refusal)?;
     }
     if query.branch_only {
         let pushes = message.pushes.iter();
         let of: Vec<EnvironmentName> = pushes
-            .flat_map(|push| manager.environments_of(&push.branch, None))
+            .flat_map(|push| manager.environments_of_branch(&push.branch, None))
             .collect();
         wanted.retain(|(name, _)| of.contains(name));
     }
@@ -121,7 +122,7 @@ async fn add_listed(
     };
     let there = message.pushes.iter().filter(|push| !push.is_gone);
     let branches = there.map(|push| push.branch.clone()).collect();
-    let listed = environments_at(manager.versions(), repository, branches).await;
+    let listed = environments_from_branches(manager.versions(), repository, branches).await;
     for environment in listed.map_err(refusal)? {
         if !wanted.iter().any(|(known, _)| *known == environment) {
             wanted.push((environment, DeploymentAction::Deploy { dry_run: false }));
@@ -138,18 +139,18 @@ impl WebhookMessage {
         let (headers, uri) = (request.headers().clone(), request.uri().clone());
         let origin = Origin::of(&request);
         let header = header(&headers);
-        let host = ForgeKind::of(kind, &header).map_err(misread)?;
+        let host = ForgeKind::detect(kind, &header).map_err(misread)?;
         let (_, body) = body::buffered(request, api).await?;
         let secret = service.webhook_secret();
         let proof = match &secret {
-            Ok(Some(secret)) => secret.check(host, &header, &body),
-            Ok(None) | Err(_) => WebhookProof::Absent,
+            Ok(Some(secret)) => secret.verify(host, &header, &body),
+            Ok(None) | Err(_) => WebhookVerification::Absent,
         };
         let from = match (sender(api, proof, &headers, &uri).await, secret) {
             (Err(_), Err(unreadable)) => return Err(unreadable),
             (from, _) => from?,
         };
-        let pushes = host.read(&header, &body).map_err(misread)?;
+        let pushes = host.parse_pushes(&header, &body).map_err(misread)?;
         drop(header);
         Ok(Self {
             host,
@@ -227,23 +228,23 @@ fn reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
 
 async fn sender(
     api: &Shared,
-    proof: WebhookProof,
+    proof: WebhookVerification,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Sender, Failure> {
     let (kind, msg) = match (proof, token(headers, uri)) {
-        (WebhookProof::Right, _) => return Ok(Sender::Forge),
-        (WebhookProof::Absent, Some(token)) => {
+        (WebhookVerification::Valid, _) => return Ok(Sender::Forge),
+        (WebhookVerification::Absent, Some(token)) => {
             return Ok(Sender::Caller(Caller(
                 api.access.authenticate(&token).await?,
             )));
         }
-        (WebhookProof::Wrong, _) => (
+        (WebhookVerification::Invalid, _) => (
             kinds::WEBHOOK_UNSIGNED,
             "the signature or secret of the webhook is wrong: give the forge the secret that is in \
              code.webhook_secret_file of the server",
         ),
-        (WebhookProof::Absent, None) => (
+        (WebhookVerification::Absent, None) => (
             kinds::UNAUTHENTICATED,
             "the webhook shows no signature that could be checked, and no token: set \
              code.webhook_secret_file of the server and the same secret at the forge, or add ?token= \
@@ -265,7 +266,7 @@ fn deployments_for_push(
             true => DeploymentAction::Remove,
             false => DeploymentAction::Deploy { dry_run: false },
         };
-        let names = manager.environments_of(&push.branch, prefix);
+        let names = manager.environments_of_branch(&push.branch, prefix);
         names.into_iter().map(move |name| (name, action.clone()))
     });
     each.collect()
@@ -282,10 +283,10 @@ fn refuse_repeated_delivery(
     let (host, header) = (message.host, header(&message.headers));
     let environments: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
     let place = format!("{} {}", route.path, environments.join(" "));
-    let names = host.names(&header, &message.body).into_iter();
+    let names = host.replay_ids(&header, &message.body).into_iter();
     let names: Vec<String> = names.map(|name| format!("{name} {place}")).collect();
     let taken = match service.deliveries.lock().as_mut() {
-        Ok(deliveries) => deliveries.take_all(&names).is_ok(),
+        Ok(deliveries) => deliveries.record_all(&names).is_ok(),
         Err(_) => true,
     };
     match taken {
@@ -294,19 +295,19 @@ fn refuse_repeated_delivery(
             let msg = "this message was taken before; to deploy again, push, or ask for deploys";
             let refused = ApiError::new(kinds::WEBHOOK_REPLAYED, msg);
             Err(refused
-                .with("delivery", json!(host.delivery(&header)))
+                .with("delivery", json!(host.delivery_id(&header)))
                 .into())
         }
     }
 }
 
-fn misread(error: PushError) -> Failure {
+fn misread(error: IncomingWebhookError) -> Failure {
     let said = error.to_string();
     match error {
-        PushError::Host => ApiError::new(kinds::WEBHOOK_TYPE, said)
+        IncomingWebhookError::Host => ApiError::new(kinds::WEBHOOK_TYPE, said)
             .with("types", json!(forges::incoming_webhooks::TYPES))
             .into(),
-        PushError::Body { .. } => ApiError::new(kinds::WEBHOOK_BODY, said).into(),
+        IncomingWebhookError::Body { .. } => ApiError::new(kinds::WEBHOOK_BODY, said).into(),
     }
 }
 

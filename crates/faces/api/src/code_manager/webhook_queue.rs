@@ -9,9 +9,9 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use code_deployments::service::{Deployment, State as DeploymentState};
-use forges::incoming_webhooks::WebhookProof;
-use rbac::Permission;
+use code_deployments::service::{Deployment, DeploymentState};
+use forges::incoming_webhooks::WebhookVerification;
+use rbac::RequestedPermission;
 
 use super::{manager, service};
 use crate::Shared;
@@ -49,21 +49,21 @@ async fn may_look(api: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<(), Fa
     let shown = shown.and_then(|value| value.to_str().ok());
     let secret = service(api)?.webhook_secret();
     let proof = match (&secret, shown) {
-        (Ok(Some(secret)), Some(shown)) => secret.check_password(shown),
-        _ => WebhookProof::Absent,
+        (Ok(Some(secret)), Some(shown)) => secret.verify_password(shown),
+        _ => WebhookVerification::Absent,
     };
     let (kind, msg) = match (proof, token(headers, uri)) {
-        (WebhookProof::Right, _) => return Ok(()),
+        (WebhookVerification::Valid, _) => return Ok(()),
         (_, Some(token)) => {
             let identity = api.access.authenticate(&token).await?;
-            let permission = Permission::any("orchestrator", "view");
+            let permission = RequestedPermission::any("orchestrator", "view");
             return Ok(api.access.authorize(&identity, permission)?);
         }
-        (WebhookProof::Wrong, None) => (
+        (WebhookVerification::Invalid, None) => (
             kinds::WEBHOOK_UNSIGNED,
             "the password is not the secret in code.webhook_secret_file of the server",
         ),
-        (WebhookProof::Absent, None) => (
+        (WebhookVerification::Absent, None) => (
             kinds::UNAUTHENTICATED,
             "this needs the secret of code.webhook_secret_file as the password of basic authentication, or a token \
              in X-Authentication or as ?token=",

@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use pcp::Certname;
 use serde_json::json;
-use ssh::{Connection, CreateError, Duplicates, Shown};
+use ssh::{ConnectionView, CreateError, DuplicatePolicy, SshConnection};
 
 use crate::Shared;
 use crate::audit::{self, Origin};
@@ -36,7 +36,7 @@ pub(crate) async fn create(
     check_transport("type", &command.kind)?;
     let certnames = certnames(&command.certnames)?;
     let duplicates = duplicates(command.duplicates.as_deref())?;
-    if duplicates == Duplicates::Replace {
+    if duplicates == DuplicatePolicy::Replace {
         // Replacing deletes the old connection.
         caller.demand(&api, "nodes", "delete_connections", "*")?;
     }
@@ -44,7 +44,7 @@ pub(crate) async fn create(
     let sensitive = command
         .sensitive_parameters
         .into_object("sensitive_parameters")?;
-    let connection = Connection::read(&parameters, &sensitive).map_err(|error| {
+    let connection = SshConnection::read(&parameters, &sensitive).map_err(|error| {
         let of = match ssh::SENSITIVE_PARAMETERS.contains(&error.key.as_str()) {
             true => "sensitive_parameters",
             false => "parameters",
@@ -111,7 +111,7 @@ async fn answer(
     Ok(Json(ConnectionList { items }))
 }
 
-fn item(shown: Shown, asked: &ConnectionsQuery) -> ConnectionItem {
+fn item(shown: ConnectionView, asked: &ConnectionsQuery) -> ConnectionItem {
     let names = shown.certnames.iter().map(ToString::to_string).collect();
     let with_secrets = asked.sensitive && asked.wants("sensitive_parameters");
     ConnectionItem {
@@ -140,10 +140,10 @@ fn certnames(names: &[String]) -> Result<Vec<Certname>, ApiError> {
     Ok(certnames)
 }
 
-fn duplicates(text: Option<&str>) -> Result<Duplicates, ApiError> {
+fn duplicates(text: Option<&str>) -> Result<DuplicatePolicy, ApiError> {
     match text {
-        None | Some("error") => Ok(Duplicates::Error),
-        Some("replace") => Ok(Duplicates::Replace),
+        None | Some("error") => Ok(DuplicatePolicy::Error),
+        Some("replace") => Ok(DuplicatePolicy::Replace),
         Some(_) => {
             let what = "this is none of error, replace";
             Err(ApiError::invalid("duplicates", what))

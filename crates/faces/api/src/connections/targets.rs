@@ -12,7 +12,7 @@ use pcp::Certname;
 use pxp::task::TaskName;
 use rbac::TaskScope;
 use serde_json::{Value, json};
-use ssh::Connection;
+use ssh::SshConnection;
 
 use crate::Shared;
 use crate::failure::Failure;
@@ -44,7 +44,10 @@ pub(crate) async fn over_ssh(
         // The nodes on which the caller may run it.
         Some(nodes) => nodes,
         None => {
-            let nodes = api.jobs.targets(&request.scope, &request.environment).await;
+            let nodes = api
+                .jobs
+                .resolve_targets(&request.scope, &request.environment)
+                .await;
             nodes.map_err(|error| scope_refusal(&error))?
         }
     };
@@ -58,11 +61,14 @@ pub(crate) async fn over_ssh(
             let details = ApiError::new(kinds::EMPTY_TARGET, msg).with("hostname", json!(host));
             return Err(details.into());
         }
-        if let Some(host) = hosts.iter().find(|host| request.over_ssh.has(host)) {
+        if let Some(host) = hosts
+            .iter()
+            .find(|host| request.over_ssh.contains_node(host))
+        {
             let what = format!("{host} stands in an earlier target already");
             return Err(ApiError::invalid(&format!("{place}.hostnames"), what).into());
         }
-        let connection = Connection::read_flat(target)
+        let connection = SshConnection::read_flat(target)
             .map_err(|error| ApiError::invalid(&format!("{place}.{}", error.key), error.why))?;
         if connection.replaces_agent() {
             let place = format!("{place}.{}", ssh::REPLACES_AGENT);

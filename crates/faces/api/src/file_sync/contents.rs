@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use code_store::content::ContentHash;
 use code_store::version::VersionSignature;
-use file_sync::Blob;
+use file_sync::ServedBlob;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
@@ -62,8 +62,8 @@ pub(crate) async fn blob(
     let hash: ContentHash = hash.parse().map_err(|()| {
         ApiError::invalid("hash", "a SHA-256 has 64 lower-case hexadecimal digits")
     })?;
-    let found = sync(&api)?.blob(hash).await.map_err(refusal)?;
-    let Some(Blob { file, size_bytes }) = found else {
+    let found = sync(&api)?.open_blob(hash).await.map_err(refusal)?;
+    let Some(ServedBlob { file, size_bytes }) = found else {
         let msg = format!("no version that is live or about to be has the content {hash}");
         return Err(ApiError::new(kinds::UNKNOWN_CONTENT, msg).into());
     };

@@ -15,7 +15,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use file_sync::{CheckInError, FileSync};
 use https::PeerCertificate;
-use pki::Privilege;
+use pki::CertnamePrivilege;
 use serde_json::json;
 
 use crate::Shared;
@@ -34,8 +34,11 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
         return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
     };
     let names = &api.info.privileged_names;
-    let rights = [Privilege::Program, Privilege::Follower];
-    if rights.iter().any(|right| names.holds(*right, certname)) {
+    let rights = [CertnamePrivilege::Program, CertnamePrivilege::Follower];
+    if rights
+        .iter()
+        .any(|right| names.has_privilege(*right, certname))
+    {
         return Ok(());
     }
     tracing::warn!(
@@ -58,13 +61,13 @@ fn sync(api: &Shared) -> Result<&FileSync, Failure> {
 pub(crate) async fn latest(
     State(api): State<Shared>,
 ) -> Result<Json<FileSyncCommitsReply>, Failure> {
-    let latest = sync(&api)?.latest();
+    let latest = sync(&api)?.latest_repository();
     Ok(Json([(REPOSITORY.to_owned(), latest)].into()))
 }
 
 /// The versions, which a follower keeps if it has them.
 pub(crate) async fn versions(State(api): State<Shared>) -> Result<Json<FileSyncVersions>, Failure> {
-    let versions = sync(&api)?.versions().await.map_err(refusal)?;
+    let versions = sync(&api)?.published_versions().await.map_err(refusal)?;
     let mut kept = FileSyncVersions::default();
     for (environment, signature) in versions {
         let of = kept
@@ -96,7 +99,7 @@ pub(crate) async fn force(
     State(api): State<Shared>,
     StrictBody(ForceSyncCommand {}): StrictBody<ForceSyncCommand>,
 ) -> Result<Json<CodeClientStatus>, Failure> {
-    sync(&api)?.force().await;
+    sync(&api)?.force_resync().await;
     Ok(Json(clients(crate::code_manager::manager(&api)?)))
 }
 

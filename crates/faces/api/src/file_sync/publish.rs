@@ -38,7 +38,7 @@ pub(crate) async fn publish(
             environment("submodule-id", name)?,
             DeploymentAction::Publish,
         )],
-        None => manager.all_staged().await.map_err(refusal)?,
+        None => manager.plan_staged().await.map_err(refusal)?,
     };
     let by = DeploymentRequester {
         owner: caller.0.login.clone(),
@@ -56,7 +56,7 @@ pub(crate) async fn publish(
         let error = ApiError::new(kinds::DEPLOY_FAILURE, msg);
         return Err(error.with("environments", Value::from(failed)).into());
     }
-    let mut latest = sync(&api)?.latest();
+    let mut latest = sync(&api)?.latest_repository();
     let is_meant = |name: &String| ended.iter().any(|it| it.environment == *name);
     latest.submodules.retain(|name, _| is_meant(name));
     let reply: BTreeMap<String, FileSyncRepository> = [(REPOSITORY.to_owned(), latest)].into();

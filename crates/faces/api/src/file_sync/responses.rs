@@ -20,10 +20,10 @@ pub(crate) fn clients(manager: &CodeManager) -> CodeClientStatus {
 
 fn client(manager: &CodeManager, follower: &FollowerState) -> Value {
     let deployed = follower.live.iter().map(|(of, generation, version)| {
-        let lock = manager.versions().lock(of, version);
+        let lock = manager.versions().read_lock(of, version);
         json!({
             "environment": of.as_str(),
-            "deploy-signature": lock.and_then(|lock| lock.control.at().map(str::to_owned)),
+            "deploy-signature": lock.and_then(|lock| lock.control.resolved_commit().map(str::to_owned)),
             "version": version.as_str(),
             "generation": generation,
         })
@@ -50,7 +50,7 @@ pub(crate) fn services(manager: &CodeManager, level: &str) -> Option<(Value, Val
         let storage = json!({"clients": followers.len(), "synced": synced, "away": away});
         return Some((storage, json!({})));
     }
-    let latest = sync.latest();
+    let latest = sync.latest_repository();
     let submodules = latest.submodules.iter().filter_map(|(name, it)| {
         let commit = it.commit.as_ref()?;
         Some((

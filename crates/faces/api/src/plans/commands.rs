@@ -34,7 +34,7 @@ pub(crate) async fn start(
         owner_id: caller.0.user_id.clone(),
         ..PlanStart::default()
     };
-    let number = api.jobs.plans().start(plan).await.map_err(refusal)?;
+    let number = api.jobs.plan_jobs().start(plan).await.map_err(refusal)?;
     Ok(named(number))
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn finish(
         success: command.status == PlanStatus::Success,
         result: command.result,
     };
-    let plans = api.jobs.plans();
+    let plans = api.jobs.plan_jobs();
     let finished = plans.finish(number, &caller.0.user_id, end).await;
     finished.map_err(refusal)?;
     Ok(named(number))

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ::plans::{Launch, PlanError, Preview};
+use ::plans::{PlanError, PlanLaunch, PlanPreviewMode};
 use api_types::{
     ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
     PlanParam, PlanParamKind, PlanRunCommand, ScopeKind, kinds,
@@ -14,9 +14,9 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
-use code_deployments::service::Worker;
+use code_deployments::service::CodeUser;
 use environments::PlanMetadata;
-use rbac::Permission;
+use rbac::RequestedPermission;
 use serde_json::{Value, json};
 use store::{SlotKey, StoreError};
 
@@ -104,7 +104,7 @@ struct PlanRunOptions {
 
 /// A validated request to run a plan.
 pub(crate) struct PlanRequest {
-    launch: Launch,
+    launch: PlanLaunch,
     code: PlanCode,
 }
 
@@ -159,7 +159,7 @@ pub(crate) async fn start(api: &Shared, request: PlanRequest) -> Result<i64, Fai
     };
     let number = api.plans.run(&launch).await.map_err(refusal)?;
     if let Some(hold) = hold {
-        code_manager::keep(api, Worker::Plan(number), hold).await?;
+        code_manager::keep(api, CodeUser::Plan(number), hold).await?;
     }
     Ok(number)
 }
@@ -219,7 +219,7 @@ fn launch(
     wanted: PermittedPlan,
     options: PlanRunOptions,
     code: PlanCode,
-) -> Result<Launch, ApiError> {
+) -> Result<PlanLaunch, ApiError> {
     let PermittedPlan {
         name,
         environment,
@@ -229,7 +229,7 @@ fn launch(
     } = wanted;
     let sensitive = params::check(&name, &metadata, &parameter_types, &options.params)?;
     let timeout = options.timeout.filter(|seconds| *seconds > 0);
-    Ok(Launch {
+    Ok(PlanLaunch {
         plan: name.to_string(),
         environment: environment.name,
         code_id: match code {
@@ -244,13 +244,13 @@ fn launch(
         timeout: timeout.map(Duration::from_secs),
         preview: match options.noop {
             PlanNoop::Off => None,
-            PlanNoop::Show => Some(Preview::Show),
-            PlanNoop::Run => Some(Preview::RunNoop),
+            PlanNoop::Show => Some(PlanPreviewMode::Show),
+            PlanNoop::Run => Some(PlanPreviewMode::RunNoop),
         },
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
         replaced_functions,
-        ..Launch::default()
+        ..PlanLaunch::default()
     })
 }
 
@@ -259,7 +259,7 @@ fn visible_groups(api: &Shared, caller: &Caller) -> BTreeSet<String> {
     let groups = api.classifier.groups();
     let visible = groups.iter().filter(|group| {
         let id = group.id.to_string();
-        let permission = Permission::on("node_groups", "view", &id);
+        let permission = RequestedPermission::on("node_groups", "view", &id);
         api.access.authorize(&caller.0, permission).is_ok()
     });
     visible.map(|group| group.name.clone()).collect()
@@ -295,7 +295,7 @@ async fn values(
         };
         let scope = engine_scope(api, caller, scope)
             .map_err(|refused| with_parameter_name(&name, refused))?;
-        let nodes = api.jobs.targets(&scope, environment).await;
+        let nodes = api.jobs.resolve_targets(&scope, environment).await;
         let nodes = nodes.map_err(|error| with_parameter_name(&name, scope_refusal(&error)))?;
         let nodes = nodes.iter().map(|node| json!(node.as_str()));
         values.insert(name, nodes.collect());

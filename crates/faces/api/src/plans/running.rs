@@ -10,7 +10,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use code_deployments::service::{EnvironmentHold, Worker};
+use code_deployments::service::{CodeUser, EnvironmentHold};
 use serde_json::{Value, json};
 
 use super::commands::{Named, named, number};
@@ -33,7 +33,7 @@ pub(crate) async fn stop(
     match api.plans.stop(number, login, command.jobs).await {
         Ok(()) => {}
         Err(PlanError::Unknown(_)) => {
-            let stopped = api.jobs.plans().stop(number, login).await;
+            let stopped = api.jobs.plan_jobs().stop(number, login).await;
             stopped.map_err(super::refusal)?;
             if command.jobs {
                 stop_jobs(&api, number).await?;
@@ -70,7 +70,7 @@ pub(crate) async fn resume(
     let step = api.plans.resume(number, &caller.0.login, from).await;
     let step = step.map_err(refusal)?;
     if let Some(hold) = hold {
-        code_manager::keep(&api, Worker::Plan(number), hold).await?;
+        code_manager::keep(&api, CodeUser::Plan(number), hold).await?;
     }
     let resumed = PlanResumed {
         name: number.to_string(),

@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::{Extension, Json};
 use https::PeerCertificate;
 use rbac::defaults::TOKEN_TEXT_CHARS;
-use rbac::{Lifetime, LoginOrigin, TokenLabel, TokenRequest};
+use rbac::{LoginOrigin, TokenLabel, TokenLifetime, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::refusal;
@@ -57,7 +57,7 @@ pub(crate) fn request(
     description: Option<String>,
     client: Option<String>,
 ) -> Result<TokenRequest, ApiError> {
-    let lifetime = lifetime.map(Lifetime::parse).transpose();
+    let lifetime = lifetime.map(TokenLifetime::parse).transpose();
     let lifetime = lifetime.map_err(|error| ApiError::invalid("lifetime", error))?;
     let label = label.map(TokenLabel::parse).transpose();
     let label = label.map_err(|error| ApiError::invalid("label", error))?;

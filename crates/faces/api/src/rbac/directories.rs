@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use external_directories::{BookError, LdapError, LdapServer, LdapUser, SettingsError};
+use external_directories::{DirectoryChangeError, LdapError, LdapServer, LdapUser, SettingsError};
 use rbac::{DirectoryChange, DirectoryReach};
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub(crate) async fn put(
         false => Some(read(given)?),
     };
     let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
-    Box::pin(api.external_directories.directories.set_only(settings)).await?;
+    Box::pin(api.external_directories.directories.replace_all(settings)).await?;
     Ok(first(State(api)).await)
 }
 
@@ -90,8 +90,8 @@ pub(crate) async fn delete(
     RbacBody(asked): RbacBody<LdapDelete>,
 ) -> Result<StatusCode, Failure> {
     let id = id("id", &asked.id)?;
-    let origin = external_directories::origin(&id);
-    let _turn = allowed(&api, &caller, DirectoryReach::Of(&origin)).await?;
+    let origin = external_directories::ldap_origin(&id);
+    let _turn = allowed(&api, &caller, DirectoryReach::Origin(&origin)).await?;
     Box::pin(api.external_directories.directories.delete(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -116,7 +116,7 @@ pub(crate) async fn test_given(
     State(api): State<Shared>,
     RbacBody(settings): RbacBody<LdapSettings>,
 ) -> Result<Response, Failure> {
-    let server = api.external_directories.directories.candidate(settings)?;
+    let server = api.external_directories.directories.test_server(settings)?;
     test_result(&server, None, None).await
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn test(
 ) -> Result<Response, Failure> {
     let directories = &api.external_directories.directories;
     let server = match (asked.settings, asked.id) {
-        (Some(settings), None) => directories.candidate(settings)?,
+        (Some(settings), None) => directories.test_server(settings)?,
         (None, Some(given)) => directories.server(Some(&id("id", &given)?))?,
         _ => return Err(schema("id", "give an id or settings, and not both").into()),
     };
@@ -175,7 +175,10 @@ async fn look(
     server.test().await.map_err(LookupResult::Failed)?;
     let mut found = None;
     if let Some(login) = user {
-        found = server.user(login).await.map_err(LookupResult::Failed)?;
+        found = server
+            .find_user(login)
+            .await
+            .map_err(LookupResult::Failed)?;
         if found.is_none() {
             let msg = format!("the directory has no user {login:?}, or has disabled that user");
             let refused = ApiError::new(kinds::NO_SUCH_USER_LDAP, msg);
@@ -231,18 +234,20 @@ impl From<SettingsError> for Failure {
     }
 }
 
-impl From<BookError> for Failure {
-    fn from(error: BookError) -> Self {
+impl From<DirectoryChangeError> for Failure {
+    fn from(error: DirectoryChangeError) -> Self {
         let text = error.to_string();
         let refused = match error {
-            BookError::Settings(error) => return error.into(),
-            BookError::Unknown(id) => {
+            DirectoryChangeError::Settings(error) => return error.into(),
+            DirectoryChangeError::Unknown(id) => {
                 ApiError::new(kinds::RBAC_NOT_FOUND, text).with("id", json!(id))
             }
-            BookError::Fixed | BookError::TooMany | BookError::Several => {
-                ApiError::new(kinds::CONFLICT, text)
+            DirectoryChangeError::Fixed
+            | DirectoryChangeError::TooMany
+            | DirectoryChangeError::Several => ApiError::new(kinds::CONFLICT, text),
+            DirectoryChangeError::Store(_) => {
+                return Self::internal("write the directories", &error);
             }
-            BookError::Store(_) => return Self::internal("write the directories", &error),
         };
         refused.into()
     }

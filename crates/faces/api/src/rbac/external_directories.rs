@@ -1,14 +1,14 @@
 //! External directories (LDAP, OIDC): [`ExternalDirectories`].
 
-use external_directories::{Directories, Oidc};
+use external_directories::{LdapDirectories, OidcProvider};
 
 /// LDAP directories and the identity provider.
 #[derive(Clone, Debug)]
 pub struct ExternalDirectories {
     /// LDAP directories, which may be none.
-    pub directories: Directories,
+    pub directories: LdapDirectories,
     /// The `OpenID` Connect provider; `None` if it is not configured.
-    pub oidc: Option<Oidc>,
+    pub oidc: Option<OidcProvider>,
 }
 
 /// Prefixes of the origins `oidc:ISSUER` and `ldap:ID`.
@@ -18,7 +18,7 @@ impl ExternalDirectories {
     /// Origins of all directories and of the identity provider.
     pub fn origins(&self) -> Vec<String> {
         let mut origins = self.directories.origins();
-        origins.extend(self.oidc.as_ref().map(Oidc::origin));
+        origins.extend(self.oidc.as_ref().map(OidcProvider::origin));
         origins
     }
 

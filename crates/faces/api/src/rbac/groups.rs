@@ -54,8 +54,8 @@ pub(crate) async fn update(
     let id = id("group", &given)?;
     same_id(&id, &asked.id)?;
     // A caller who may change no group learns nothing about existing groups.
-    let members = rbac::Permission::any("user_roles", "edit_members");
-    let import = rbac::Permission::any("user_groups", "import");
+    let members = rbac::RequestedPermission::any("user_roles", "edit_members");
+    let import = rbac::RequestedPermission::any("user_groups", "import");
     if api.access.authorize(&caller.0, members).is_err()
         && let Err(denied) = api.access.authorize(&caller.0, import)
     {

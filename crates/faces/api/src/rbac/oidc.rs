@@ -9,8 +9,8 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use external_directories::{Oidc, OidcError, Redirect};
-use rbac::{Lifetime, RemoteUser, TokenRequest};
+use external_directories::{OidcError, OidcProvider, OidcRedirect};
+use rbac::{RemoteUser, TokenLifetime, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::auth::{request, shown};
@@ -29,7 +29,7 @@ pub(crate) async fn start(
     State(api): State<Shared>,
     RbacBody(asked): RbacBody<OidcStart>,
 ) -> Result<Json<OidcStarted>, Failure> {
-    let redirect = Redirect::Loopback(asked.redirect_uri);
+    let redirect = OidcRedirect::Loopback(asked.redirect_uri);
     let started = provider(&api)?.start(redirect).await?;
     Ok(Json(OidcStarted {
         authorization_url: started.authorization_url,
@@ -58,7 +58,7 @@ pub(crate) async fn finish(
 
 /// Starts the login of a browser.
 pub(crate) async fn login(State(api): State<Shared>) -> Result<Response, Failure> {
-    let started = provider(&api)?.start(Redirect::Web).await?;
+    let started = provider(&api)?.start(OidcRedirect::Web).await?;
     let handle = started.handle.expose_secret();
     let cookie =
         format!("{COOKIE}={handle}; Path={PATH}; Max-Age=600; Secure; HttpOnly; SameSite=Lax");
@@ -99,13 +99,13 @@ pub(crate) async fn callback(
 
 async fn welcome(
     api: &Shared,
-    oidc: &Oidc,
+    oidc: &OidcProvider,
     user: RemoteUser,
     mut request: TokenRequest,
 ) -> Result<Response, Failure> {
     let most = oidc.max_lifetime();
     if request.lifetime.as_duration() > most {
-        request.lifetime = Lifetime::at_most(most);
+        request.lifetime = TokenLifetime::clamp(most);
     }
     let login = user.login.clone();
     let token = Box::pin(api.access.login_remote(user, request)).await;
@@ -115,7 +115,7 @@ async fn welcome(
     Ok(response)
 }
 
-fn provider(api: &Shared) -> Result<&Oidc, ApiError> {
+fn provider(api: &Shared) -> Result<&OidcProvider, ApiError> {
     api.external_directories.oidc.as_ref().ok_or_else(|| {
         let msg = "no identity provider is configured; see directories.oidc in docs/server.md";
         ApiError::new(kinds::NOT_SUPPORTED, msg)

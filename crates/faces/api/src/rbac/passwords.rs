@@ -70,7 +70,7 @@ pub(crate) async fn validate(
     };
     let password = SecretString::from(asked.password);
     let fault = check_new_password(&password, login.as_deref()).err();
-    let failure = fault.map(|fault| failure(fault.rule(), &format!("the password {fault}")));
+    let failure = fault.map(|fault| failure(fault.requirement(), &format!("the password {fault}")));
     Ok(Json(validity(failure)))
 }
 

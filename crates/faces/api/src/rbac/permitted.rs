@@ -6,7 +6,7 @@ use api_types::rbac::{ActionType, ObjectType, PermittedQuestion};
 use axum::Json;
 use axum::extract::State;
 use rbac::catalog::OBJECT_TYPES;
-use rbac::{Identity, Permission, PermissionInstance};
+use rbac::{PermissionInstance, RequestedPermission, UserIdentity};
 
 use super::body::{RbacBody, id};
 use super::refusal::schema;
@@ -42,7 +42,7 @@ pub(crate) async fn ask(
 ) -> Result<Json<Vec<bool>>, Failure> {
     let subject = subject(&api, &caller, &asked.token).await?;
     let may = |spec: &api_types::rbac::PermissionSpec| {
-        let permission = Permission {
+        let permission = RequestedPermission {
             object_type: &spec.object_type,
             action: &spec.action,
             instance: PermissionInstance::Named(&spec.instance),
@@ -69,7 +69,7 @@ pub(crate) async fn on_of(
 }
 
 fn instances(
-    identity: &Identity,
+    identity: &UserIdentity,
     object_type: &str,
     action: &str,
 ) -> Result<Json<Vec<String>>, Failure> {
@@ -81,11 +81,11 @@ fn instances(
 }
 
 /// The current user, or any user if the caller may view users.
-async fn subject(api: &Shared, caller: &Caller, user: &str) -> Result<Arc<Identity>, Failure> {
+async fn subject(api: &Shared, caller: &Caller, user: &str) -> Result<Arc<UserIdentity>, Failure> {
     let id = id("token", user)?;
     if caller.0.user_id == id {
         return Ok(Arc::clone(&caller.0));
     }
     look_at(api, caller, &id)?;
-    Ok(Arc::new(api.access.identity_of(&id).await?))
+    Ok(Arc::new(api.access.load_identity(&id).await?))
 }

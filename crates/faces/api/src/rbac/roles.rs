@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use rbac::{Grant, RoleSpec, RoleView};
+use rbac::{PermissionGrant, RoleSpec, RoleView};
 
 use super::body::{RbacBody, ids, location, role_id, same_id};
 use super::refusal;
@@ -52,8 +52,8 @@ pub(crate) async fn update(
 ) -> Result<Json<Role>, Failure> {
     let id = role_id(&given)?;
     same_id(&id.to_string(), &asked.id.to_string())?;
-    let edit = rbac::Permission::any("user_roles", "edit");
-    let members = rbac::Permission::any("user_roles", "edit_members");
+    let edit = rbac::RequestedPermission::any("user_roles", "edit");
+    let members = rbac::RequestedPermission::any("user_roles", "edit_members");
     if api.access.authorize(&caller.0, members).is_err()
         && let Err(denied) = api.access.authorize(&caller.0, edit)
     {
@@ -104,18 +104,19 @@ pub(crate) async fn remove_permissions(
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(crate) fn grants(specs: Vec<PermissionSpec>) -> Vec<Grant> {
-    let grant = |spec: PermissionSpec| Grant::new(spec.object_type, spec.action, spec.instance);
+pub(crate) fn grants(specs: Vec<PermissionSpec>) -> Vec<PermissionGrant> {
+    let grant =
+        |spec: PermissionSpec| PermissionGrant::new(spec.object_type, spec.action, spec.instance);
     specs.into_iter().map(grant).collect()
 }
 
 fn role(view: RoleView) -> Role {
-    let permission = |grant: Grant| PermissionSpec {
+    let permission = |grant: PermissionGrant| PermissionSpec {
         object_type: grant.object_type,
         action: grant.action,
         instance: grant.instance,
     };
-    let grants = view.permissions.into_iter().map(Grant::from);
+    let grants = view.permissions.into_iter().map(PermissionGrant::from);
     Role {
         id: view.id,
         display_name: view.display_name,

@@ -7,7 +7,7 @@ use api_types::{ApiError, Order, Pagination, PreciseTimestamp, RevokeTokens, Tok
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use rbac::{AuthenticateError, Revocation, TokenLabel, TokenSession, TokenView};
+use rbac::{AuthenticateError, TokenLabel, TokenRevocation, TokenSession, TokenView};
 
 use super::auth::{request, shown};
 use super::body::{RbacBody, id};
@@ -34,7 +34,7 @@ pub(crate) async fn create(
         asked.description,
         asked.client,
     )?;
-    let token = api.access.token_for(&caller.0, request).await;
+    let token = api.access.issue_for(&caller.0, request).await;
     Ok(shown(&token.map_err(refusal::issue)?))
 }
 
@@ -103,7 +103,7 @@ pub(crate) async fn list(
     QueryParameters(query): QueryParameters,
 ) -> Result<Json<TokenList>, Failure> {
     let (user, query) = (id("user", &given)?, TokensQuery::read(query)?);
-    let mut tokens = api.access.tokens_of(&caller.0, &user).await?;
+    let mut tokens = api.access.list_tokens(&caller.0, &user).await?;
     // The list is sorted by creation, which breaks ties.
     match query.order_by {
         TokensOrder::Creation => {}
@@ -167,7 +167,7 @@ pub(crate) async fn revoke(
     let labels = labels.map(|text| {
         TokenLabel::parse(text).map_err(|error| ApiError::invalid("revoke_tokens_by_labels", error))
     });
-    let revocation = Revocation {
+    let revocation = TokenRevocation {
         labels: labels.collect::<Result<_, _>>()?,
         tokens: asked.revoke_tokens,
         usernames: asked.revoke_tokens_by_usernames,

@@ -185,7 +185,7 @@ async fn change_roles(
     remove: &[i64],
 ) -> Result<StatusCode, Failure> {
     let id = id("user_id", user)?;
-    let change = api.access.change_roles_of_user(&caller.0, &id, add, remove);
+    let change = api.access.change_user_roles(&caller.0, &id, add, remove);
     Box::pin(change).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -195,7 +195,7 @@ pub(crate) fn look_at(api: &Shared, caller: &Caller, user_id: &str) -> Result<()
     if caller.0.user_id == user_id {
         return Ok(());
     }
-    let asked = rbac::Permission::on("console_page", "view", "*");
+    let asked = rbac::RequestedPermission::on("console_page", "view", "*");
     let allowed = api.access.authorize(&caller.0, asked);
     allowed.map_err(|denied| refusal::denied(&denied))
 }

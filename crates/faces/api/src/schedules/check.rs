@@ -76,7 +76,10 @@ async fn check_task(
         return Err(ApiError::invalid("input.noop", error).into());
     }
     if request.nodes.is_none() {
-        let found = api.jobs.targets(&request.scope, &request.environment).await;
+        let found = api
+            .jobs
+            .resolve_targets(&request.scope, &request.environment)
+            .await;
         found.map_err(|error| scope_refusal(&error))?;
     }
     // Only those that were given; a default of the metadata is no secret.
@@ -95,7 +98,7 @@ async fn check_deploy(
         known_environment(api, &request.environment).await?;
     }
     if let Some(scope) = &request.scope {
-        let found = api.jobs.targets(scope, &request.environment).await;
+        let found = api.jobs.resolve_targets(scope, &request.environment).await;
         found.map_err(|error| scope_refusal(&error))?;
     }
     Ok(())

@@ -9,8 +9,8 @@ use std::sync::{Arc, Weak};
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, ErrorBody, kinds};
 use async_trait::async_trait;
-use rbac::Identity;
-use schedules::{Launch, ScheduledJob, SubmissionError};
+use rbac::UserIdentity;
+use schedules::{JobLauncher, SlotJob, SubmissionError};
 use serde_json::json;
 use store::{LaunchedJob, SlotKey};
 use tokio::sync::SetOnce;
@@ -38,12 +38,8 @@ impl Launcher {
 }
 
 #[async_trait]
-impl Launch for Launcher {
-    async fn launch(
-        &self,
-        job: &ScheduledJob,
-        slot: SlotKey,
-    ) -> Result<LaunchedJob, SubmissionError> {
+impl JobLauncher for Launcher {
+    async fn launch(&self, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, SubmissionError> {
         let Some(api) = self.api.wait().await.upgrade() else {
             let msg = "the server is shutting down; nothing was started";
             return Err(told(ApiError::new(kinds::UNAVAILABLE, msg).into()));
@@ -52,7 +48,7 @@ impl Launch for Launcher {
     }
 }
 
-async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<LaunchedJob, Failure> {
+async fn launch(api: &Shared, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, Failure> {
     let caller = Caller(Arc::new(owner(api, job).await?));
     let input = whole_input(job.kind, &job.name, &job.input, &job.secrets);
     let kind = shown_kind(job.kind);
@@ -97,7 +93,7 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<Launc
 }
 
 /// The owner with current permissions.
-async fn owner(api: &Shared, job: &ScheduledJob) -> Result<Identity, Failure> {
+async fn owner(api: &Shared, job: &SlotJob) -> Result<UserIdentity, Failure> {
     let gone = |what: &str| {
         let msg = format!(
             "the owner {} of the scheduled job {what}; nothing was started",
@@ -110,10 +106,10 @@ async fn owner(api: &Shared, job: &ScheduledJob) -> Result<Identity, Failure> {
     if row.is_revoked {
         return Err(gone("is revoked").into());
     }
-    if row.is_remote && api.access.is_gone(&row.id).await? {
+    if row.is_remote && api.access.is_remote_user_gone(&row.id).await? {
         return Err(gone("is not in its directory any more").into());
     }
-    let identity = api.access.identity_of(&job.owner_id).await;
+    let identity = api.access.load_identity(&job.owner_id).await;
     identity.map_err(|error| match error {
         rbac::ManageError::Store(error) => error.into(),
         _ => gone("does not exist any more").into(),

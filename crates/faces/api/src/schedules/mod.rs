@@ -57,7 +57,7 @@ pub(crate) async fn list(
     };
     let (found, total) = api.schedules.list(&filter, page).await?;
     let owners = Owners::of(&api, found.iter().map(kept).collect()).await?;
-    let show = |job: schedules::Scheduled| {
+    let show = |job: schedules::ScheduleView| {
         let owner = owners.get(&kept(&job));
         responses::job(&base, job, owner)
     };
@@ -85,7 +85,7 @@ pub(crate) async fn show(
     Ok(Json(shown))
 }
 
-fn kept(job: &schedules::Scheduled) -> StoredOwner {
+fn kept(job: &schedules::ScheduleView) -> StoredOwner {
     StoredOwner::user(&job.owner, &job.owner_id)
 }
 

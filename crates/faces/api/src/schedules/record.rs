@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use audit::{Act, Actor, ActorKind, Audit, Object};
-use schedules::{Firing, Outcome, Record};
+use schedules::{SlotEvent, SlotOutcome, SlotRecorder};
 use serde_json::{Map, json};
 use store::LaunchedJob;
 
@@ -32,33 +32,33 @@ const LATE_MS: i64 = 60_000;
 // === impl Fired ===
 
 impl LaunchCounters {
-    fn count(&self, firing: &Firing, outcome: &Outcome) {
+    fn count(&self, firing: &SlotEvent, outcome: &SlotOutcome) {
         let counter = match outcome {
-            Outcome::Launched(_) => &self.launched,
-            Outcome::Refused(_) => &self.refused,
-            Outcome::Skipped(_) => &self.skipped,
+            SlotOutcome::Launched(_) => &self.launched,
+            SlotOutcome::Refused(_) => &self.refused,
+            SlotOutcome::Skipped(_) => &self.skipped,
         };
         counter.fetch_add(1, Ordering::Relaxed);
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let is_late = now_ms.saturating_sub(firing.slot.slot_ms) > LATE_MS;
-        if matches!(outcome, Outcome::Launched(_)) && is_late {
+        if matches!(outcome, SlotOutcome::Launched(_)) && is_late {
             self.late.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 #[async_trait]
-impl Record for AuditRecord {
-    async fn firing(&self, firing: &Firing) -> Result<(), String> {
+impl SlotRecorder for AuditRecord {
+    async fn before_start(&self, firing: &SlotEvent) -> Result<(), String> {
         let entry = act(firing, "scheduled_job_start");
         let recorded = self.0.record(&entry, &audit::Outcome::default()).await;
         recorded.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    async fn fired(&self, firing: &Firing, outcome: &Outcome) {
+    async fn after_outcome(&self, firing: &SlotEvent, outcome: &SlotOutcome) {
         self.1.count(firing, outcome);
         let (entry, result) = match outcome {
-            Outcome::Launched(job) => {
+            SlotOutcome::Launched(job) => {
                 let kind = match job {
                     LaunchedJob::Job(_) => "job",
                     LaunchedJob::Plan(_) => "plan_job",
@@ -70,14 +70,14 @@ impl Record for AuditRecord {
                 };
                 (act(firing, "scheduled_job_started"), result)
             }
-            Outcome::Refused(error) => {
+            SlotOutcome::Refused(error) => {
                 let result = audit::Outcome {
                     error: Some(error.kind.clone()),
                     ..audit::Outcome::default()
                 };
                 (act(firing, "scheduled_job_refused"), result)
             }
-            Outcome::Skipped(skip) => {
+            SlotOutcome::Skipped(skip) => {
                 let mut entry = act(firing, "scheduled_job_skipped");
                 let reason = json!(skip.reason.as_str());
                 entry.details.insert("reason".to_owned(), reason);
@@ -90,7 +90,7 @@ impl Record for AuditRecord {
     }
 }
 
-fn act(firing: &Firing, action: &str) -> Act {
+fn act(firing: &SlotEvent, action: &str) -> Act {
     let id = firing.slot.schedule.to_string();
     Act {
         actor: Actor {

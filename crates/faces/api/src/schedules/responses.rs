@@ -2,14 +2,14 @@
 
 use api_types::schedules::{LastRun, LastRunJob, LastSkip, NextRun, ScheduledJob, ScheduledType};
 use api_types::{ErrorBody, Object, Owner, Timestamp};
-use schedules::{Kind, Scheduled};
+use schedules::{ScheduleView, ScheduledJobKind};
 use serde_json::{Value, json};
 use store::LaunchedJob;
 
 use super::times::schedule;
 use crate::base::BaseUrl;
 
-pub(super) fn job(base: &BaseUrl, job: Scheduled, owner: Owner) -> ScheduledJob {
+pub(super) fn job(base: &BaseUrl, job: ScheduleView, owner: Owner) -> ScheduledJob {
     let schedule = schedule(&job.timetable);
     let at = |at_ms: i64| NextRun {
         time: Timestamp::from_ms(at_ms),
@@ -70,9 +70,9 @@ pub(super) fn address(base: &BaseUrl, id: i64) -> String {
 }
 
 /// The name first, then parameters as plain values and the names of the sensitive ones.
-fn input(kind: Kind, name: String, mut rest: Object, sensitive: &[String]) -> Object {
+fn input(kind: ScheduledJobKind, name: String, mut rest: Object, sensitive: &[String]) -> Object {
     let mut input = Object::new();
-    if kind == Kind::Deploy {
+    if kind == ScheduledJobKind::Deploy {
         return rest;
     }
     let parameters = rest.remove("parameters").unwrap_or_default();
@@ -95,10 +95,10 @@ fn reason(reason: schedules::SkipReason) -> String {
     word.as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) fn shown_kind(kind: Kind) -> ScheduledType {
+pub(super) fn shown_kind(kind: ScheduledJobKind) -> ScheduledType {
     match kind {
-        Kind::Task => ScheduledType::Task,
-        Kind::Deploy => ScheduledType::Deploy,
-        Kind::Plan => ScheduledType::Plan,
+        ScheduledJobKind::Task => ScheduledType::Task,
+        ScheduledJobKind::Deploy => ScheduledType::Deploy,
+        ScheduledJobKind::Plan => ScheduledType::Plan,
     }
 }

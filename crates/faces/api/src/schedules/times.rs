@@ -3,25 +3,28 @@
 use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
 use api_types::{ApiError, Timestamp};
 use jiff::civil::Time;
-use schedules::{Blackout, Calendar, Day, Missed, Overlap, Rule, Timetable};
+use schedules::{
+    BlackoutPeriod, CalendarRule, DayOfWeek, MissedSlotPolicy, OverlapPolicy, Timetable,
+    TimetableRule,
+};
 
 /// Default of `grace_seconds`.
 const GRACE_SECONDS: u64 = 3_600;
 
-const DAYS: [(&str, Day); 7] = [
-    ("mon", Day::Mon),
-    ("tue", Day::Tue),
-    ("wed", Day::Wed),
-    ("thu", Day::Thu),
-    ("fri", Day::Fri),
-    ("sat", Day::Sat),
-    ("sun", Day::Sun),
+const DAYS: [(&str, DayOfWeek); 7] = [
+    ("mon", DayOfWeek::Mon),
+    ("tue", DayOfWeek::Tue),
+    ("wed", DayOfWeek::Wed),
+    ("thu", DayOfWeek::Thu),
+    ("fri", DayOfWeek::Fri),
+    ("sat", DayOfWeek::Sat),
+    ("sun", DayOfWeek::Sun),
 ];
 
-const OVERLAPS: [(&str, Overlap); 3] = [
-    ("skip", Overlap::Skip),
-    ("queue", Overlap::Queue),
-    ("allow", Overlap::Allow),
+const OVERLAPS: [(&str, OverlapPolicy); 3] = [
+    ("skip", OverlapPolicy::Skip),
+    ("queue", OverlapPolicy::Queue),
+    ("allow", OverlapPolicy::Allow),
 ];
 
 /// The timetable; `now_ms` is used as the start if none is required.
@@ -38,16 +41,18 @@ pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, Ap
     }
     let rule = match (schedule.interval, schedule.cron, schedule.calendar) {
         (Some(interval), ..) => every(&interval)?,
-        (_, Some(text), _) => Rule::Cron {
+        (_, Some(text), _) => TimetableRule::Cron {
             text,
             timezone: zone.clone(),
         },
-        (.., Some(days)) => Rule::Calendar(calendar(days, zone.clone())?),
-        (None, None, None) => Rule::Once,
+        (.., Some(days)) => TimetableRule::Calendar(calendar(days, zone.clone())?),
+        (None, None, None) => TimetableRule::Once,
     };
     let start_ms = match (schedule.start_time, &rule) {
         (Some(time), _) => time.as_ms().div_euclid(1_000) * 1_000,
-        (None, Rule::Cron { .. } | Rule::Calendar(_)) => now_ms.div_euclid(1_000) * 1_000,
+        (None, TimetableRule::Cron { .. } | TimetableRule::Calendar(_)) => {
+            now_ms.div_euclid(1_000) * 1_000
+        }
         (None, _) => {
             let what = "is missing; give a time like 2026-11-21T08:30:00+01:00";
             return Err(ApiError::invalid("schedule.start_time", what));
@@ -63,15 +68,15 @@ pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, Ap
         blackouts: blackouts.collect::<Result<_, _>>()?,
         overlap: match schedule.overlap {
             Some(name) => one_of("schedule.overlap", &name, &OVERLAPS)?,
-            None => Overlap::default(),
+            None => OverlapPolicy::default(),
         },
         missed: match missed.unwrap_or("skip") {
             "skip" if schedule.grace_seconds.is_some() => {
                 let what = "is for \"missed\": \"run_once\"";
                 return Err(ApiError::invalid("schedule.grace_seconds", what));
             }
-            "skip" => Missed::Skip,
-            "run_once" => Missed::RunOnce {
+            "skip" => MissedSlotPolicy::Skip,
+            "run_once" => MissedSlotPolicy::RunOnce {
                 grace_seconds: schedule.grace_seconds.unwrap_or(GRACE_SECONDS),
             },
             _ => {
@@ -86,22 +91,22 @@ pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, Ap
     })
 }
 
-fn every(interval: &Interval) -> Result<Rule, ApiError> {
+fn every(interval: &Interval) -> Result<TimetableRule, ApiError> {
     if interval.units != "seconds" {
         return Err(ApiError::invalid(
             "schedule.interval.units",
             "must be seconds",
         ));
     }
-    Ok(Rule::Every {
+    Ok(TimetableRule::Every {
         seconds: interval.value,
     })
 }
 
-fn calendar(days: CalendarDays, timezone: String) -> Result<Calendar, ApiError> {
+fn calendar(days: CalendarDays, timezone: String) -> Result<CalendarRule, ApiError> {
     let place = "schedule.calendar.times";
     let times = days.times.iter().map(|text| time(place, text));
-    Ok(Calendar {
+    Ok(CalendarRule {
         timezone,
         times: times.collect::<Result<_, _>>()?,
         weekdays: weekdays("schedule.calendar.weekdays", &days.weekdays)?,
@@ -111,7 +116,7 @@ fn calendar(days: CalendarDays, timezone: String) -> Result<Calendar, ApiError> 
     })
 }
 
-fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<Blackout, ApiError> {
+fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<BlackoutPeriod, ApiError> {
     let place = format!("schedule.blackouts[{index}]");
     let moments = (window.from.parse(), window.until.parse());
     if let (Ok(from), Ok(until)) = moments {
@@ -120,12 +125,12 @@ fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<Blackout
             let what = "weekdays and timezone are for windows of times of day";
             return Err(ApiError::invalid(&place, what));
         }
-        return Ok(Blackout::Once {
+        return Ok(BlackoutPeriod::Once {
             from_ms: from.as_millisecond(),
             until_ms: until.as_millisecond(),
         });
     }
-    Ok(Blackout::Weekly {
+    Ok(BlackoutPeriod::Weekly {
         weekdays: weekdays(&place, &window.weekdays)?,
         from: time(&place, &window.from)?,
         until: time(&place, &window.until)?,
@@ -133,7 +138,7 @@ fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<Blackout
     })
 }
 
-fn weekdays(place: &str, names: &[String]) -> Result<Vec<Day>, ApiError> {
+fn weekdays(place: &str, names: &[String]) -> Result<Vec<DayOfWeek>, ApiError> {
     names
         .iter()
         .map(|name| one_of(place, name, &DAYS))
@@ -164,25 +169,25 @@ fn name_of<T: Copy + PartialEq>(meaning: T, values: &[(&'static str, T)]) -> Str
 pub(super) fn schedule(timetable: &Timetable) -> Schedule {
     let (mut interval, mut cron, mut days, mut zone) = (None, None, None, None);
     match &timetable.rule {
-        Rule::Once => {}
-        Rule::Every { seconds } => {
+        TimetableRule::Once => {}
+        TimetableRule::Every { seconds } => {
             interval = Some(Interval {
                 units: "seconds".to_owned(),
                 value: *seconds,
             });
         }
-        Rule::Cron { text, timezone } => {
+        TimetableRule::Cron { text, timezone } => {
             cron = Some(text.clone());
             zone = Some(timezone.clone());
         }
-        Rule::Calendar(calendar) => {
+        TimetableRule::Calendar(calendar) => {
             days = Some(shown_days(calendar));
             zone = Some(calendar.timezone.clone());
         }
     }
     let grace = match timetable.missed {
-        Missed::Skip => None,
-        Missed::RunOnce { grace_seconds } => Some(grace_seconds),
+        MissedSlotPolicy::Skip => None,
+        MissedSlotPolicy::RunOnce { grace_seconds } => Some(grace_seconds),
     };
     let blackouts = timetable.blackouts.iter().map(shown_blackout);
     Schedule {
@@ -193,7 +198,7 @@ pub(super) fn schedule(timetable: &Timetable) -> Schedule {
         timezone: zone,
         spread_seconds: Some(timetable.spread_seconds).filter(|seconds| *seconds > 0),
         overlap: Some(timetable.overlap)
-            .filter(|overlap| *overlap != Overlap::default())
+            .filter(|overlap| *overlap != OverlapPolicy::default())
             .map(|overlap| name_of(overlap, &OVERLAPS)),
         missed: grace.map(|_| "run_once".to_owned()),
         grace_seconds: grace,
@@ -203,7 +208,7 @@ pub(super) fn schedule(timetable: &Timetable) -> Schedule {
     }
 }
 
-fn shown_days(calendar: &Calendar) -> CalendarDays {
+fn shown_days(calendar: &CalendarRule) -> CalendarDays {
     CalendarDays {
         times: calendar.times.iter().map(ToString::to_string).collect(),
         weekdays: shown_weekdays(&calendar.weekdays),
@@ -213,19 +218,19 @@ fn shown_days(calendar: &Calendar) -> CalendarDays {
     }
 }
 
-fn shown_weekdays(days: &[Day]) -> Vec<String> {
+fn shown_weekdays(days: &[DayOfWeek]) -> Vec<String> {
     days.iter().map(|day| name_of(*day, &DAYS)).collect()
 }
 
-fn shown_blackout(blackout: &Blackout) -> BlackoutWindow {
+fn shown_blackout(blackout: &BlackoutPeriod) -> BlackoutWindow {
     match blackout {
-        Blackout::Once { from_ms, until_ms } => BlackoutWindow {
+        BlackoutPeriod::Once { from_ms, until_ms } => BlackoutWindow {
             from: Timestamp::from_ms(*from_ms).to_string(),
             until: Timestamp::from_ms(*until_ms).to_string(),
             weekdays: Vec::new(),
             timezone: None,
         },
-        Blackout::Weekly {
+        BlackoutPeriod::Weekly {
             weekdays,
             from,
             until,

@@ -9,7 +9,7 @@ use api_types::schedules::{
 use api_types::{ApiError, Object, kinds};
 use axum::Json;
 use axum::extract::State;
-use schedules::{Draft, Kind, ScheduleError, Scheduled};
+use schedules::{ScheduleDraft, ScheduleError, ScheduleView, ScheduledJobKind};
 use serde_json::{Value, json};
 
 use super::check::check;
@@ -83,10 +83,10 @@ pub(crate) async fn update(
 async fn replace(
     api: &Shared,
     caller: &Caller,
-    read: &Scheduled,
+    read: &ScheduleView,
     asked: UpdateScheduledJob,
 ) -> Result<(), Failure> {
-    let old = api.schedules.draft(read.id).await?;
+    let old = api.schedules.get_draft(read.id).await?;
     // A parameter stays sensitive, even if the task's metadata changes.
     let secret = old.secrets.keys().cloned().collect();
     let new_times = asked.schedule.is_some();
@@ -111,7 +111,7 @@ async fn replace(
 pub(super) async fn disable(
     api: &Shared,
     caller: &Caller,
-    read: &Scheduled,
+    read: &ScheduleView,
 ) -> Result<(), Failure> {
     if read.owner_id != caller.0.user_id {
         caller.demand(api, "scheduled_jobs", "delete", &read.owner_id)?;
@@ -119,7 +119,7 @@ pub(super) async fn disable(
     Ok(api.schedules.disable(read.id).await?)
 }
 
-fn not_owner(read: &Scheduled) -> ApiError {
+fn not_owner(read: &ScheduleView) -> ApiError {
     let msg = format!(
         "the scheduled job {} runs with the rights of {}, who alone may change it; others may delete \
          it with the permission scheduled_jobs:delete",
@@ -146,7 +146,7 @@ impl ScheduleRequest {
         caller: &Caller,
         timetable: schedules::Timetable,
         secret: Vec<String>,
-    ) -> Result<Draft, Failure> {
+    ) -> Result<ScheduleDraft, Failure> {
         let input = ScheduledInput::read(
             self.kind,
             self.input.clone(),
@@ -169,7 +169,7 @@ impl ScheduleRequest {
                 }
             }
         }
-        Ok(Draft {
+        Ok(ScheduleDraft {
             name,
             environment: self.environment,
             description: self.description,
@@ -182,9 +182,14 @@ impl ScheduleRequest {
 }
 
 /// The `input` as it was posted, including name and secrets.
-pub(super) fn whole_input(kind: Kind, name: &str, input: &Object, secrets: &Object) -> Object {
+pub(super) fn whole_input(
+    kind: ScheduledJobKind,
+    name: &str,
+    input: &Object,
+    secrets: &Object,
+) -> Object {
     let mut whole = input.clone();
-    if kind == Kind::Deploy {
+    if kind == ScheduledJobKind::Deploy {
         return whole;
     }
     whole.insert("name".to_owned(), json!(name));
@@ -206,11 +211,11 @@ pub(super) fn reply(id: String, number: i64) -> ScheduledJobReply {
     }
 }
 
-fn engine_kind(kind: ScheduledType) -> Kind {
+fn engine_kind(kind: ScheduledType) -> ScheduledJobKind {
     match kind {
-        ScheduledType::Task => Kind::Task,
-        ScheduledType::Deploy => Kind::Deploy,
-        ScheduledType::Plan => Kind::Plan,
+        ScheduledType::Task => ScheduledJobKind::Task,
+        ScheduledType::Deploy => ScheduledJobKind::Deploy,
+        ScheduledType::Plan => ScheduledJobKind::Plan,
     }
 }
 

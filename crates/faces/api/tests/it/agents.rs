@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
-use pcp::{Certname, Message, PcpUri};
+use fabric::{BrokerLink, BrokerPort, Fabric, FabricSendError};
+use pcp::{Certname, PcpMessage, PcpUri};
 use pxp::action::{self, ActionResult};
-use pxp::{Body, Capabilities, Output, Request, Response, Stream, TransactionId};
+use pxp::{
+    AgentCapabilities, OutputPiece, ProcessStream, PxpMessageBody, PxpRequest, PxpResponse,
+    TransactionId,
+};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -56,7 +59,7 @@ impl Agents {
         let broker = "pcp://broker.example.com/server"
             .parse()
             .expect("an address");
-        let port = fabric.attach(broker, Arc::new(Link(agents.clone())));
+        let port = fabric.attach_broker(broker, Arc::new(Link(agents.clone())));
         *lock(&agents.0.port) = Some(Arc::new(port));
         agents
     }
@@ -65,7 +68,7 @@ impl Agents {
         let certname: Certname = certname.parse().expect("a certname");
         lock(&self.0.manners).insert(certname.clone(), manner);
         lock(&self.0.sessions).insert(certname.clone());
-        let capabilities = Capabilities {
+        let capabilities = AgentCapabilities {
             version: "1".to_owned(),
             live_output: true,
             acknowledged_results: true,
@@ -75,15 +78,14 @@ impl Agents {
             file_servers: false,
             spool_id: None,
         };
-        self.port()
-            .connected(certname, Some(Arc::new(capabilities)));
+        self.port().add_node(certname, Some(Arc::new(capabilities)));
     }
 
     /// The agent's session ends.
     pub(crate) fn leaves(&self, certname: &str) {
         let certname: Certname = certname.parse().expect("a certname");
         lock(&self.0.sessions).remove(&certname);
-        self.port().disconnected(&certname);
+        self.port().remove_node(&certname);
     }
 
     pub(crate) fn let_go(&self) {
@@ -99,27 +101,31 @@ impl Agents {
         lock(&self.0.port).clone().expect("attached")
     }
 
-    async fn say(&self, certname: &Certname, body: Body) {
+    async fn say(&self, certname: &Certname, body: PxpMessageBody) {
         let port = self.port();
         let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
-        port.to_engine(certname.clone(), message).await;
+        port.send_to_engine(certname.clone(), message).await;
     }
 
-    async fn blocking(self, certname: Certname, request: Request) {
+    async fn blocking(self, certname: Certname, request: PxpRequest) {
         let results = serde_json::value::to_raw_value(&serde_json::json!({"request_hops": []}));
         let results = results.expect("plain JSON");
-        let response = Response {
+        let response = PxpResponse {
             transaction_id: request.transaction_id,
             results,
         };
-        self.say(&certname, Body::BlockingResponse(response)).await;
+        self.say(&certname, PxpMessageBody::BlockingResponse(response))
+            .await;
     }
 
-    async fn run(self, certname: Certname, manner: Manner, request: Request) {
+    async fn run(self, certname: Certname, manner: Manner, request: PxpRequest) {
         let transaction_id = request.transaction_id;
         let id = transaction_id.clone();
-        self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
-            .await;
+        self.say(
+            &certname,
+            PxpMessageBody::ProvisionalResponse { transaction_id: id },
+        )
+        .await;
         self.write(&certname, &transaction_id, &manner.writes).await;
         if manner.held {
             let mut go = self.0.go.subscribe();
@@ -131,11 +137,11 @@ impl Agents {
             Some(said) if request.module == "pxp-module-puppet" => action::encode(said),
             _ => action::encode(&manner.result),
         };
-        let response = Response {
+        let response = PxpResponse {
             transaction_id,
             results,
         };
-        self.say(&certname, Body::NonBlockingResponse(response))
+        self.say(&certname, PxpMessageBody::NonBlockingResponse(response))
             .await;
     }
 
@@ -146,13 +152,13 @@ impl Agents {
             let leave = credit.wait_for(|until| *until > offset as u64).await;
             let until = usize::try_from(*leave.expect("the sender lives")).expect("64 bits");
             let end = bytes.len().min(until).min(offset + 4_096);
-            let output = Output {
+            let output = OutputPiece {
                 transaction_id: transaction_id.clone(),
-                stream: Stream::Stdout,
+                stream: ProcessStream::Stdout,
                 offset: offset as u64,
                 data: Bytes::copy_from_slice(&bytes[offset..end]),
             };
-            self.say(certname, Body::Output(output)).await;
+            self.say(certname, PxpMessageBody::Output(output)).await;
             self.0
                 .written
                 .send_modify(|written| *written += (end - offset) as u64);
@@ -171,7 +177,7 @@ impl Agents {
 
 #[async_trait]
 impl BrokerLink for Link {
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         let target = message
             .target
             .as_ref()
@@ -183,15 +189,15 @@ impl BrokerLink for Link {
             .get(&certname)
             .cloned()
             .expect("a known agent");
-        let body = Body::decode(&message.message_type, message.data.as_deref());
+        let body = PxpMessageBody::decode(&message.message_type, message.data.as_deref());
         match body.expect("a body of PXP") {
-            Body::BlockingRequest(request) => {
+            PxpMessageBody::BlockingRequest(request) => {
                 tokio::spawn(self.0.clone().blocking(certname, request));
             }
-            Body::NonBlockingRequest(request) => {
+            PxpMessageBody::NonBlockingRequest(request) => {
                 tokio::spawn(self.0.clone().run(certname, manner, request));
             }
-            Body::OutputCredit {
+            PxpMessageBody::OutputCredit {
                 transaction_id,
                 until,
             } => {
@@ -202,7 +208,7 @@ impl BrokerLink for Link {
         Ok(())
     }
 
-    fn holds(&self, certname: &Certname) -> bool {
+    fn has_session(&self, certname: &Certname) -> bool {
         lock(&self.0.0.sessions).contains(certname)
     }
 }

@@ -3,8 +3,8 @@
 use api::ServerInfo;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pcp::types::{INVENTORY_REQUEST, INVENTORY_RESPONSE, InventoryResponse, encode};
-use pcp::{Message, PcpUri};
-use pki::Privilege;
+use pcp::{PcpMessage, PcpUri};
+use pki::CertnamePrivilege;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message as Frame};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +14,7 @@ use crate::world::{World, privileged};
 
 async fn world(stopping: &CancellationToken) -> World {
     Box::pin(World::with(ServerInfo {
-        privileged_names: privileged(Privilege::RemoteBroker, "broker2.example.com"),
+        privileged_names: privileged(CertnamePrivilege::RemoteBroker, "broker2.example.com"),
         stopping: stopping.clone(),
         ..ServerInfo::default()
     }))
@@ -22,7 +22,7 @@ async fn world(stopping: &CancellationToken) -> World {
 }
 
 /// The next message of the orchestrator.
-async fn heard(broker: &mut Broker) -> Option<Message> {
+async fn heard(broker: &mut Broker) -> Option<PcpMessage> {
     loop {
         match broker.next().await? {
             Ok(Frame::Text(text)) => {
@@ -41,7 +41,7 @@ async fn introduce(broker: &mut Broker, agent: &str) {
         if request.message_type == INVENTORY_REQUEST {
             let agent: PcpUri = format!("pcp://{agent}/agent").parse().expect("an address");
             let inventory = encode(&InventoryResponse { uris: vec![agent] });
-            let answer = Message::new(INVENTORY_RESPONSE, Some(inventory))
+            let answer = PcpMessage::new(INVENTORY_RESPONSE, Some(inventory))
                 .from(PcpUri::broker())
                 .to(request.sender.expect("a sender"));
             let text = pcp::v2::encode(&answer);
@@ -56,7 +56,7 @@ async fn the_agents_of_a_listed_broker_are_reachable_while_it_is_connected() {
     let world = world(&CancellationToken::new()).await;
     let site = Site::start(&world).await;
     for path in ["/server", "/server/server"] {
-        let mut changes = world.state.fabric.watch();
+        let mut changes = world.state.fabric.watch_presence();
         let mut broker = site
             .dial("broker2.example.com", path)
             .await
@@ -107,7 +107,7 @@ async fn a_broker_whose_certificate_is_revoked_is_cut_and_cannot_come_back() {
     let world = world(&CancellationToken::new()).await;
     let site = Site::start(&world).await;
     let name = "broker2.example.com";
-    let mut changes = world.state.fabric.watch();
+    let mut changes = world.state.fabric.watch_presence();
     let mut broker = site.dial(name, "/server").await.expect("let in");
     introduce(&mut broker, "far.example.com").await;
     changes.next().await.expect("no lag").expect("it came");

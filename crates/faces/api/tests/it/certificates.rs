@@ -8,11 +8,11 @@ use api::Certificates;
 use api_types::Route;
 use axum::body::Body;
 use http::{Request, StatusCode, header};
-use https::{Peer, PeerCertificate};
+use https::{PeerCertificate, VerifiedPeer};
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{
-    CertificateAuthority, ClientAuth, KeyType, NamePattern, Privilege, PrivilegedNames, ServerTls,
-    TlsFiles,
+    CertificateAuthority, CertnamePrivilege, ClientAuth, KeyType, NamePattern, PrivilegedNames,
+    ServerTls, TlsFiles,
 };
 use puppet_api::{Autosign, CaService};
 use rustls_pki_types::CertificateDer;
@@ -44,9 +44,9 @@ async fn world(revocation_wait: Duration) -> (World, CertificateAuthority) {
     let mut world = World::new().await;
     let mut names = PrivilegedNames::default();
     for (privilege, name) in [
-        (Privilege::CaAdministrator, "ca-admin"),
-        (Privilege::Program, "ops"),
-        (Privilege::RemoteBroker, "broker2.example.com"),
+        (CertnamePrivilege::CaAdministrator, "ca-admin"),
+        (CertnamePrivilege::Program, "ops"),
+        (CertnamePrivilege::RemoteBroker, "broker2.example.com"),
     ] {
         names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
     }
@@ -123,7 +123,7 @@ async fn ask_with(world: &World, method: &str, path: &str, cert: &str, body: Val
     let mut request = request.body(Body::from(body.to_string())).unwrap();
     let der = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
     let certname = pki::certname_of(&der).unwrap();
-    let peer = Arc::new(Peer { der, certname });
+    let peer = Arc::new(VerifiedPeer { der, certname });
     request.extensions_mut().insert(PeerCertificate(Some(peer)));
     world.send(request).await
 }
@@ -270,7 +270,7 @@ async fn a_revocation_is_answered_when_the_session_has_ended() {
     tokio::pin!(answer);
     // Until the list is in force the session is held, and so is the answer.
     let tls = Arc::clone(&world.state.certificates.as_ref().unwrap().tls);
-    let mut reloads = tls.reloads();
+    let mut reloads = tls.subscribe_reloads();
     tokio::select! {
         reply = &mut answer => panic!("answered before the session ended: {}", reply.text()),
         reloaded = reloads.changed() => reloaded.unwrap(),

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use classifier::defaults::ENVIRONMENTS;
-use classifier::{Class, ClassSource, ClassSourceError};
+use classifier::{ClassSource, ClassSourceError, PuppetClass};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl ClassSource for Fake {
         Ok(vec!["elsewhere".to_owned(), "production".to_owned()])
     }
 
-    async fn classes(&self, environment: &str) -> Result<Vec<Class>, ClassSourceError> {
+    async fn classes(&self, environment: &str) -> Result<Vec<PuppetClass>, ClassSourceError> {
         if let Some(error) = self.error.lock().expect("whole").clone() {
             return Err(error);
         }
@@ -36,7 +36,7 @@ impl ClassSource for Fake {
         let Value::Object(parameters) = parameters else {
             unreachable!("an object")
         };
-        Ok(vec![Class {
+        Ok(vec![PuppetClass {
             name: "apache".to_owned(),
             parameters,
         }])

@@ -12,18 +12,18 @@ use async_trait::async_trait;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use code_deployments::service::{DeploymentListeners, InUse, Worker};
+use code_deployments::service::{CodeUser, DeploymentListeners, VersionsInUse};
 use code_deployments::{CodeManager, Deployer};
-use code_settings::Settings;
-use code_sources::git::Git;
-use code_sources::source::Source;
+use code_settings::DeploymentSettings;
+use code_sources::git::GitProgram;
+use code_sources::source::EnvironmentSource;
 use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use file_sync::{FileSync, FileSyncSettings};
 use forges::incoming_webhooks::WebhookSecret;
 use http::{Request, StatusCode};
 use optional_feature::Feature;
-use rbac::{Grant, RoleSpec, TokenRequest, UserSpec};
+use rbac::{PermissionGrant, RoleSpec, TokenRequest, UserSpec};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
@@ -101,16 +101,16 @@ fn staged() -> String {
 struct Nothing;
 
 #[async_trait]
-impl InUse for Nothing {
+impl VersionsInUse for Nothing {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
         Ok(HashSet::new())
     }
 
-    async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String> {
+    async fn code_users(&self) -> Result<Vec<(CodeUser, EnvironmentName)>, String> {
         Ok(Vec::new())
     }
 
-    async fn worker_over(&self) {
+    async fn wait_for_finished_user(&self) {
         std::future::pending().await
     }
 }
@@ -123,14 +123,14 @@ pub(crate) async fn start(world: &World) -> CodeService {
         root,
         &["init", "--quiet", "--initial-branch=production", "control"],
     );
-    let mut settings = Settings::new(root.join("deploys"), root.join("live"));
+    let mut settings = DeploymentSettings::new(root.join("deploys"), root.join("live"));
     let remote = control(world).display().to_string();
-    settings.sources = vec![Arc::new(Source::new("main", remote))];
+    settings.sources = vec![Arc::new(EnvironmentSource::new("main", remote))];
     settings.staging = Some(root.join("staging"));
     let staged = root.join("staging/environments/staged/manifests");
     std::fs::create_dir_all(&staged).expect("made");
     std::fs::write(staged.join("site.pp"), "notify { 'hello': }\n").expect("written");
-    let deployer = Deployer::open(settings, Git::default()).expect("opened");
+    let deployer = Deployer::open(settings, GitProgram::default()).expect("opened");
     let (store, versions) = (world.store.clone(), deployer.versions().clone());
     let followed = FileSyncSettings {
         lease: Duration::from_secs(60),
@@ -148,7 +148,7 @@ pub(crate) async fn start(world: &World) -> CodeService {
         deploy(&manager).await;
     }
     let production: EnvironmentName = "production".parse().expect("a name");
-    let signature = manager.versions().live(&production).expect("live");
+    let signature = manager.versions().live_version(&production).expect("live");
     let from = production;
     let promote = code_deployments::service::DeploymentAction::Promote { from, signature };
     let wanted = vec![("staging".parse().expect("a name"), promote)];
@@ -158,7 +158,10 @@ pub(crate) async fn start(world: &World) -> CodeService {
         features: Vec::new(),
     };
     let secret = WebhookSecret::new(SECRET).expect("long enough");
-    CodeService::new(Feature::started(started), Some(Feature::started(secret)))
+    CodeService::new(
+        Feature::with_value(started),
+        Some(Feature::with_value(secret)),
+    )
 }
 
 async fn deploy(manager: &CodeManager) {
@@ -227,7 +230,7 @@ async fn deployer(world: &World) -> String {
     let by = access.api_user();
     let role = RoleSpec {
         display_name: "deploys production".to_owned(),
-        permissions: vec![Grant {
+        permissions: vec![PermissionGrant {
             object_type: "environment".to_owned(),
             action: "deploy_code".to_owned(),
             instance: "production".to_owned(),

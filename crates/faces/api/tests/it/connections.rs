@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use api_types::Route;
-use environments::Blobs;
+use environments::BlobStore;
 use fabric::Fabric;
 use http::StatusCode;
 use jobs::{Jobs, JobsConfig, LiveEvent};
 use pcp::PcpUri;
 use pki::seal::SealKey;
 use serde_json::{Value, json};
-use ssh::{Connections, HostKeyCheck, HostKeys, SshConfig, SshRunner};
+use ssh::{HostKeyCheck, HostKeys, SshConfig, SshConnections, SshRunner};
 use testkit::peers::Sshd;
 
 use crate::agents::Manner;
@@ -283,13 +283,13 @@ impl Site {
         self.runner.shutdown().await;
         let path = world.dir.path();
         let seal = || SealKey::open_or_create(&path.join("seal")).unwrap();
-        let connections = Connections::open(world.store.clone(), seal())
+        let connections = SshConnections::open(world.store.clone(), seal())
             .await
             .unwrap();
         let server = "tutti.example.com".parse().unwrap();
         let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
         let runner = runner(world, &fabric, &connections);
-        let blobs = Blobs::open(path.join("blobs")).unwrap();
+        let blobs = BlobStore::open(path.join("blobs")).unwrap();
         let code = Arc::clone(&world.state.code);
         let config = JobsConfig::default();
         let store = world.store.clone();
@@ -335,10 +335,10 @@ fn logged(log: &Path) -> String {
     text.lines().collect()
 }
 
-fn runner(world: &World, fabric: &Fabric, connections: &Connections) -> SshRunner {
+fn runner(world: &World, fabric: &Fabric, connections: &SshConnections) -> SshRunner {
     let known_hosts = world.dir.path().join("known_hosts");
     let config = SshConfig::new(HostKeys::new(known_hosts, HostKeyCheck::Strict));
-    let blobs = Blobs::open(world.dir.path().join("blobs")).unwrap();
+    let blobs = BlobStore::open(world.dir.path().join("blobs")).unwrap();
     SshRunner::start(config, fabric, connections.clone(), blobs)
 }
 
@@ -502,7 +502,7 @@ async fn a_run_over_ssh_whose_server_is_gone_meanwhile_ends_as_unknown() {
     site.store("bare").await;
     let (job, group) = site.endless().await;
     let (jobs, again) = site.restart().await;
-    let mut live = jobs.live(job.parse().unwrap()).await;
+    let mut live = jobs.subscribe_live(job.parse().unwrap()).await;
     while live.next().await.unwrap().is_some() {}
 
     let nodes = site.nodes(&job).await;
@@ -569,7 +569,12 @@ async fn a_rollout_over_ssh_goes_on_after_a_restart_in_its_pause() {
     let site = Site::new().await;
     let options = json!({"batch": 2, "pause_between_batches": 2});
     let (job, log) = site.rollout(options, &[]).await;
-    let mut live = site.world.state.jobs.live(job.parse().unwrap()).await;
+    let mut live = site
+        .world
+        .state
+        .jobs
+        .subscribe_live(job.parse().unwrap())
+        .await;
     loop {
         let event = live.next().await.unwrap().unwrap();
         if matches!(&event, LiveEvent::Event(row) if row.kind == "batch_finished") {
@@ -579,7 +584,7 @@ async fn a_rollout_over_ssh_goes_on_after_a_restart_in_its_pause() {
     let (jobs, runner) = site.restart().await;
     let first = logged(&log);
     assert_eq!((first.len(), first.matches('e').count()), (4, 2), "{first}");
-    let mut live = jobs.live(job.parse().unwrap()).await;
+    let mut live = jobs.subscribe_live(job.parse().unwrap()).await;
     while live.next().await.unwrap().is_some() {}
     let nodes = site.nodes(&job).await;
     for node in nodes.as_array().unwrap() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::ServerInfo;
 use async_trait::async_trait;
 use http::StatusCode;
-use jobs::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
+use jobs::{NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun};
 use pcp::Certname;
 use serde_json::{Value, json};
 
@@ -18,36 +18,45 @@ const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
 /// Everybody says the same.
 #[derive(Debug)]
 struct Oracle {
-    nodes: Result<Vec<String>, ResolveError>,
+    nodes: Result<Vec<String>, NodeResolveError>,
 }
 
 #[async_trait]
-impl Resolve for Oracle {
-    async fn query(&self, _: &Value) -> Result<Vec<String>, ResolveError> {
+impl NodeResolver for Oracle {
+    async fn query_certnames(&self, _: &Value) -> Result<Vec<String>, NodeResolveError> {
         self.nodes.clone()
     }
 
-    async fn node_group(&self, _: &str) -> Result<Vec<String>, ResolveError> {
+    async fn nodes_of_group(&self, _: &str) -> Result<Vec<String>, NodeResolveError> {
         self.nodes.clone()
     }
 
-    async fn whole_environment(&self, _: &str) -> Result<Vec<String>, ResolveError> {
+    async fn nodes_of_environment(&self, _: &str) -> Result<Vec<String>, NodeResolveError> {
         self.nodes.clone()
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
-        Ok(vec![Classified::Into("production".to_owned()); nodes.len()])
+    async fn classified_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<NodeEnvironment>, NodeResolveError> {
+        Ok(vec![
+            NodeEnvironment::Into("production".to_owned());
+            nodes.len()
+        ])
     }
 
-    async fn report(&self, _: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
-        Ok(Some(RunReport {
+    async fn find_report(
+        &self,
+        _: &PuppetRun,
+    ) -> Result<Option<PuppetReportSummary>, NodeResolveError> {
+        Ok(Some(PuppetReportSummary {
             hash: Some("abc".to_owned()),
-            ..RunReport::default()
+            ..PuppetReportSummary::default()
         }))
     }
 }
 
-pub(crate) async fn knowing(nodes: Result<&[&str], ResolveError>) -> World {
+pub(crate) async fn knowing(nodes: Result<&[&str], NodeResolveError>) -> World {
     let nodes = nodes.map(|nodes| nodes.iter().map(ToString::to_string).collect());
     Box::pin(World::knowing(
         ServerInfo::default(),
@@ -237,19 +246,19 @@ async fn why_a_scope_comes_to_nothing_is_told_by_its_kind() {
         (Ok(&[][..]), &query, "empty-target"),
         (Ok(&[][..]), &group, "empty-target"),
         (Ok(&[][..]), &all, "empty-environment"),
-        (Err(ResolveError::Query(text())), &query, "query-error"),
+        (Err(NodeResolveError::Query(text())), &query, "query-error"),
         (
-            Err(ResolveError::Unreachable(text())),
+            Err(NodeResolveError::Unreachable(text())),
             &query,
             "puppetdb-error",
         ),
         (
-            Err(ResolveError::NoRules(text())),
+            Err(NodeResolveError::NoRules(text())),
             &group,
             "validation-error",
         ),
         (
-            Err(ResolveError::UnknownGroup(text())),
+            Err(NodeResolveError::UnknownGroup(text())),
             &group,
             "validation-error",
         ),

@@ -3,7 +3,7 @@
 
 use api_types::Route;
 use api_types::rbac::LdapSettings;
-use rbac::{Grant, GroupSpec, RoleSpec, UserSpec};
+use rbac::{GroupSpec, PermissionGrant, RoleSpec, UserSpec};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -139,14 +139,14 @@ async fn directory_service_edit_alone_makes_no_administrator() {
     let id = id.await.unwrap();
     let group = GroupSpec {
         login: "admins".to_owned(),
-        origin: Some(external_directories::origin(&id)),
+        origin: Some(external_directories::ldap_origin(&id)),
         role_ids: vec![1],
         ..GroupSpec::default()
     };
     access.create_group(&admin, group).await.unwrap();
     let role = RoleSpec {
         display_name: "directories".to_owned(),
-        permissions: vec![Grant::new("directory_service", "edit", "*")],
+        permissions: vec![PermissionGrant::new("directory_service", "edit", "*")],
         ..RoleSpec::default()
     };
     let role = access.create_role(&admin, role).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::{Request, StatusCode};
-use https::{Peer, PeerCertificate};
+use https::{PeerCertificate, VerifiedPeer};
 use serde_json::{Value, json};
 
 use crate::world::{Reply, World};
@@ -24,7 +24,7 @@ async fn send_as(
 ) -> Reply {
     let mut request = request.body(body.into()).expect("a request");
     let peer = certname.map(|certname| {
-        Arc::new(Peer {
+        Arc::new(VerifiedPeer {
             der: Vec::new().into(),
             certname: certname.to_owned(),
         })

@@ -2,7 +2,7 @@
 
 use api::following;
 use axum::body::Body;
-use file_sync::{Followed, Following, Knows};
+use file_sync::{FollowedVersion, FollowerStatus, LeaseKnowledge};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -12,7 +12,7 @@ const CLIENT: &str = "/status/v1/services/file-sync-client-service";
 const SIMPLE: &str = "/status/v1/simple/file-sync-client-service";
 
 struct World {
-    follower: watch::Sender<Following>,
+    follower: watch::Sender<FollowerStatus>,
 }
 
 impl World {
@@ -55,26 +55,26 @@ impl World {
         );
     }
 
-    fn set(&self, knows: Knows, production: Followed) {
+    fn set(&self, knows: LeaseKnowledge, production: FollowedVersion) {
         let environments = [("production".parse().expect("a name"), production)];
-        self.follower.send_replace(Following {
+        self.follower.send_replace(FollowerStatus {
             heard_ms: Some(1_700_000_000_000),
-            knows,
+            knowledge: knows,
             environments: environments.into(),
         });
     }
 }
 
-fn live() -> Followed {
-    Followed {
+fn live() -> FollowedVersion {
+    FollowedVersion {
         generation: 7,
         live: Some("a".repeat(40).parse().expect("a signature")),
-        ..Followed::default()
+        ..FollowedVersion::default()
     }
 }
 
-fn behind(cause: Option<&str>) -> Followed {
-    Followed {
+fn behind(cause: Option<&str>) -> FollowedVersion {
+    FollowedVersion {
         is_behind: true,
         cause: cause.map(str::to_owned),
         ..live()
@@ -86,16 +86,16 @@ async fn load_balancers_are_told_whether_it_has_what_is_live() {
     let world = World::new();
     let (ok, unavailable) = (StatusCode::OK, StatusCode::SERVICE_UNAVAILABLE);
     world.is(unavailable, "unknown", "new-commits").await;
-    world.set(Knows::NotYet, live());
+    world.set(LeaseKnowledge::Unknown, live());
     world.is(unavailable, "unknown", "new-commits").await;
-    world.set(Knows::Yes, live());
+    world.set(LeaseKnowledge::Current, live());
     world.is(ok, "running", "ok").await;
     // All followers are so for a moment at each deployment.
-    world.set(Knows::Yes, behind(None));
+    world.set(LeaseKnowledge::Current, behind(None));
     world.is(ok, "running", "new-commits").await;
-    world.set(Knows::Yes, behind(Some("its disk is full")));
+    world.set(LeaseKnowledge::Current, behind(Some("its disk is full")));
     world.is(unavailable, "error", "error").await;
-    world.set(Knows::NoMore, live());
+    world.set(LeaseKnowledge::Expired, live());
     world.is(unavailable, "error", "error").await;
     let status = world.get("/status/v1/simple/status-service").await;
     assert_eq!(status, (200, "running".to_owned()), "it answers");
@@ -104,7 +104,7 @@ async fn load_balancers_are_told_whether_it_has_what_is_live() {
 #[tokio::test]
 async fn names_are_told_to_who_asks_for_them_in_puppet_enterprises_form() {
     let world = World::new();
-    world.set(Knows::Yes, behind(Some("its disk is full")));
+    world.set(LeaseKnowledge::Current, behind(Some("its disk is full")));
     let commit = world.json(CLIENT).await["status"]["latest_commit"].clone();
     assert_eq!(commit["commit"].as_str().map(str::len), Some(40));
     let brief = json!({

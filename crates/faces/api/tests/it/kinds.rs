@@ -1,7 +1,7 @@
 //! Every kind of error that clients of Puppet Enterprise's orchestrator know, each by a test.
 
 use http::StatusCode;
-use jobs::ResolveError;
+use jobs::NodeResolveError;
 use serde_json::{Value, json};
 
 use crate::agents::Manner;
@@ -103,14 +103,14 @@ async fn kind_empty_target() {
 
 #[tokio::test]
 async fn kind_puppetdb_error() {
-    let world = knowing(Err(ResolveError::Unreachable("gone".to_owned()))).await;
+    let world = knowing(Err(NodeResolveError::Unreachable("gone".to_owned()))).await;
     let reply = command(&world, "task", task(json!({"query": "nodes{}"}))).await;
     ours(&reply, 400, "puppetdb-error");
 }
 
 #[tokio::test]
 async fn kind_query_error() {
-    let world = knowing(Err(ResolveError::Query("not PQL".to_owned()))).await;
+    let world = knowing(Err(NodeResolveError::Query("not PQL".to_owned()))).await;
     let reply = command(&world, "task", task(json!({"query": "nodes{"}))).await;
     ours(&reply, 400, "query-error");
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::plans::{
-    Branch, Ended, Fault, Launch, Order, OverJobs, Plans, PlansConfig, Program, Programs,
-    StepRequest, Told, Work,
+    BranchResult, JobPlanEffects, PlanBranch, PlanEventMessage, PlanFault, PlanLaunch, PlanProgram,
+    PlanProgramSource, PlanStepJob, Plans, PlansConfig, StepRequest, StepWork,
 };
-use jobs::{Jobs, Scope, SystemClock, TaskRequest};
+use jobs::{Jobs, NodeScope, SystemJobClock, TaskRequest};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
 use store::{Page, Store};
@@ -21,15 +21,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Library;
 
-impl Programs for Library {
-    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
+impl PlanProgramSource for Library {
+    fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault> {
         let params = launch.params.clone();
-        let program: Arc<dyn Program> = match launch.plan.as_str() {
-            "test::rollout" => Arc::new(move |branch: &mut Branch<'_>| rollout(branch, &params)),
+        let program: Arc<dyn PlanProgram> = match launch.plan.as_str() {
+            "test::rollout" => {
+                Arc::new(move |branch: &mut PlanBranch<'_>| rollout(branch, &params))
+            }
             "test::asks" => Arc::new(asks),
-            "test::works" => Arc::new(move |branch: &mut Branch<'_>| works(branch, &params)),
+            "test::works" => Arc::new(move |branch: &mut PlanBranch<'_>| works(branch, &params)),
             "test::fails" => Arc::new(works_not),
-            other => return Err(Fault::new("bolt/unknown-plan", other)),
+            other => return Err(PlanFault::new("bolt/unknown-plan", other)),
         };
         Ok(program)
     }
@@ -45,10 +47,10 @@ pub(crate) async fn start(store: &Store, jobs: &Jobs, dir: &Path) -> Plans {
     let plans = Plans::start(
         config,
         store.clone(),
-        Arc::new(OverJobs::new(jobs.clone(), store.clone())),
+        Arc::new(JobPlanEffects::new(jobs.clone(), store.clone())),
         Arc::new(Library),
         Arc::new(seal),
-        Arc::new(SystemClock),
+        Arc::new(SystemJobClock),
     );
     plans.await.expect("the plan engine starts")
 }
@@ -81,22 +83,22 @@ pub(crate) async fn settled(world: &World, plan: i64) {
 
 /// The number of a plan job that is over or waits for somebody.
 pub(crate) async fn run(world: &World, plan: &str) -> i64 {
-    let launch = Launch {
+    let launch = PlanLaunch {
         plan: plan.to_owned(),
         environment: "production".to_owned(),
-        ..Launch::default()
+        ..PlanLaunch::default()
     };
     let number = world.state.plans.run(&launch).await.expect("it runs");
     settled(world, number).await;
     number
 }
 
-fn tell(branch: &Branch<'_>, text: &str) -> Result<(), Fault> {
+fn tell(branch: &PlanBranch<'_>, text: &str) -> Result<(), PlanFault> {
     branch.step(StepRequest {
         kind: "out::message".into(),
         site: "test::rollout (rollout.pp:9)".to_owned(),
         arguments: json!({"message": text}),
-        work: Work::Tell(Told {
+        work: StepWork::RecordEvent(PlanEventMessage {
             kind: "out_message".to_owned(),
             details: Map::from_iter([("message".to_owned(), json!(text))]),
             message: text.to_owned(),
@@ -106,7 +108,7 @@ fn tell(branch: &Branch<'_>, text: &str) -> Result<(), Fault> {
 }
 
 /// Returns what it got, less its secret.
-fn rollout(branch: &Branch<'_>, params: &Map<String, Value>) -> Ended {
+fn rollout(branch: &PlanBranch<'_>, params: &Map<String, Value>) -> BranchResult {
     tell(branch, "rolling out")?;
     let mut result = params.clone();
     let password = result.remove("password").unwrap_or_default();
@@ -115,46 +117,46 @@ fn rollout(branch: &Branch<'_>, params: &Map<String, Value>) -> Ended {
     Ok(Value::Object(result))
 }
 
-fn asks(branch: &mut Branch<'_>) -> Ended {
+fn asks(branch: &mut PlanBranch<'_>) -> BranchResult {
     let ask = |text: &str, sensitive: bool| {
         let details = json!({"sensitive": sensitive, "default": "no"});
         let outcome = branch.step(StepRequest {
             kind: "prompt".into(),
             site: "test::asks (asks.pp:2)".to_owned(),
             arguments: json!({"prompt": text}),
-            work: Work::Ask(Told {
+            work: StepWork::Ask(PlanEventMessage {
                 kind: "prompt".to_owned(),
                 details: details.as_object().cloned().unwrap_or_default(),
                 message: text.to_owned(),
             }),
         })?;
-        Ok::<_, Fault>((*outcome.value).clone())
+        Ok::<_, PlanFault>((*outcome.value).clone())
     };
     let first = ask("Go on?", false)?;
     let second = ask("Password?", true)?;
     Ok(json!([first, second.as_str().map(str::len)]))
 }
 
-fn works(branch: &Branch<'_>, params: &Map<String, Value>) -> Ended {
+fn works(branch: &PlanBranch<'_>, params: &Map<String, Value>) -> BranchResult {
     let nodes = params["nodes"].as_array().into_iter().flatten();
     let names = nodes.map(|node| node.as_str().unwrap_or_default().parse());
     let request = TaskRequest {
         task: "test".to_owned(),
-        scope: Scope::Nodes(names.collect::<Result<_, _>>().expect("certnames")),
+        scope: NodeScope::Nodes(names.collect::<Result<_, _>>().expect("certnames")),
         ..TaskRequest::default()
     };
     let outcome = branch.step(StepRequest {
         kind: "task".into(),
         site: "test::works (works.pp:1)".to_owned(),
         arguments: json!({"task": "test"}),
-        work: Work::Run(Box::new(Order::Task(request))),
+        work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
     })?;
     Ok((*outcome.value).clone())
 }
 
-fn works_not(branch: &mut Branch<'_>) -> Ended {
+fn works_not(branch: &mut PlanBranch<'_>) -> BranchResult {
     let outcome = branch.note("check", "test::fails (fails.pp:1)", json!({}), || {
-        ::plans::Outcome::error("test/no", "it does not work")
+        ::plans::StepOutcome::error("test/no", "it does not work")
     })?;
-    Err(Fault::Failed((*outcome.value).clone()))
+    Err(PlanFault::Failed((*outcome.value).clone()))
 }

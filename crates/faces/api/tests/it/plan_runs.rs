@@ -1,7 +1,7 @@
 //! Plans that this server runs: started, watched, answered, stopped and resumed over the API.
 
 use http::StatusCode;
-use jobs::ResolveError;
+use jobs::NodeResolveError;
 use serde_json::{Value, json};
 
 use crate::agents::Manner;
@@ -253,11 +253,11 @@ async fn parameters_that_stand_for_nodes_become_certnames() {
     for (nodes, kind) in [
         (Ok(&[][..]), "empty-target"),
         (
-            Err(ResolveError::Query("not PQL".to_owned())),
+            Err(NodeResolveError::Query("not PQL".to_owned())),
             "query-error",
         ),
         (
-            Err(ResolveError::Unreachable("gone".to_owned())),
+            Err(NodeResolveError::Unreachable("gone".to_owned())),
             "puppetdb-error",
         ),
     ] {

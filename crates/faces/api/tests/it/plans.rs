@@ -61,10 +61,10 @@ pub(crate) async fn filled(
         owner_id: user.map(|user| user.user_id.clone()).unwrap_or_default(),
         ..PlanStart::default()
     };
-    let plans = world.state.jobs.plans();
+    let plans = world.state.jobs.plan_jobs();
     let number = plans.start(plan).await.expect("started");
     let text = json!({"message": "x"});
-    let told = plans.tell(number, "out_message", &text, "");
+    let told = plans.record_event(number, "out_message", &text, "");
     told.await.expect("told");
     let events = world.store.plan_events(number, 0, 1).await.expect("read");
     let put = |text: String| {
@@ -373,9 +373,9 @@ async fn what_a_plan_prints_is_cut_in_the_list_alone() {
     let plan = start(&world).await;
     let text = "é".repeat(2_000);
     let number = plan.parse().expect("a number");
-    let plans = world.state.jobs.plans();
+    let plans = world.state.jobs.plan_jobs();
     plans
-        .tell(number, "out_message", &json!({"message": text}), "")
+        .record_event(number, "out_message", &json!({"message": text}), "")
         .await
         .expect("told");
     let list = world.ok(&format!("{V1}/plan_jobs/{plan}/events")).await;

@@ -3,7 +3,7 @@
 
 use api::ServerInfo;
 use http::{Request, StatusCode, header};
-use pki::Privilege;
+use pki::CertnamePrivilege;
 use serde_json::{Value, json};
 
 use crate::site::Site;
@@ -611,7 +611,7 @@ async fn a_task_target_is_deleted_when_no_role_names_it() {
 #[tokio::test]
 async fn a_certificate_of_the_list_needs_no_token_and_others_do() {
     let world = World::with(ServerInfo {
-        privileged_names: privileged(Privilege::Program, "program.example.com"),
+        privileged_names: privileged(CertnamePrivilege::Program, "program.example.com"),
         ..ServerInfo::default()
     })
     .await;

@@ -603,13 +603,13 @@ async fn fred(world: &World) -> String {
     world.store.insert_user(user).await.unwrap();
     token(world, "freds", FRED, i64::MAX).await;
     let admin = world.store.user_by_login("admin").await.unwrap().unwrap();
-    let admin = world.state.access.identity_of(&admin.id).await.unwrap();
+    let admin = world.state.access.load_identity(&admin.id).await.unwrap();
     let spec = rbac::RoleSpec {
         display_name: "runners".to_owned(),
         permissions: vec![
-            rbac::Grant::new("orchestrator", "view", "*"),
-            rbac::Grant::new("tasks", "run", "test"),
-            rbac::Grant::new("plans", "run", "test::asks"),
+            rbac::PermissionGrant::new("orchestrator", "view", "*"),
+            rbac::PermissionGrant::new("tasks", "run", "test"),
+            rbac::PermissionGrant::new("plans", "run", "test::asks"),
         ],
         user_ids: vec![FRED.to_owned()],
         ..rbac::RoleSpec::default()
@@ -755,7 +755,7 @@ async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
     store.revoke_tokens_of(RITA, None, 0).await.unwrap();
     let asked = due().await;
     assert_eq!(asked.len(), 1, "for her schedules");
-    access.remote_user_gone(&asked[0]).await.unwrap();
+    access.revoke_remote_user(&asked[0]).await.unwrap();
     let gone = world.start_soon("1").await;
     let told = &gone["last_run"]["job"]["submission_error"];
     assert!(
@@ -769,7 +769,7 @@ async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
         login: "rita".to_owned(),
         ..rbac::RemoteUser::default()
     };
-    let stays = access.remote_user_stays(&asked[0], back);
+    let stays = access.confirm_remote_user(&asked[0], back);
     Box::pin(stays).await.unwrap();
     let back = world.start_soon("2").await;
     let told = &back["last_run"]["job"]["submission_error"];

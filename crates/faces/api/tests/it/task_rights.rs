@@ -5,7 +5,9 @@ use std::sync::Arc;
 use api::ServerInfo;
 use async_trait::async_trait;
 use http::{Request, StatusCode, header};
-use jobs::{Classified, Nobody, PuppetRun, Resolve, ResolveError, RunReport};
+use jobs::{
+    EmptyResolver, NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun,
+};
 use pcp::Certname;
 use serde_json::{Value, json};
 
@@ -19,36 +21,45 @@ const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
 struct Oracle;
 
 #[async_trait]
-impl Resolve for Oracle {
-    async fn query(&self, _: &Value) -> Result<Vec<String>, ResolveError> {
+impl NodeResolver for Oracle {
+    async fn query_certnames(&self, _: &Value) -> Result<Vec<String>, NodeResolveError> {
         Ok(vec!["c".to_owned()])
     }
 
-    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError> {
+    async fn nodes_of_group(&self, group: &str) -> Result<Vec<String>, NodeResolveError> {
         match group {
             GROUP => Ok(vec!["b".to_owned()]),
-            other => Err(ResolveError::UnknownGroup(other.to_owned())),
+            other => Err(NodeResolveError::UnknownGroup(other.to_owned())),
         }
     }
 
-    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
-        Nobody.whole_environment(environment).await
+    async fn nodes_of_environment(
+        &self,
+        environment: &str,
+    ) -> Result<Vec<String>, NodeResolveError> {
+        EmptyResolver.nodes_of_environment(environment).await
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
-        Nobody.environments(nodes).await
+    async fn classified_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<NodeEnvironment>, NodeResolveError> {
+        EmptyResolver.classified_environments(nodes).await
     }
 
     async fn last_environments(
         &self,
         nodes: &[Certname],
-    ) -> Result<Vec<Option<String>>, ResolveError> {
+    ) -> Result<Vec<Option<String>>, NodeResolveError> {
         let of = |node: &Certname| (node.as_str() == "d").then(|| "branch".to_owned());
         Ok(nodes.iter().map(of).collect())
     }
 
-    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
-        Nobody.report(run).await
+    async fn find_report(
+        &self,
+        run: &PuppetRun,
+    ) -> Result<Option<PuppetReportSummary>, NodeResolveError> {
+        EmptyResolver.find_report(run).await
     }
 }
 

@@ -7,14 +7,14 @@ use api::{ApiState, ServerInfo};
 use axum::Router;
 use axum::body::Body;
 use classifier::Classifier;
-use environments::{Blobs, EnvironmentDir};
+use environments::{BlobStore, EnvironmentDir};
 use fabric::Fabric;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use jobs::{Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
-use pki::{NamePattern, Privilege, PrivilegedNames};
+use pki::{CertnamePrivilege, NamePattern, PrivilegedNames};
 use rbac::Rbac;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(crate) struct Reply {
 }
 
 /// The names of a server on which one name has a right.
-pub(crate) fn privileged(privilege: Privilege, name: &str) -> Arc<PrivilegedNames> {
+pub(crate) fn privileged(privilege: CertnamePrivilege, name: &str) -> Arc<PrivilegedNames> {
     let mut names = PrivilegedNames::default();
     names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
     Arc::new(names)
@@ -58,18 +58,18 @@ impl World {
         let mut world = Box::pin(Self::new()).await;
         let service = crate::code_manager::start(&world).await;
         world.state.code_manager = Some(service);
-        let names = privileged(Privilege::Follower, "compiler.example.com");
+        let names = privileged(CertnamePrivilege::Follower, "compiler.example.com");
         world.state.info.privileged_names = names;
         world.router = api::router(world.state.clone());
         world
     }
 
     pub(crate) async fn with(info: ServerInfo) -> Self {
-        Box::pin(Self::knowing(info, Arc::new(jobs::Nobody))).await
+        Box::pin(Self::knowing(info, Arc::new(jobs::EmptyResolver))).await
     }
 
     /// A server with others who know nodes.
-    pub(crate) async fn knowing(info: ServerInfo, resolve: Arc<dyn jobs::Resolve>) -> Self {
+    pub(crate) async fn knowing(info: ServerInfo, resolve: Arc<dyn jobs::NodeResolver>) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         write_code(dir.path());
         let store = Store::open(&StoreConfig::sqlite(dir.path().join("tutti.db"))).await;
@@ -77,7 +77,7 @@ impl World {
         let server: Certname = "tutti.example.com".parse().expect("a certname");
         let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
         let code = Arc::new(EnvironmentDir::new(dir.path().join("code")));
-        let blobs = Blobs::open(dir.path().join("blobs")).expect("blobs");
+        let blobs = BlobStore::open(dir.path().join("blobs")).expect("blobs");
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let config = JobsConfig {
             prune_after: None,
@@ -90,7 +90,7 @@ impl World {
             store.clone(),
             fabric.clone(),
             inbox,
-            Arc::clone(&code) as Arc<dyn environments::Code>,
+            Arc::clone(&code) as Arc<dyn environments::CodeReader>,
             blobs,
             seal,
         );
@@ -100,7 +100,7 @@ impl World {
         let audit = audit::Audit::open(store.clone(), audit::AuditConfig::default()).await;
         let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let scheduler = api::JobScheduler::start(
-            Arc::new(schedules::SystemClock),
+            Arc::new(schedules::SystemScheduleClock),
             store.clone(),
             key,
             audit.clone(),
@@ -113,13 +113,14 @@ impl World {
             ..info
         };
         let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
-        let connections = ssh::Connections::open(store.clone(), key).await;
+        let connections = ssh::SshConnections::open(store.clone(), key).await;
         let connections = connections.expect("connections");
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let webhooks = webhooks::Webhooks::open(store.clone(), seal).await;
         let webhooks = webhooks.expect("webhooks");
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
-        let directories = external_directories::Directories::open(store.clone(), seal, Vec::new());
+        let directories =
+            external_directories::LdapDirectories::open(store.clone(), seal, Vec::new());
         let external_directories = api::ExternalDirectories {
             directories: directories.await.expect("directories"),
             oidc: None,
@@ -240,7 +241,7 @@ impl World {
     /// Waits for the job's last event.
     pub(crate) async fn over(&self, job: &str) {
         let number = job.parse().expect("a number");
-        let mut live = self.state.jobs.live(number).await;
+        let mut live = self.state.jobs.subscribe_live(number).await;
         while live.next().await.expect("the store answers").is_some() {}
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use code_deployments::{BuiltVersion, Deployer, postrun};
 use code_sources::resolve::ResolveRound;
-use code_sources::source::{Environments, FoundEnvironment};
+use code_sources::source::{FoundEnvironment, FoundEnvironments};
 use code_store::write_probe::ProbeScope;
 use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
@@ -71,12 +71,12 @@ struct DeployResult {
 }
 
 async fn whole(options: &DeployOptions, deployer: &Deployer) -> Result<DeployResult, Failure> {
-    let round = deployer.round();
+    let round = deployer.start_round();
     let environments = deployer
-        .environments(&round)
+        .list_environments(&round)
         .await
         .map_err(|error| Failure::Usage(chain(&error)))?;
-    for refused in &environments.refused {
+    for refused in &environments.errors {
         anstream::eprintln!("{} {refused}", terminal::warn("warning:"));
     }
     let wishes = wanted(options, &environments);
@@ -111,8 +111,8 @@ fn is_something_new(options: &DeployOptions, all: &[EnvironmentResult]) -> bool 
 
 /// Deploys only some modules, of the environments that have them.
 async fn modules(options: &DeployOptions, deployer: &Deployer) -> Result<DeployResult, Failure> {
-    let round = deployer.round();
-    let live = deployer.versions().environments();
+    let round = deployer.start_round();
+    let live = deployer.versions().live_environments();
     let live = live.map_err(|error| Failure::Usage(chain(&error)))?;
     let by_name = |name: &String| {
         name.parse()
@@ -165,7 +165,7 @@ async fn deploy_each(
     let mut all = Vec::new();
     let each = wishes.into_iter();
     let each = each.map(|(name, wish)| deploy_one(options, deployer, round, name, wish));
-    let mut ended = stream::iter(each).buffered(deployer.at_once());
+    let mut ended = stream::iter(each).buffered(deployer.concurrency());
     while let Some(ended) = ended.next().await {
         let Some(ended) = ended else {
             continue;
@@ -194,9 +194,9 @@ fn report(options: &DeployOptions, all: &[EnvironmentResult]) -> u8 {
 
 fn wanted<'f>(
     options: &DeployOptions,
-    environments: &'f Environments,
+    environments: &'f FoundEnvironments,
 ) -> Vec<(String, PlannedDeployment<'f>)> {
-    let found = &environments.found;
+    let found = &environments.by_name;
     if options.all {
         return found
             .iter()
@@ -271,10 +271,10 @@ async fn go_live(
     deployer: &Deployer,
     built: BuiltVersion,
 ) -> Result<LiveVersion, String> {
-    let before = deployer.versions().live(&built.environment);
+    let before = deployer.versions().live_version(&built.environment);
     let was_live = before.as_ref() == Some(&built.signature);
     let mut notes: Vec<String> = built
-        .given_way
+        .omitted_directories
         .iter()
         .map(|path| {
             format!("{path} of the control repository is left out: a module of the Puppetfile stands there")
@@ -298,9 +298,12 @@ async fn go_live(
 }
 
 /// Removes environments without a branch. Reached only after all sources were read.
-async fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<String>, Failure> {
+async fn remove(
+    deployer: &Deployer,
+    environments: &FoundEnvironments,
+) -> Result<Vec<String>, Failure> {
     let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
-    let gone = deployer.gone(environments);
+    let gone = deployer.deleted_environments(environments);
     let mut removed = Vec::new();
     for name in gone.map_err(|error| failed(&error))? {
         let is_removed = deployer.remove(&name).await;
@@ -324,7 +327,7 @@ impl EnvironmentResult {
                     (false, false) => "is live",
                 };
                 let modules = live.built.lock.modules.len();
-                let control = live.built.lock.control.at().map(short);
+                let control = live.built.lock.control.resolved_commit().map(short);
                 let control = control.map(|commit| format!("commit {commit}, "));
                 say!(
                     "{} {name}: {} {what} ({}{modules} modules, {seconds:.2} s)",
@@ -346,7 +349,7 @@ impl EnvironmentResult {
             Ok(live) => json!({
                 "environment": self.environment,
                 "status": if live.was_live { "unchanged" } else { "complete" },
-                "deploy-signature": live.built.lock.control.at(),
+                "deploy-signature": live.built.lock.control.resolved_commit(),
                 "version": live.built.signature.as_str(),
                 "lock": live.built.lock,
                 "notes": live.notes,

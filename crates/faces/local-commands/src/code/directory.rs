@@ -3,10 +3,10 @@
 use error_causes::chain;
 
 use code_deployments::Deployer;
-use code_settings::R10k;
+use code_settings::R10kSettings;
+use code_store::directory_lock::DirectoryLockHolder;
 use code_store::gc::is_claimed;
-use code_store::hold::DirectoryLockHolder;
-use code_store::version::Versions;
+use code_store::version::VersionStore;
 use code_store::write_probe::WriteProbe;
 
 use cli::code::LocalCodeOptions;
@@ -23,7 +23,7 @@ pub(super) fn open(options: &LocalCodeOptions) -> Result<(Deployer, Vec<String>)
     let postrun = settings.postrun.clone();
     let waiting = |holder: &DirectoryLockHolder| waiting(holder, is_claimed(&options.directory));
     let probe = WriteProbe::new(&settings.directory, &settings.environments);
-    let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
+    let deployer = Deployer::open_reporting_holder(settings, r10k.git.clone(), waiting);
     let deployer = deployer.map_err(|error| {
         let told = probe.obstacles().into_iter();
         let told = told.fold(chain(&error), |text, it| format!("{text}\n{it}"));
@@ -33,18 +33,21 @@ pub(super) fn open(options: &LocalCodeOptions) -> Result<(Deployer, Vec<String>)
 }
 
 /// The versions on disk, readable also while another process deploys.
-pub(super) fn versions(options: &LocalCodeOptions) -> Result<Versions, Failure> {
+pub(super) fn versions(options: &LocalCodeOptions) -> Result<VersionStore, Failure> {
     let settings = read_settings(options)?.settings(&options.directory);
-    Ok(Versions::look(&settings.directory, &settings.environments))
+    Ok(VersionStore::open_read_only(
+        &settings.directory,
+        &settings.environments,
+    ))
 }
 
-fn read_settings(options: &LocalCodeOptions) -> Result<R10k, Failure> {
+fn read_settings(options: &LocalCodeOptions) -> Result<R10kSettings, Failure> {
     let path = &options.r10k_config;
     let text = std::fs::read_to_string(path).map_err(|source| Failure::Read {
         path: path.clone(),
         source,
     })?;
-    R10k::parse(&text).map_err(|error| Failure::Content {
+    R10kSettings::parse(&text).map_err(|error| Failure::Content {
         place: path.display().to_string(),
         what: error.to_string(),
     })

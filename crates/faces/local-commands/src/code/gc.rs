@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use code_deployments::Deployer;
-use code_store::gc::{CollectOptions, CollectedGarbage, RetentionSettings};
+use code_store::gc::{CollectedGarbage, GcOptions, RetentionSettings};
 
 use cli::code::DeployOptions;
 use cli::code::megabytes;
@@ -19,15 +19,15 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// deployment runs meanwhile.
 pub(super) async fn collect(options: &DeployOptions, deployer: &Deployer) {
     deployer.repack().await;
-    if deployer.is_of_a_server() {
+    if deployer.is_claimed_by_server() {
         return;
     }
-    let kept = CollectOptions {
+    let kept = GcOptions {
         keep: RetentionSettings {
             versions: options.keep_versions.0,
             age: DAY * options.keep_days,
         },
-        ..CollectOptions::default()
+        ..GcOptions::default()
     };
     let deployer = deployer.clone();
     let collected = tokio::task::spawn_blocking(move || deployer.collect(&kept, true)).await;

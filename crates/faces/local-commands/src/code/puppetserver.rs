@@ -8,15 +8,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use code_deployments::gate;
-use code_store::version::Versions;
-use code_store::versioned_code::{self, CodeId};
+use code_store::version::VersionStore;
+use code_store::versioned_code::{self, VersionCodeId};
 
 use cli::code::{CodeDirectories, ContentOptions, IdOptions, SetupOptions};
 use cli::{EXIT_SUCCESS, Failure, say};
 use error_causes::chain;
 
-fn versions(directories: &CodeDirectories) -> Versions {
-    Versions::look(
+fn versions(directories: &CodeDirectories) -> VersionStore {
+    VersionStore::open_read_only(
         &directories.directory,
         &directories.codedir.join("environments"),
     )
@@ -25,22 +25,22 @@ fn versions(directories: &CodeDirectories) -> Versions {
 pub(crate) fn id(options: &IdOptions) -> Result<u8, Failure> {
     let environment = parsed(&options.environment)?;
     if options.wait
-        && let Err(error) = gate::pass(&options.place.directory)
+        && let Err(error) = gate::wait_until_open(&options.place.directory)
     {
         // The compilation goes on: no answer at all would be worse than code that may be mixed.
         let directory = options.place.directory.display();
         anstream::eprintln!("cannot wait for deployments in {directory}: {error}");
     }
-    let id = versioned_code::id(&versions(&options.place), &environment);
+    let id = versioned_code::live_code_id(&versions(&options.place), &environment);
     say!("{}", id.map_err(|error| Failure::Usage(chain(&error)))?);
     Ok(EXIT_SUCCESS)
 }
 
 pub(crate) fn content(options: &ContentOptions) -> Result<u8, Failure> {
     let environment = parsed(&options.environment)?;
-    let id: CodeId = parsed(&options.code_id)?;
+    let id: VersionCodeId = parsed(&options.code_id)?;
     let versions = versions(&options.place);
-    let mut file = versioned_code::content(&versions, &environment, &id, &options.path)
+    let mut file = versioned_code::open_version_file(&versions, &environment, &id, &options.path)
         .map_err(|error| Failure::Usage(chain(&error)))?;
     let mut out = std::io::stdout().lock();
     let written = std::io::copy(&mut file, &mut out).and_then(|_| out.flush());

@@ -27,5 +27,5 @@ pub(crate) async fn run(options: &VerifyOptions) -> Result<u8, Failure> {
             }
         }
     };
-    Ok(print_verification(&verified.shown(), options))
+    Ok(print_verification(&verified.to_code_verified(), options))
 }

@@ -1,9 +1,9 @@
 //! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
 
 use code_deployments::deployer::RestoredVersion;
-use code_store::lock::VersionLock;
 use code_store::version::VersionSignature;
-use code_store::version::Versions;
+use code_store::version::VersionStore;
+use code_store::version_lock::VersionLock;
 use environments::EnvironmentName;
 use serde_json::json;
 
@@ -71,15 +71,15 @@ fn row(version: &Version) -> Vec<String> {
     ]
 }
 
-fn all(versions: &Versions) -> Result<Vec<Version>, Failure> {
+fn all(versions: &VersionStore) -> Result<Vec<Version>, Failure> {
     let all = versions
-        .all()
+        .all_versions()
         .map_err(|error| Failure::Usage(chain(&error)))?;
     Ok(all
         .into_iter()
         .map(|(environment, signature)| Version {
-            is_live: versions.live(&environment).as_ref() == Some(&signature),
-            lock: versions.lock(&environment, &signature),
+            is_live: versions.live_version(&environment).as_ref() == Some(&signature),
+            lock: versions.read_lock(&environment, &signature),
             environment,
             signature,
         })

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use evaluator::function::CallArguments;
 use evaluator::{
-    Block, CodeSource, Eval, Evaluator, Host, LogLevel, SourceLocation, VariableScope,
+    CodeBlock, CodeSource, EvalResult, EvaluationHost, Evaluator, LogLevel, SourceLocation,
+    VariableScope,
 };
-use lookup::{Cache, Lookup, Request, Settings, Trail, context_type};
+use lookup::{DataFileCache, HieraSettings, Lookup, LookupRequest, LookupTrail, context_type};
 use pcore::{Type, Value};
 
 use super::environment::Environment;
@@ -21,14 +22,14 @@ pub(crate) struct LocalHost {
 }
 
 impl LocalHost {
-    pub(crate) fn new(environment: Environment, cache: Arc<Cache>) -> Self {
-        let settings = Settings {
+    pub(crate) fn new(environment: Environment, cache: Arc<DataFileCache>) -> Self {
+        let settings = HieraSettings {
             global_config: Some(environment.hiera_config.clone()),
             environment_root: Some(environment.root.clone()),
             plan: false,
             strict: true,
         };
-        let options = lookup::Options {
+        let options = lookup::LookupSettings {
             settings,
             environment: environment.name.clone(),
             strict_variables: true,
@@ -47,15 +48,15 @@ impl LocalHost {
         &self,
         evaluator: &mut Evaluator<'_>,
         scope: &VariableScope,
-        request: &Request<'_>,
-        trail: &Rc<Trail>,
-    ) -> Eval<Option<Value>> {
+        request: &LookupRequest<'_>,
+        trail: &Rc<LookupTrail>,
+    ) -> EvalResult<Option<Value>> {
         self.lookup
             .find(&self.site, evaluator, scope, (request, trail))
     }
 }
 
-impl Host for LocalHost {
+impl EvaluationHost for LocalHost {
     fn code(&self) -> &dyn CodeSource {
         &self.site
     }
@@ -66,8 +67,8 @@ impl Host for LocalHost {
         receiver: &Value,
         name: &str,
         arguments: &[Value],
-        block: Option<&Block>,
-    ) -> Option<Eval> {
+        block: Option<&CodeBlock>,
+    ) -> Option<EvalResult> {
         self.lookup
             .method(&self.site, evaluator, (receiver, name), arguments, block)
     }
@@ -86,7 +87,7 @@ impl Host for LocalHost {
         anstream::eprintln!("{name} {}", terminal::harmless(message));
     }
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
         self.lookup.call(&self.site, evaluator, call)
     }
 }

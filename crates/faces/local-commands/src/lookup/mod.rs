@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evaluator::{EvaluationLimits, Evaluator, ParseCache, Unwind, VariableScope};
-use lookup::{Cache, Explainer, Request, Trail};
+use evaluator::{EvalUnwind, EvaluationLimits, Evaluator, ParseCache, VariableScope};
+use lookup::{DataFileCache, LookupExplainer, LookupRequest, LookupTrail};
 use pcore::{Hash, Type, Value};
 
 use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, say, terminal};
@@ -82,7 +82,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     let merge = options.merge()?;
     let environment = options.place.find()?;
     let facts = facts::of(options.facts.as_deref())?;
-    let host = host::LocalHost::new(environment, Arc::new(Cache::default()));
+    let host = host::LocalHost::new(environment, Arc::new(DataFileCache::default()));
     let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
     for (name, value) in facts::variables(&facts, options.node.as_deref(), host.environment()) {
         evaluator.set_global(&name, value);
@@ -90,13 +90,13 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     let value_type = options.value_type(&mut evaluator)?;
     let only_options = options.explain_options && !options.explain;
     let trail = Rc::new(match options.is_explained() {
-        true => Trail::explained(Explainer::new(only_options)),
-        false => Trail::new(),
+        true => LookupTrail::with_explainer(LookupExplainer::new(only_options)),
+        false => LookupTrail::new(),
     });
-    let request = Request {
+    let request = LookupRequest {
         names: &keys,
         merge,
-        ..Request::default()
+        ..LookupRequest::default()
     };
     let found = host.find(&mut evaluator, &VariableScope::default(), &request, &trail);
     let found = match found.map_err(|unwind| message(*unwind)) {
@@ -120,7 +120,7 @@ fn check_type(subject: &str, expected: Option<&Type>, value: Value) -> Result<Va
     }
 }
 
-fn message(unwind: Unwind) -> String {
+fn message(unwind: EvalUnwind) -> String {
     match unwind.into_error() {
         Ok(error) => error.message,
         Err(_) => "the lookup was interrupted".to_owned(),
@@ -187,10 +187,10 @@ impl Options {
     }
 
     /// Prints the result.
-    fn show(&self, found: Result<Value, String>, trail: &Trail) -> u8 {
+    fn show(&self, found: Result<Value, String>, trail: &LookupTrail) -> u8 {
         if self.is_explained() {
             if let Err(fault) = &found {
-                trail.tell(fault);
+                trail.record_text(fault);
             }
             let format = self.render_as.unwrap_or(render::RenderFormat::S);
             say!("{}", render::explanation(format, trail));

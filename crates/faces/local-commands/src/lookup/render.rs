@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use lookup::Trail;
+use lookup::LookupTrail;
 use pcore::{Hash, Value};
-use psych::{Layout, Node, Style};
+use psych::{EmitLayout, ScalarStyle, YamlTreeNode};
 use serde_json::Value as Json;
 
 use cli::terminal;
@@ -20,7 +20,7 @@ pub(crate) enum RenderFormat {
 /// Formats a value, without a newline at its end.
 pub(crate) fn value(format: RenderFormat, value: &Value) -> String {
     let text = match format {
-        RenderFormat::S => hiera::plain(value),
+        RenderFormat::S => hiera::plain_text(value),
         RenderFormat::Json => json(value).to_string(),
         RenderFormat::Yaml => text(&tree(value)),
     };
@@ -28,7 +28,7 @@ pub(crate) fn value(format: RenderFormat, value: &Value) -> String {
 }
 
 /// Formats the explanation of a lookup.
-pub(crate) fn explanation(format: RenderFormat, trail: &Trail) -> String {
+pub(crate) fn explanation(format: RenderFormat, trail: &LookupTrail) -> String {
     let text = match format {
         RenderFormat::S => trail.explanation(),
         RenderFormat::Json => json(&trail.explanation_data()).to_string(),
@@ -57,10 +57,10 @@ fn json(value: &Value) -> Json {
         Value::Array(items) => items.iter().map(json).collect(),
         Value::Hash(hash) => {
             let entries = hash.iter();
-            let entries = entries.map(|(key, value)| (hiera::plain(key), json(value)));
+            let entries = entries.map(|(key, value)| (hiera::plain_text(key), json(value)));
             Json::Object(entries.collect())
         }
-        other => hiera::plain(other).into(),
+        other => hiera::plain_text(other).into(),
     }
 }
 
@@ -68,62 +68,62 @@ fn json(value: &Value) -> Json {
 const SYMBOLS: [&str; 3] = ["event", "type", "merge"];
 
 /// Formats as Ruby does; for a value that is too large, the result is an error message.
-fn text(tree: &psych::Value) -> String {
-    psych::emit(tree, Layout::default()).unwrap_or_else(|error| format!("# {error}"))
+fn text(tree: &psych::YamlValue) -> String {
+    psych::emit(tree, EmitLayout::default()).unwrap_or_else(|error| format!("# {error}"))
 }
 
-fn tree(value: &Value) -> psych::Value {
+fn tree(value: &Value) -> psych::YamlValue {
     match value {
-        Value::Undef => psych::Value::Null,
-        Value::Bool(flag) => psych::Value::Bool(*flag),
-        Value::Int(number) => psych::Value::Integer(*number),
-        Value::Float(number) => psych::Value::Float(*number),
-        Value::Str(text) => psych::Value::String(Arc::clone(text)),
+        Value::Undef => psych::YamlValue::Null,
+        Value::Bool(flag) => psych::YamlValue::Bool(*flag),
+        Value::Int(number) => psych::YamlValue::Integer(*number),
+        Value::Float(number) => psych::YamlValue::Float(*number),
+        Value::Str(text) => psych::YamlValue::String(Arc::clone(text)),
         Value::Array(items) => sequence(items.iter().map(tree)),
         Value::Hash(hash) => mapping(hash, |key, value| (tree(key), tree(value))),
-        other => psych::Value::String(hiera::plain(other).into()),
+        other => psych::YamlValue::String(hiera::plain_text(other).into()),
     }
 }
 
 /// Converts an explanation, whose keys are symbols.
-fn explanation_to_ruby(value: &Value) -> psych::Value {
+fn explanation_to_ruby(value: &Value) -> psych::YamlValue {
     match value {
         Value::Array(branches) => sequence(branches.iter().map(explanation_to_ruby)),
         Value::Hash(hash) => mapping(hash, |key, value| {
             let name = key.as_str().unwrap_or_default();
             let value = match value {
                 Value::Str(text) if SYMBOLS.contains(&name) => {
-                    psych::Value::Symbol(Arc::clone(text))
+                    psych::YamlValue::Symbol(Arc::clone(text))
                 }
                 branches if name == "branches" => explanation_to_ruby(branches),
                 value => tree(value),
             };
-            (psych::Value::Symbol(name.into()), value)
+            (psych::YamlValue::Symbol(name.into()), value)
         }),
         other => tree(other),
     }
 }
 
-fn sequence(items: impl Iterator<Item = psych::Value>) -> psych::Value {
-    psych::Value::Sequence(Arc::new(items.map(node).collect()))
+fn sequence(items: impl Iterator<Item = psych::YamlValue>) -> psych::YamlValue {
+    psych::YamlValue::Sequence(Arc::new(items.map(node).collect()))
 }
 
 fn mapping(
     hash: &Hash,
-    entry: impl Fn(&Value, &Value) -> (psych::Value, psych::Value),
-) -> psych::Value {
+    entry: impl Fn(&Value, &Value) -> (psych::YamlValue, psych::YamlValue),
+) -> psych::YamlValue {
     let entries = hash.iter().map(|(key, value)| {
         let (key, value) = entry(key, value);
         (node(key), node(value))
     });
-    psych::Value::Mapping(Arc::new(entries.collect()))
+    psych::YamlValue::Mapping(Arc::new(entries.collect()))
 }
 
-fn node(value: psych::Value) -> Node {
-    Node {
+fn node(value: psych::YamlValue) -> YamlTreeNode {
+    YamlTreeNode {
         value,
         line: 0,
         column: 0,
-        style: Style::Plain,
+        style: ScalarStyle::Plain,
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
-use lookup::{DirectoryEntry, FileIdentity, Files, HostError};
+use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use zeroize::Zeroizing;
 
 use super::environment::Environment;
@@ -30,7 +30,7 @@ impl EnvironmentFiles {
     }
 }
 
-impl Files for EnvironmentFiles {
+impl LookupFiles for EnvironmentFiles {
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
         let metadata = std::fs::metadata(path).ok()?;
         let seconds = i128::from(metadata.ctime());
@@ -68,7 +68,7 @@ impl Files for EnvironmentFiles {
     }
 
     fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError> {
-        Files::read(self, path).map(Zeroizing::new)
+        LookupFiles::read(self, path).map(Zeroizing::new)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Prints findings with the marked source. Main function: [`all`].
 
 use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
-use syntax::{Diagnostic, Severity, Span};
+use syntax::{Diagnostic, DiagnosticSeverity, SourceSpan};
 
 use super::CheckedSource;
 use cli::say;
@@ -17,8 +17,8 @@ pub(super) fn all(checked: &CheckedSource) {
 fn drawn(checked: &CheckedSource, one: &Diagnostic) -> String {
     let text = &**checked.source.text();
     let level = match one.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning | Severity::Deprecation => Level::WARNING,
+        DiagnosticSeverity::Error => Level::ERROR,
+        DiagnosticSeverity::Warning | DiagnosticSeverity::Deprecation => Level::WARNING,
     };
     let label = one.label.as_deref().map(terminal::harmless);
     let mut primary = AnnotationKind::Primary.span(visible(text, one.span));
@@ -46,7 +46,7 @@ fn drawn(checked: &CheckedSource, one: &Diagnostic) -> String {
 }
 
 /// The range to mark: within the text and, if it is empty, wide enough to be visible.
-fn visible(text: &str, span: Span) -> std::ops::Range<usize> {
+fn visible(text: &str, span: SourceSpan) -> std::ops::Range<usize> {
     let start = floor(text, (span.start as usize).min(text.len()));
     let end = ceiling(text, (span.end as usize).min(text.len()));
     // A long range is marked on its first line.

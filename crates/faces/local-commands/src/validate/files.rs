@@ -154,7 +154,7 @@ fn ruby_function(path: &Path) -> Option<String> {
         .filter_map(|directory| text.rfind(&format!("/{directory}/")));
     let below = &text[starts.max()? + 1..];
     // Files with other names are no built-in functions.
-    stdlib::replaces(below, b"").map(|_| below.to_owned())
+    stdlib::replaced_function(below, b"").map(|_| below.to_owned())
 }
 
 /// True if `plans` is the nearest parent directory that determines the kind of the file.

@@ -1,7 +1,7 @@
 //! Prints findings as one JSON document.
 
 use serde_json::{Value, json};
-use syntax::{Diagnostic, Severity, Source, Span};
+use syntax::{Diagnostic, DiagnosticSeverity, SourceSpan, SourceText};
 
 use super::CheckedSource;
 
@@ -16,16 +16,16 @@ fn file(checked: &CheckedSource) -> Value {
     let findings: Vec<Value> = found.map(|one| finding(&checked.source, one)).collect();
     json!({
         "file": checked.name,
-        "errors": checked.count(Severity::Error),
+        "errors": checked.count(DiagnosticSeverity::Error),
         "findings": findings,
     })
 }
 
-fn finding(source: &Source, one: &Diagnostic) -> Value {
+fn finding(source: &SourceText, one: &Diagnostic) -> Value {
     let severity = match one.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Deprecation => "deprecation",
+        DiagnosticSeverity::Error => "error",
+        DiagnosticSeverity::Warning => "warning",
+        DiagnosticSeverity::Deprecation => "deprecation",
     };
     let labels: Vec<Value> = one
         .labels
@@ -44,7 +44,7 @@ fn finding(source: &Source, one: &Diagnostic) -> Value {
 }
 
 /// Start and end, as lines and columns from 1.
-fn position(source: &Source, span: Span) -> Value {
+fn position(source: &SourceText, span: SourceSpan) -> Value {
     let from = source.position(span.start);
     let to = source.position(span.end);
     json!({

@@ -15,7 +15,7 @@ mod yaml_plan;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use syntax::{Diagnostic, Location, Severity, Source};
+use syntax::{Diagnostic, DiagnosticSeverity, ModuleLocation, SourceText};
 
 use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, say, terminal};
 
@@ -69,7 +69,7 @@ enum Tasks {
 
 /// A source with its findings.
 struct CheckedSource {
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     name: String,
     found: Vec<Diagnostic>,
 }
@@ -88,7 +88,10 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         }
         all.push(checked);
     }
-    let errors: usize = all.iter().map(|one| one.count(Severity::Error)).sum();
+    let errors: usize = all
+        .iter()
+        .map(|one| one.count(DiagnosticSeverity::Error))
+        .sum();
     match options.format {
         Format::Human => say!("{}", summary(&all, errors)),
         Format::Json => say!("{}", json::document(&all, errors)),
@@ -101,7 +104,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
 }
 
 fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
-    let (source, fault) = Source::decode(Some(&input.name), &input.bytes);
+    let (source, fault) = SourceText::decode(Some(&input.name), &input.bytes);
     let source = Arc::new(source);
     let found = match fault {
         Some(fault) => vec![fault],
@@ -114,7 +117,7 @@ fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
                 Tasks::Always => true,
                 Tasks::Never => false,
             };
-            let language = syntax::Options {
+            let language = syntax::SyntaxOptions {
                 epp: input.epp,
                 tasks,
             };
@@ -131,14 +134,14 @@ fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
 
 /// The location of a file in a module: below a directory of modules, or in the module found above
 /// it.
-fn location(options: &Options, input: &files::SourceInput) -> Option<Location> {
+fn location(options: &Options, input: &files::SourceInput) -> Option<ModuleLocation> {
     let path = input.path.as_deref()?;
     let mut directories = options.modulepath.iter();
     directories
-        .find_map(|modules| Location::of(path, modules))
+        .find_map(|modules| ModuleLocation::of(path, modules))
         .or_else(|| {
             let (module, below) = input.module.as_ref()?;
-            Location::in_module(path, &module.name, below)
+            ModuleLocation::in_module(path, &module.name, below)
         })
 }
 
@@ -171,7 +174,7 @@ fn summary(all: &[CheckedSource], errors: usize) -> String {
 // === impl Checked ===
 
 impl CheckedSource {
-    fn count(&self, severity: Severity) -> usize {
+    fn count(&self, severity: DiagnosticSeverity) -> usize {
         let same = self.found.iter().filter(|one| one.severity == severity);
         same.count()
     }

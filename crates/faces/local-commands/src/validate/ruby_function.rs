@@ -1,6 +1,6 @@
 //! Ruby functions that are replaced by built-in ones in plans. Main function: [`mistakes`].
 
-use syntax::{Diagnostic, Span};
+use syntax::{Diagnostic, SourceSpan};
 
 use super::files::SourceInput;
 
@@ -9,12 +9,12 @@ const CODE: &str = "REPLACED_FUNCTION";
 /// A warning, unless the file does the same as the built-in function.
 pub(super) fn mistakes(input: &SourceInput) -> Vec<Diagnostic> {
     let path = input.ruby_function.as_deref().unwrap_or_default();
-    let Some(name) = stdlib::replaces(path, &input.bytes) else {
+    let Some(name) = stdlib::replaced_function(path, &input.bytes) else {
         return Vec::new();
     };
     let first_line = input.bytes.split(|byte| *byte == b'\n').next();
     let end = first_line.map_or(0, <[u8]>::len);
-    let span = Span::new(0, u32::try_from(end).unwrap_or(u32::MAX));
+    let span = SourceSpan::new(0, u32::try_from(end).unwrap_or(u32::MAX));
     let message = format!(
         "the function {name} is not the one of stdlib 8.5 or 9.7; plans call the built-in function, which may do \
          something else"

@@ -2,7 +2,7 @@
 
 use environments::TaskMetadata;
 use pcore::Type;
-use syntax::{Diagnostic, Span};
+use syntax::{Diagnostic, SourceSpan};
 
 use super::place::{offset, rest_of_line};
 
@@ -36,7 +36,7 @@ fn of_any_module(name: &str) -> Option<Type> {
 
 /// The range of the key at a JSON path such as `parameters.name.type` or `implementations[0].name`,
 /// found by searching for its keys one after another. The first line if they are not found.
-fn of_path(text: &str, path: &str) -> Span {
+fn of_path(text: &str, path: &str) -> SourceSpan {
     let keys = path
         .split('.')
         .map(|key| key.split('[').next().unwrap_or(key));
@@ -52,7 +52,7 @@ fn of_path(text: &str, path: &str) -> Span {
         from = begin + quoted.len();
     }
     match found {
-        Some((begin, end)) => Span::new(offset(begin), offset(end)),
+        Some((begin, end)) => SourceSpan::new(offset(begin), offset(end)),
         None => rest_of_line(text, 1, 1),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use axum::extract::Path as PathVariable;
 use axum::http::StatusCode;
-use pki::ca::{SignOptions, Submitted};
+use pki::ca::{SignOptions, SubmittedRequest};
 use pki::{CaError, CertificateAuthority};
 
 use super::autosign::AutosignDecision;
@@ -46,12 +46,12 @@ pub(super) async fn submit(
         let name = certname.as_str();
         let submitted = ca.submit_from(name, &body, source)?;
         let decision = match submitted {
-            Submitted::AlreadySigned => AutosignDecision::Wait,
-            Submitted::Stored | Submitted::AlreadyWaiting => unasked.decide(ca, name),
+            SubmittedRequest::AlreadySigned => AutosignDecision::Wait,
+            SubmittedRequest::Stored | SubmittedRequest::AlreadyWaiting => unasked.decide(ca, name),
         };
         // Others wait for an administrator: signing them would be refused, and any client could
         // fill the audit log with refusals.
-        let is_plain = ca.may_sign(name, &SignOptions::unasked())?;
+        let is_plain = ca.may_sign(name, &SignOptions::without_consent())?;
         Ok((submitted, decision, is_plain))
     });
     let (submitted, decision, is_plain) = submitting.await?;
@@ -91,7 +91,7 @@ async fn ask_program(service: &CaService, program: &Path, name: &str) -> Result<
 async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Result<(), CaFailure> {
     let certname = certname(name)?;
     let sign = move |ca: &CertificateAuthority| {
-        match ca.sign(certname.as_str(), &SignOptions::unasked()) {
+        match ca.sign(certname.as_str(), &SignOptions::without_consent()) {
             // Two concurrent requests of one node: the other one was signed.
             Err(CaError::NoRequest { .. } | CaError::CertificateExists { .. }) => Ok(()),
             signed => signed.map(drop),

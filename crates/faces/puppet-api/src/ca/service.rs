@@ -11,7 +11,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use pcp::Certname;
 use pki::ca::RequestSource;
-use pki::{CaError, CertificateAuthority, Privilege};
+use pki::{CaError, CertificateAuthority, CertnamePrivilege};
 use tokio::runtime::Handle;
 
 use super::autosign::{self, Autosign, AutosignDecision, AutosignError};
@@ -68,7 +68,7 @@ impl UnaskedNames {
     /// Decides by the name alone; a name that grants rights is never signed. Blocks on the disk.
     pub(super) fn decide(&self, ca: &CertificateAuthority, certname: &str) -> AutosignDecision {
         let decision = self.policy.autosign.decide(certname);
-        match ca.privileged_names().of(certname) {
+        match ca.privileged_names().find_privileged(certname) {
             Some(name) if decision != AutosignDecision::Wait => {
                 tracing::warn!(
                     certname,
@@ -151,7 +151,7 @@ impl CaService {
             return Err(CaFailure::forbidden("a client certificate is required"));
         };
         let names = self.ca.privileged_names();
-        let listed = names.holds(Privilege::CaAdministrator, &peer.certname);
+        let listed = names.has_privilege(CertnamePrivilege::CaAdministrator, &peer.certname);
         if listed || pki::identity::may_administer_ca(&peer.der) {
             return Ok(());
         }
@@ -277,9 +277,9 @@ mod tests {
         let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
         let mut names = PrivilegedNames::default();
         for (privilege, name) in [
-            (Privilege::Server, "Server.Example"),
-            (Privilege::RemoteBroker, "broker2.example"),
-            (Privilege::CaAdministrator, "admin"),
+            (CertnamePrivilege::Server, "Server.Example"),
+            (CertnamePrivilege::RemoteBroker, "broker2.example"),
+            (CertnamePrivilege::CaAdministrator, "admin"),
         ] {
             names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
         }

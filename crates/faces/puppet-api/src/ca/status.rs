@@ -9,7 +9,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use pki::CertificateAuthority;
-use pki::ca::{Entry, SignOptions, State as CertState};
+use pki::ca::{CertificateEntry, CertificateState as CertState, SignOptions};
 use serde::Deserialize;
 
 use super::body::WholeBody;
@@ -115,7 +115,7 @@ pub(super) async fn clean(
     }
 }
 
-async fn entry(service: &CaService, name: &str) -> Result<Entry, CaFailure> {
+async fn entry(service: &CaService, name: &str) -> Result<CertificateEntry, CaFailure> {
     let certname = certname(name)?;
     let found = service.read(move |ca| ca.entry(certname.as_str())).await?;
     found.ok_or_else(|| unknown(name))
@@ -139,7 +139,7 @@ fn sign_options(cert_ttl: Option<u64>) -> Result<SignOptions, CaFailure> {
 }
 
 /// A certificate or request in puppetserver's format.
-pub fn certificate_status(entry: Entry) -> CertificateStatus {
+pub fn certificate_status(entry: CertificateEntry) -> CertificateStatus {
     let dns = entry
         .alt_names
         .iter()

@@ -178,7 +178,7 @@ async fn no_entry_no_action() {
     assert!(site.ca.certificate("web1").unwrap().is_none());
     assert!(site.ca.request("web1").unwrap().is_some());
     let state = site.ca.entry("web2").unwrap().unwrap().state;
-    assert_eq!(state, pki::ca::State::Signed);
+    assert_eq!(state, pki::ca::CertificateState::Signed);
     // The request waits: the node repeats it, or an administrator signs it.
     assert!(unasked.ca.certificate("web1").unwrap().is_none());
     assert!(unasked.ca.request("web1").unwrap().is_some());

@@ -179,7 +179,7 @@ async fn a_policy_executable_decides_by_name_and_request_but_not_about_rights() 
     // The program is not even called for names with rights.
     let privileged = site.ca.privileged_names();
     let name = privileged
-        .named_holders(pki::Privilege::CaAdministrator)
+        .named_holders(pki::CertnamePrivilege::CaAdministrator)
         .next();
     let name = name.unwrap().to_owned();
     assert!(!submitted(&site, &name, request(&name)).await);

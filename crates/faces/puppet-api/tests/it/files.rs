@@ -54,7 +54,7 @@ async fn content_of_a_hash_stays_what_it_was() {
     let site = Site::start().await;
     let sha256 = site
         .blobs
-        .put(&mut b"old content".as_slice(), "test")
+        .store_stream(&mut b"old content".as_slice(), "test")
         .unwrap();
     fs::write(site.module_file("tasks/run.sh"), "new content").unwrap();
     let node = site.node("web1");

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use audit::{Audit, AuditConfig};
-use environments::{Blobs, EnvironmentDir};
+use environments::{BlobStore, EnvironmentDir};
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{
-    CertificateAuthority, ClientAuth, ClientTls, KeyType, NamePattern, Privilege, PrivilegedNames,
-    ServerTls, TlsFiles,
+    CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
+    PrivilegedNames, ServerTls, TlsFiles,
 };
 use puppet_api::{Autosign, CaService, State};
 use reqwest::{Method, Response, StatusCode};
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Site {
     pub(crate) dir: TempDir,
     pub(crate) ca: CertificateAuthority,
-    pub(crate) blobs: Blobs,
+    pub(crate) blobs: BlobStore,
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) address: SocketAddr,
     pub(crate) store: Store,
@@ -48,7 +48,7 @@ impl Site {
         };
         let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
         let ca = ca.with_privileged_names(Arc::new(privileged()));
-        let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
+        let blobs = BlobStore::open(dir.path().join("blobs")).unwrap();
         let module = dir.path().join("code/environments/production/modules/demo");
         for sub in ["tasks", "files", "lib"] {
             std::fs::create_dir_all(module.join(sub)).unwrap();
@@ -159,16 +159,32 @@ async fn read(response: Response) -> (StatusCode, String) {
 fn privileged() -> PrivilegedNames {
     let mut names = PrivilegedNames::default();
     for (privilege, key, name) in [
-        (Privilege::Server, "certname", "localhost"),
-        (Privilege::CaAdministrator, "ca.administrators", "listed"),
-        (Privilege::RemoteBroker, "broker.remote_brokers", "Broker2"),
-        (Privilege::Program, "access.certificate_allowlist", "ops"),
-        (Privilege::Orders, "broker.authorization", "orch"),
+        (CertnamePrivilege::Server, "certname", "localhost"),
+        (
+            CertnamePrivilege::CaAdministrator,
+            "ca.administrators",
+            "listed",
+        ),
+        (
+            CertnamePrivilege::RemoteBroker,
+            "broker.remote_brokers",
+            "Broker2",
+        ),
+        (
+            CertnamePrivilege::Program,
+            "access.certificate_allowlist",
+            "ops",
+        ),
+        (
+            CertnamePrivilege::Controller,
+            "broker.authorization",
+            "orch",
+        ),
     ] {
         names.grant(privilege, key, NamePattern::Exact(name.to_owned()));
     }
     let followers = NamePattern::name_or_domain("*.compilers.example").unwrap();
-    names.grant(Privilege::Follower, "code.followers", followers);
+    names.grant(CertnamePrivilege::Follower, "code.followers", followers);
     names.grant_extension("broker.authorization", PP_ROLE);
     names
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pcore::{Binary, Value};
 
 use super::{EvalContext, Evaluator};
-use crate::code::{Node, NodeId};
-use crate::error::{Eval, EvalError, Unwind};
+use crate::code::{LoweredNode, NodeId};
+use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::{label, numbers};
 
 impl Evaluator<'_> {
@@ -14,10 +14,10 @@ impl Evaluator<'_> {
     pub(super) fn access(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         left_id: NodeId,
         keys: &[NodeId],
-    ) -> Eval {
+    ) -> EvalResult {
         let left = self.eval(cx, left_id)?;
         if let ([key], Value::Array(_) | Value::Hash(_)) = (keys, &left) {
             let key = self.eval(cx, *key)?;
@@ -42,19 +42,19 @@ impl Evaluator<'_> {
         self.access_value(cx, node, left_id, &left, keys, values)
     }
 
-    fn unfold_keys(&mut self, cx: EvalContext<'_>, keys: &[NodeId]) -> Eval<Vec<Value>> {
+    fn unfold_keys(&mut self, cx: EvalContext<'_>, keys: &[NodeId]) -> EvalResult<Vec<Value>> {
         keys.iter().map(|key| self.eval(cx, *key)).collect()
     }
 
     fn access_value(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         left_id: NodeId,
         left: &Value,
         ids: &[NodeId],
         keys: Vec<Value>,
-    ) -> Eval {
+    ) -> EvalResult {
         let blame = AccessLabel {
             cx,
             left: left_id,
@@ -62,19 +62,19 @@ impl Evaluator<'_> {
         };
         match left {
             Value::Str(text) => {
-                let span = self.slice(&blame, left, text.chars().count(), flat(keys))?;
+                let span = self.slice(&blame, left, text.chars().count(), flatten_keys(keys))?;
                 Ok(Value::from(
                     text.chars().skip(span.0).take(span.1).collect::<String>(),
                 ))
             }
             Value::Binary(bytes) => {
                 let bytes = bytes.bytes();
-                let (from, len) = self.slice(&blame, left, bytes.len(), flat(keys))?;
+                let (from, len) = self.slice(&blame, left, bytes.len(), flatten_keys(keys))?;
                 let to = from.saturating_add(len).min(bytes.len());
                 let part = bytes.get(from..to).unwrap_or_default().to_vec();
                 Ok(Value::Binary(Binary::new(part)))
             }
-            Value::Array(elements) => self.access_list(&blame, left, elements, flat(keys)),
+            Value::Array(elements) => self.access_list(&blame, left, elements, flatten_keys(keys)),
             Value::Hash(entries) => {
                 let mut found: Vec<Value> = keys
                     .iter()
@@ -89,7 +89,8 @@ impl Evaluator<'_> {
             Value::Type(ty) => self.access_type(cx, node, ty, ids, &keys),
             Value::Object(object) => {
                 if let Some(result) = object.call("[]", &keys) {
-                    return result.map_err(|error| EvalError::raw(error.to_string()).into());
+                    return result
+                        .map_err(|error| EvalError::without_location(error.to_string()).into());
                 }
                 let host = self.host;
                 match host.method(self, left, "[]", &keys, None) {
@@ -102,10 +103,10 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn no_access(&self, blame: &AccessLabel<'_>, left: &Value) -> Box<Unwind> {
+    fn no_access(&self, blame: &AccessLabel<'_>, left: &Value) -> Box<EvalUnwind> {
         let text = format!(
             "Operator '[]' is not applicable to {}.",
-            label::a_an(&label::of_value(left))
+            label::a_an(&label::value_label(left))
         );
         self.fail(blame.cx, blame.left_at(), "OPERATOR_NOT_APPLICABLE", text)
     }
@@ -116,7 +117,7 @@ impl Evaluator<'_> {
         left: &Value,
         elements: &[Value],
         keys: Vec<Value>,
-    ) -> Eval {
+    ) -> EvalResult {
         match keys.as_slice() {
             [key] => {
                 let index = self.list_index(blame, left, 0, key)?;
@@ -149,16 +150,16 @@ impl Evaluator<'_> {
         left: &Value,
         place: usize,
         key: &Value,
-    ) -> Eval<i64> {
+    ) -> EvalResult<i64> {
         let number = self.list_number(blame, place, key)?;
         self.integer_key(blame, left, place, &number)
     }
 
     /// A key that must be a number.
-    fn list_number(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> Eval {
+    fn list_number(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> EvalResult {
         match key {
             Value::Int(_) | Value::Float(_) => Ok(key.clone()),
-            other => Err(self.not_a_number(blame.cx, blame.key_at(place), other)),
+            other => Err(self.not_a_number_error(blame.cx, blame.key_at(place), other)),
         }
     }
 
@@ -168,13 +169,13 @@ impl Evaluator<'_> {
         left: &Value,
         place: usize,
         key: &Value,
-    ) -> Eval<i64> {
+    ) -> EvalResult<i64> {
         if let Value::Int(index) = key {
             return Ok(*index);
         }
         let text = format!(
             "{}[] cannot use {} where Integer is expected",
-            label::a_an_uc(&label::of_value(left)),
+            label::a_an_uc(&label::value_label(left)),
             key_type(key)
         );
         Err(self.fail(blame.cx, blame.key_at(place), "BAD_SLICE_KEY_TYPE", text))
@@ -187,7 +188,7 @@ impl Evaluator<'_> {
         _left: &Value,
         size: usize,
         keys: Vec<Value>,
-    ) -> Eval<(usize, usize)> {
+    ) -> EvalResult<(usize, usize)> {
         match keys.as_slice() {
             [index] => {
                 let index = self.text_index(blame, 0, index)?;
@@ -218,7 +219,7 @@ impl Evaluator<'_> {
     }
 
     /// A number, or a text that is one.
-    fn text_index(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> Eval<i64> {
+    fn text_index(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> EvalResult<i64> {
         let number = match key {
             Value::Str(text) => numbers::parse(text),
             other => Some(other.clone()),
@@ -264,7 +265,7 @@ impl AccessLabel<'_> {
 }
 
 /// Keys that are lists stand for their elements.
-pub(super) fn flat(keys: Vec<Value>) -> Vec<Value> {
+pub(super) fn flatten_keys(keys: Vec<Value>) -> Vec<Value> {
     if keys.iter().any(|key| matches!(key, Value::Array(_))) {
         crate::ruby::flatten(&keys)
     } else {
@@ -313,7 +314,11 @@ fn span(size: usize, from: i64, len: i64) -> (usize, usize) {
 
 impl Evaluator<'_> {
     /// Evaluates an expression whose value must be a type.
-    pub(crate) fn type_of_node(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval<pcore::Type> {
+    pub(crate) fn type_of_node(
+        &mut self,
+        cx: EvalContext<'_>,
+        id: NodeId,
+    ) -> EvalResult<pcore::Type> {
         match self.eval(cx, id)? {
             Value::Type(ty) => Ok(ty),
             other => {
@@ -328,6 +333,6 @@ impl Evaluator<'_> {
 }
 
 /// A name without a leading `::`.
-pub(super) fn relative(name: &str) -> Arc<str> {
+pub(super) fn relative_name(name: &str) -> Arc<str> {
     name.strip_prefix("::").unwrap_or(name).into()
 }

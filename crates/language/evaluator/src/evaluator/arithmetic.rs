@@ -7,8 +7,8 @@ use syntax::ast::BinaryOp;
 
 use super::time_arithmetic::times;
 use super::{EvalContext, Evaluator};
-use crate::code::{Node, NodeId};
-use crate::error::{Eval, raise};
+use crate::code::{LoweredNode, NodeId};
+use crate::error::{EvalResult, raise};
 use crate::label;
 
 /// Bits that an integer may be shifted by before Puppet would run out of memory for the message.
@@ -31,11 +31,11 @@ impl Evaluator<'_> {
     pub(super) fn arithmetic(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         operator: BinaryOp,
         left_id: NodeId,
         right_id: NodeId,
-    ) -> Eval {
+    ) -> EvalResult {
         let left = self.eval(cx, left_id)?;
         let right = self.eval(cx, right_id)?;
         if let (Value::Int(a), Value::Int(b)) = (&left, &right)
@@ -71,7 +71,7 @@ impl Evaluator<'_> {
         operator: BinaryOp,
         (left_id, left): (NodeId, Value),
         (right_id, right): (NodeId, Value),
-    ) -> Eval {
+    ) -> EvalResult {
         let left = self.numeric(cx, left_id, left)?;
         let right = self.numeric(cx, right_id, right)?;
         let refusal = match numbers(operator, &left, &right) {
@@ -92,8 +92,8 @@ impl Evaluator<'_> {
                 let text = format!(
                     "Operator '{}' is not applicable to {} when right side is {}.",
                     operator.text(),
-                    label::a_an(&label::of_value(&left)),
-                    label::a_an(&label::of_value(&right))
+                    label::a_an(&label::value_label(&left)),
+                    label::a_an(&label::value_label(&right))
                 );
                 let at = cx.unit.node(left_id).at;
                 Err(self.fail(cx, at, "OPERATOR_NOT_APPLICABLE_WHEN", text))
@@ -103,8 +103,8 @@ impl Evaluator<'_> {
                 Err(self.fail(cx, at, "DIV_BY_ZERO", "Division by 0"))
             }
             ArithmeticError::Overflow(is_positive, digits) => {
-                let label = label::a_an_uc(label::of_operator(operator));
-                Err(self.overflow(cx, at, &label, is_positive, &digits))
+                let label = label::a_an_uc(label::operator_label(operator));
+                Err(self.overflow_error(cx, at, &label, is_positive, &digits))
             }
             ArithmeticError::Text(text) => raise(text),
         }
@@ -112,14 +112,14 @@ impl Evaluator<'_> {
 
     /// Error for a result outside of 64 bits.
     #[cold]
-    pub(super) fn overflow(
+    pub(super) fn overflow_error(
         &self,
         cx: EvalContext<'_>,
         at: u32,
         label: &str,
         is_positive: bool,
         digits: &str,
-    ) -> Box<crate::error::Unwind> {
+    ) -> Box<crate::error::EvalUnwind> {
         let (end, sign) = if is_positive {
             ("max", '+')
         } else {
@@ -138,11 +138,11 @@ impl Evaluator<'_> {
         left_id: NodeId,
         operator: BinaryOp,
         left: &Value,
-    ) -> Box<crate::error::Unwind> {
+    ) -> Box<crate::error::EvalUnwind> {
         let text = format!(
             "Operator '{}' is not applicable to {}.",
             operator.text(),
-            label::a_an(&label::of_value(left))
+            label::a_an(&label::value_label(left))
         );
         self.fail(
             cx,

@@ -3,8 +3,8 @@
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
-use crate::code::{AssignmentSlot, AssignmentTarget, Node, NodeId};
-use crate::error::{Eval, raise};
+use crate::code::{AssignmentSlot, AssignmentTarget, LoweredNode, NodeId};
+use crate::error::{EvalResult, raise};
 
 /// Variables that only the host may set.
 const RESERVED: [&str; 2] = ["trusted", "facts"];
@@ -14,10 +14,10 @@ impl Evaluator<'_> {
     pub(super) fn assign(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         target: &AssignmentTarget,
         value: NodeId,
-    ) -> Eval {
+    ) -> EvalResult {
         let value = self.eval(cx, value)?;
         self.assign_to(cx, node.at, target, &value)?;
         Ok(value)
@@ -29,7 +29,7 @@ impl Evaluator<'_> {
         at: u32,
         target: &AssignmentTarget,
         value: &Value,
-    ) -> Eval<()> {
+    ) -> EvalResult<()> {
         match target {
             AssignmentTarget::Variable {
                 name,
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
         at: u32,
         targets: &[AssignmentTarget],
         value: &Value,
-    ) -> Eval<()> {
+    ) -> EvalResult<()> {
         if let Value::Hash(entries) = value {
             for target in targets {
                 let name = match target {
@@ -83,7 +83,7 @@ impl Evaluator<'_> {
             return Ok(());
         }
         if let Value::Type(ty) = value
-            && matches!(ty.kind(), pcore::Kind::Class(_))
+            && matches!(ty.kind(), pcore::TypeKind::Class(_))
         {
             let text = "The catalog operation 'multi var assignment from class' is only available when compiling a catalog";
             return Err(self.fail(
@@ -122,11 +122,11 @@ impl Evaluator<'_> {
         name: &std::sync::Arc<str>,
         place: AssignmentSlot,
         value: Value,
-    ) -> Eval<()> {
+    ) -> EvalResult<()> {
         let is_set = match place {
             AssignmentSlot::Slot(index) => cx.frame.is_some_and(|frame| frame.is_set(index)),
             AssignmentSlot::Global => self.shared.globals.is_set(name),
-            AssignmentSlot::Nowhere => {
+            AssignmentSlot::Forbidden => {
                 return raise(format!(
                     "Attempt to assign variable {name} when evaluating parameters"
                 ));
@@ -147,16 +147,23 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn reassigned(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<crate::error::Unwind> {
+    fn reassigned(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        name: &str,
+    ) -> Box<crate::error::EvalUnwind> {
         let text = if matches!(name, "name" | "title") {
             format!("Cannot reassign built in (or already assigned) variable '${name}'")
         } else {
             format!("Cannot reassign variable '${name}'")
         };
-        crate::error::EvalError::at("ILLEGAL_REASSIGNMENT", text, cx.unit.place(at))
-            .with_hint(
-                "a variable has one value in its scope; give the new value a name of its own",
-            )
-            .into()
+        crate::error::EvalError::with_location(
+            "ILLEGAL_REASSIGNMENT",
+            text,
+            cx.unit.location_at(at),
+        )
+        .with_hint("a variable has one value in its scope; give the new value a name of its own")
+        .into()
     }
 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
-use crate::block::Block;
-use crate::code::{CallNode, ConstructNode, MethodNode, Node, NodeKind};
-use crate::error::{Eval, EvalError, Unwind};
+use crate::block::CodeBlock;
+use crate::code::{CallNode, ConstructNode, LoweredNode, MethodNode, NodeKind};
+use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::function::{self, CallArguments, NativeFunction};
 use crate::loader::LoadedFunction;
 use crate::suggest;
@@ -27,7 +27,12 @@ enum ObjectCall {
 
 impl Evaluator<'_> {
     #[inline(never)]
-    pub(super) fn call(&mut self, cx: EvalContext<'_>, node: &Node, call: &CallNode) -> Eval {
+    pub(super) fn call(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        call: &CallNode,
+    ) -> EvalResult {
         let arguments = self.unfold(cx, &call.arguments)?;
         let block = self.block(cx, call.block);
         self.call_named(
@@ -44,9 +49,9 @@ impl Evaluator<'_> {
     pub(super) fn construct(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         construct: &ConstructNode,
-    ) -> Eval {
+    ) -> EvalResult {
         let mut arguments = Vec::with_capacity(construct.arguments.len() + 1);
         arguments.push(self.eval(cx, construct.ty)?);
         arguments.extend(self.unfold(cx, &construct.arguments)?);
@@ -56,7 +61,12 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn method(&mut self, cx: EvalContext<'_>, node: &Node, method: &MethodNode) -> Eval {
+    pub(super) fn method(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        method: &MethodNode,
+    ) -> EvalResult {
         let call = &method.call;
         let receiver = self.eval(cx, method.receiver)?;
         let given = match receiver {
@@ -90,7 +100,7 @@ impl Evaluator<'_> {
         cx: EvalContext<'_>,
         receiver: &Value,
         call: &CallNode,
-    ) -> Eval<ObjectCall> {
+    ) -> EvalResult<ObjectCall> {
         let is_attribute = call.arguments.is_empty() && call.block.is_none();
         let attribute = match receiver {
             Value::Uri(uri) => uri.attribute(&call.name),
@@ -113,7 +123,7 @@ impl Evaluator<'_> {
         if block.is_none()
             && let Some(result) = object.call(&call.name, &arguments)
         {
-            let value = result.map_err(|error| EvalError::raw(error.to_string()))?;
+            let value = result.map_err(|error| EvalError::without_location(error.to_string()))?;
             return Ok(ObjectCall::Gave(value));
         }
         self.pin(&arguments);
@@ -124,8 +134,8 @@ impl Evaluator<'_> {
         }
     }
 
-    fn block(&self, cx: EvalContext<'_>, code: Option<u32>) -> Option<Block> {
-        code.map(|code| Block {
+    fn block(&self, cx: EvalContext<'_>, code: Option<u32>) -> Option<CodeBlock> {
+        code.map(|code| CodeBlock {
             unit: Arc::clone(cx.unit),
             code,
             frame: cx.frame.cloned(),
@@ -142,8 +152,8 @@ impl Evaluator<'_> {
         native: Option<&'static NativeFunction>,
         name: &str,
         arguments: Vec<Value>,
-        block: Option<&Block>,
-    ) -> Eval {
+        block: Option<&CodeBlock>,
+    ) -> EvalResult {
         let mut call = CallArguments {
             arguments,
             block,
@@ -158,7 +168,7 @@ impl Evaluator<'_> {
             return match self.environments_own(cx, name)? {
                 Some(found) => self.call_found(&found, call),
                 None => {
-                    self.host.calls(name, &|| cx.unit.place(at))?;
+                    self.host.calls(name, &|| cx.unit.location_at(at))?;
                     native.call(self, call)
                 }
             };
@@ -180,7 +190,7 @@ impl Evaluator<'_> {
         &mut self,
         cx: EvalContext<'_>,
         name: &str,
-    ) -> Eval<Option<LoadedFunction>> {
+    ) -> EvalResult<Option<LoadedFunction>> {
         if !self.host.stands_in_for(name) {
             return Ok(None);
         }
@@ -189,7 +199,7 @@ impl Evaluator<'_> {
     }
 
     /// True if a function other than a core function has this name.
-    pub(crate) fn knows_function(&mut self, cx: EvalContext<'_>, name: &str) -> Eval<bool> {
+    pub(crate) fn knows_function(&mut self, cx: EvalContext<'_>, name: &str) -> EvalResult<bool> {
         if self.host.function(name).is_some() {
             return Ok(true);
         }
@@ -198,23 +208,23 @@ impl Evaluator<'_> {
     }
 
     /// Calls a function written in Puppet.
-    fn call_found(&mut self, found: &LoadedFunction, call: CallArguments<'_>) -> Eval {
+    fn call_found(&mut self, found: &LoadedFunction, call: CallArguments<'_>) -> EvalResult {
         if call.block.is_some() {
-            return Err(self.no_block(found, &call));
+            return Err(self.missing_block_error(found, &call));
         }
         self.call_function_code(&found.unit, found.code, call.arguments)
     }
 
     #[cold]
-    fn unknown_function(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<Unwind> {
+    fn unknown_function(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<EvalUnwind> {
         let host = &self.host;
         let known: Vec<&str> = function::core_names()
             .chain(host.function_names())
             .collect();
-        let mut error = EvalError::at(
+        let mut error = EvalError::with_location(
             "UNKNOWN_FUNCTION",
             format!("Unknown function: '{name}'."),
-            cx.unit.place(at),
+            cx.unit.location_at(at),
         );
         if let Some(similar) = suggest::similar(name, known.into_iter()) {
             error = error.with_hint(format!("did you mean '{similar}'?"));

@@ -6,14 +6,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pcore::{CallableType, IntRange, Kind as TypeKind, TupleType, Type, Value};
+use pcore::{CallableType, IntRange, TupleType, Type, TypeKind, Value};
 
 use super::{EvalContext, Evaluator};
-use crate::block::Block;
-use crate::budget::Exhausted;
-use crate::code::{CodeBody, CodeParameter, Signature, Unit};
-use crate::error::{Eval, EvalError, Unwind, raise};
-use crate::frame::Frame;
+use crate::block::CodeBlock;
+use crate::budget::ExhaustedLimit;
+use crate::code::{CodeBody, CodeParameter, LoweredSignature, LoweredUnit};
+use crate::error::{EvalError, EvalResult, EvalUnwind, raise};
+use crate::frame::VariableFrame;
 use crate::function::CallArguments;
 use crate::loader::LoadedFunction;
 use crate::mismatch;
@@ -24,42 +24,46 @@ pub(super) const PARAMETER_NOT_READY: &str = "PARAMETER_NOT_READY";
 impl Evaluator<'_> {
     /// Calls a block with a fixed number of arguments, as all iteration functions do.
     #[inline(never)]
-    pub fn call_block<const N: usize>(&mut self, block: &Block, arguments: [Value; N]) -> Eval {
+    pub fn call_block<const N: usize>(
+        &mut self,
+        block: &CodeBlock,
+        arguments: [Value; N],
+    ) -> EvalResult {
         let code = block.code();
         if !(code.is_plain && code.parameters.len() == N) {
             return self.call_block_with(block, arguments.into());
         }
         self.enter_call()?;
-        let frame = block.fresh_frame();
+        let frame = block.take_frame();
         for (index, argument) in (0_u16..).zip(arguments) {
             frame.set(index, argument);
         }
         let around = self.enter_region();
-        let result = caught(self.run_block(block, &frame), false);
+        let result = catch_return(self.run_block(block, &frame), false);
         let result = self.leave_region(around, result);
-        block.give_back(frame);
+        block.return_frame(frame);
         self.calls -= 1;
-        self.block_gave(result)
+        self.note_block_result(result)
     }
 
     /// Calls a block with any number of arguments.
-    pub fn call_block_with(&mut self, block: &Block, arguments: Vec<Value>) -> Eval {
+    pub fn call_block_with(&mut self, block: &CodeBlock, arguments: Vec<Value>) -> EvalResult {
         self.enter_call()?;
-        let frame = block.fresh_frame();
+        let frame = block.take_frame();
         let around = self.enter_region();
         let signature = self.signature(&block.unit, block.code);
         let result = signature.and_then(|signature| {
             self.bind(&block.unit, block.code, &frame, &signature, arguments)?;
-            let result = caught(self.run_block(block, &frame), false)?;
-            checked_return(block.code(), &signature, result)
+            let result = catch_return(self.run_block(block, &frame), false)?;
+            check_return(block.code(), &signature, result)
         });
         let result = self.leave_region(around, result);
-        block.give_back(frame);
+        block.return_frame(frame);
         self.calls -= 1;
-        self.block_gave(result)
+        self.note_block_result(result)
     }
 
-    fn run_block(&mut self, block: &Block, frame: &Rc<Frame>) -> Eval {
+    fn run_block(&mut self, block: &CodeBlock, frame: &Rc<VariableFrame>) -> EvalResult {
         let saved = std::mem::replace(&mut self.matches, block.matches.clone());
         let cx = EvalContext {
             unit: &block.unit,
@@ -74,13 +78,13 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(crate) fn call_function_code(
         &mut self,
-        unit: &Arc<Unit>,
+        unit: &Arc<LoweredUnit>,
         code: u32,
         arguments: Vec<Value>,
-    ) -> Eval {
+    ) -> EvalResult {
         self.enter_call()?;
         let saved = self.matches.take();
-        let frame = Frame::new(unit, code, None);
+        let frame = VariableFrame::new(unit, code, None);
         let around = self.enter_region();
         let result = self.run_function(unit, code, &frame, arguments);
         let result = self.leave_region(around, result);
@@ -91,11 +95,11 @@ impl Evaluator<'_> {
 
     fn run_function(
         &mut self,
-        unit: &Arc<Unit>,
+        unit: &Arc<LoweredUnit>,
         index: u32,
-        frame: &Rc<Frame>,
+        frame: &Rc<VariableFrame>,
         arguments: Vec<Value>,
-    ) -> Eval {
+    ) -> EvalResult {
         let code = unit.code(index);
         let signature = self.signature(unit, index)?;
         if !signature.accepts(&arguments) {
@@ -106,13 +110,13 @@ impl Evaluator<'_> {
             unit,
             frame: Some(frame),
         };
-        let result = caught(self.body(cx, code.body), true)?;
-        checked_return(code, &signature, result)
+        let result = catch_return(self.body(cx, code.body), true)?;
+        check_return(code, &signature, result)
     }
 
-    pub(super) fn enter_call(&mut self) -> Eval<()> {
+    pub(super) fn enter_call(&mut self) -> EvalResult<()> {
         if self.calls >= self.budget.limits().calls_max {
-            return Err(self.exhausted_raw(&Exhausted::Calls));
+            return Err(self.exhausted_error(&ExhaustedLimit::Calls));
         }
         self.calls += 1;
         Ok(())
@@ -121,12 +125,12 @@ impl Evaluator<'_> {
     /// Binds arguments and defaults to the slots of a frame.
     fn bind(
         &mut self,
-        unit: &Arc<Unit>,
+        unit: &Arc<LoweredUnit>,
         index: u32,
-        frame: &Rc<Frame>,
-        signature: &Signature,
+        frame: &Rc<VariableFrame>,
+        signature: &LoweredSignature,
         arguments: Vec<Value>,
-    ) -> Eval<()> {
+    ) -> EvalResult<()> {
         let code = unit.code(index);
         let given = arguments.len();
         let mut accepted = Vec::with_capacity(given);
@@ -151,18 +155,18 @@ impl Evaluator<'_> {
             return Ok(());
         }
         let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
-        raise(mismatch::signature(
+        raise(mismatch::describe_signature(
             &code.name, signature, &names, &accepted,
         ))
     }
 
     fn rest(
         &mut self,
-        unit: &Arc<Unit>,
-        frame: &Rc<Frame>,
+        unit: &Arc<LoweredUnit>,
+        frame: &Rc<VariableFrame>,
         parameter: &CodeParameter,
         given: Vec<Value>,
-    ) -> Eval<Vec<Value>> {
+    ) -> EvalResult<Vec<Value>> {
         let is_missing = match given.as_slice() {
             [] => true,
             [only] => only.is_undef(),
@@ -180,10 +184,10 @@ impl Evaluator<'_> {
     /// Evaluates the default of a parameter without an argument.
     pub(super) fn default_of(
         &mut self,
-        unit: &Arc<Unit>,
-        frame: &Rc<Frame>,
+        unit: &Arc<LoweredUnit>,
+        frame: &Rc<VariableFrame>,
         parameter: &CodeParameter,
-    ) -> Eval {
+    ) -> EvalResult {
         let cx = EvalContext {
             unit,
             frame: Some(frame),
@@ -200,15 +204,19 @@ impl Evaluator<'_> {
         self.matches = saved;
         result.map_err(|unwind| match *unwind {
             // a default that reads what is not there yet is a mistake of the call
-            Unwind::Error(error) if error.code == PARAMETER_NOT_READY => {
-                EvalError::raw(error.message).into()
+            EvalUnwind::Error(error) if error.code == PARAMETER_NOT_READY => {
+                EvalError::without_location(error.message).into()
             }
             other => Box::new(other),
         })
     }
 
     /// Signature of a function, block or plan, evaluated at its first call.
-    pub(crate) fn signature(&mut self, unit: &Arc<Unit>, index: u32) -> Eval<Rc<Signature>> {
+    pub(crate) fn signature(
+        &mut self,
+        unit: &Arc<LoweredUnit>,
+        index: u32,
+    ) -> EvalResult<Rc<LoweredSignature>> {
         let key = (Arc::as_ptr(unit).addr(), index);
         if let Some(known) = self.shared.signatures.borrow().get(&key) {
             return Ok(Rc::clone(&known.signature));
@@ -224,7 +232,11 @@ impl Evaluator<'_> {
         Ok(signature)
     }
 
-    fn make_signature(&mut self, unit: &Arc<Unit>, code: &CodeBody) -> Eval<Signature> {
+    fn make_signature(
+        &mut self,
+        unit: &Arc<LoweredUnit>,
+        code: &CodeBody,
+    ) -> EvalResult<LoweredSignature> {
         let cx = EvalContext { unit, frame: None };
         let mut types = Vec::with_capacity(code.parameters.len());
         let (mut least, mut most) = (0_i64, Some(0_i64));
@@ -255,7 +267,7 @@ impl Evaluator<'_> {
         let size = IntRange::new(Some(least), most);
         let tuple = TupleType::new(types.clone(), size);
         let callable = Type::callable_of(CallableType::new(Some(tuple), None, returns.clone()));
-        Ok(Signature {
+        Ok(LoweredSignature {
             types,
             callable,
             returns,
@@ -266,11 +278,11 @@ impl Evaluator<'_> {
 
     /// A function written in Puppet was given a block.
     #[cold]
-    pub(super) fn no_block(
+    pub(super) fn missing_block_error(
         &mut self,
         found: &LoadedFunction,
         call: &CallArguments<'_>,
-    ) -> Box<Unwind> {
+    ) -> Box<EvalUnwind> {
         match self.signature(&found.unit, found.code) {
             Ok(signature) => {
                 let code = found.unit.code(found.code);
@@ -286,7 +298,7 @@ impl Evaluator<'_> {
                     &call.arguments,
                     block,
                 );
-                EvalError::raw(text).into()
+                EvalError::without_location(text).into()
             }
             Err(unwind) => unwind,
         }
@@ -295,9 +307,9 @@ impl Evaluator<'_> {
 
 /// Arguments that code does not take.
 #[cold]
-fn misfit(code: &CodeBody, signature: &Signature, arguments: &[Value]) -> String {
+fn misfit(code: &CodeBody, signature: &LoweredSignature, arguments: &[Value]) -> String {
     let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
-    mismatch::signature(&code.name, signature, &names, arguments)
+    mismatch::describe_signature(&code.name, signature, &names, arguments)
 }
 
 /// Type of each argument of a parameter, with the minimum and maximum number of arguments.
@@ -313,7 +325,7 @@ fn counted(parameter: &CodeParameter, ty: Type) -> (Type, i64, Option<i64>) {
     (ty, least, Some(1))
 }
 
-impl Signature {
+impl LoweredSignature {
     /// The type of an argument: the last one repeats.
     pub(crate) fn type_at(&self, index: usize) -> Option<&Type> {
         self.types.get(index).or(self.types.last())
@@ -330,20 +342,24 @@ impl Signature {
 }
 
 /// Converts jumps that end at this code to its value: `next`, and for functions `return`.
-pub(crate) fn caught(result: Eval, is_function: bool) -> Eval {
+pub(crate) fn catch_return(result: EvalResult, is_function: bool) -> EvalResult {
     match result {
         Err(unwind) => match *unwind {
-            Unwind::Next(jump) => Ok(jump.value),
-            Unwind::Return(jump) if is_function => Ok(jump.value),
+            EvalUnwind::Next(jump) => Ok(jump.value),
+            EvalUnwind::Return(jump) if is_function => Ok(jump.value),
             other => Err(Box::new(other)),
         },
         value => value,
     }
 }
 
-pub(crate) fn checked_return(code: &CodeBody, signature: &Signature, value: Value) -> Eval {
+pub(crate) fn check_return(
+    code: &CodeBody,
+    signature: &LoweredSignature,
+    value: Value,
+) -> EvalResult {
     match &signature.returns {
-        Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
+        Some(ty) if !ty.is_instance(&value) => raise(mismatch::return_mismatch(
             &format!("value returned from {}", code.name),
             ty,
             &value,

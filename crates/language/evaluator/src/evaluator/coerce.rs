@@ -4,29 +4,29 @@ use pcore::Value;
 
 use super::{EvalContext, Evaluator};
 use crate::code::NodeId;
-use crate::error::Eval;
+use crate::error::EvalResult;
 use crate::{numbers, ruby};
 
 impl Evaluator<'_> {
     /// The number that an operand is. `id` is blamed if it is none.
-    pub(super) fn numeric(&self, cx: EvalContext<'_>, id: NodeId, value: Value) -> Eval {
+    pub(super) fn numeric(&self, cx: EvalContext<'_>, id: NodeId, value: Value) -> EvalResult {
         match value {
             Value::Int(_)
             | Value::Float(_)
             | Value::Timespan(_)
             | Value::Timestamp(_)
             | Value::SemVer(_) => Ok(value),
-            other => Err(self.not_a_number(cx, cx.unit.node(id).at, &other)),
+            other => Err(self.not_a_number_error(cx, cx.unit.node(id).at, &other)),
         }
     }
 
     #[cold]
-    pub(super) fn not_a_number(
+    pub(super) fn not_a_number_error(
         &self,
         cx: EvalContext<'_>,
         at: u32,
         value: &Value,
-    ) -> Box<crate::error::Unwind> {
+    ) -> Box<crate::error::EvalUnwind> {
         let number = value.as_str().and_then(numbers::parse);
         match number {
             Some(number) => self.fail(

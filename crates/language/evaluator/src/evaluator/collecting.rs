@@ -4,7 +4,7 @@ use pcore::{Binary, Hash, Value};
 use syntax::ast::BinaryOp;
 
 use super::{EvalContext, Evaluator};
-use crate::error::{Eval, raise};
+use crate::error::{EvalResult, raise};
 
 impl Evaluator<'_> {
     pub(super) fn collect(
@@ -14,7 +14,7 @@ impl Evaluator<'_> {
         operator: BinaryOp,
         left: &Value,
         right: Value,
-    ) -> Eval {
+    ) -> EvalResult {
         match (left, operator) {
             (Value::Array(elements), BinaryOp::ShiftLeft) => {
                 self.charge_list(cx, at, elements.len() + 1)?;
@@ -90,7 +90,7 @@ pub(crate) fn pairs(entries: &Hash) -> Vec<Value> {
 }
 
 /// A reference read from a URI.
-fn merged_uri(base: &pcore::Uri, reference: &str) -> Eval {
+fn merged_uri(base: &pcore::Uri, reference: &str) -> EvalResult {
     match crate::uri::merge(base, reference) {
         Ok(uri) => Ok(Value::Uri(std::sync::Arc::new(uri))),
         Err(error) => raise(error.to_string()),
@@ -107,7 +107,7 @@ fn without(elements: &[Value], gone: &[Value]) -> Vec<Value> {
 }
 
 /// Converts the right operand of `+` to a hash, to be merged into the left one.
-fn merged(value: Value) -> Eval<Hash> {
+fn merged(value: Value) -> EvalResult<Hash> {
     match value {
         Value::Hash(entries) => Ok(Hash::clone(&entries)),
         Value::Array(elements) => {
@@ -132,7 +132,7 @@ fn merged(value: Value) -> Eval<Hash> {
     }
 }
 
-fn pairs_to_hash(elements: &[Value]) -> Eval<Hash> {
+fn pairs_to_hash(elements: &[Value]) -> EvalResult<Hash> {
     let mut hash = Hash::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         let pair = element.as_array().unwrap_or_default();

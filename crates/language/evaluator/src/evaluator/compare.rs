@@ -9,21 +9,21 @@ use pcore::{Regexp, SemVer, Value};
 use syntax::ast::BinaryOp;
 
 use super::{EvalContext, Evaluator};
-use crate::code::{Node, NodeId};
-use crate::error::{Eval, raise};
+use crate::code::{LoweredNode, NodeId};
+use crate::error::{EvalResult, raise};
 use crate::label;
-use crate::matches::RegexMatch;
+use crate::regex_matches::RegexMatch;
 
 impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn comparison(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         operator: BinaryOp,
         left: NodeId,
         right: NodeId,
-    ) -> Eval {
+    ) -> EvalResult {
         let left = self.eval(cx, left)?;
         let right = self.eval(cx, right)?;
         if let Some(unknown) = self.unknown_of(&[&left, &right]) {
@@ -54,23 +54,28 @@ impl Evaluator<'_> {
     fn incomparable(
         &self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         operator: BinaryOp,
         left: &Value,
         right: &Value,
         detail: &str,
-    ) -> Box<crate::error::Unwind> {
+    ) -> Box<crate::error::EvalUnwind> {
         let text = format!(
             "Comparison of: {} {} {}, is not possible. Caused by '{detail}'.",
-            label::of_value(left),
+            label::value_label(left),
             operator.text(),
-            label::of_value(right)
+            label::value_label(right)
         );
         self.fail(cx, node.at, "COMPARISON_NOT_POSSIBLE", text)
     }
 
     #[inline(never)]
-    pub(super) fn in_operator(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> Eval {
+    pub(super) fn in_operator(
+        &mut self,
+        cx: EvalContext<'_>,
+        left: NodeId,
+        right: NodeId,
+    ) -> EvalResult {
         let left = self.eval(cx, left)?;
         let right = self.eval(cx, right)?;
         if let Some(unknown) = self.unknown_of(&[&left, &right]) {
@@ -79,7 +84,7 @@ impl Evaluator<'_> {
         self.includes(&right, &left).map(Value::Bool)
     }
 
-    fn includes(&mut self, container: &Value, sought: &Value) -> Eval<bool> {
+    fn includes(&mut self, container: &Value, sought: &Value) -> EvalResult<bool> {
         match container {
             Value::Str(text) => match sought {
                 Value::Str(part) => Ok(text.to_lowercase().contains(&part.to_lowercase())),
@@ -108,7 +113,7 @@ impl Evaluator<'_> {
         &mut self,
         mut elements: impl Iterator<Item = &'a Value>,
         sought: &Value,
-    ) -> Eval<bool> {
+    ) -> EvalResult<bool> {
         match sought {
             Value::Regexp(pattern) => {
                 for element in elements {
@@ -134,7 +139,7 @@ impl Evaluator<'_> {
     }
 
     /// True if a value matches the option of a case or a selector.
-    pub(crate) fn matches_option(&mut self, value: &Value, option: &Value) -> Eval<bool> {
+    pub(crate) fn matches_option(&mut self, value: &Value, option: &Value) -> EvalResult<bool> {
         match option {
             Value::Regexp(pattern) => match value {
                 Value::Str(text) => self.search(pattern, text),
@@ -182,7 +187,7 @@ impl Evaluator<'_> {
     }
 
     /// Searches and stores the match for `$0`, `$1` and so on. A failed search keeps the earlier match.
-    pub(crate) fn search(&mut self, pattern: &Regexp, text: &str) -> Eval<bool> {
+    pub(crate) fn search(&mut self, pattern: &Regexp, text: &str) -> EvalResult<bool> {
         let regex = match pattern.regex() {
             Ok(regex) => regex,
             Err(error) => return raise(error.to_string()),
@@ -199,24 +204,24 @@ impl Evaluator<'_> {
     }
 
     /// A compiled pattern.
-    pub(crate) fn regex(&self, source: &str) -> Eval<ruby_regex::Regex> {
+    pub(crate) fn regex(&self, source: &str) -> EvalResult<ruby_regex::Regex> {
         self.shared
             .patterns
-            .get(source, ruby_regex::Flags::default())
+            .get(source, ruby_regex::RegexFlags::default())
             .or_else(|error| raise(error.to_string()))
     }
 
-    pub(crate) fn charge_steps(&self, steps: usize) -> Eval<()> {
+    pub(crate) fn charge_steps(&self, steps: usize) -> EvalResult<()> {
         self.budget
-            .steps(steps as u64)
-            .map_err(|exhausted| self.exhausted_raw(&exhausted))
+            .spend_steps(steps as u64)
+            .map_err(|exhausted| self.exhausted_error(&exhausted))
     }
 
     /// Checks the stack, for functions that recurse into values without evaluating expressions.
-    pub fn stack_check(&self) -> Eval<()> {
+    pub fn stack_check(&self) -> EvalResult<()> {
         self.stack
             .check()
-            .map_err(|exhausted| self.exhausted_raw(&exhausted))
+            .map_err(|exhausted| self.exhausted_error(&exhausted))
     }
 }
 

@@ -10,36 +10,36 @@ use std::sync::Arc;
 use pcore::{Hash, Type, Value};
 use syntax::ast::{Ast, Definition};
 
-use super::closure::{caught, checked_return};
+use super::closure::{catch_return, check_return};
 use super::{EvalContext, Evaluator, SharedState};
-use crate::block::Block;
-use crate::budget::{Budget, EvaluationLimits, Stack};
-use crate::code::{DefinitionCode, Unit};
-use crate::error::{Eval, EvalError, raise};
-use crate::frame::{Frame, Globals};
+use crate::block::CodeBlock;
+use crate::budget::{EvaluationBudget, EvaluationLimits, StackBudget};
+use crate::code::{DefinitionCode, LoweredUnit};
+use crate::error::{EvalError, EvalResult, raise};
+use crate::frame::{GlobalVariables, VariableFrame};
 use crate::function;
-use crate::host::Host;
-use crate::live::{BranchGuard, Branches, MemoryRegion};
-use crate::loader::Loader;
-use crate::matches::RegexMatch;
+use crate::host::EvaluationHost;
+use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
+use crate::loader::DefinitionLoader;
 use crate::mismatch;
 use crate::parse::{self, ParseCache, SourceLanguage};
+use crate::regex_matches::RegexMatch;
 
 /// Local variables by name, for texts that are evaluated within other code: the steps of a YAML plan,
 /// the code around an `apply` block.
 #[derive(Debug, Clone)]
 pub struct VariableScope {
-    frame: Option<Rc<Frame>>,
+    frame: Option<Rc<VariableFrame>>,
 }
 
 impl Default for VariableScope {
     fn default() -> Self {
-        Self::new(Some(Frame::free()))
+        Self::new(Some(VariableFrame::new_growable()))
     }
 }
 
 impl VariableScope {
-    pub(crate) fn new(frame: Option<Rc<Frame>>) -> Self {
+    pub(crate) fn new(frame: Option<Rc<VariableFrame>>) -> Self {
         Self { frame }
     }
 
@@ -73,7 +73,7 @@ impl VariableScope {
 /// A plan written in the Puppet language.
 #[derive(Debug, Clone)]
 pub struct LoadedPlan {
-    unit: Arc<Unit>,
+    unit: Arc<LoweredUnit>,
     code: u32,
     index: usize,
 }
@@ -111,7 +111,7 @@ impl LoadedPlan {
 #[derive(Debug)]
 pub struct BranchSeed {
     shared: Rc<SharedState>,
-    budget: Budget,
+    budget: EvaluationBudget,
     calls: u32,
     matches: Option<Rc<RegexMatch>>,
     keeper: Option<Rc<BranchGuard>>,
@@ -120,15 +120,15 @@ pub struct BranchSeed {
 impl BranchSeed {
     /// Makes an evaluator for the current stack.
     #[must_use]
-    pub fn evaluator(self, host: &dyn Host) -> Evaluator<'_> {
+    pub fn evaluator(self, host: &dyn EvaluationHost) -> Evaluator<'_> {
         Evaluator {
             host,
             shared: self.shared,
-            stack: Stack::from_here(self.budget.limits().stack_bytes),
+            stack: StackBudget::from_here(self.budget.limits().stack_bytes),
             budget: self.budget,
             region: MemoryRegion::default(),
             keeper: self.keeper,
-            branches: Branches::default(),
+            branches: RunningBranches::default(),
             calls: self.calls,
             matches: self.matches,
             local_types: Vec::new(),
@@ -142,16 +142,20 @@ impl BranchSeed {
 impl<'h> Evaluator<'h> {
     /// An evaluator for a host. Evaluators of all threads may share `parsed`.
     #[must_use]
-    pub fn new(host: &'h dyn Host, limits: EvaluationLimits, parsed: Arc<ParseCache>) -> Self {
+    pub fn new(
+        host: &'h dyn EvaluationHost,
+        limits: EvaluationLimits,
+        parsed: Arc<ParseCache>,
+    ) -> Self {
         let seed = BranchSeed {
             shared: Rc::new(SharedState {
-                globals: Globals::default(),
-                loader: Loader::new(parsed),
-                patterns: ruby_regex::Cache::new(crate::defaults::PATTERNS_MAX),
+                globals: GlobalVariables::default(),
+                loader: DefinitionLoader::new(parsed),
+                patterns: ruby_regex::RegexCache::new(crate::defaults::PATTERNS_MAX),
                 signatures: RefCell::new(HashMap::new()),
                 said_once: RefCell::default(),
             }),
-            budget: Budget::new(limits),
+            budget: EvaluationBudget::new(limits),
             calls: 0,
             matches: None,
             keeper: None,
@@ -160,7 +164,7 @@ impl<'h> Evaluator<'h> {
     }
 
     #[must_use]
-    pub fn host(&self) -> &'h dyn Host {
+    pub fn host(&self) -> &'h dyn EvaluationHost {
         self.host
     }
 }
@@ -174,7 +178,7 @@ impl Evaluator<'_> {
             budget: self.budget.clone(),
             calls: self.calls,
             matches: self.matches.clone(),
-            keeper: Some(self.keeper()),
+            keeper: Some(self.branch_guard()),
         }
     }
 
@@ -189,7 +193,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a program in the top scope and returns the value of its last expression.
-    pub fn evaluate(&mut self, text: &str, file: Option<&str>) -> Eval {
+    pub fn evaluate(&mut self, text: &str, file: Option<&str>) -> EvalResult {
         let unit = parse::text_unit(
             text,
             file,
@@ -206,7 +210,12 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a text with the variables of a scope. Variables that it sets are local to the text.
-    pub fn evaluate_in(&mut self, scope: &VariableScope, text: &str, file: Option<&str>) -> Eval {
+    pub fn evaluate_in(
+        &mut self,
+        scope: &VariableScope,
+        text: &str,
+        file: Option<&str>,
+    ) -> EvalResult {
         let unit = parse::text_unit(
             text,
             file,
@@ -214,7 +223,7 @@ impl Evaluator<'_> {
             crate::lower::FileScope::Local,
             self.stack,
         )?;
-        let frame = Frame::new(&unit, unit.main, scope.frame.as_ref());
+        let frame = VariableFrame::new(&unit, unit.main, scope.frame.as_ref());
         let cx = EvalContext {
             unit: &unit,
             frame: Some(&frame),
@@ -229,9 +238,9 @@ impl Evaluator<'_> {
         &mut self,
         name: &str,
         arguments: Vec<Value>,
-        block: Option<&Block>,
-    ) -> Eval {
-        let unit = Unit::nowhere();
+        block: Option<&CodeBlock>,
+    ) -> EvalResult {
+        let unit = LoweredUnit::empty_unit();
         let cx = EvalContext {
             unit: &unit,
             frame: None,
@@ -240,11 +249,11 @@ impl Evaluator<'_> {
     }
 
     /// True if a function of this name is visible from everywhere.
-    pub fn has_function(&mut self, name: &str) -> Eval<bool> {
+    pub fn has_function(&mut self, name: &str) -> EvalResult<bool> {
         if function::core(name).is_some() {
             return Ok(true);
         }
-        let unit = Unit::nowhere();
+        let unit = LoweredUnit::empty_unit();
         let cx = EvalContext {
             unit: &unit,
             frame: None,
@@ -254,22 +263,22 @@ impl Evaluator<'_> {
 
     /// Value of a variable as seen from a scope; `None` if there is none of that name.
     #[must_use]
-    pub fn variable_in(&self, scope: &VariableScope, name: &str) -> Option<Eval> {
+    pub fn variable_in(&self, scope: &VariableScope, name: &str) -> Option<EvalResult> {
         self.variable_from(scope.frame.as_ref(), name)
     }
 
     /// Parses a type expression. `local_types` are additional aliases: name and type expression.
-    pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> Eval<Type> {
+    pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> EvalResult<Type> {
         crate::type_text::parse(self, text, local_types)
     }
 
     /// Loads a plan of the environment; `None` if there is no plan of that name in the Puppet language.
-    pub fn plan(&mut self, name: &str) -> Eval<Option<LoadedPlan>> {
+    pub fn plan(&mut self, name: &str) -> EvalResult<Option<LoadedPlan>> {
         let shared = Rc::clone(&self.shared);
         let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
             return Ok(None);
         };
-        let unit = shared.loader.parsed().file(&file, self.stack)?;
+        let unit = shared.loader.parsed().parse_file(&file, self.stack)?;
         let found = unit.definitions.iter().find_map(|it| match it.what {
             DefinitionCode::Plan { code } => Some((code, it.index, Arc::clone(&it.name))),
             _ => None,
@@ -295,8 +304,8 @@ impl Evaluator<'_> {
         text: &str,
         file: &str,
         module: Option<&str>,
-    ) -> Eval<Option<LoadedPlan>> {
-        self.shared.loader.own(&file.into(), module);
+    ) -> EvalResult<Option<LoadedPlan>> {
+        self.shared.loader.set_file_owner(&file.into(), module);
         let unit = parse::text_unit(
             text,
             Some(file),
@@ -315,27 +324,27 @@ impl Evaluator<'_> {
     }
 
     /// Types of a plan's parameters, in order of declaration.
-    pub fn plan_types(&mut self, plan: &LoadedPlan) -> Eval<Vec<Type>> {
+    pub fn plan_types(&mut self, plan: &LoadedPlan) -> EvalResult<Vec<Type>> {
         Ok(self.signature(&plan.unit, plan.code)?.types.clone())
     }
 
     /// Runs a plan with named arguments. The result is the value of its `return`, or `undef` without one.
-    pub fn run_plan(&mut self, plan: &LoadedPlan, arguments: &Hash) -> Eval {
+    pub fn run_plan(&mut self, plan: &LoadedPlan, arguments: &Hash) -> EvalResult {
         self.call_by_name(&plan.unit, plan.code, None, arguments, NamedCall::Plan)
     }
 
     /// Calls a plan or template with named arguments.
     pub(crate) fn call_by_name(
         &mut self,
-        unit: &Arc<Unit>,
+        unit: &Arc<LoweredUnit>,
         index: u32,
-        outer: Option<&Rc<Frame>>,
+        outer: Option<&Rc<VariableFrame>>,
         arguments: &Hash,
         what: NamedCall,
-    ) -> Eval {
+    ) -> EvalResult {
         self.enter_call()?;
         let saved = self.matches.take();
-        let frame = Frame::new(unit, index, outer);
+        let frame = VariableFrame::new(unit, index, outer);
         let around = self.enter_region();
         let result = self.run_by_name(unit, index, &frame, arguments, what);
         let result = self.leave_region(around, result);
@@ -346,12 +355,12 @@ impl Evaluator<'_> {
 
     fn run_by_name(
         &mut self,
-        unit: &Arc<Unit>,
+        unit: &Arc<LoweredUnit>,
         index: u32,
-        frame: &Rc<Frame>,
+        frame: &Rc<VariableFrame>,
         arguments: &Hash,
         what: NamedCall,
-    ) -> Eval {
+    ) -> EvalResult {
         let code = unit.code(index);
         let signature = self.signature(unit, index)?;
         let mut given = Hash::new();
@@ -380,14 +389,14 @@ impl Evaluator<'_> {
                 given.insert(name.clone(), value.clone());
             }
         }
-        if let Some(text) = mismatch::named(code, &signature, &given) {
-            return Err(EvalError::raw(text).into());
+        if let Some(text) = mismatch::named_mismatch(code, &signature, &given) {
+            return Err(EvalError::without_location(text).into());
         }
         let given = match self.body(cx, code.body) {
             Ok(_) if what == NamedCall::Plan => Ok(Value::Undef),
             given => given,
         };
-        checked_return(code, &signature, caught(given, true)?)
+        check_return(code, &signature, catch_return(given, true)?)
     }
 }
 

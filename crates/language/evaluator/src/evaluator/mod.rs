@@ -8,13 +8,13 @@ mod access;
 mod arithmetic;
 mod assign;
 mod calls;
-mod choose;
 mod closure;
 mod coerce;
 mod collecting;
 mod compare;
+mod conditionals;
 mod entry;
-mod fail;
+mod errors;
 mod operators;
 mod text;
 mod time_arithmetic;
@@ -34,28 +34,28 @@ pub(crate) use self::access::element;
 pub(crate) use self::compare::{casecmp, compare as compare_values};
 pub(crate) use self::entry::NamedCall;
 pub use self::entry::{BranchSeed, LoadedPlan, VariableScope};
-pub(crate) use self::fail::node_label;
-use crate::budget::{Budget, Stack};
-use crate::code::{Node, NodeId, NodeKind, Signature, Unit};
-use crate::error::{Eval, EvalError, Unwind};
-use crate::frame::{Frame, Globals};
-use crate::host::{CatalogExpression, Host};
-use crate::live::{BranchGuard, Branches, MemoryRegion};
-use crate::loader::Loader;
-use crate::matches::RegexMatch;
+pub(crate) use self::errors::node_label;
+use crate::budget::{EvaluationBudget, StackBudget};
+use crate::code::{LoweredNode, LoweredSignature, LoweredUnit, NodeId, NodeKind};
+use crate::error::{EvalError, EvalResult, EvalUnwind};
+use crate::frame::{GlobalVariables, VariableFrame};
+use crate::host::{CatalogExpression, EvaluationHost};
+use crate::live_memory::{BranchGuard, MemoryRegion, RunningBranches};
+use crate::loader::DefinitionLoader;
+use crate::regex_matches::RegexMatch;
 
 /// Evaluates programs for a host, within [`EvaluationLimits`](crate::EvaluationLimits).
 pub struct Evaluator<'h> {
-    pub(crate) host: &'h dyn Host,
+    pub(crate) host: &'h dyn EvaluationHost,
     pub(crate) shared: Rc<SharedState>,
-    pub(crate) budget: Budget,
+    pub(crate) budget: EvaluationBudget,
     /// Memory charged by the current call.
     pub(crate) region: MemoryRegion,
     /// Guard of the branch that this evaluator runs; `None` outside of branches.
     pub(crate) keeper: Option<Rc<BranchGuard>>,
     /// Branches started by this evaluator.
-    pub(crate) branches: Branches,
-    pub(crate) stack: Stack,
+    pub(crate) branches: RunningBranches,
+    pub(crate) stack: StackBudget,
     /// Current depth of nested calls.
     pub(crate) calls: u32,
     /// The last regular expression match, for `$0`, `$1` and so on.
@@ -73,9 +73,9 @@ pub struct Evaluator<'h> {
 
 /// State shared by all branches of one evaluation.
 pub(crate) struct SharedState {
-    pub(crate) globals: Globals,
-    pub(crate) loader: Loader,
-    pub(crate) patterns: ruby_regex::Cache,
+    pub(crate) globals: GlobalVariables,
+    pub(crate) loader: DefinitionLoader,
+    pub(crate) patterns: ruby_regex::RegexCache,
     /// Signatures of the code called so far, by the unit's address and the index of the code. Types
     /// depend on the environment, so they are not stored in units, which environments may share.
     pub(crate) signatures: RefCell<HashMap<(usize, u32), CachedSignature>>,
@@ -85,8 +85,8 @@ pub(crate) struct SharedState {
 
 /// Signature of a function, block or plan. It holds the unit, so that the unit's address is not reused.
 pub(crate) struct CachedSignature {
-    pub(crate) _unit: Arc<Unit>,
-    pub(crate) signature: Rc<Signature>,
+    pub(crate) _unit: Arc<LoweredUnit>,
+    pub(crate) signature: Rc<LoweredSignature>,
 }
 
 impl std::fmt::Debug for Evaluator<'_> {
@@ -107,16 +107,16 @@ impl std::fmt::Debug for SharedState {
 /// The code and the frame that an expression is evaluated in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvalContext<'a> {
-    pub(crate) unit: &'a Arc<Unit>,
-    pub(crate) frame: Option<&'a Rc<Frame>>,
+    pub(crate) unit: &'a Arc<LoweredUnit>,
+    pub(crate) frame: Option<&'a Rc<VariableFrame>>,
 }
 
 impl Evaluator<'_> {
     /// Evaluates an expression.
-    pub(crate) fn eval(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval {
+    pub(crate) fn eval(&mut self, cx: EvalContext<'_>, id: NodeId) -> EvalResult {
         let node = cx.unit.node(id);
-        if let Err(exhausted) = self.budget.step().and_then(|()| self.stack.check()) {
-            return Err(self.exhausted(cx, node.at, &exhausted));
+        if let Err(exhausted) = self.budget.spend_step().and_then(|()| self.stack.check()) {
+            return Err(self.fail_exhausted(cx, node.at, &exhausted));
         }
         if self.budget.is_turn_over() {
             self.host.breathe()?;
@@ -137,7 +137,7 @@ impl Evaluator<'_> {
 
     /// Evaluates operators and literals. Each has its own function, so that the stack frames on the way
     /// to a deeply nested expression stay small.
-    fn operator(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
+    fn operator(&mut self, cx: EvalContext<'_>, node: &LoweredNode) -> EvalResult {
         match &node.kind {
             NodeKind::Arithmetic {
                 operator,
@@ -167,9 +167,9 @@ impl Evaluator<'_> {
         }
     }
 
-    fn literal(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
+    fn literal(&mut self, cx: EvalContext<'_>, node: &LoweredNode) -> EvalResult {
         match &node.kind {
-            NodeKind::Interpolated(pieces) => self.interpolated(cx, node.at, pieces),
+            NodeKind::Interpolated(pieces) => self.interpolate(cx, node.at, pieces),
             NodeKind::Heredoc { text, syntax } => self.heredoc(cx, *text, syntax),
             NodeKind::List(items) => self.list(cx, node.at, items),
             NodeKind::Hash(entries) => self.hash(cx, node.at, entries),
@@ -183,7 +183,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn control(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
+    fn control(&mut self, cx: EvalContext<'_>, node: &LoweredNode) -> EvalResult {
         match &node.kind {
             NodeKind::If {
                 test,
@@ -218,7 +218,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    fn statements(&mut self, cx: EvalContext<'_>, statements: &[NodeId]) -> Eval {
+    fn statements(&mut self, cx: EvalContext<'_>, statements: &[NodeId]) -> EvalResult {
         let mut last = Value::Undef;
         for statement in statements {
             last = self.eval(cx, *statement)?;
@@ -227,7 +227,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates the body of a call with its own frame. Between its statements only the variables hold memory.
-    pub(crate) fn body(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval {
+    pub(crate) fn body(&mut self, cx: EvalContext<'_>, id: NodeId) -> EvalResult {
         let (NodeKind::Block(statements), Some(frame)) = (&cx.unit.node(id).kind, cx.frame) else {
             return self.eval(cx, id);
         };
@@ -237,13 +237,13 @@ impl Evaluator<'_> {
         let mut sweep = self.sweep();
         for statement in before {
             self.eval(cx, *statement)?;
-            sweep.hold_variables(self, frame)?;
+            sweep.charge_variables(self, frame)?;
         }
         self.eval(cx, *last)
     }
 
     #[inline(never)]
-    fn list(&mut self, cx: EvalContext<'_>, at: u32, items: &[NodeId]) -> Eval {
+    fn list(&mut self, cx: EvalContext<'_>, at: u32, items: &[NodeId]) -> EvalResult {
         let elements = self.unfold(cx, items)?;
         self.charge_list(cx, at, elements.len())?;
         self.check_nesting(cx, at, &elements)?;
@@ -251,7 +251,11 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a list, replacing splats by their elements.
-    pub(crate) fn unfold(&mut self, cx: EvalContext<'_>, items: &[NodeId]) -> Eval<Vec<Value>> {
+    pub(crate) fn unfold(
+        &mut self,
+        cx: EvalContext<'_>,
+        items: &[NodeId],
+    ) -> EvalResult<Vec<Value>> {
         let mut elements = Vec::with_capacity(items.len());
         for item in items {
             let value = self.eval(cx, *item)?;
@@ -267,7 +271,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    fn hash(&mut self, cx: EvalContext<'_>, at: u32, entries: &[(NodeId, NodeId)]) -> Eval {
+    fn hash(&mut self, cx: EvalContext<'_>, at: u32, entries: &[(NodeId, NodeId)]) -> EvalResult {
         self.charge_list(cx, at, entries.len() * 2)?;
         let mut hash = Hash::with_capacity(entries.len());
         let mut unknown = Vec::new();
@@ -295,13 +299,13 @@ impl Evaluator<'_> {
         at: u32,
         what: &str,
         expression: syntax::ast::ExprId,
-    ) -> Eval {
+    ) -> EvalResult {
         let host = self.host;
         let expression = CatalogExpression {
             ast: &cx.unit.ast,
             expression,
             scope: VariableScope::new(cx.frame.cloned()),
-            place: cx.unit.place(at),
+            location: cx.unit.location_at(at),
         };
         match host.catalog(self, expression) {
             Some(result) => result,
@@ -318,23 +322,23 @@ impl Evaluator<'_> {
     }
 }
 
-impl Unwind {
+impl EvalUnwind {
     fn is_without_place(&self) -> bool {
-        matches!(self, Self::Error(EvalError { place: None, .. }))
+        matches!(self, Self::Error(EvalError { location: None, .. }))
     }
 }
 
 /// Adds the location of the expression to an error.
 #[cold]
 #[inline(never)]
-fn place(mut unwind: Box<Unwind>, cx: EvalContext<'_>, node: &Node) -> Box<Unwind> {
-    if let Unwind::Error(error) = unwind.as_mut() {
+fn place(mut unwind: Box<EvalUnwind>, cx: EvalContext<'_>, node: &LoweredNode) -> Box<EvalUnwind> {
+    if let EvalUnwind::Error(error) = unwind.as_mut() {
         error.message = format!(
             "Evaluation Error: Error while evaluating {}, {}",
             crate::label::a_an(&node_label(&node.kind)),
             error.message
         );
-        error.place = Some(cx.unit.place(node.at));
+        error.location = Some(cx.unit.location_at(node.at));
     }
     unwind
 }

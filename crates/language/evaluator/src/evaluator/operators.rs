@@ -4,8 +4,8 @@ use pcore::Value;
 
 use super::collecting::pairs;
 use super::{EvalContext, Evaluator};
-use crate::code::{Node, NodeId};
-use crate::error::{Eval, Unwind};
+use crate::code::{LoweredNode, NodeId};
+use crate::error::{EvalResult, EvalUnwind};
 use crate::label;
 
 impl Evaluator<'_> {
@@ -16,7 +16,7 @@ impl Evaluator<'_> {
         negated: bool,
         left_id: NodeId,
         right_id: NodeId,
-    ) -> Eval {
+    ) -> EvalResult {
         let left = self.eval(cx, left_id)?;
         let right = self.eval(cx, right_id)?;
         if let Some(unknown) = self.unknown_of(&[&left, &right]) {
@@ -39,14 +39,14 @@ impl Evaluator<'_> {
             }
             other => {
                 let text = format!("no implicit conversion of {} into String", ruby_name(other));
-                let detail = crate::error::EvalError::raw(text);
-                return Err(self.not_a_pattern(cx, right_id, Unwind::Error(detail)));
+                let detail = crate::error::EvalError::without_location(text);
+                return Err(self.not_a_pattern(cx, right_id, EvalUnwind::Error(detail)));
             }
         };
         let Value::Str(text) = &left else {
             let text = format!(
                 "Left match operand must result in a String value. Got {}.",
-                label::a_an(&label::of_value(&left))
+                label::a_an(&label::value_label(&left))
             );
             return Err(self.fail(cx, cx.unit.node(left_id).at, "MATCH_NOT_STRING", text));
         };
@@ -55,8 +55,13 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn not_a_pattern(&self, cx: EvalContext<'_>, right: NodeId, unwind: Unwind) -> Box<Unwind> {
-        let Unwind::Error(error) = unwind else {
+    fn not_a_pattern(
+        &self,
+        cx: EvalContext<'_>,
+        right: NodeId,
+        unwind: EvalUnwind,
+    ) -> Box<EvalUnwind> {
+        let EvalUnwind::Error(error) = unwind else {
             return Box::new(unwind);
         };
         let text = format!(
@@ -67,7 +72,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn and(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> Eval {
+    pub(super) fn and(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> EvalResult {
         let left = self.eval(cx, left)?;
         if self.looks_ahead && left.is_unknown() {
             return self.unknown_junction(cx, &left, right);
@@ -79,7 +84,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn or(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> Eval {
+    pub(super) fn or(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> EvalResult {
         let left = self.eval(cx, left)?;
         if self.looks_ahead && left.is_unknown() {
             return self.unknown_junction(cx, &left, right);
@@ -91,7 +96,7 @@ impl Evaluator<'_> {
     }
 
     /// Truth of an operand as a Boolean value.
-    fn truth(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
+    fn truth(&mut self, cx: EvalContext<'_>, operand: NodeId) -> EvalResult {
         let value = self.eval(cx, operand)?;
         if self.looks_ahead && value.is_unknown() {
             return Ok(self.unknown_of(&[&value]).unwrap_or_default());
@@ -100,7 +105,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn not(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
+    pub(super) fn not(&mut self, cx: EvalContext<'_>, operand: NodeId) -> EvalResult {
         let truth = self.truth(cx, operand)?;
         Ok(match truth {
             Value::Bool(truth) => Value::Bool(!truth),
@@ -109,7 +114,12 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn minus(&mut self, cx: EvalContext<'_>, node: &Node, operand: NodeId) -> Eval {
+    pub(super) fn minus(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &LoweredNode,
+        operand: NodeId,
+    ) -> EvalResult {
         let value = self.eval(cx, operand)?;
         if let Some(unknown) = self.unknown_of(&[&value]) {
             return Ok(unknown);
@@ -117,17 +127,23 @@ impl Evaluator<'_> {
         match value {
             Value::Int(number) => match number.checked_neg() {
                 Some(negative) => Ok(Value::Int(negative)),
-                None => Err(self.overflow(cx, node.at, "An Unary Minus", true, "8000000000000000")),
+                None => Err(self.overflow_error(
+                    cx,
+                    node.at,
+                    "An Unary Minus",
+                    true,
+                    "8000000000000000",
+                )),
             },
             Value::Float(number) => Ok(Value::Float(-number)),
             Value::Timespan(length) => Ok(pcore::Timespan::from_nanos(-length.nanos())
                 .map_or(Value::Timespan(length), Value::Timespan)),
-            other => Err(self.not_a_number(cx, node.at, &other)),
+            other => Err(self.not_a_number_error(cx, node.at, &other)),
         }
     }
 
     #[inline(never)]
-    pub(super) fn splat(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
+    pub(super) fn splat(&mut self, cx: EvalContext<'_>, operand: NodeId) -> EvalResult {
         let value = self.eval(cx, operand)?;
         if self.looks_ahead && value.is_unknown() {
             self.depends_on(&[&value]);

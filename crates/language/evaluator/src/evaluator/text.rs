@@ -5,22 +5,27 @@ use std::fmt::{self, Write};
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
-use crate::budget::Exhausted;
+use crate::budget::ExhaustedLimit;
 use crate::code::{ApplyNode, NodeId};
-use crate::error::{Eval, EvalError};
+use crate::error::{EvalError, EvalResult};
 use crate::host::ApplyBlock;
 use crate::{heredoc_syntax, ruby};
 
 impl Evaluator<'_> {
     #[inline(never)]
-    pub(super) fn interpolated(&mut self, cx: EvalContext<'_>, at: u32, pieces: &[NodeId]) -> Eval {
+    pub(super) fn interpolate(
+        &mut self,
+        cx: EvalContext<'_>,
+        at: u32,
+        pieces: &[NodeId],
+    ) -> EvalResult {
         let mut text = String::new();
         let mut unknown = Vec::new();
         for piece in pieces {
             match self.eval(cx, *piece)? {
                 Value::Str(piece) => self.append(cx, at, &mut text, &piece)?,
                 other => {
-                    let piece = self.text(&other)?;
+                    let piece = self.to_text(&other)?;
                     self.append(cx, at, &mut text, &piece)?;
                     if self.looks_ahead {
                         unknown.push(other);
@@ -33,34 +38,40 @@ impl Evaluator<'_> {
         Ok(unknown.unwrap_or_else(|| Value::Str(text.into())))
     }
 
-    fn append(&self, cx: EvalContext<'_>, at: u32, text: &mut String, piece: &str) -> Eval<()> {
+    fn append(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        text: &mut String,
+        piece: &str,
+    ) -> EvalResult<()> {
         self.charge_text(cx, at, piece.len())?;
         if (text.len() + piece.len()) as u64 > self.budget.limits().value_bytes_max {
-            return Err(self.exhausted(cx, at, &Exhausted::ValueBytes));
+            return Err(self.fail_exhausted(cx, at, &ExhaustedLimit::ValueBytes));
         }
         text.push_str(piece);
         Ok(())
     }
 
     /// A value as an interpolation shows it, within the limits of one value.
-    pub(crate) fn text(&self, value: &Value) -> Eval<String> {
-        let mut bounded = BoundedText {
+    pub(crate) fn to_text(&self, value: &Value) -> EvalResult<String> {
+        let mut bounded = BoundedInterpolation {
             text: String::new(),
             bytes_max: usize::try_from(self.budget.limits().value_bytes_max).unwrap_or(usize::MAX),
         };
         if ruby::interpolate(value, &mut bounded).is_err() {
-            return Err(self.exhausted_raw(&Exhausted::ValueBytes));
+            return Err(self.exhausted_error(&ExhaustedLimit::ValueBytes));
         }
         Ok(bounded.text)
     }
 
     #[inline(never)]
-    pub(super) fn heredoc(&mut self, cx: EvalContext<'_>, id: NodeId, syntax: &str) -> Eval {
+    pub(super) fn heredoc(&mut self, cx: EvalContext<'_>, id: NodeId, syntax: &str) -> EvalResult {
         let value = self.eval(cx, id)?;
         if let Value::Str(text) = &value
             && let Err(detail) = heredoc_syntax::check(syntax, text)
         {
-            let place = cx.unit.place(cx.unit.node(id).at);
+            let place = cx.unit.location_at(cx.unit.node(id).at);
             return Err(EvalError::preformatted("ILLEGAL_JSON", detail, place).into());
         }
         Ok(value)
@@ -68,7 +79,7 @@ impl Evaluator<'_> {
 
     /// Evaluates the body of a template to its output, which is Sensitive if any part of it was.
     #[inline(never)]
-    pub(super) fn template(&mut self, cx: EvalContext<'_>, body: NodeId) -> Eval {
+    pub(super) fn template(&mut self, cx: EvalContext<'_>, body: NodeId) -> EvalResult {
         self.rendered.push(Vec::new());
         let result = self.eval(cx, body);
         let pieces = self.rendered.pop().unwrap_or_default();
@@ -80,9 +91,9 @@ impl Evaluator<'_> {
                 Value::Str(piece) => text.push_str(piece),
                 Value::Sensitive(inner) => {
                     is_sensitive = true;
-                    text.push_str(&self.text(inner)?);
+                    text.push_str(&self.to_text(inner)?);
                 }
-                other => text.push_str(&self.text(other)?),
+                other => text.push_str(&self.to_text(other)?),
             }
         }
         self.charge_bytes(text.len())?;
@@ -96,7 +107,7 @@ impl Evaluator<'_> {
         })
     }
 
-    pub(super) fn render(&mut self, piece: Value) -> Eval {
+    pub(super) fn render(&mut self, piece: Value) -> EvalResult {
         if let Some(pieces) = self.rendered.last_mut() {
             pieces.push(piece);
         }
@@ -104,13 +115,18 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn render_value(&mut self, cx: EvalContext<'_>, at: u32, inner: NodeId) -> Eval {
+    pub(super) fn render_value(
+        &mut self,
+        cx: EvalContext<'_>,
+        at: u32,
+        inner: NodeId,
+    ) -> EvalResult {
         let value = self.eval(cx, inner)?;
         let piece = match value {
             Value::Str(_) | Value::Sensitive(_) => value,
             other if self.looks_ahead && other.has_unknown() => other,
             other => {
-                let text = self.text(&other)?;
+                let text = self.to_text(&other)?;
                 self.charge_text(cx, at, text.len())?;
                 Value::Str(text.into())
             }
@@ -119,7 +135,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn apply(&mut self, cx: EvalContext<'_>, at: u32, apply: &ApplyNode) -> Eval {
+    pub(super) fn apply(&mut self, cx: EvalContext<'_>, at: u32, apply: &ApplyNode) -> EvalResult {
         let arguments = self.unfold(cx, &apply.arguments)?;
         let host = self.host;
         host.apply(
@@ -129,7 +145,7 @@ impl Evaluator<'_> {
                 ast: &cx.unit.ast,
                 expression: apply.expression,
                 scope: super::VariableScope::new(cx.frame.cloned()),
-                place: cx.unit.place(at),
+                location: cx.unit.location_at(at),
             },
         )
     }
@@ -137,12 +153,12 @@ impl Evaluator<'_> {
 
 /// Text buffer with a maximum size: lists that share their elements may print much larger than they are in
 /// memory.
-struct BoundedText {
+struct BoundedInterpolation {
     text: String,
     bytes_max: usize,
 }
 
-impl Write for BoundedText {
+impl Write for BoundedInterpolation {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         if self.text.len() + piece.len() > self.bytes_max {
             return Err(fmt::Error);

@@ -1,6 +1,6 @@
 //! Arithmetic with points in time and lengths of time; numbers are seconds.
 
-use pcore::{Timespan, Timestamp, Value};
+use pcore::{PuppetTimestamp, Timespan, Value};
 use syntax::ast::BinaryOp;
 
 use super::arithmetic::{ArithmeticError, floor_division, integers};
@@ -44,7 +44,11 @@ fn time_first(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, 
     }
 }
 
-fn timestamp(operator: BinaryOp, time: Timestamp, right: &Value) -> Result<Value, ArithmeticError> {
+fn timestamp(
+    operator: BinaryOp,
+    time: PuppetTimestamp,
+    right: &Value,
+) -> Result<Value, ArithmeticError> {
     let nanos = time.nanos();
     let result = match (operator, right) {
         (BinaryOp::Sub, Value::Timestamp(other)) => span(nanos - other.nanos()),
@@ -83,7 +87,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
         (BinaryOp::Mul, Value::Int(factor)) => span(nanos.saturating_mul(i128::from(*factor))),
         (BinaryOp::Mul, Value::Float(factor)) => span((nanos as f64 * factor) as i128),
         (BinaryOp::Mul, other) => {
-            let what = label::a_an(&label::of_value(other));
+            let what = label::a_an(&label::value_label(other));
             let text = format!("A Timestamp cannot be multiplied by {what}");
             return Err(ArithmeticError::Text(text));
         }
@@ -92,7 +96,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
         (BinaryOp::Div, Value::Float(0.0)) => return Err(ArithmeticError::DivisionByZero),
         (BinaryOp::Div, Value::Float(divisor)) => span((nanos as f64 / divisor).floor() as i128),
         (BinaryOp::Div, other) => {
-            let what = label::a_an(&label::of_value(other));
+            let what = label::a_an(&label::value_label(other));
             let text = format!("A Timespan cannot be divided by {what}");
             return Err(ArithmeticError::Text(text));
         }
@@ -102,7 +106,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
             return integers(operator, whole.unwrap_or(i64::MAX), *divisor);
         }
         (BinaryOp::Mod, other) => {
-            let what = label::a_an(&label::of_value(other));
+            let what = label::a_an(&label::value_label(other));
             let text = format!("Can not do modulus on a Timespan using a {what}");
             return Err(ArithmeticError::Text(text));
         }
@@ -112,7 +116,7 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
 }
 
 fn refused(right: &Value, what: &str) -> Result<Value, ArithmeticError> {
-    let subject = label::a_an_uc(&label::of_value(right));
+    let subject = label::a_an_uc(&label::value_label(right));
     Err(ArithmeticError::Text(format!("{subject} {what}")))
 }
 
@@ -125,7 +129,7 @@ fn span(nanos: i128) -> Option<Value> {
 }
 
 fn instant(nanos: i128) -> Option<Value> {
-    Timestamp::from_nanos(nanos).map(Value::Timestamp)
+    PuppetTimestamp::from_nanos(nanos).map(Value::Timestamp)
 }
 
 /// A number of seconds in nanoseconds.

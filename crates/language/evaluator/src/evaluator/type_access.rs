@@ -3,18 +3,18 @@
 use pcore::{Type, Value};
 
 use super::{EvalContext, Evaluator};
-use crate::code::{Node, NodeId};
-use crate::error::{Eval, raise};
+use crate::code::{LoweredNode, NodeId};
+use crate::error::{EvalResult, raise};
 
 impl Evaluator<'_> {
     pub(super) fn access_type(
         &mut self,
         cx: EvalContext<'_>,
-        node: &Node,
+        node: &LoweredNode,
         ty: &Type,
         ids: &[NodeId],
         keys: &[Value],
-    ) -> Eval {
+    ) -> EvalResult {
         let error = match ty.parameterize(keys) {
             Ok(made) => return Ok(made),
             Err(error) => error,

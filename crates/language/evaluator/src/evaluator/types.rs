@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use pcore::{Type, Value};
 
-use super::access::relative;
+use super::access::relative_name;
 use super::{EvalContext, Evaluator};
-use crate::error::{Eval, EvalError, Unwind};
+use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::suggest;
 
 impl Evaluator<'_> {
     #[inline(never)]
-    pub(super) fn type_name(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> Eval {
+    pub(super) fn type_name(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> EvalResult {
         match self.find_type(cx, name)? {
             Some(ty) => Ok(Value::Type(ty)),
             None => Err(self.unknown_type(cx, at, name)),
@@ -20,8 +20,12 @@ impl Evaluator<'_> {
     }
 
     /// The type of a name; `None` if there is none.
-    pub(crate) fn find_type(&mut self, cx: EvalContext<'_>, name: &str) -> Eval<Option<Type>> {
-        let name = relative(name);
+    pub(crate) fn find_type(
+        &mut self,
+        cx: EvalContext<'_>,
+        name: &str,
+    ) -> EvalResult<Option<Type>> {
+        let name = relative_name(name);
         if let Some((_, ty)) = self.local_types.iter().find(|(it, _)| *it == name) {
             return Ok(Some(ty.clone()));
         }
@@ -39,11 +43,11 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn unknown_type(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<Unwind> {
-        let mut error = EvalError::at(
+    fn unknown_type(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<EvalUnwind> {
+        let mut error = EvalError::with_location(
             "UNKNOWN_RESOURCE_TYPE",
             format!("Resource type not found: {name}"),
-            cx.unit.place(at),
+            cx.unit.location_at(at),
         );
         if let Some(similar) = suggest::similar(name, TYPE_NAMES.into_iter()) {
             error = error.with_hint(format!("did you mean '{similar}'?"));

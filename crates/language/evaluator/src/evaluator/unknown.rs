@@ -6,9 +6,9 @@
 use pcore::Value;
 
 use super::{EvalContext, Evaluator};
-use crate::block::Block;
+use crate::block::CodeBlock;
 use crate::code::{CallNode, CaseNode, NodeId, NodeKind};
-use crate::error::{Eval, EvalError, Unwind};
+use crate::error::{EvalError, EvalResult, EvalUnwind};
 use crate::function::{CallArguments, NativeFunction};
 use crate::unknown::UnknownValues;
 
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
             return None;
         }
         let pieces: Vec<Value> = pieces.iter().map(|piece| (*piece).clone()).collect();
-        Some(unknowns.made_of(&pieces, text.map(str::to_owned)))
+        Some(unknowns.unknown_made_of(&pieces, text.map(str::to_owned)))
     }
 
     /// Notifies the host that the program depends on those of the values that are unknown.
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
 
     /// Checks the result of a block for a function whose own result depends on it.
     #[inline]
-    pub(super) fn block_gave(&self, result: Eval) -> Eval {
+    pub(super) fn note_block_result(&self, result: EvalResult) -> EvalResult {
         if self.block_decides
             && let Ok(value) = &result
             && value.has_unknown()
@@ -89,11 +89,13 @@ impl Evaluator<'_> {
         result
     }
 
-    fn goes_on(&self, cx: EvalContext<'_>, at: u32, value: &Value, how: &str) -> Eval<()> {
+    fn goes_on(&self, cx: EvalContext<'_>, at: u32, value: &Value, how: &str) -> EvalResult<()> {
         match self.unknowns() {
-            Some(unknowns) => {
-                unknowns.goes_on(std::slice::from_ref(value), &cx.unit.place(at), how)
-            }
+            Some(unknowns) => unknowns.check_unknown_branch(
+                std::slice::from_ref(value),
+                &cx.unit.location_at(at),
+                how,
+            ),
             None => Ok(()),
         }
     }
@@ -105,7 +107,7 @@ impl Evaluator<'_> {
         cx: EvalContext<'_>,
         left: &Value,
         right: NodeId,
-    ) -> Eval {
+    ) -> EvalResult {
         self.depends_on(&[left]);
         let right = self.eval(cx, right)?;
         Ok(self.unknown_of(&[left, &right]).unwrap_or_default())
@@ -120,7 +122,7 @@ impl Evaluator<'_> {
         test: (NodeId, &Value),
         if_true: NodeId,
         if_false: NodeId,
-    ) -> Eval {
+    ) -> EvalResult {
         let (at, value) = (cx.unit.node(test.0).at, test.1);
         let is_nothing = matches!(cx.unit.node(if_true).kind, NodeKind::Nop);
         let (first, second, taken) = match is_nothing {
@@ -133,9 +135,11 @@ impl Evaluator<'_> {
             Err(unwind) => unwind,
         };
         let what = match &*unwind {
-            Unwind::Interrupted(_) => return Err(unwind),
-            Unwind::Error(error) => format!("fail ({})", words(error)),
-            Unwind::Next(_) | Unwind::Return(_) | Unwind::Break(_) => "leave here".to_owned(),
+            EvalUnwind::Interrupted(_) => return Err(unwind),
+            EvalUnwind::Error(error) => format!("fail ({})", words(error)),
+            EvalUnwind::Next(_) | EvalUnwind::Return(_) | EvalUnwind::Break(_) => {
+                "leave here".to_owned()
+            }
         };
         let how = format!("as if it were not {taken}: otherwise the plan would {what}");
         self.goes_on(cx, at, value, &how)?;
@@ -149,7 +153,7 @@ impl Evaluator<'_> {
         cx: EvalContext<'_>,
         case: &CaseNode,
         value: &Value,
-    ) -> Eval<Option<NodeId>> {
+    ) -> EvalResult<Option<NodeId>> {
         let first = case.options.first().map(|choice| choice.then);
         let (then, how) = match (case.otherwise, first) {
             (Some(otherwise), _) => (Some(otherwise), "with the default"),
@@ -166,7 +170,7 @@ impl Evaluator<'_> {
         cx: EvalContext<'_>,
         id: NodeId,
         option: &Value,
-    ) -> Eval<bool> {
+    ) -> EvalResult<bool> {
         if !(self.looks_ahead && option.has_unknown()) {
             return Ok(false);
         }
@@ -184,7 +188,7 @@ impl Evaluator<'_> {
         receiver: &Value,
         call: &CallNode,
         arguments: &[Value],
-    ) -> Eval<Option<Value>> {
+    ) -> EvalResult<Option<Value>> {
         let is_known = !receiver.is_unknown() && !arguments.iter().any(Value::has_unknown);
         if is_known || call.native.is_some() || self.knows_function(cx, &call.name)? {
             return Ok(None);
@@ -195,11 +199,11 @@ impl Evaluator<'_> {
 
     /// Calls a function whose arguments may be unknown.
     #[inline(never)]
-    pub(crate) fn call_ahead(
+    pub(crate) fn call_with_unknown(
         &mut self,
         native: &'static NativeFunction,
         call: CallArguments<'_>,
-    ) -> Eval {
+    ) -> EvalResult {
         let name = native.name();
         let is_given = call.arguments.iter().any(Value::has_unknown);
         if is_given && !native.is_of_host() && !HANDS_ON.contains(&name) {
@@ -223,7 +227,7 @@ impl Evaluator<'_> {
     }
 
     /// Calls the block once with an unknown element, since the number of elements is unknown.
-    fn iterate_once(&mut self, call: &CallArguments<'_>, block: &Block) -> Eval {
+    fn iterate_once(&mut self, call: &CallArguments<'_>, block: &CodeBlock) -> EvalResult {
         let how = "with what is done for one element; there may be none or more";
         self.goes_on(call.cx, call.at, call.get(0), how)?;
         let arguments: Vec<&Value> = call.arguments.iter().collect();
@@ -233,7 +237,7 @@ impl Evaluator<'_> {
         let result = self.call_block_with(block, vec![element.clone(); count]);
         match result {
             Ok(value) => Ok(self.unknown_of(&[&element, &value]).unwrap_or_default()),
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => Ok(element),
+            Err(unwind) if matches!(*unwind, EvalUnwind::Break(_)) => Ok(element),
             Err(unwind) => Err(unwind),
         }
     }

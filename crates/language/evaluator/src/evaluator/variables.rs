@@ -7,8 +7,8 @@ use pcore::Value;
 use super::closure::PARAMETER_NOT_READY;
 use super::{EvalContext, Evaluator};
 use crate::code::VariableNode;
-use crate::error::{Eval, EvalError};
-use crate::frame::Frame;
+use crate::error::{EvalError, EvalResult};
+use crate::frame::VariableFrame;
 use crate::suggest;
 
 impl Evaluator<'_> {
@@ -18,10 +18,10 @@ impl Evaluator<'_> {
         cx: EvalContext<'_>,
         at: u32,
         variable: &VariableNode,
-    ) -> Eval {
+    ) -> EvalResult {
         if let Some(frame) = cx.frame {
             for slot in &variable.slots {
-                if let Some(value) = frame.up(slot.up).and_then(|it| it.get(slot.index)) {
+                if let Some(value) = frame.ancestor(slot.up).and_then(|it| it.get(slot.index)) {
                     return Ok(value);
                 }
                 if let Some(default) = &variable.default_of {
@@ -36,7 +36,7 @@ impl Evaluator<'_> {
                             default.callee, default.parameter, variable.name
                         )
                     };
-                    let place = cx.unit.place(at);
+                    let place = cx.unit.location_at(at);
                     let error = EvalError::preformatted(PARAMETER_NOT_READY, text, place);
                     return Err(error.into());
                 }
@@ -47,7 +47,7 @@ impl Evaluator<'_> {
 
     /// Reads a variable none of whose slots is set.
     #[inline(never)]
-    fn outer_variable(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> Eval {
+    fn outer_variable(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> EvalResult {
         match self.lookup_variable(cx, name) {
             Some(result) => result,
             None => Err(self.unknown_variable(cx, at, name)),
@@ -55,12 +55,16 @@ impl Evaluator<'_> {
     }
 
     /// Value of a variable by its name; `None` if it is unknown to the program and the host.
-    pub(crate) fn lookup_variable(&self, cx: EvalContext<'_>, name: &str) -> Option<Eval> {
+    pub(crate) fn lookup_variable(&self, cx: EvalContext<'_>, name: &str) -> Option<EvalResult> {
         self.variable_from(cx.frame, name)
     }
 
     /// Value of a variable as seen from a frame.
-    pub(crate) fn variable_from(&self, frame: Option<&Rc<Frame>>, name: &str) -> Option<Eval> {
+    pub(crate) fn variable_from(
+        &self,
+        frame: Option<&Rc<VariableFrame>>,
+        name: &str,
+    ) -> Option<EvalResult> {
         let global = name.strip_prefix("::");
         if global.is_none()
             && let Some(value) = frame.and_then(|frame| frame.lookup(name))
@@ -83,13 +87,13 @@ impl Evaluator<'_> {
         cx: EvalContext<'_>,
         at: u32,
         name: &str,
-    ) -> Box<crate::error::Unwind> {
+    ) -> Box<crate::error::EvalUnwind> {
         let mut known = cx.frame.map(|frame| frame.names()).unwrap_or_default();
         known.extend(self.shared.globals.names());
-        let mut error = crate::error::EvalError::at(
+        let mut error = crate::error::EvalError::with_location(
             "UNKNOWN_VARIABLE",
             format!("Unknown variable: '{name}'."),
-            cx.unit.place(at),
+            cx.unit.location_at(at),
         );
         if let Some(similar) = suggest::similar(name, known.iter().map(AsRef::as_ref)) {
             error = error.with_hint(format!("did you mean '${similar}'?"));

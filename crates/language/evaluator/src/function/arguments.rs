@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
-use crate::block::Block;
-use crate::error::{Eval, SourceLocation};
+use crate::block::CodeBlock;
+use crate::error::{EvalResult, SourceLocation};
 use crate::evaluator::EvalContext;
 use crate::{Evaluator, VariableScope};
 
@@ -13,7 +13,7 @@ use crate::{Evaluator, VariableScope};
 #[derive(Debug)]
 pub struct CallArguments<'a> {
     pub arguments: Vec<Value>,
-    pub block: Option<&'a Block>,
+    pub block: Option<&'a CodeBlock>,
     pub(crate) cx: EvalContext<'a>,
     pub(crate) at: u32,
     /// The name that the function was called by.
@@ -22,8 +22,8 @@ pub struct CallArguments<'a> {
 
 impl<'a> CallArguments<'a> {
     /// Source location of the call.
-    pub fn place(&self) -> SourceLocation {
-        self.cx.unit.place(self.at)
+    pub fn location(&self) -> SourceLocation {
+        self.cx.unit.location_at(self.at)
     }
 
     /// The variables around the call.
@@ -32,7 +32,7 @@ impl<'a> CallArguments<'a> {
     }
 
     /// True if a function of this name is visible from the code that contains the call.
-    pub fn knows_function(&self, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<bool> {
+    pub fn knows_function(&self, evaluator: &mut Evaluator<'_>, name: &str) -> EvalResult<bool> {
         Ok(super::core(name).is_some() || evaluator.knows_function(self.cx, name)?)
     }
 
@@ -86,7 +86,7 @@ impl<'a> CallArguments<'a> {
     }
 
     /// The block that the dispatch requires.
-    pub fn required_block(&self) -> &'a Block {
+    pub fn required_block(&self) -> &'a CodeBlock {
         match self.block {
             Some(block) => block,
             None => unreachable!("a form that requires a block is not run without one"),

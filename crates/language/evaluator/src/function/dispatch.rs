@@ -3,12 +3,12 @@
 use pcore::{CallableType, IntRange, TupleType, Type, Value};
 
 use super::{
-    BlockParameter, CallArguments, Dispatch, DispatchBody, NativeFunction, ParameterCount,
+    BlockParameter, CallArguments, DispatchBody, FunctionDispatch, NativeFunction, ParameterCount,
     TypedBlock, TypedDispatch,
 };
 use crate::Evaluator;
-use crate::block::Block;
-use crate::error::{Eval, raise};
+use crate::block::CodeBlock;
+use crate::error::{EvalResult, raise};
 use crate::mismatch;
 
 impl NativeFunction {
@@ -17,9 +17,9 @@ impl NativeFunction {
         &'static self,
         evaluator: &mut Evaluator<'_>,
         call: CallArguments<'_>,
-    ) -> Eval {
+    ) -> EvalResult {
         match evaluator.looks_ahead {
-            true => evaluator.call_ahead(self, call),
+            true => evaluator.call_with_unknown(self, call),
             false => self.dispatch(evaluator, call),
         }
     }
@@ -29,7 +29,7 @@ impl NativeFunction {
         &'static self,
         evaluator: &mut Evaluator<'_>,
         call: CallArguments<'_>,
-    ) -> Eval {
+    ) -> EvalResult {
         let forms = self.ready(evaluator)?;
         for (form, ready) in self.function.forms.iter().zip(forms) {
             if !ready.accepts(evaluator, &call.arguments, call.block)? {
@@ -47,7 +47,7 @@ impl NativeFunction {
                 }
             };
             return match &ready.returns {
-                Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
+                Some(ty) if !ty.is_instance(&value) => raise(mismatch::return_mismatch(
                     &format!("value returned from function '{name}'"),
                     ty,
                     &value,
@@ -58,7 +58,7 @@ impl NativeFunction {
         raise(self.mismatch(evaluator, forms, &call))
     }
 
-    fn ready(&'static self, evaluator: &mut Evaluator<'_>) -> Eval<&'static [TypedDispatch]> {
+    fn ready(&'static self, evaluator: &mut Evaluator<'_>) -> EvalResult<&'static [TypedDispatch]> {
         if let Some(forms) = self.forms.get() {
             return Ok(forms);
         }
@@ -97,16 +97,16 @@ impl NativeFunction {
                 .ok()
                 .map(|signature| signature.callable.clone())
         });
-        mismatch::forms(self.function.name, &described, &call.arguments, block)
+        mismatch::describe_forms(self.function.name, &described, &call.arguments, block)
     }
 }
 
 impl TypedDispatch {
     fn of(
         evaluator: &mut Evaluator<'_>,
-        form: &Dispatch,
+        form: &FunctionDispatch,
         local_types: &[(&str, &str)],
-    ) -> Eval<Self> {
+    ) -> EvalResult<Self> {
         let mut types = Vec::with_capacity(form.parameters.len());
         let (mut least, mut most) = (0, Some(0));
         for parameter in form.parameters {
@@ -148,8 +148,8 @@ impl TypedDispatch {
         &self,
         evaluator: &mut Evaluator<'_>,
         arguments: &[Value],
-        block: Option<&Block>,
-    ) -> Eval<bool> {
+        block: Option<&CodeBlock>,
+    ) -> EvalResult<bool> {
         let count = arguments.len();
         if count < self.least || self.most.is_some_and(|most| count > most) {
             return Ok(false);
@@ -169,7 +169,7 @@ impl TypedDispatch {
         match &self.block {
             TypedBlock::None => Ok(false),
             TypedBlock::Any(_) => Ok(true),
-            TypedBlock::Arity(arguments, _) => Ok(block.takes(*arguments)),
+            TypedBlock::Arity(arguments, _) => Ok(block.accepts_arity(*arguments)),
             TypedBlock::Callable(ty, _) => {
                 let signature = evaluator.signature(&block.unit, block.code)?;
                 Ok(ty.is_assignable(&signature.callable))
@@ -183,7 +183,7 @@ impl TypedBlock {
         evaluator: &mut Evaluator<'_>,
         block: BlockParameter,
         local_types: &[(&str, &str)],
-    ) -> Eval<Self> {
+    ) -> EvalResult<Self> {
         let (text, required) = match block {
             BlockParameter::None => return Ok(Self::None),
             BlockParameter::Optional(text) => (text, false),

@@ -15,21 +15,21 @@ use pcore::{Type, Value};
 pub use self::arguments::CallArguments;
 pub(crate) use self::registry::{core, core_names};
 use crate::Evaluator;
-use crate::error::Eval;
+use crate::error::EvalResult;
 
 /// Description of a function: its name and its dispatches.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionSpec {
     pub name: &'static str,
     /// Dispatches in the order in which they are tried.
-    pub forms: &'static [Dispatch],
+    pub forms: &'static [FunctionDispatch],
     /// Type aliases local to the dispatches: name and type expression.
     pub local_types: &'static [(&'static str, &'static str)],
 }
 
 /// One signature of a function with its body, as `dispatch` of Puppet's Ruby API declares it.
 #[derive(Debug, Clone, Copy)]
-pub struct Dispatch {
+pub struct FunctionDispatch {
     pub parameters: &'static [DispatchParameter],
     pub block: BlockParameter,
     pub returns: Option<&'static str>,
@@ -40,8 +40,8 @@ pub struct Dispatch {
 #[derive(Debug, Clone, Copy)]
 pub enum DispatchBody {
     /// Computes the value.
-    Call(fn(&mut Evaluator<'_>, CallArguments<'_>) -> Eval),
-    /// Calls [`Host::run`](crate::Host::run), for functions that need the host.
+    Call(fn(&mut Evaluator<'_>, CallArguments<'_>) -> EvalResult),
+    /// Calls [`EvaluationHost::run`](crate::EvaluationHost::run), for functions that need the host.
     Host,
     /// Returns the error text for arguments that no other dispatch accepts.
     Mismatch(fn(&[Value]) -> String),
@@ -97,10 +97,10 @@ const fn parameter(
     DispatchParameter { name, ty, count }
 }
 
-impl Dispatch {
+impl FunctionDispatch {
     pub const fn new(
         parameters: &'static [DispatchParameter],
-        run: fn(&mut Evaluator<'_>, CallArguments<'_>) -> Eval,
+        run: fn(&mut Evaluator<'_>, CallArguments<'_>) -> EvalResult,
     ) -> Self {
         Self {
             parameters,
@@ -153,7 +153,7 @@ impl Dispatch {
 }
 
 impl FunctionSpec {
-    pub const fn new(name: &'static str, forms: &'static [Dispatch]) -> Self {
+    pub const fn new(name: &'static str, forms: &'static [FunctionDispatch]) -> Self {
         Self {
             name,
             forms,

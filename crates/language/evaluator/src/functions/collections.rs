@@ -5,24 +5,24 @@ use std::fmt::Write;
 use pcore::{Hash, Type, Value};
 
 use crate::Evaluator;
-use crate::error::{Eval, EvalError};
+use crate::error::{EvalError, EvalResult};
 use crate::evaluator::element;
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
-use crate::iteration::Iteration;
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
+use crate::iteration::ElementIteration;
 use crate::ruby;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "length",
         &[
-            Dispatch::new(&[one("Collection", "arg")], length),
-            Dispatch::new(&[one("String", "arg")], length),
-            Dispatch::new(&[one("Binary", "arg")], length),
+            FunctionDispatch::new(&[one("Collection", "arg")], length),
+            FunctionDispatch::new(&[one("String", "arg")], length),
+            FunctionDispatch::new(&[one("Binary", "arg")], length),
         ],
     ),
     FunctionSpec::new(
         "size",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("Variant[Collection, String, Binary]", "arg")],
             length,
         )],
@@ -30,20 +30,29 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "empty",
         &[
-            Dispatch::new(&[one("Collection", "coll")], empty),
-            Dispatch::new(&[one("Sensitive[String]", "str")], empty),
-            Dispatch::new(&[one("String", "str")], empty),
-            Dispatch::new(&[one("Numeric", "num")], empty_number),
-            Dispatch::new(&[one("Binary", "bin")], empty),
-            Dispatch::new(&[one("Undef", "x")], empty),
+            FunctionDispatch::new(&[one("Collection", "coll")], empty),
+            FunctionDispatch::new(&[one("Sensitive[String]", "str")], empty),
+            FunctionDispatch::new(&[one("String", "str")], empty),
+            FunctionDispatch::new(&[one("Numeric", "num")], empty_number),
+            FunctionDispatch::new(&[one("Binary", "bin")], empty),
+            FunctionDispatch::new(&[one("Undef", "x")], empty),
         ],
     ),
-    FunctionSpec::new("keys", &[Dispatch::new(&[one("Hash", "hsh")], keys)]),
-    FunctionSpec::new("values", &[Dispatch::new(&[one("Hash", "hsh")], values)]),
-    FunctionSpec::new("flatten", &[Dispatch::new(&[any("Any", "args")], flatten)]),
+    FunctionSpec::new(
+        "keys",
+        &[FunctionDispatch::new(&[one("Hash", "hsh")], keys)],
+    ),
+    FunctionSpec::new(
+        "values",
+        &[FunctionDispatch::new(&[one("Hash", "hsh")], values)],
+    ),
+    FunctionSpec::new(
+        "flatten",
+        &[FunctionDispatch::new(&[any("Any", "args")], flatten)],
+    ),
     FunctionSpec::new(
         "join",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("Array", "arg"), optional("String", "delimiter")],
             join,
         )],
@@ -51,24 +60,26 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "unique",
         &[
-            Dispatch::new(&[one("String", "string")], unique_text)
+            FunctionDispatch::new(&[one("String", "string")], unique_text)
                 .with_optional_block("Callable[String]"),
-            Dispatch::new(&[one("Hash", "hash")], unique_hash).with_optional_block("Callable[Any]"),
-            Dispatch::new(&[one("Array", "array")], unique).with_optional_block("Callable[Any]"),
-            Dispatch::new(&[one("Iterable", "iterable")], unique)
+            FunctionDispatch::new(&[one("Hash", "hash")], unique_hash)
+                .with_optional_block("Callable[Any]"),
+            FunctionDispatch::new(&[one("Array", "array")], unique)
+                .with_optional_block("Callable[Any]"),
+            FunctionDispatch::new(&[one("Iterable", "iterable")], unique)
                 .with_optional_block("Callable[Any]"),
         ],
     ),
     FunctionSpec::new(
         "dig",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("Optional[Collection]", "data"), any("Any", "arg")],
             dig,
         )],
     ),
 ];
 
-fn length(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn length(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let length = match call.get(0) {
         Value::Array(elements) => elements.len(),
         Value::Hash(entries) => entries.len(),
@@ -79,12 +90,12 @@ fn length(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }
 
-fn empty(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn empty(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::Bool(is_empty(call.get(0))))
 }
 
-fn empty_number(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let place = call.place();
+fn empty_number(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let place = call.location();
     let key = format!(
         "empty-from-{}-{}",
         place.file.as_deref().unwrap_or_default(),
@@ -110,19 +121,19 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn keys(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn keys(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let entries = call.hash(0);
     evaluator.charge(entries.len())?;
     Ok(Value::array(entries.keys().cloned().collect()))
 }
 
-fn values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let entries = call.hash(0);
     evaluator.charge(entries.len())?;
     Ok(Value::array(entries.values().cloned().collect()))
 }
 
-fn flatten(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn flatten(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut flat = Vec::new();
     evaluator.flatten_into(&call.arguments, &mut flat)?;
     Ok(Value::array(flat))
@@ -130,14 +141,14 @@ fn flatten(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 
 impl Evaluator<'_> {
     /// Ruby's `flatten`, within the limits.
-    pub fn flatten(&self, values: &[Value]) -> Eval<Vec<Value>> {
+    pub fn flatten(&self, values: &[Value]) -> EvalResult<Vec<Value>> {
         let mut flat = Vec::new();
         self.flatten_into(values, &mut flat)?;
         Ok(flat)
     }
 
     /// The same into a list: shared lists may be much larger flat.
-    pub(crate) fn flatten_into(&self, values: &[Value], flat: &mut Vec<Value>) -> Eval<()> {
+    pub(crate) fn flatten_into(&self, values: &[Value], flat: &mut Vec<Value>) -> EvalResult<()> {
         self.stack_check()?;
         self.charge(values.len())?;
         for value in values {
@@ -150,7 +161,7 @@ impl Evaluator<'_> {
     }
 }
 
-fn join(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn join(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let delimiter = call.text(1);
     let mut flat = Vec::new();
     evaluator.flatten_into(&call.list(0), &mut flat)?;
@@ -175,7 +186,7 @@ fn distinct(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
     values: impl Iterator<Item = Value>,
-) -> Eval<Vec<Value>> {
+) -> EvalResult<Vec<Value>> {
     let mut seen = Hash::new();
     let mut kept = Vec::new();
     for value in values {
@@ -192,20 +203,20 @@ fn distinct(
     Ok(kept)
 }
 
-fn unique(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn unique(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     // as in Ruby, the block is not asked about the only element of a list
     if let Value::Array(elements) = call.get(0)
         && elements.len() < 2
     {
         return Ok(call.get(0).clone());
     }
-    let Some(elements) = Iteration::over(call.get(0)) else {
+    let Some(elements) = ElementIteration::over_value(call.get(0)) else {
         return Ok(Value::Undef);
     };
     distinct(evaluator, &call, elements).map(Value::array)
 }
 
-fn unique_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn unique_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     if text.chars().nth(1).is_none() {
         return Ok(call.get(0).clone());
@@ -219,7 +230,7 @@ fn unique_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// Keys whose values are alike, with those values.
-fn unique_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn unique_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut groups: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
     let mut places = Hash::new();
     for (key, value) in call.hash(0).iter() {
@@ -251,12 +262,12 @@ fn unique_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     ))
 }
 
-fn dig(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn dig(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     walk_path(call.get(0), &call.arguments[1..])
 }
 
 /// Goes into collections by keys and indices.
-pub(super) fn walk_path(data: &Value, path: &[Value]) -> Eval {
+pub(super) fn walk_path(data: &Value, path: &[Value]) -> EvalResult {
     let mut here = data.clone();
     for (walked, key) in path.iter().enumerate() {
         if here.is_undef() || key.is_undef() {
@@ -266,7 +277,7 @@ pub(super) fn walk_path(data: &Value, path: &[Value]) -> Eval {
             Value::Array(elements) => match key {
                 Value::Int(index) => element(elements, *index),
                 other => {
-                    return Err(misled(
+                    return Err(key_type_message(
                         &path[..=walked],
                         "EXPECTED_INTEGER_INDEX",
                         "index_type",
@@ -277,7 +288,7 @@ pub(super) fn walk_path(data: &Value, path: &[Value]) -> Eval {
             },
             Value::Hash(entries) => entries.get(key).cloned().unwrap_or_default(),
             other => {
-                return Err(misled(
+                return Err(key_type_message(
                     &path[..walked],
                     "EXPECTED_COLLECTION",
                     "value_type",
@@ -292,13 +303,13 @@ pub(super) fn walk_path(data: &Value, path: &[Value]) -> Eval {
 
 /// A path that leads nowhere. The payload is what blocks of `get` are given.
 #[cold]
-fn misled(
+fn key_type_message(
     walked: &[Value],
     code: &str,
     type_key: &str,
     ty: &Type,
     what: &str,
-) -> Box<crate::error::Unwind> {
+) -> Box<crate::error::EvalUnwind> {
     let walked = Value::array(walked.to_vec());
     let message = format!(
         "The given data {what} at {}, got '{ty}'",
@@ -317,5 +328,7 @@ fn misled(
         Value::from(code),
     ];
     let payload = pcore::new_instance(&Type::error(), &arguments).unwrap_or_default();
-    EvalError::raw(message).with_payload(payload).into()
+    EvalError::without_location(message)
+        .with_payload(payload)
+        .into()
 }

@@ -1,58 +1,61 @@
-//! Functions that end something: `break`, `next`, `return`, `fail`; `call`, which calls by name.
+//! Functions that end something: `break`, `next`, `return`, `errors`; `call`, which calls by name.
 
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, Jump, Unwind, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
+use crate::error::{ControlJump, EvalResult, EvalUnwind, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
 use crate::{function, ruby};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
-    FunctionSpec::new("break", &[Dispatch::new(&[], break_)]),
-    FunctionSpec::new("next", &[Dispatch::new(&[optional("Any", "value")], next)]),
+    FunctionSpec::new("break", &[FunctionDispatch::new(&[], break_)]),
+    FunctionSpec::new(
+        "next",
+        &[FunctionDispatch::new(&[optional("Any", "value")], next)],
+    ),
     FunctionSpec::new(
         "return",
-        &[Dispatch::new(&[optional("Any", "value")], return_)],
+        &[FunctionDispatch::new(&[optional("Any", "value")], return_)],
     ),
     FunctionSpec::new(
         "fail",
-        &[Dispatch::new(&[any("Any", "values")], fail).with_optional_block("")],
+        &[FunctionDispatch::new(&[any("Any", "values")], fail).with_optional_block("")],
     ),
     FunctionSpec::new(
         "call",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[one("String", "function_name"), any("Any", "arguments")],
                 call,
             )
             .with_optional_block(""),
-            Dispatch::new(&[one("Deferred", "deferred")], super::deferred::resolve),
+            FunctionDispatch::new(&[one("Deferred", "deferred")], super::deferred::resolve),
         ],
     ),
 ];
 
-fn jump(call: &CallArguments<'_>, value: Value) -> Jump {
-    Jump {
+fn jump(call: &CallArguments<'_>, value: Value) -> ControlJump {
+    ControlJump {
         value,
-        place: call.place(),
+        location: call.location(),
     }
 }
 
-fn break_(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    Err(Box::new(Unwind::Break(jump(&call, Value::Undef))))
+fn break_(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    Err(Box::new(EvalUnwind::Break(jump(&call, Value::Undef))))
 }
 
-fn next(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn next(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let value = call.take(0);
-    Err(Box::new(Unwind::Next(jump(&call, value))))
+    Err(Box::new(EvalUnwind::Next(jump(&call, value))))
 }
 
-fn return_(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn return_(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let value = call.take(0);
-    Err(Box::new(Unwind::Return(jump(&call, value))))
+    Err(Box::new(EvalUnwind::Return(jump(&call, value))))
 }
 
-fn fail(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn fail(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut words = Vec::with_capacity(call.len());
     for word in &call.arguments {
         words.push(ruby::to_s(&evaluator.old_argument(word)?));
@@ -60,7 +63,7 @@ fn fail(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     raise(words.join(" "))
 }
 
-fn call(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn call(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let name = call.text(0);
     call.arguments.remove(0);
     let native = function::core(&name);

@@ -1,8 +1,8 @@
 //! `lookup` and `hiera`, which are the host's, and what needs a catalog.
 
 use crate::Evaluator;
-use crate::error::{Eval, EvalError};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
+use crate::error::{EvalError, EvalResult};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
 
 const NAME: &str = "NameType";
 const VALUE: &str = "ValueType";
@@ -29,10 +29,10 @@ const LOOKUP_TYPES: &[(&str, &str)] = &[
 ];
 
 /// The forms of the functions that Hiera 3 had.
-const OLD_FORMS: &[Dispatch] = &[
-    Dispatch::new(&[one("Tuple[String, Any, Any, 1, 3]", "args")], lookup),
-    Dispatch::new(&[one("String", "key")], lookup),
-    Dispatch::new(
+const OLD_FORMS: &[FunctionDispatch] = &[
+    FunctionDispatch::new(&[one("Tuple[String, Any, Any, 1, 3]", "args")], lookup),
+    FunctionDispatch::new(&[one("String", "key")], lookup),
+    FunctionDispatch::new(
         &[
             one("String", "key"),
             one("Any", "default"),
@@ -40,15 +40,15 @@ const OLD_FORMS: &[Dispatch] = &[
         ],
         lookup,
     ),
-    Dispatch::new(&[one("String", "key")], lookup).with_block("Callable[1,1]"),
-    Dispatch::new(&[one("String", "key"), one("Any", "override")], lookup)
+    FunctionDispatch::new(&[one("String", "key")], lookup).with_block("Callable[1,1]"),
+    FunctionDispatch::new(&[one("String", "key"), one("Any", "override")], lookup)
         .with_block("Callable[1,1]"),
 ];
 
 const LOOKUP: FunctionSpec = FunctionSpec::new(
     "lookup",
     &[
-        Dispatch::new(
+        FunctionDispatch::new(
             &[
                 one(NAME, "name"),
                 optional(VALUE, "value_type"),
@@ -56,7 +56,7 @@ const LOOKUP: FunctionSpec = FunctionSpec::new(
             ],
             lookup,
         ),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[
                 one(NAME, "name"),
                 one("Optional[ValueType]", "value_type"),
@@ -65,7 +65,7 @@ const LOOKUP: FunctionSpec = FunctionSpec::new(
             ],
             lookup,
         ),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[
                 one(NAME, "name"),
                 optional(VALUE, "value_type"),
@@ -74,9 +74,9 @@ const LOOKUP: FunctionSpec = FunctionSpec::new(
             lookup,
         )
         .with_block("BlockType"),
-        Dispatch::new(&[one("OptionsWithName", "options_hash")], lookup)
+        FunctionDispatch::new(&[one("OptionsWithName", "options_hash")], lookup)
             .with_optional_block("BlockType"),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[
                 one("Variant[String,Array[String]]", "name"),
                 one("OptionsWithoutName", "options_hash"),
@@ -95,7 +95,7 @@ macro_rules! catalog {
             FunctionSpec::new("hiera", OLD_FORMS),
             FunctionSpec::new("hiera_array", OLD_FORMS),
             FunctionSpec::new("hiera_hash", OLD_FORMS),
-            $(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "arguments")], needs_catalog).with_optional_block("")]),)+
+            $(FunctionSpec::new($name, &[FunctionDispatch::new(&[any("Any", "arguments")], needs_catalog).with_optional_block("")]),)+
         ]
     };
 }
@@ -112,13 +112,13 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = catalog!(
 );
 
 /// The host is told by the call's name which of them it is.
-fn lookup(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn lookup(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     host.lookup(evaluator, &mut call)
 }
 
 /// A host with a catalog carries it out; else there is an error at the line of the call, as in Puppet.
-fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;
@@ -127,7 +127,7 @@ fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> 
         "The catalog operation '{}' is only available when compiling a catalog",
         call.name
     );
-    let mut place = call.place();
+    let mut place = call.location();
     place.column = 0;
     Err(EvalError::preformatted(
         "CATALOG_OPERATION_NOT_SUPPORTED_WHEN_SCRIPTING",

@@ -5,27 +5,31 @@
 use pcore::{Hash, Value};
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
+use crate::error::{EvalResult, raise};
 use crate::function::{self, CallArguments};
 
-pub(super) fn resolve(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+pub(super) fn resolve(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let value = call.take(0);
-    resolved(evaluator, &call, &value)
+    resolve_argument(evaluator, &call, &value)
 }
 
-fn resolved(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, value: &Value) -> Eval {
+fn resolve_argument(
+    evaluator: &mut Evaluator<'_>,
+    call: &CallArguments<'_>,
+    value: &Value,
+) -> EvalResult {
     evaluator.stack_check()?;
     match value {
         Value::Array(elements) => elements
             .iter()
-            .map(|element| resolved(evaluator, call, element))
-            .collect::<Eval<Vec<Value>>>()
+            .map(|element| resolve_argument(evaluator, call, element))
+            .collect::<EvalResult<Vec<Value>>>()
             .map(Value::array),
         Value::Hash(entries) => {
             let mut made = Hash::with_capacity(entries.len());
             for (key, value) in entries.iter() {
-                let key = resolved(evaluator, call, key)?;
-                made.insert(key, resolved(evaluator, call, value)?);
+                let key = resolve_argument(evaluator, call, key)?;
+                made.insert(key, resolve_argument(evaluator, call, value)?);
             }
             Ok(Value::hash(made))
         }
@@ -35,7 +39,7 @@ fn resolved(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, value: &Val
             let name = name.as_str().unwrap_or_default();
             let mut given = Vec::new();
             for argument in arguments.as_array().unwrap_or_default() {
-                given.push(resolved(evaluator, call, argument)?);
+                given.push(resolve_argument(evaluator, call, argument)?);
             }
             carried_out(evaluator, call, name, given)
         }
@@ -49,7 +53,7 @@ fn carried_out(
     call: &CallArguments<'_>,
     name: &str,
     arguments: Vec<Value>,
-) -> Eval {
+) -> EvalResult {
     let Some(variable) = name.strip_prefix('$') else {
         return evaluator.call_named(
             call.cx,

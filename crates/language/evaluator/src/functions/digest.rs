@@ -8,20 +8,29 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
 use crate::label;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
-    FunctionSpec::new("md5", &[Dispatch::new(&[one("Any", "text")], md5)]),
-    FunctionSpec::new("sha1", &[Dispatch::new(&[one("Any", "text")], sha1)]),
-    FunctionSpec::new("sha256", &[Dispatch::new(&[one("Any", "text")], sha256)]),
+    FunctionSpec::new("md5", &[FunctionDispatch::new(&[one("Any", "text")], md5)]),
+    FunctionSpec::new(
+        "sha1",
+        &[FunctionDispatch::new(&[one("Any", "text")], sha1)],
+    ),
+    FunctionSpec::new(
+        "sha256",
+        &[FunctionDispatch::new(&[one("Any", "text")], sha256)],
+    ),
     // the setting digest_algorithm of Puppet 8
-    FunctionSpec::new("digest", &[Dispatch::new(&[one("Any", "text")], sha256)]),
+    FunctionSpec::new(
+        "digest",
+        &[FunctionDispatch::new(&[one("Any", "text")], sha256)],
+    ),
 ];
 
 /// The argument converted to a string as Ruby does here.
-fn text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<String> {
+fn digest_argument(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> EvalResult<String> {
     match evaluator.old_argument(call.get(0))? {
         Value::Str(text) => Ok(text.to_string()),
         Value::Bool(flag) => raise(format!("no implicit conversion of {flag} into String")),
@@ -32,21 +41,21 @@ fn text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<String> {
     }
 }
 
-fn md5(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn md5(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::from(hex(&Md5::digest(
-        text(evaluator, &call)?.as_bytes(),
+        digest_argument(evaluator, &call)?.as_bytes(),
     ))))
 }
 
-fn sha1(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sha1(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::from(hex(&Sha1::digest(
-        text(evaluator, &call)?.as_bytes(),
+        digest_argument(evaluator, &call)?.as_bytes(),
     ))))
 }
 
-fn sha256(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sha256(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::from(hex(&Sha256::digest(
-        text(evaluator, &call)?.as_bytes(),
+        digest_argument(evaluator, &call)?.as_bytes(),
     ))))
 }
 

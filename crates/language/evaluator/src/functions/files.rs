@@ -5,42 +5,45 @@ use std::sync::Arc;
 use pcore::{Binary, Value};
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, some};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, some};
 use crate::host::{CodeOwner, SourceFile};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
-    FunctionSpec::new("file", &[Dispatch::new(&[some("Any", "names")], file)]),
+    FunctionSpec::new(
+        "file",
+        &[FunctionDispatch::new(&[some("Any", "names")], file)],
+    ),
     FunctionSpec::new(
         "binary_file",
-        &[Dispatch::new(&[one("String", "path")], binary_file)],
+        &[FunctionDispatch::new(&[one("String", "path")], binary_file)],
     ),
     FunctionSpec::new(
         "find_file",
         &[
-            Dispatch::new(&[any("String", "paths")], find_file),
-            Dispatch::new(&[any("Array[String]", "paths_array")], find_file),
+            FunctionDispatch::new(&[any("String", "paths")], find_file),
+            FunctionDispatch::new(&[any("Array[String]", "paths_array")], find_file),
         ],
     ),
     FunctionSpec::new(
         "find_template",
         &[
-            Dispatch::new(&[any("String", "paths")], find_template),
-            Dispatch::new(&[any("Array[String]", "paths_array")], find_template),
+            FunctionDispatch::new(&[any("String", "paths")], find_template),
+            FunctionDispatch::new(&[any("Array[String]", "paths_array")], find_template),
         ],
     ),
     FunctionSpec::new(
         "module_directory",
         &[
-            Dispatch::new(&[any("String", "names")], module_directory),
-            Dispatch::new(&[any("Array[String]", "names")], module_directory),
+            FunctionDispatch::new(&[any("String", "names")], module_directory),
+            FunctionDispatch::new(&[any("Array[String]", "names")], module_directory),
         ],
     ),
 ];
 
 impl Evaluator<'_> {
     /// A file of `templates/` or `files/`, named `module/path`, or by its path as `find_file` tells it.
-    pub(crate) fn module_file(&self, name: &str, folder: &str) -> Eval<Option<SourceFile>> {
+    pub(crate) fn module_file(&self, name: &str, folder: &str) -> EvalResult<Option<SourceFile>> {
         let of_path = name.starts_with('/').then(|| self.of_path(name, folder));
         let (module, path) = match of_path {
             Some(Some((module, path))) => (module, path),
@@ -81,7 +84,11 @@ fn names(call: &CallArguments<'_>) -> Vec<Arc<str>> {
 }
 
 /// The first of the files that is there.
-fn first(evaluator: &Evaluator<'_>, names: &[Arc<str>], folder: &str) -> Eval<Option<SourceFile>> {
+fn first(
+    evaluator: &Evaluator<'_>,
+    names: &[Arc<str>],
+    folder: &str,
+) -> EvalResult<Option<SourceFile>> {
     for name in names {
         if let Some(found) = evaluator.module_file(name, folder)? {
             return Ok(Some(found));
@@ -90,7 +97,7 @@ fn first(evaluator: &Evaluator<'_>, names: &[Arc<str>], folder: &str) -> Eval<Op
     Ok(None)
 }
 
-fn file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let names = names(&call);
     let Some(found) = first(evaluator, &names, "files")? else {
         return raise(format!(
@@ -108,7 +115,7 @@ fn file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     }
 }
 
-fn binary_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn binary_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let name = call.text(0);
     match evaluator.module_file(&name, "files")? {
         Some(found) => {
@@ -121,17 +128,17 @@ fn binary_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     }
 }
 
-fn find_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn find_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let found = first(evaluator, &names(&call), "files")?;
     Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
 }
 
-fn find_template(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn find_template(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let found = first(evaluator, &names(&call), "templates")?;
     Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
 }
 
-fn module_directory(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn module_directory(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     for name in names(&call) {
         if let Some(module) = host.code().module(&name) {

@@ -2,17 +2,17 @@
 
 use pcore::{Hash, Value};
 
-use super::iterate::{ONE, TWO, iteration, unbroken, walk, walk_pairs};
+use super::iterate::{ONE, TWO, check_not_broken, iteration, walk, walk_pairs};
 use crate::Evaluator;
-use crate::block::Block;
-use crate::error::{Eval, Unwind, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
+use crate::block::CodeBlock;
+use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "slice",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Hash[Any, Any]", "hash"),
                     one("Integer[1, default]", "slice_size"),
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
                 slice,
             )
             .with_optional_block(""),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Iterable", "enumerable"),
                     one("Integer[1, default]", "slice_size"),
@@ -33,13 +33,13 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "partition",
         &[
-            Dispatch::new(&[one("Collection", "collection")], partition)
+            FunctionDispatch::new(&[one("Collection", "collection")], partition)
                 .with_block(ONE)
                 .returning("Tuple[Array, Array]"),
-            Dispatch::new(&[one("Array", "array")], partition_pairs)
+            FunctionDispatch::new(&[one("Array", "array")], partition_pairs)
                 .with_block(TWO)
                 .returning("Tuple[Array, Array]"),
-            Dispatch::new(&[one("Collection", "collection")], partition_pairs)
+            FunctionDispatch::new(&[one("Collection", "collection")], partition_pairs)
                 .with_block(TWO)
                 .returning("Tuple[Array, Array]"),
         ],
@@ -47,20 +47,20 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "group_by",
         &[
-            Dispatch::new(&[one("Collection", "collection")], group_by)
+            FunctionDispatch::new(&[one("Collection", "collection")], group_by)
                 .with_block(ONE)
                 .returning("Hash"),
-            Dispatch::new(&[one("Array", "array")], group_by_pairs)
+            FunctionDispatch::new(&[one("Array", "array")], group_by_pairs)
                 .with_block(TWO)
                 .returning("Hash"),
-            Dispatch::new(&[one("Collection", "collection")], group_by_pairs)
+            FunctionDispatch::new(&[one("Collection", "collection")], group_by_pairs)
                 .with_block(TWO)
                 .returning("Hash"),
         ],
     ),
 ];
 
-fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let size = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let served = match call.block {
         Some(block) => served_at_once(block, size)?,
@@ -89,7 +89,7 @@ fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
             evaluator.call_block_with(block, part)
         };
         match result {
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => break,
+            Err(unwind) if matches!(*unwind, EvalUnwind::Break(_)) => break,
             result => drop(result?),
         }
     }
@@ -101,7 +101,7 @@ fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
 }
 
 /// Number of arguments per call of a block: 1 if it takes a slice as one list, else the number of elements.
-fn served_at_once(block: &Block, size: usize) -> Eval<usize> {
+fn served_at_once(block: &CodeBlock, size: usize) -> EvalResult<usize> {
     let names = block.parameter_names();
     let (least, most) = block.arity();
     let served = if most == Some(least) { least } else { size };
@@ -117,7 +117,7 @@ fn served_at_once(block: &Block, size: usize) -> Eval<usize> {
     Ok(served)
 }
 
-fn partition(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn partition(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -125,11 +125,11 @@ fn partition(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         if side { &mut yes } else { &mut no }.push(element);
         Ok(true)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
 }
 
-fn partition_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn partition_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_hash = iteration(&call)?.is_hash();
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
@@ -144,25 +144,25 @@ fn partition_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Ev
         if side { &mut yes } else { &mut no }.push(element);
         Ok(true)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
 }
 
-fn group_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let mut groups = Groups::default();
+fn group_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let mut groups = ElementGroups::default();
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
         let key = evaluator.call_block(block, [element.clone()])?;
         groups.add(key, element);
         Ok(true)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(groups.value())
 }
 
-fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_hash = iteration(&call)?.is_hash();
-    let mut groups = Groups::default();
+    let mut groups = ElementGroups::default();
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.charge_element()?;
         let key = evaluator.call_block(block, [first.clone(), second.clone()])?;
@@ -176,18 +176,18 @@ fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eva
         );
         Ok(true)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(groups.value())
 }
 
 /// Elements by a key, in the order in which keys came.
 #[derive(Default)]
-struct Groups {
+struct ElementGroups {
     order: Hash,
     elements: Vec<Vec<Value>>,
 }
 
-impl Groups {
+impl ElementGroups {
     fn add(&mut self, key: Value, element: Value) {
         let index = match self.order.get(&key).and_then(Value::as_int) {
             Some(index) => usize::try_from(index).unwrap_or_default(),

@@ -7,11 +7,11 @@
 use pcore::{Hash, Value};
 
 use crate::Evaluator;
-use crate::block::Block;
-use crate::error::{Eval, Unwind, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
-use crate::iteration::Iteration;
-use crate::iterator::Iterator;
+use crate::block::CodeBlock;
+use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
+use crate::iteration::ElementIteration;
+use crate::iterator::LazyIterator;
 
 pub(super) const ONE: &str = "Callable[1,1]";
 pub(super) const TWO: &str = "Callable[2,2]";
@@ -20,10 +20,10 @@ pub(super) const TWO: &str = "Callable[2,2]";
 macro_rules! forms {
     ($pairs:ident, $singles:ident) => {
         &[
-            Dispatch::new(&[one("Hash[Any, Any]", "hash")], $pairs).with_block(TWO),
-            Dispatch::new(&[one("Hash[Any, Any]", "hash")], $singles).with_block(ONE),
-            Dispatch::new(&[one("Iterable", "enumerable")], $pairs).with_block(TWO),
-            Dispatch::new(&[one("Iterable", "enumerable")], $singles).with_block(ONE),
+            FunctionDispatch::new(&[one("Hash[Any, Any]", "hash")], $pairs).with_block(TWO),
+            FunctionDispatch::new(&[one("Hash[Any, Any]", "hash")], $singles).with_block(ONE),
+            FunctionDispatch::new(&[one("Iterable", "enumerable")], $pairs).with_block(TWO),
+            FunctionDispatch::new(&[one("Iterable", "enumerable")], $singles).with_block(ONE),
         ]
     };
 }
@@ -36,8 +36,8 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "reduce",
         &[
-            Dispatch::new(&[one("Iterable", "enumerable")], reduce).with_block(TWO),
-            Dispatch::new(
+            FunctionDispatch::new(&[one("Iterable", "enumerable")], reduce).with_block(TWO),
+            FunctionDispatch::new(
                 &[one("Iterable", "enumerable"), one("Any", "memo")],
                 reduce_from,
             )
@@ -47,18 +47,18 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "reverse_each",
         &[
-            Dispatch::new(&[one("Iterable", "iterable")], reversed),
-            Dispatch::new(&[one("Iterable", "iterable")], reverse_each).with_block(ONE),
+            FunctionDispatch::new(&[one("Iterable", "iterable")], reversed),
+            FunctionDispatch::new(&[one("Iterable", "iterable")], reverse_each).with_block(ONE),
         ],
     ),
     FunctionSpec::new(
         "step",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[one("Iterable", "iterable"), one("Integer[1]", "step")],
                 stepped,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[one("Iterable", "iterable"), one("Integer[1]", "step")],
                 step,
             )
@@ -67,21 +67,21 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "with",
-        &[Dispatch::new(&[any("Any", "arg")], with).with_block("")],
+        &[FunctionDispatch::new(&[any("Any", "arg")], with).with_block("")],
     ),
     FunctionSpec::new(
         "then",
-        &[Dispatch::new(&[one("Any", "arg")], then).with_block(ONE)],
+        &[FunctionDispatch::new(&[one("Any", "arg")], then).with_block(ONE)],
     ),
     FunctionSpec::new(
         "lest",
-        &[Dispatch::new(&[one("Any", "arg")], lest).with_block("Callable[0,0]")],
+        &[FunctionDispatch::new(&[one("Any", "arg")], lest).with_block("Callable[0,0]")],
     ),
 ];
 
 /// The sequence that a call iterates over.
-pub(super) fn iteration(call: &CallArguments<'_>) -> Eval<Iteration> {
-    match Iteration::over(call.get(0)) {
+pub(super) fn iteration(call: &CallArguments<'_>) -> EvalResult<ElementIteration> {
+    match ElementIteration::over_value(call.get(0)) {
         Some(iteration) => Ok(iteration),
         None => raise(format!(
             "{}(): wrong argument type ({}; is not Iterable.",
@@ -95,14 +95,14 @@ pub(super) fn iteration(call: &CallArguments<'_>) -> Eval<Iteration> {
 pub(super) fn walk(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
-    mut visit: impl FnMut(&mut Evaluator<'_>, &Block, Value) -> Eval<bool>,
-) -> Eval<bool> {
+    mut visit: impl FnMut(&mut Evaluator<'_>, &CodeBlock, Value) -> EvalResult<bool>,
+) -> EvalResult<bool> {
     let block = call.required_block();
     for element in iteration(call)? {
         match visit(evaluator, block, element) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => return Ok(true),
+            Err(unwind) if matches!(*unwind, EvalUnwind::Break(_)) => return Ok(true),
             Err(unwind) => return Err(unwind),
         }
     }
@@ -113,8 +113,8 @@ pub(super) fn walk(
 pub(super) fn walk_pairs(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
-    mut visit: impl FnMut(&mut Evaluator<'_>, &Block, Value, Value) -> Eval<bool>,
-) -> Eval<bool> {
+    mut visit: impl FnMut(&mut Evaluator<'_>, &CodeBlock, Value, Value) -> EvalResult<bool>,
+) -> EvalResult<bool> {
     let is_hash = iteration(call)?.is_hash();
     let mut index = 0;
     walk(evaluator, call, |evaluator, block, element| {
@@ -139,36 +139,36 @@ pub(super) fn pair(entry: Value) -> (Value, Value) {
 }
 
 /// For those that `break` does not end but leave: it goes on to whatever is around them.
-pub(super) fn unbroken(call: &CallArguments<'_>, broken: bool) -> Eval<()> {
+pub(super) fn check_not_broken(call: &CallArguments<'_>, broken: bool) -> EvalResult<()> {
     if broken {
-        let jump = crate::error::Jump {
+        let jump = crate::error::ControlJump {
             value: Value::Undef,
-            place: call.place(),
+            location: call.location(),
         };
-        return Err(Box::new(Unwind::Break(jump)));
+        return Err(Box::new(EvalUnwind::Break(jump)));
     }
     Ok(())
 }
 
-fn each(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn each(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
         evaluator.call_block(block, [element])?;
-        sweep.hold_nothing(evaluator).map(|()| true)
+        sweep.charge_nothing(evaluator).map(|()| true)
     })?;
     Ok(call.take(0))
 }
 
-fn each_pair(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn each_pair(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let sweep = evaluator.sweep();
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.call_block(block, [first, second])?;
-        sweep.hold_nothing(evaluator).map(|()| true)
+        sweep.charge_nothing(evaluator).map(|()| true)
     })?;
     Ok(call.take(0))
 }
 
-fn map(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn map(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut made = Vec::new();
     walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -178,7 +178,7 @@ fn map(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::array(made))
 }
 
-fn map_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn map_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut made = Vec::new();
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.charge_element()?;
@@ -188,7 +188,7 @@ fn map_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::array(made))
 }
 
-fn filter(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn filter(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut kept =
         FilteredElements::like(&iteration(&call)?, matches!(call.get(0), Value::Hash(_)));
     let broken = walk(evaluator, &call, |evaluator, block, element| {
@@ -198,14 +198,14 @@ fn filter(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         }
         Ok(true)
     })?;
-    unbroken(
+    check_not_broken(
         &call,
         broken && matches!(kept, FilteredElements::Entries(_)),
     )?;
     Ok(kept.value())
 }
 
-fn filter_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn filter_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_hash = iteration(&call)?.is_hash();
     let mut kept = FilteredElements::like(&iteration(&call)?, is_hash);
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
@@ -220,7 +220,7 @@ fn filter_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval 
         }
         Ok(true)
     })?;
-    unbroken(&call, broken && is_hash)?;
+    check_not_broken(&call, broken && is_hash)?;
     Ok(kept.value())
 }
 
@@ -231,7 +231,7 @@ enum FilteredElements {
 }
 
 impl FilteredElements {
-    fn like(iteration: &Iteration, as_hash: bool) -> Self {
+    fn like(iteration: &ElementIteration, as_hash: bool) -> Self {
         if iteration.is_hash() && as_hash {
             Self::Entries(Hash::new())
         } else {
@@ -257,7 +257,7 @@ impl FilteredElements {
     }
 }
 
-fn reduce(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn reduce(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut memo = None;
     let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
@@ -266,70 +266,76 @@ fn reduce(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
             None => element,
             Some(memo) => evaluator.call_block(block, [memo, element])?,
         };
-        sweep.hold(evaluator, memo.insert(next)).map(|()| true)
+        sweep
+            .charge_value(evaluator, memo.insert(next))
+            .map(|()| true)
     })?;
     Ok(memo.unwrap_or_default())
 }
 
-fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let mut memo = call.take(1);
     let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
         memo = evaluator.call_block(block, [memo.clone(), element])?;
-        sweep.hold(evaluator, &memo).map(|()| true)
+        sweep.charge_value(evaluator, &memo).map(|()| true)
     })?;
     Ok(memo)
 }
 
-fn reversed(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn reversed(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let elements = iteration(&call)?;
     let element = elements.element_type();
-    Ok(Iterator::value(elements.reversed(), element))
+    Ok(LazyIterator::value(elements.reversed(), element))
 }
 
-fn reverse_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn reverse_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let elements = iteration(&call)?.reversed();
     visit_all(evaluator, &call, elements)
 }
 
-fn stepped(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn stepped(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let elements = iteration(&call)?.stepped(every);
     let element = elements.element_type();
-    Ok(Iterator::value(elements, element))
+    Ok(LazyIterator::value(elements, element))
 }
 
-fn step(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn step(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let elements = iteration(&call)?.stepped(every);
     visit_all(evaluator, &call, elements)
 }
 
-fn visit_all(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, elements: Iteration) -> Eval {
+fn visit_all(
+    evaluator: &mut Evaluator<'_>,
+    call: &CallArguments<'_>,
+    elements: ElementIteration,
+) -> EvalResult {
     let block = call.required_block();
     let sweep = evaluator.sweep();
     for element in elements {
         match evaluator.call_block(block, [element]) {
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => break,
+            Err(unwind) if matches!(*unwind, EvalUnwind::Break(_)) => break,
             result => drop(result?),
         }
-        sweep.hold_nothing(evaluator)?;
+        sweep.charge_nothing(evaluator)?;
     }
     Ok(Value::Undef)
 }
 
-fn with(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn with(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     evaluator.call_block_with(call.required_block(), call.arguments)
 }
 
-fn then(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn then(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     match call.take(0) {
         Value::Undef => Ok(Value::Undef),
         value => evaluator.call_block(call.required_block(), [value]),
     }
 }
 
-fn lest(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn lest(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     match call.take(0) {
         Value::Undef => evaluator.call_block(call.required_block(), []),
         value => Ok(value),

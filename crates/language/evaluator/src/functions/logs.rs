@@ -4,14 +4,14 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::defaults::WARNED_ONCE_MAX;
-use crate::error::{Eval, SourceLocation};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any};
+use crate::error::{EvalResult, SourceLocation};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any};
 use crate::host::LogLevel;
 use crate::ruby;
 
 macro_rules! level {
     ($name:literal, $run:ident, $level:expr) => {
-        fn $run(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+        fn $run(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
             log(evaluator, &call, $level)
         }
     };
@@ -29,35 +29,35 @@ level!("crit", crit, LogLevel::Crit);
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "debug",
-        &[Dispatch::new(&[any("Any", "values")], debug).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], debug).returning("Undef")],
     ),
     FunctionSpec::new(
         "info",
-        &[Dispatch::new(&[any("Any", "values")], info).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], info).returning("Undef")],
     ),
     FunctionSpec::new(
         "notice",
-        &[Dispatch::new(&[any("Any", "values")], notice).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], notice).returning("Undef")],
     ),
     FunctionSpec::new(
         "warning",
-        &[Dispatch::new(&[any("Any", "values")], warning).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], warning).returning("Undef")],
     ),
     FunctionSpec::new(
         "err",
-        &[Dispatch::new(&[any("Any", "values")], err).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], err).returning("Undef")],
     ),
     FunctionSpec::new(
         "alert",
-        &[Dispatch::new(&[any("Any", "values")], alert).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], alert).returning("Undef")],
     ),
     FunctionSpec::new(
         "emerg",
-        &[Dispatch::new(&[any("Any", "values")], emerg).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], emerg).returning("Undef")],
     ),
     FunctionSpec::new(
         "crit",
-        &[Dispatch::new(&[any("Any", "values")], crit).returning("Undef")],
+        &[FunctionDispatch::new(&[any("Any", "values")], crit).returning("Undef")],
     ),
 ];
 
@@ -75,17 +75,17 @@ impl Evaluator<'_> {
     }
 }
 
-fn log(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, level: LogLevel) -> Eval {
+fn log(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, level: LogLevel) -> EvalResult {
     let mut words = Vec::with_capacity(call.len());
     for value in &call.arguments {
         words.push(match value {
-            Value::Array(_) | Value::Hash(_) => evaluator.text(value)?,
+            Value::Array(_) | Value::Hash(_) => evaluator.to_text(value)?,
             other => ruby::to_s(other),
         });
     }
     let message = words.join(" ");
     evaluator.charge_bytes(message.len())?;
     let host = evaluator.host();
-    host.log(level, &message, &call.place());
+    host.log(level, &message, &call.location());
     Ok(Value::Undef)
 }

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
 use crate::ruby;
 use crate::ruby_numbers::float;
 
@@ -15,19 +15,24 @@ const TWO: &str = "Callable[2,2]";
 macro_rules! extreme {
     ($values:ident, $texts:ident, $others:ident) => {
         &[
-            Dispatch::new(&[any("Numeric", "values")], $values),
-            Dispatch::new(&[any("String", "values")], $texts),
-            Dispatch::new(&[any("SemVer", "values")], $values),
-            Dispatch::new(&[any("Timespan", "values")], $values),
-            Dispatch::new(&[any("Timestamp", "values")], $values),
-            Dispatch::new(&[one("Array[Numeric]", "values")], $values).with_optional_block(TWO),
-            Dispatch::new(&[one("Array[String]", "values")], $texts).with_optional_block(TWO),
-            Dispatch::new(&[one("Array[SemVer]", "values")], $values).with_optional_block(TWO),
-            Dispatch::new(&[one("Array[Timespan]", "values")], $values).with_optional_block(TWO),
-            Dispatch::new(&[one("Array[Timestamp]", "values")], $values).with_optional_block(TWO),
-            Dispatch::new(&[one("Array", "values")], $others).with_optional_block(TWO),
-            Dispatch::new(&[any("Any", "values")], $others).with_block(TWO),
-            Dispatch::new(&[any("Any", "values")], $others),
+            FunctionDispatch::new(&[any("Numeric", "values")], $values),
+            FunctionDispatch::new(&[any("String", "values")], $texts),
+            FunctionDispatch::new(&[any("SemVer", "values")], $values),
+            FunctionDispatch::new(&[any("Timespan", "values")], $values),
+            FunctionDispatch::new(&[any("PuppetTimestamp", "values")], $values),
+            FunctionDispatch::new(&[one("Array[Numeric]", "values")], $values)
+                .with_optional_block(TWO),
+            FunctionDispatch::new(&[one("Array[String]", "values")], $texts)
+                .with_optional_block(TWO),
+            FunctionDispatch::new(&[one("Array[SemVer]", "values")], $values)
+                .with_optional_block(TWO),
+            FunctionDispatch::new(&[one("Array[Timespan]", "values")], $values)
+                .with_optional_block(TWO),
+            FunctionDispatch::new(&[one("Array[PuppetTimestamp]", "values")], $values)
+                .with_optional_block(TWO),
+            FunctionDispatch::new(&[one("Array", "values")], $others).with_optional_block(TWO),
+            FunctionDispatch::new(&[any("Any", "values")], $others).with_block(TWO),
+            FunctionDispatch::new(&[any("Any", "values")], $others),
         ]
     };
 }
@@ -36,30 +41,33 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "abs",
         &[
-            Dispatch::new(&[one("Numeric", "val")], abs),
-            Dispatch::new(&[one("String", "val")], abs_text),
+            FunctionDispatch::new(&[one("Numeric", "val")], abs),
+            FunctionDispatch::new(&[one("String", "val")], abs_text),
         ],
     ),
     FunctionSpec::new(
         "ceiling",
         &[
-            Dispatch::new(&[one("Numeric", "val")], ceiling),
-            Dispatch::new(&[one("String", "val")], ceiling_text),
+            FunctionDispatch::new(&[one("Numeric", "val")], ceiling),
+            FunctionDispatch::new(&[one("String", "val")], ceiling_text),
         ],
     ),
     FunctionSpec::new(
         "floor",
         &[
-            Dispatch::new(&[one("Numeric", "val")], floor),
-            Dispatch::new(&[one("String", "val")], floor_text),
+            FunctionDispatch::new(&[one("Numeric", "val")], floor),
+            FunctionDispatch::new(&[one("String", "val")], floor_text),
         ],
     ),
-    FunctionSpec::new("round", &[Dispatch::new(&[one("Numeric", "val")], round)]),
+    FunctionSpec::new(
+        "round",
+        &[FunctionDispatch::new(&[one("Numeric", "val")], round)],
+    ),
     FunctionSpec::new("max", extreme!(max_values, max_texts, max_others)),
     FunctionSpec::new("min", extreme!(min_values, min_texts, min_others)),
 ];
 
-fn abs(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn abs(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     match call.take(0) {
         Value::Int(number) => match number.checked_abs() {
             Some(number) => Ok(Value::Int(number)),
@@ -70,7 +78,7 @@ fn abs(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     }
 }
 
-fn abs_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn abs_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     warn_of_text(evaluator, &call, "Numeric");
     let text = call.text(0);
     // a line that is a number is enough, and then the text is read from its beginning
@@ -129,12 +137,12 @@ fn warn_of_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, into: &str)
     evaluator.warn_once(
         &format!("{name}_function_numeric_coerce_string"),
         &message,
-        &call.place(),
+        &call.location(),
     );
 }
 
 /// A float that has no fraction as an integer.
-fn whole(number: f64) -> Eval {
+fn to_whole_number(number: f64) -> EvalResult {
     if number.is_nan() || number.is_infinite() {
         return raise(ruby::to_s(&Value::Float(number)));
     }
@@ -144,40 +152,40 @@ fn whole(number: f64) -> Eval {
     Ok(Value::Int(number as i64))
 }
 
-fn ceiling(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn ceiling(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     match call.take(0) {
-        Value::Float(number) => whole(number.ceil()),
+        Value::Float(number) => to_whole_number(number.ceil()),
         other => Ok(other),
     }
 }
 
-fn floor(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn floor(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     match call.take(0) {
-        Value::Float(number) => whole(number.floor()),
+        Value::Float(number) => to_whole_number(number.floor()),
         other => Ok(other),
     }
 }
 
-fn ceiling_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn ceiling_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     warn_of_text(evaluator, &call, "Float");
     match float(&call.text(0)) {
-        Some(number) => whole(number.ceil()),
+        Some(number) => to_whole_number(number.ceil()),
         None => raise("ceiling(): cannot convert given value to a floating point value."),
     }
 }
 
-fn floor_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn floor_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     warn_of_text(evaluator, &call, "Float");
     match float(&call.text(0)) {
-        Some(number) => whole(number.floor()),
+        Some(number) => to_whole_number(number.floor()),
         None => raise("floor(): cannot convert given value to a floating point value."),
     }
 }
 
-fn round(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn round(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     match call.take(0) {
-        Value::Float(number) if number > 0.0 => whole((number + 0.5).trunc()),
-        Value::Float(number) => whole((number - 0.5).trunc()),
+        Value::Float(number) if number > 0.0 => to_whole_number((number + 0.5).trunc()),
+        Value::Float(number) => to_whole_number((number - 0.5).trunc()),
         other => Ok(other),
     }
 }
@@ -195,7 +203,7 @@ fn extreme(
     call: &CallArguments<'_>,
     wanted: Ordering,
     order: CompareFn,
-) -> Eval {
+) -> EvalResult {
     let values = values(call);
     let mut values = values.into_iter();
     let Some(mut best) = values.next() else {
@@ -253,7 +261,11 @@ fn texts(
             "The {name}() function's auto conversion of {from} to {to} is deprecated - change to convert input \
              before calling, or use lambda"
         );
-        evaluator.warn_once(&format!("{name}_function_{key}"), &message, &call.place());
+        evaluator.warn_once(
+            &format!("{name}_function_{key}"),
+            &message,
+            &call.location(),
+        );
     };
     let (a, b) = (ruby::to_s(a), ruby::to_s(b));
     if let (Some(a), Some(b)) = (number_of(&a), number_of(&b)) {
@@ -282,26 +294,26 @@ fn number_of(text: &str) -> Option<f64> {
     }
 }
 
-fn max_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn max_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     extreme(evaluator, &call, Ordering::Greater, by_value)
 }
 
-fn max_texts(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn max_texts(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     extreme(evaluator, &call, Ordering::Greater, by_text)
 }
 
-fn max_others(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn max_others(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     extreme(evaluator, &call, Ordering::Greater, by_any)
 }
 
-fn min_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn min_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     extreme(evaluator, &call, Ordering::Less, by_value)
 }
 
-fn min_texts(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn min_texts(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     extreme(evaluator, &call, Ordering::Less, by_text)
 }
 
-fn min_others(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn min_others(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     extreme(evaluator, &call, Ordering::Less, by_any)
 }

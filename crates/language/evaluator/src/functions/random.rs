@@ -4,20 +4,20 @@ use md5::{Digest, Md5};
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
-use crate::mersenne::Random;
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
+use crate::mersenne::RubyRandom;
 use crate::ruby;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "fqdn_rand",
-    &[Dispatch::new(
+    &[FunctionDispatch::new(
         &[one("Any", "max"), any("Any", "seed")],
         fqdn_rand,
     )],
 )];
 
-fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let max = match call.get(0) {
         Value::Int(max) => *max,
         Value::Float(max) => *max as i64,
@@ -41,7 +41,7 @@ fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let digest: [u8; 16] = Md5::digest(text.as_bytes()).into();
     match u64::try_from(max) {
         Ok(max) if max > 0 => Ok(Value::Int(
-            i64::try_from(Random::new(&digest).below(max)).unwrap_or_default(),
+            i64::try_from(RubyRandom::new(&digest).random_below(max)).unwrap_or_default(),
         )),
         _ => raise(format!("invalid argument - {max}")),
     }

@@ -2,26 +2,26 @@
 
 use std::rc::Rc;
 
-use pcore::{Kind, Regexp, Type, Value};
-use ruby_regex::Flags;
+use pcore::{Regexp, Type, TypeKind, Value};
+use ruby_regex::RegexFlags;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use crate::{label, ruby};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "match",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("String", "string"),
                     one("Variant[Any, Type]", "pattern"),
                 ],
                 match_text,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Array[String]", "string"),
                     one("Variant[Any, Type]", "pattern"),
@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "regsubst",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Variant[Array[String],String]", "target"),
                     one("String", "pattern"),
@@ -43,7 +43,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
                 ],
                 substitute,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Variant[Array[String],String]", "target"),
                     one("Variant[Regexp,Type[Regexp]]", "pattern"),
@@ -57,27 +57,27 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "split",
         &[
-            Dispatch::new(&[one("String", "str"), one("String", "pattern")], split),
-            Dispatch::new(&[one("String", "str"), one("Regexp", "pattern")], split),
-            Dispatch::new(
+            FunctionDispatch::new(&[one("String", "str"), one("String", "pattern")], split),
+            FunctionDispatch::new(&[one("String", "str"), one("Regexp", "pattern")], split),
+            FunctionDispatch::new(
                 &[one("String", "str"), one("Type[Regexp]", "pattern")],
                 split,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Sensitive[String]", "sensitive"),
                     one("String", "pattern"),
                 ],
                 split_sensitive,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Sensitive[String]", "sensitive"),
                     one("Regexp", "pattern"),
                 ],
                 split_sensitive,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Sensitive[String]", "sensitive"),
                     one("Type[Regexp]", "pattern"),
@@ -88,11 +88,11 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-fn match_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn match_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     groups(evaluator, &call.text(0), call.get(1))
 }
 
-fn match_list(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn match_list(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut found = Vec::new();
     for text in call.list(0).iter() {
         let text = text.as_str().unwrap_or_default();
@@ -102,10 +102,10 @@ fn match_list(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// The groups of the first pattern that matches, or undef.
-fn groups(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> Eval {
+fn groups(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> EvalResult {
     match pattern {
-        Value::Str(source) => searched(evaluator, text, source),
-        Value::Regexp(regexp) => searched(evaluator, text, regexp.source()),
+        Value::Str(source) => search_groups(evaluator, text, source),
+        Value::Regexp(regexp) => search_groups(evaluator, text, regexp.source()),
         Value::Array(patterns) => {
             for pattern in ruby::flatten(patterns) {
                 let found = groups(evaluator, text, &pattern)?;
@@ -123,20 +123,20 @@ fn groups(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> Eval {
     }
 }
 
-fn by_type(evaluator: &mut Evaluator<'_>, text: &str, ty: &Type) -> Eval {
+fn by_type(evaluator: &mut Evaluator<'_>, text: &str, ty: &Type) -> EvalResult {
     match ty.unaliased().unwrap_or(ty).kind() {
-        Kind::Regexp(Some(regexp)) => searched(evaluator, text, regexp.source()),
-        Kind::Regexp(None) => raise("Given Regexp Type has no regular expression"),
-        Kind::Pattern(patterns) => {
+        TypeKind::Regexp(Some(regexp)) => search_groups(evaluator, text, regexp.source()),
+        TypeKind::Regexp(None) => raise("Given Regexp Type has no regular expression"),
+        TypeKind::Pattern(patterns) => {
             for pattern in patterns {
-                let found = searched(evaluator, text, pattern.source())?;
+                let found = search_groups(evaluator, text, pattern.source())?;
                 if !found.is_undef() {
                     return Ok(found);
                 }
             }
             Ok(Value::Undef)
         }
-        Kind::Variant(types) => {
+        TypeKind::Variant(types) => {
             for ty in types {
                 let found = by_type(evaluator, text, ty)?;
                 if !found.is_undef() {
@@ -151,7 +151,7 @@ fn by_type(evaluator: &mut Evaluator<'_>, text: &str, ty: &Type) -> Eval {
     }
 }
 
-fn searched(evaluator: &mut Evaluator<'_>, text: &str, source: &str) -> Eval {
+fn search_groups(evaluator: &mut Evaluator<'_>, text: &str, source: &str) -> EvalResult {
     match evaluator.regex(source)?.captures(text) {
         Ok(Some(found)) => {
             evaluator.charge_bytes(text.len())?;
@@ -173,21 +173,21 @@ fn source_of(pattern: &Value) -> Regexp {
         Value::Str(source) => Regexp::new(&**source),
         Value::Regexp(regexp) => regexp.clone(),
         Value::Type(ty) => match ty.kind() {
-            Kind::Regexp(Some(regexp)) => regexp.clone(),
+            TypeKind::Regexp(Some(regexp)) => regexp.clone(),
             _ => Regexp::new(""),
         },
         _ => Regexp::new(""),
     }
 }
 
-fn substitute(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn substitute(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     if !call.get(4).is_undef() {
         let message = "The regsubst() function's encoding argument has been ignored since Ruby 1.9 and will be removed \
                        in a future release";
-        evaluator.warn_once("regsubst_function_encoding", message, &call.place());
+        evaluator.warn_once("regsubst_function_encoding", message, &call.location());
     }
     let letters = call.text(3);
-    let flags = Flags {
+    let flags = RegexFlags {
         extended: letters.contains('E'),
         ignore_case: letters.contains('I'),
         multiline: letters.contains('M'),
@@ -199,7 +199,7 @@ fn substitute(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         Ok(regex) => regex,
         Err(error) => return raise(error.to_string()),
     };
-    let replace = |text: &str| -> Eval {
+    let replace = |text: &str| -> EvalResult {
         let replaced = match call.get(2) {
             Value::Hash(by_text) => regex.replace_with(text, all, |found, into| {
                 let whole = found.get(0).unwrap_or_default();
@@ -222,17 +222,17 @@ fn substitute(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         Value::Array(texts) => texts
             .iter()
             .map(|text| replace(text.as_str().unwrap_or_default()))
-            .collect::<Eval<Vec<Value>>>()
+            .collect::<EvalResult<Vec<Value>>>()
             .map(Value::array),
         text => replace(text.as_str().unwrap_or_default()),
     }
 }
 
-fn split(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn split(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     pieces(evaluator, &call.text(0), call.get(1))
 }
 
-fn split_sensitive(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn split_sensitive(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     match call.get(0) {
         Value::Sensitive(inner) => {
             let text = inner.as_str().unwrap_or_default();
@@ -242,7 +242,7 @@ fn split_sensitive(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Ev
     }
 }
 
-fn pieces(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> Eval {
+fn pieces(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> EvalResult {
     let source = source_of(pattern);
     // a single blank is not a pattern to Ruby's split only if it is a text, and here it never is
     match evaluator.regex(source.source())?.split(text) {

@@ -2,10 +2,10 @@
 
 use pcore::Value;
 
-use super::iterate::{ONE, TWO, forms, iteration, pair, unbroken, walk, walk_pairs};
+use super::iterate::{ONE, TWO, check_not_broken, forms, iteration, pair, walk, walk_pairs};
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("all", forms!(all_pairs, all)),
@@ -13,15 +13,15 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "index",
         &[
-            Dispatch::new(&[one("Hash[Any, Any]", "hash")], index_pairs).with_block(TWO),
-            Dispatch::new(&[one("Hash[Any, Any]", "hash")], index).with_block(ONE),
-            Dispatch::new(&[one("Iterable", "enumerable")], index_pairs).with_block(TWO),
-            Dispatch::new(&[one("Iterable", "enumerable")], index).with_block(ONE),
-            Dispatch::new(
+            FunctionDispatch::new(&[one("Hash[Any, Any]", "hash")], index_pairs).with_block(TWO),
+            FunctionDispatch::new(&[one("Hash[Any, Any]", "hash")], index).with_block(ONE),
+            FunctionDispatch::new(&[one("Iterable", "enumerable")], index_pairs).with_block(TWO),
+            FunctionDispatch::new(&[one("Iterable", "enumerable")], index).with_block(ONE),
+            FunctionDispatch::new(
                 &[one("String", "str"), one("Variant[String,Regexp]", "match")],
                 index_in_text,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[one("Iterable", "enumerable"), one("Any", "match")],
                 index_of,
             ),
@@ -29,47 +29,47 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-fn all(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn all(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut result = true;
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         result = evaluator.call_block(block, [element])?.is_truthy();
         Ok(result)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(Value::Bool(result))
 }
 
-fn all_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn all_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut result = true;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         result = evaluator.call_block(block, [first, second])?.is_truthy();
         Ok(result)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(Value::Bool(result))
 }
 
-fn any_of(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn any_of(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut result = false;
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         result = evaluator.call_block(block, [element])?.is_truthy();
         Ok(!result)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(Value::Bool(result))
 }
 
-fn any_pair(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn any_pair(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut result = false;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         result = evaluator.call_block(block, [first, second])?.is_truthy();
         Ok(!result)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(Value::Bool(result))
 }
 
-fn index(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn index(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut found = Value::Undef;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         if evaluator.call_block(block, [second])?.is_truthy() {
@@ -78,11 +78,11 @@ fn index(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         }
         Ok(true)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(found)
 }
 
-fn index_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn index_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut found = Value::Undef;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         if evaluator
@@ -94,11 +94,11 @@ fn index_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         }
         Ok(true)
     })?;
-    unbroken(&call, broken)?;
+    check_not_broken(&call, broken)?;
     Ok(found)
 }
 
-fn index_in_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn index_in_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     let start = match call.get(1) {
         Value::Str(part) => text.find(&**part),
@@ -116,7 +116,7 @@ fn index_in_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval
         .map_or(Value::Undef, Value::Int))
 }
 
-fn index_of(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn index_of(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let elements = iteration(&call)?;
     let is_hash = elements.is_hash();
     for (index, element) in (0..).zip(elements) {

@@ -3,16 +3,16 @@
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any};
 use crate::label;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "shellquote",
-    &[Dispatch::new(&[any("Any", "words")], shellquote)],
+    &[FunctionDispatch::new(&[any("Any", "words")], shellquote)],
 )];
 
-fn shellquote(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn shellquote(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     for argument in &mut call.arguments {
         *argument = evaluator.old_argument(argument)?;
     }
@@ -25,7 +25,7 @@ fn shellquote(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eva
             other => {
                 return raise(format!(
                     "shellquote(): every word must be a String, got {}",
-                    label::of_value(other)
+                    label::value_label(other)
                 ));
             }
         }

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
+use crate::error::{EvalResult, raise};
 use crate::evaluator::{casecmp, compare_values};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
 use crate::{label, ruby};
 
 const TWO: &str = "Callable[2,2]";
@@ -20,15 +20,16 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "sort",
         &[
-            Dispatch::new(&[one("String", "string_value")], sort_text).with_optional_block(TWO),
-            Dispatch::new(&[one("Array", "array_value")], sort).with_optional_block(TWO),
+            FunctionDispatch::new(&[one("String", "string_value")], sort_text)
+                .with_optional_block(TWO),
+            FunctionDispatch::new(&[one("Array", "array_value")], sort).with_optional_block(TWO),
         ],
     ),
     FunctionSpec::new(
         "compare",
         &[
-            Dispatch::new(&[one("Numeric", "a"), one("Numeric", "b")], compare),
-            Dispatch::new(
+            FunctionDispatch::new(&[one("Numeric", "a"), one("Numeric", "b")], compare),
+            FunctionDispatch::new(
                 &[
                     one("String", "a"),
                     one("String", "b"),
@@ -36,34 +37,34 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
                 ],
                 compare_texts,
             ),
-            Dispatch::new(&[one("Semver", "a"), one("Semver", "b")], compare),
-            Dispatch::new(
+            FunctionDispatch::new(&[one("Semver", "a"), one("Semver", "b")], compare),
+            FunctionDispatch::new(
                 &[
                     one("Numeric", "a"),
                     one("Variant[Timespan, Timestamp]", "b"),
                 ],
                 compare,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Timestamp", "a"),
                     one("Variant[Timestamp, Numeric]", "b"),
                 ],
                 compare,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[one("Timespan", "a"), one("Variant[Timespan, Numeric]", "b")],
                 compare,
             ),
-            Dispatch::mismatch(
+            FunctionDispatch::mismatch(
                 &[
                     one("Comparable", "a"),
                     one("Comparable", "b"),
                     any("Any", "ignore_case"),
                 ],
-                uneven,
+                argument_message,
             ),
-            Dispatch::mismatch(
+            FunctionDispatch::mismatch(
                 &[one("Any", "a"), one("Any", "b"), any("Any", "ignore_case")],
                 incomparable,
             ),
@@ -72,28 +73,28 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     .with_types(COMPARABLE),
 ];
 
-fn sort(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sort(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let elements = call.list(0).to_vec();
-    sorted(evaluator, &call, elements).map(Value::array)
+    sort_values(evaluator, &call, elements).map(Value::array)
 }
 
-fn sort_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sort_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let letters = call
         .text(0)
         .chars()
         .map(|it| Value::from(it.to_string()))
         .collect();
-    let letters = sorted(evaluator, &call, letters)?;
+    let letters = sort_values(evaluator, &call, letters)?;
     Ok(Value::from(
         letters.iter().filter_map(Value::as_str).collect::<String>(),
     ))
 }
 
-fn sorted(
+fn sort_values(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
     elements: Vec<Value>,
-) -> Eval<Vec<Value>> {
+) -> EvalResult<Vec<Value>> {
     evaluator.charge(elements.len())?;
     let mut elements = elements;
     merge_sort(&mut elements, &mut |a, b| {
@@ -112,8 +113,8 @@ fn sorted(
 /// Sorts with an order that may fail.
 fn merge_sort(
     elements: &mut Vec<Value>,
-    order: &mut dyn FnMut(&Value, &Value) -> Eval<Ordering>,
-) -> Eval<()> {
+    order: &mut dyn FnMut(&Value, &Value) -> EvalResult<Ordering>,
+) -> EvalResult<()> {
     if elements.len() < 2 {
         return Ok(());
     }
@@ -138,15 +139,15 @@ fn merge_sort(
 }
 
 /// Converts the result of a block to the order of two values.
-pub(super) fn ordering(answer: &Value, a: &Value, b: &Value) -> Eval<Ordering> {
+pub(super) fn ordering(answer: &Value, a: &Value, b: &Value) -> EvalResult<Ordering> {
     match answer {
         Value::Int(number) => Ok(number.cmp(&0)),
         Value::Float(number) => Ok(number.partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
-        _ => raise(failed(a, b)),
+        _ => raise(comparison_message(a, b)),
     }
 }
 
-fn failed(a: &Value, b: &Value) -> String {
+fn comparison_message(a: &Value, b: &Value) -> String {
     let shown = match b {
         Value::Undef | Value::Default | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
             ruby::inspect(b)
@@ -157,10 +158,10 @@ fn failed(a: &Value, b: &Value) -> String {
 }
 
 /// Ruby's `<=>`, for what has one.
-fn spaceship(a: &Value, b: &Value) -> Eval<Ordering> {
+fn spaceship(a: &Value, b: &Value) -> EvalResult<Ordering> {
     match partial(a, b) {
         Some(ordering) => Ok(ordering),
-        None => raise(failed(a, b)),
+        None => raise(comparison_message(a, b)),
     }
 }
 
@@ -190,14 +191,14 @@ fn number(ordering: Ordering) -> Value {
     })
 }
 
-fn compare(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn compare(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     match compare_values(call.get(0), call.get(1)) {
         Ok(ordering) => Ok(number(ordering)),
         Err(text) => raise(text),
     }
 }
 
-fn compare_texts(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn compare_texts(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let (a, b) = (call.text(0), call.text(1));
     Ok(number(if call.get(2).as_bool() == Some(false) {
         a.cmp(&b)
@@ -206,7 +207,7 @@ fn compare_texts(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     }))
 }
 
-fn uneven(arguments: &[Value]) -> String {
+fn argument_message(arguments: &[Value]) -> String {
     let [a, b, rest @ ..] = arguments else {
         return String::new();
     };
@@ -222,13 +223,13 @@ fn uneven(arguments: &[Value]) -> String {
         }
         return format!(
             "compare(): The third argument (ignore case) must be a Boolean. Got {}",
-            label::of_value(&rest[0])
+            label::value_label(&rest[0])
         );
     }
     format!(
         "compare(): Can only compare values of the same type (or for Timestamp/Timespan also against Numeric). Got {} and {}",
-        label::of_value(a),
-        label::of_value(b)
+        label::value_label(a),
+        label::value_label(b)
     )
 }
 
@@ -236,7 +237,7 @@ fn incomparable(arguments: &[Value]) -> String {
     let label = |index: usize| {
         arguments
             .get(index)
-            .map(label::of_value)
+            .map(label::value_label)
             .unwrap_or_default()
     };
     format!(

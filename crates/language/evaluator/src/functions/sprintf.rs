@@ -5,8 +5,8 @@
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
 use crate::{label, numbers, ruby};
 
 /// Wider than any text that is meant.
@@ -14,13 +14,13 @@ const WIDTH_MAX: usize = 1 << 16;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "sprintf",
-    &[Dispatch::new(
+    &[FunctionDispatch::new(
         &[one("Any", "format"), any("Any", "arguments")],
         sprintf,
     )],
 )];
 
-fn sprintf(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn sprintf(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     for argument in &mut call.arguments {
         *argument = evaluator.old_argument(argument)?;
     }
@@ -30,7 +30,7 @@ fn sprintf(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
             label::ruby_class(call.get(0))
         ));
     };
-    let mut formatting = Formatting {
+    let mut formatting = SprintfFormatter {
         arguments: &call.arguments[1..],
         next: 0,
     };
@@ -39,7 +39,7 @@ fn sprintf(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     Ok(Value::from(text))
 }
 
-struct Formatting<'a> {
+struct SprintfFormatter<'a> {
     arguments: &'a [Value],
     next: usize,
 }
@@ -57,8 +57,8 @@ struct FormatSpec {
     value: Option<Value>,
 }
 
-impl Formatting<'_> {
-    fn format(&mut self, format: &str) -> Eval<String> {
+impl SprintfFormatter<'_> {
+    fn format(&mut self, format: &str) -> EvalResult<String> {
         let mut text = String::new();
         let mut letters = format.chars().peekable();
         while let Some(letter) = letters.next() {
@@ -75,7 +75,7 @@ impl Formatting<'_> {
         &mut self,
         letters: &mut std::iter::Peekable<std::str::Chars<'_>>,
         text: &mut String,
-    ) -> Eval<()> {
+    ) -> EvalResult<()> {
         let mut spec = FormatSpec::default();
         loop {
             let Some(letter) = letters.next() else {
@@ -90,7 +90,7 @@ impl Formatting<'_> {
                 '1'..='9' => {
                     let number = number(letter, letters);
                     if letters.next_if_eq(&'$').is_some() {
-                        spec.value = Some(self.numbered(number)?);
+                        spec.value = Some(self.argument_at(number)?);
                     } else {
                         spec.width = Some(number);
                     }
@@ -104,12 +104,12 @@ impl Formatting<'_> {
                 }
                 '<' => {
                     let name: String = letters.by_ref().take_while(|it| *it != '>').collect();
-                    spec.value = Some(self.named(&name, '<', '>')?);
+                    spec.value = Some(self.argument_named(&name, '<', '>')?);
                 }
                 '{' => {
                     let name: String = letters.by_ref().take_while(|it| *it != '}').collect();
-                    let shown = ruby::to_s(&self.named(&name, '{', '}')?);
-                    text.push_str(&padded(&spec, &shown));
+                    let shown = ruby::to_s(&self.argument_named(&name, '{', '}')?);
+                    text.push_str(&pad(&spec, &shown));
                     return Ok(());
                 }
                 '%' => {
@@ -122,7 +122,7 @@ impl Formatting<'_> {
                     return Ok(());
                 }
                 conversion => {
-                    text.push_str(&self.converted(&mut spec, conversion)?);
+                    text.push_str(&self.convert(&mut spec, conversion)?);
                     return Ok(());
                 }
             }
@@ -132,14 +132,14 @@ impl Formatting<'_> {
         }
     }
 
-    fn width(&mut self, spec: &mut FormatSpec) -> Eval<()> {
+    fn width(&mut self, spec: &mut FormatSpec) -> EvalResult<()> {
         let width = integer(&self.following()?)?;
         spec.minus |= width < 0;
         spec.width = usize::try_from(width.unsigned_abs()).ok();
         Ok(())
     }
 
-    fn following(&mut self) -> Eval {
+    fn following(&mut self) -> EvalResult {
         let Some(value) = self.arguments.get(self.next) else {
             return raise("too few arguments");
         };
@@ -147,14 +147,14 @@ impl Formatting<'_> {
         Ok(value.clone())
     }
 
-    fn numbered(&self, number: usize) -> Eval {
+    fn argument_at(&self, number: usize) -> EvalResult {
         match number.checked_sub(1).and_then(|it| self.arguments.get(it)) {
             Some(value) => Ok(value.clone()),
             None => raise("too few arguments"),
         }
     }
 
-    fn named(&self, name: &str, open: char, close: char) -> Eval {
+    fn argument_named(&self, name: &str, open: char, close: char) -> EvalResult {
         match self.arguments {
             [Value::Hash(entries)] => match entries.get_str(name) {
                 Some(value) => Ok(value.clone()),
@@ -164,7 +164,7 @@ impl Formatting<'_> {
         }
     }
 
-    fn converted(&mut self, spec: &mut FormatSpec, conversion: char) -> Eval<String> {
+    fn convert(&mut self, spec: &mut FormatSpec, conversion: char) -> EvalResult<String> {
         if !"diusfeEgGaAxXobBcp".contains(conversion) {
             return raise(format!("malformed format string - %{conversion}"));
         }
@@ -173,16 +173,16 @@ impl Formatting<'_> {
             None => self.following()?,
         };
         Ok(match conversion {
-            's' => padded(spec, &cut(spec, &ruby::to_s(&value))),
-            'p' => padded(spec, &cut(spec, &ruby::inspect(&value))),
-            'c' => padded(spec, &character(&value)?),
-            'd' | 'i' | 'u' => signed(spec, integer(&value)?, 10, ""),
-            'x' => signed(spec, integer(&value)?, 16, "0x"),
-            'X' => signed(spec, integer(&value)?, 16, "0x").to_uppercase(),
-            'o' => signed(spec, integer(&value)?, 8, "0"),
-            'b' => signed(spec, integer(&value)?, 2, "0b"),
-            'B' => signed(spec, integer(&value)?, 2, "0b").to_uppercase(),
-            _ => floating(spec, float(&value)?, conversion),
+            's' => pad(spec, &truncate(spec, &ruby::to_s(&value))),
+            'p' => pad(spec, &truncate(spec, &ruby::inspect(&value))),
+            'c' => pad(spec, &character(&value)?),
+            'd' | 'i' | 'u' => format_signed(spec, integer(&value)?, 10, ""),
+            'x' => format_signed(spec, integer(&value)?, 16, "0x"),
+            'X' => format_signed(spec, integer(&value)?, 16, "0x").to_uppercase(),
+            'o' => format_signed(spec, integer(&value)?, 8, "0"),
+            'b' => format_signed(spec, integer(&value)?, 2, "0b"),
+            'B' => format_signed(spec, integer(&value)?, 2, "0b").to_uppercase(),
+            _ => format_float(spec, float(&value)?, conversion),
         })
     }
 }
@@ -195,14 +195,14 @@ fn number(first: char, letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -
     number
 }
 
-fn cut(spec: &FormatSpec, text: &str) -> String {
+fn truncate(spec: &FormatSpec, text: &str) -> String {
     match spec.precision {
         Some(precision) => text.chars().take(precision).collect(),
         None => text.to_owned(),
     }
 }
 
-fn padded(spec: &FormatSpec, text: &str) -> String {
+fn pad(spec: &FormatSpec, text: &str) -> String {
     let missing = spec
         .width
         .unwrap_or_default()
@@ -215,7 +215,7 @@ fn padded(spec: &FormatSpec, text: &str) -> String {
     }
 }
 
-fn character(value: &Value) -> Eval<String> {
+fn character(value: &Value) -> EvalResult<String> {
     match value {
         Value::Str(text) => match text.chars().next() {
             Some(letter) => Ok(letter.to_string()),
@@ -232,7 +232,7 @@ fn character(value: &Value) -> Eval<String> {
 }
 
 /// Ruby's `Integer()`.
-fn integer(value: &Value) -> Eval<i64> {
+fn integer(value: &Value) -> EvalResult<i64> {
     match value {
         Value::Int(number) => Ok(*number),
         Value::Float(number) => Ok(number.floor() as i64),
@@ -252,7 +252,7 @@ fn integer(value: &Value) -> Eval<i64> {
 }
 
 /// Ruby's `Float()`.
-fn float(value: &Value) -> Eval<f64> {
+fn float(value: &Value) -> EvalResult<f64> {
     match value {
         Value::Int(number) => Ok(*number as f64),
         Value::Float(number) => Ok(*number),
@@ -281,7 +281,7 @@ fn sign(spec: &FormatSpec, negative: bool) -> &'static str {
     }
 }
 
-fn signed(spec: &FormatSpec, number: i64, radix: u32, prefix: &str) -> String {
+fn format_signed(spec: &FormatSpec, number: i64, radix: u32, prefix: &str) -> String {
     // without a sign to show, Ruby writes the complement: `..f`
     let complement = number < 0 && radix != 10 && !spec.plus && !spec.space;
     let digits = if complement {
@@ -307,7 +307,7 @@ fn signed(spec: &FormatSpec, number: i64, radix: u32, prefix: &str) -> String {
     } else {
         sign(spec, number < 0)
     };
-    zero_padded(
+    pad_with_zeroes(
         spec,
         &format!("{sign}{prefix}"),
         &digits,
@@ -324,30 +324,30 @@ fn complement_digits(number: i64, radix: u32) -> String {
     format!("..{last}{}", digits.trim_start_matches(last))
 }
 
-fn zero_padded(spec: &FormatSpec, front: &str, digits: &str, may_fill: bool) -> String {
+fn pad_with_zeroes(spec: &FormatSpec, front: &str, digits: &str, may_fill: bool) -> String {
     let width = spec.width.unwrap_or_default();
     if spec.zero && !spec.minus && may_fill {
         let missing = width.saturating_sub(front.len() + digits.len());
         return format!("{front}{}{digits}", "0".repeat(missing));
     }
-    padded(spec, &format!("{front}{digits}"))
+    pad(spec, &format!("{front}{digits}"))
 }
 
-fn floating(spec: &FormatSpec, number: f64, conversion: char) -> String {
+fn format_float(spec: &FormatSpec, number: f64, conversion: char) -> String {
     let sign = sign(spec, number.is_sign_negative() && !number.is_nan());
     if !number.is_finite() {
         let word = if number.is_nan() { "NaN" } else { "Inf" };
-        return padded(spec, &format!("{sign}{word}"));
+        return pad(spec, &format!("{sign}{word}"));
     }
     let magnitude = number.abs();
     let precision = spec.precision.unwrap_or(6);
     let digits = match conversion.to_ascii_lowercase() {
         'f' => format!("{magnitude:.precision$}"),
         'e' => exponential(magnitude, precision),
-        'g' => general(magnitude, precision.max(1), spec.alternate),
+        'g' => format_general(magnitude, precision.max(1), spec.alternate),
         _ => hexadecimal(magnitude),
     };
-    let text = zero_padded(spec, sign, &digits, true);
+    let text = pad_with_zeroes(spec, sign, &digits, true);
     if conversion.is_ascii_uppercase() {
         text.to_uppercase()
     } else {
@@ -363,7 +363,7 @@ fn exponential(number: f64, precision: usize) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-fn general(number: f64, precision: usize, keep_zeroes: bool) -> String {
+fn format_general(number: f64, precision: usize, keep_zeroes: bool) -> String {
     let rounded = exponential(number, precision - 1);
     let exponent: i32 = rounded
         .split_once('e')

@@ -4,9 +4,9 @@
 use pcore::{Hash, Value};
 
 use crate::Evaluator;
-use crate::error::Eval;
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
-use crate::iteration::Iteration;
+use crate::error::EvalResult;
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use crate::iteration::ElementIteration;
 
 const TEXTS: &str = "Iterable[Variant[String, Numeric]]";
 const STRING_DATA: &[(&str, &str)] = &[(
@@ -16,29 +16,29 @@ const STRING_DATA: &[(&str, &str)] = &[(
 
 macro_rules! mapped {
     ($run:ident, $change:path) => {
-        fn $run(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+        fn $run(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
             let value = call.take(0);
-            changed(evaluator, &value, $change)
+            change_strings(evaluator, &value, $change)
         }
     };
 }
 
-mapped!(upcase, upper);
-mapped!(downcase, lower);
+mapped!(upcase, to_upper);
+mapped!(downcase, to_lower);
 mapped!(capitalize, capitalized);
-mapped!(camelcase, camel);
-mapped!(strip, stripped);
-mapped!(lstrip, left_stripped);
-mapped!(rstrip, right_stripped);
-mapped!(chomp, chomped);
-mapped!(chop, chopped);
+mapped!(camelcase, to_camel);
+mapped!(strip, strip_text);
+mapped!(lstrip, strip_text_left);
+mapped!(rstrip, strip_text_right);
+mapped!(chomp, chomp_text);
+mapped!(chop, chop_text);
 
 macro_rules! simple {
     ($run:ident) => {
         &[
-            Dispatch::new(&[one("Numeric", "arg")], $run),
-            Dispatch::new(&[one("String", "arg")], $run),
-            Dispatch::new(&[one(TEXTS, "arg")], $run),
+            FunctionDispatch::new(&[one("Numeric", "arg")], $run),
+            FunctionDispatch::new(&[one("String", "arg")], $run),
+            FunctionDispatch::new(&[one(TEXTS, "arg")], $run),
         ]
     };
 }
@@ -46,10 +46,10 @@ macro_rules! simple {
 macro_rules! deep {
     ($run:ident) => {
         &[
-            Dispatch::new(&[one("Numeric", "arg")], $run),
-            Dispatch::new(&[one("String", "arg")], $run),
-            Dispatch::new(&[one("Array[StringData]", "arg")], $run),
-            Dispatch::new(&[one("Hash[StringData, StringData]", "arg")], $run),
+            FunctionDispatch::new(&[one("Numeric", "arg")], $run),
+            FunctionDispatch::new(&[one("String", "arg")], $run),
+            FunctionDispatch::new(&[one("Array[StringData]", "arg")], $run),
+            FunctionDispatch::new(&[one("Hash[StringData, StringData]", "arg")], $run),
         ]
     };
 }
@@ -66,7 +66,11 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("chop", simple!(chop)),
 ];
 
-fn changed(evaluator: &mut Evaluator<'_>, value: &Value, change: fn(&str) -> String) -> Eval {
+fn change_strings(
+    evaluator: &mut Evaluator<'_>,
+    value: &Value,
+    change: fn(&str) -> String,
+) -> EvalResult {
     match value {
         Value::Str(text) => {
             evaluator.charge_bytes(text.len())?;
@@ -77,30 +81,30 @@ fn changed(evaluator: &mut Evaluator<'_>, value: &Value, change: fn(&str) -> Str
             evaluator.charge(entries.len() * 2)?;
             let mut made = Hash::with_capacity(entries.len());
             for (key, value) in entries.iter() {
-                let key = changed(evaluator, key, change)?;
-                made.insert(key, changed(evaluator, value, change)?);
+                let key = change_strings(evaluator, key, change)?;
+                made.insert(key, change_strings(evaluator, value, change)?);
             }
             Ok(Value::hash(made))
         }
         other => {
-            let Some(elements) = Iteration::over(other) else {
+            let Some(elements) = ElementIteration::over_value(other) else {
                 return Ok(other.clone());
             };
             let mut made = Vec::new();
             for element in elements {
                 evaluator.charge_element()?;
-                made.push(changed(evaluator, &element, change)?);
+                made.push(change_strings(evaluator, &element, change)?);
             }
             Ok(Value::array(made))
         }
     }
 }
 
-fn upper(text: &str) -> String {
+fn to_upper(text: &str) -> String {
     text.to_uppercase()
 }
 
-fn lower(text: &str) -> String {
+fn to_lower(text: &str) -> String {
     text.to_lowercase()
 }
 
@@ -115,7 +119,7 @@ pub(super) fn capitalized(text: &str) -> String {
     }
 }
 
-fn camel(text: &str) -> String {
+fn to_camel(text: &str) -> String {
     text.split('_').map(capitalized).collect()
 }
 
@@ -124,28 +128,28 @@ fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
-fn stripped(text: &str) -> String {
-    left_stripped(&right_stripped(text))
+fn strip_text(text: &str) -> String {
+    strip_text_left(&strip_text_right(text))
 }
 
-fn left_stripped(text: &str) -> String {
+fn strip_text_left(text: &str) -> String {
     text.trim_start_matches(|it| is_blank(it) || it == '\0')
         .to_owned()
 }
 
-fn right_stripped(text: &str) -> String {
+fn strip_text_right(text: &str) -> String {
     text.trim_end_matches(|it| is_blank(it) || it == '\0')
         .to_owned()
 }
 
-fn chomped(text: &str) -> String {
+fn chomp_text(text: &str) -> String {
     text.strip_suffix("\r\n")
         .or_else(|| text.strip_suffix(['\n', '\r']))
         .unwrap_or(text)
         .to_owned()
 }
 
-fn chopped(text: &str) -> String {
+fn chop_text(text: &str) -> String {
     if let Some(rest) = text.strip_suffix("\r\n") {
         return rest.to_owned();
     }

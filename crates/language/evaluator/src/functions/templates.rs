@@ -9,11 +9,11 @@ use std::sync::Arc;
 use pcore::{Hash, Value};
 
 use crate::Evaluator;
-use crate::code::Unit;
-use crate::error::{Eval, EvalError, Unwind, raise};
+use crate::code::LoweredUnit;
+use crate::error::{EvalError, EvalResult, EvalUnwind, raise};
 use crate::evaluator::NamedCall;
-use crate::frame::Frame;
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use crate::frame::VariableFrame;
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use crate::lower::FileScope;
 use crate::parse::{self, SourceLanguage};
 
@@ -23,7 +23,7 @@ const TEXT: &str = "Variant[String, Sensitive[String]]";
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "epp",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String", "path"), optional(PARAMETERS, "parameters")],
             epp,
         )
@@ -31,7 +31,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "inline_epp",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("String", "template"),
                 optional(PARAMETERS, "parameters"),
@@ -42,7 +42,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let name = call.text(0);
     let mut file = evaluator.module_file(&name, "templates")?;
     if file.is_none() && !name.ends_with(".epp") {
@@ -60,14 +60,14 @@ fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let unit = shared
         .loader
         .parsed()
-        .unit(&file, SourceLanguage::Template, evaluator.stack);
-    let unit = unit.map_err(|unwind| invalid(*unwind, "epp"))?;
+        .parse_unit(&file, SourceLanguage::Template, evaluator.stack);
+    let unit = unit.map_err(|unwind| template_error(*unwind, "epp"))?;
     let module = name.split('/').next();
-    shared.loader.own(&file.path, module);
-    rendered(evaluator, &call, &unit, None)
+    shared.loader.set_file_owner(&file.path, module);
+    render_template(evaluator, &call, &unit, None)
 }
 
-fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let unit = parse::text_unit(
         &call.text(0),
         Some("inlined-epp-text"),
@@ -75,16 +75,17 @@ fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         FileScope::Local,
         evaluator.stack,
     );
-    let unit = unit.map_err(|unwind| invalid(*unwind, "inline_epp"))?;
-    rendered(evaluator, &call, &unit, call.cx.frame)
+    let unit = unit.map_err(|unwind| template_error(*unwind, "inline_epp"))?;
+    render_template(evaluator, &call, &unit, call.cx.frame)
 }
 
 /// A template that cannot be read.
 #[cold]
-fn invalid(unwind: Unwind, function: &str) -> Box<Unwind> {
+fn template_error(unwind: EvalUnwind, function: &str) -> Box<EvalUnwind> {
     match unwind {
-        Unwind::Error(error) => {
-            let mut outer = EvalError::raw(format!("{function}(): Invalid EPP: {error}"));
+        EvalUnwind::Error(error) => {
+            let mut outer =
+                EvalError::without_location(format!("{function}(): Invalid EPP: {error}"));
             outer.hints = error.hints;
             outer.into()
         }
@@ -92,12 +93,12 @@ fn invalid(unwind: Unwind, function: &str) -> Box<Unwind> {
     }
 }
 
-fn rendered(
+fn render_template(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
-    unit: &Arc<Unit>,
-    outer: Option<&Rc<Frame>>,
-) -> Eval {
+    unit: &Arc<LoweredUnit>,
+    outer: Option<&Rc<VariableFrame>>,
+) -> EvalResult {
     if !unit.definitions.is_empty() {
         return raise(format!(
             "{}(): The EPP template contains illegal expressions (definitions)",
@@ -112,7 +113,7 @@ fn rendered(
     let is_open = !code.declares_parameters && call.len() > 1;
     let result = if is_open {
         // every argument is a variable of the template
-        let around = Frame::free_inside(outer);
+        let around = VariableFrame::new_growable_inside(outer);
         for (name, value) in given.iter() {
             around.define(name.as_str().unwrap_or_default(), value.clone());
         }
@@ -122,7 +123,7 @@ fn rendered(
     };
     match result {
         Err(unwind) => match *unwind {
-            Unwind::Return(jump) => Ok(jump.value),
+            EvalUnwind::Return(jump) => Ok(jump.value),
             other => Err(Box::new(other)),
         },
         text => text,

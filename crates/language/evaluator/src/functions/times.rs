@@ -3,17 +3,17 @@
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "strftime",
     &[
-        Dispatch::new(
+        FunctionDispatch::new(
             &[one("Timespan", "time_object"), one("String", "format")],
             strftime,
         ),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[
                 one("Timestamp", "time_object"),
                 one("String", "format"),
@@ -21,14 +21,14 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
             ],
             strftime,
         ),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[one("String", "format"), optional("String", "timezone")],
             now,
         ),
     ],
 )];
 
-fn strftime(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn strftime(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let format = call.text(1);
     let text = match call.get(0) {
         Value::Timespan(length) => length.format(&format),
@@ -39,7 +39,7 @@ fn strftime(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         .or_else(|error| raise(error.to_string()))
 }
 
-fn now(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn now(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let time = evaluator.host().now()?;
     time.format(&call.text(0), call.get(1).as_str())
         .map(Value::from)

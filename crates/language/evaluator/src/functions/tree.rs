@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use pcore::{Type, Value};
 
 use crate::Evaluator;
-use crate::error::{Eval, Unwind, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use crate::iteration::Iteration;
-use crate::iterator::Iterator;
+use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use crate::iteration::ElementIteration;
+use crate::iterator::LazyIterator;
 
 const TREE: &str = "Variant[Iterator, Array, Hash, Object]";
 const OPTIONS: &[(&str, &str)] = &[(
@@ -19,17 +19,17 @@ const OPTIONS: &[(&str, &str)] = &[(
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "tree_each",
     &[
-        Dispatch::new(
+        FunctionDispatch::new(
             &[one(TREE, "tree"), optional("OptionsType", "options")],
             each_pair,
         )
         .with_block("Callable[2,2]"),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[one(TREE, "tree"), optional("OptionsType", "options")],
             each,
         )
         .with_block("Callable[1,1]"),
-        Dispatch::new(
+        FunctionDispatch::new(
             &[one(TREE, "tree"), optional("OptionsType", "options")],
             tree,
         ),
@@ -46,7 +46,7 @@ struct TreeOptions {
 }
 
 impl TreeOptions {
-    fn of(value: &Value) -> Eval<Self> {
+    fn of(value: &Value) -> EvalResult<Self> {
         let option = |name: &str| value.as_hash().and_then(|it| it.get_str(name)).cloned();
         let flag = |name: &str| option(name).and_then(|it| it.as_bool()).unwrap_or(true);
         let options = Self {
@@ -95,7 +95,7 @@ fn child(value: &Value, key: &Value) -> Value {
 }
 
 /// Everything in a tree as pairs of a path and a value.
-fn nodes(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<Vec<Value>> {
+fn nodes(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> EvalResult<Vec<Value>> {
     let options = TreeOptions::of(call.get(1))?;
     let root = call.get(0);
     let mut found = Vec::new();
@@ -133,27 +133,30 @@ fn nodes(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<Vec<Value>
     Ok(found)
 }
 
-fn tree(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn tree(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let found = nodes(evaluator, &call)?;
-    Ok(Iterator::value(Iteration::list(found.into()), Type::any()))
+    Ok(LazyIterator::value(
+        ElementIteration::list(found.into()),
+        Type::any(),
+    ))
 }
 
-fn each(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn each(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     for node in nodes(evaluator, &call)? {
         let value = child(&node, &Value::Int(1));
         match evaluator.call_block(call.required_block(), [value]) {
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => break,
+            Err(unwind) if matches!(*unwind, EvalUnwind::Break(_)) => break,
             result => drop(result?),
         }
     }
     Ok(call.take(0))
 }
 
-fn each_pair(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn each_pair(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     for node in nodes(evaluator, &call)? {
         let (path, value) = (child(&node, &Value::Int(0)), child(&node, &Value::Int(1)));
         match evaluator.call_block(call.required_block(), [path, value]) {
-            Err(unwind) if matches!(*unwind, Unwind::Break(_)) => break,
+            Err(unwind) if matches!(*unwind, EvalUnwind::Break(_)) => break,
             result => drop(result?),
         }
     }

@@ -1,10 +1,10 @@
 //! `type`, `assert_type`, `new`, `convert_to`, `unwrap`.
 
-use pcore::{Kind, Type, Value};
+use pcore::{Type, TypeKind, Value};
 
 use crate::Evaluator;
-use crate::error::{Eval, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
+use crate::error::{EvalResult, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
 use crate::mismatch;
 
 const TYPES: &str = "Callable[Type, Type]";
@@ -13,21 +13,21 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "type",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Any", "value"),
                     optional("Enum[detailed]", "inference_method"),
                 ],
                 detailed,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Any", "value"),
                     one("Enum[reduced]", "inference_method"),
                 ],
                 reduced,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Any", "value"),
                     one("Enum[generalized]", "inference_method"),
@@ -39,9 +39,9 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "assert_type",
         &[
-            Dispatch::new(&[one("Type", "type"), one("Any", "value")], assert_type)
+            FunctionDispatch::new(&[one("Type", "type"), one("Any", "value")], assert_type)
                 .with_optional_block(TYPES),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[one("String", "type_string"), one("Any", "value")],
                 assert_type,
             )
@@ -50,11 +50,14 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "new",
-        &[Dispatch::new(&[one("Type", "type"), any("Any", "args")], new).with_optional_block("")],
+        &[
+            FunctionDispatch::new(&[one("Type", "type"), any("Any", "args")], new)
+                .with_optional_block(""),
+        ],
     ),
     FunctionSpec::new(
         "convert_to",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("Any", "value"), one("Type", "type"), any("Any", "args")],
             convert_to,
         )
@@ -63,25 +66,25 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "unwrap",
         &[
-            Dispatch::new(&[one("Sensitive", "arg")], unwrap).with_optional_block(""),
-            Dispatch::new(&[one("Any", "arg")], unwrap).with_optional_block(""),
+            FunctionDispatch::new(&[one("Sensitive", "arg")], unwrap).with_optional_block(""),
+            FunctionDispatch::new(&[one("Any", "arg")], unwrap).with_optional_block(""),
         ],
     ),
 ];
 
-fn detailed(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn detailed(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::Type(Type::infer_detailed(call.get(0))))
 }
 
-fn reduced(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn reduced(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::Type(Type::infer(call.get(0))))
 }
 
-fn generalized(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn generalized(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::Type(Type::infer(call.get(0)).generalize()))
 }
 
-fn assert_type(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn assert_type(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let ty = match call.take(0) {
         Value::Type(ty) => ty,
         other => evaluator.parse_type(other.as_str().unwrap_or_default(), &[])?,
@@ -95,30 +98,30 @@ fn assert_type(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Ev
             let inferred = Type::infer_detailed(&value);
             evaluator.call_block(block, [Value::Type(ty), Value::Type(inferred)])
         }
-        None => raise(mismatch::value("assert_type():", &ty, &value)),
+        None => raise(mismatch::value_mismatch("assert_type():", &ty, &value)),
     }
 }
 
-fn new(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn new(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let ty = match call.take(0) {
         Value::Type(ty) => ty,
         _ => Type::any(),
     };
     call.arguments.remove(0);
-    let value = made(evaluator, &ty, call.arguments)?;
+    let value = make_value(evaluator, &ty, call.arguments)?;
     match call.block {
         Some(block) => evaluator.call_block(block, [value]),
         None => Ok(value),
     }
 }
 
-fn convert_to(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn convert_to(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let ty = match call.take(1) {
         Value::Type(ty) => ty,
         _ => Type::any(),
     };
     call.arguments.remove(1);
-    let value = made(evaluator, &ty, call.arguments)?;
+    let value = make_value(evaluator, &ty, call.arguments)?;
     match call.block {
         Some(block) => evaluator.call_block(block, [value]),
         None => Ok(value),
@@ -126,12 +129,18 @@ fn convert_to(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eva
 }
 
 /// A value of a type, made from arguments; one that is of the type already stays.
-pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Value>) -> Eval {
+pub(super) fn make_value(
+    evaluator: &mut Evaluator<'_>,
+    ty: &Type,
+    arguments: Vec<Value>,
+) -> EvalResult {
     if let Some(result) = evaluator.host().construct(ty, &arguments) {
         evaluator.pin(&arguments);
         return result;
     }
-    if arguments.is_empty() && matches!(ty.unaliased().map(Type::kind), Some(Kind::Timestamp(_))) {
+    if arguments.is_empty()
+        && matches!(ty.unaliased().map(Type::kind), Some(TypeKind::Timestamp(_)))
+    {
         return Ok(Value::Timestamp(evaluator.host().now()?));
     }
     match pcore::new_instance(ty, &arguments) {
@@ -140,7 +149,7 @@ pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Valu
     }
 }
 
-fn unwrap(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn unwrap(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let value = match call.take(0) {
         Value::Sensitive(inner) => {
             evaluator.pin(std::slice::from_ref(&inner));

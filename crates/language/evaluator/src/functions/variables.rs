@@ -1,15 +1,15 @@
 //! Variables and paths into values by text: `getvar`, `get`, `defined`.
 
-use pcore::{Kind, Value};
+use pcore::{TypeKind, Value};
 
 use crate::Evaluator;
-use crate::error::{Eval, Unwind, raise};
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional, some};
+use crate::error::{EvalResult, EvalUnwind, raise};
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional, some};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "get",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("Any", "value"),
                 one("String", "dotted_string"),
@@ -22,7 +22,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "getvar",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one(
                         "Pattern[/\\A(?:::)?(?:[a-z]\\w*::)*[a-z_]\\w*(?:\\.|\\Z)/]",
@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
                 getvar,
             )
             .with_optional_block("Callable[1,1]"),
-            Dispatch::mismatch(
+            FunctionDispatch::mismatch(
                 &[
                     one("String", "get_string"),
                     optional("Any", "default_value"),
@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "defined",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[some(
                 "Variant[String, Type[CatalogEntry], Type[Type[CatalogEntry]]]",
                 "vals",
@@ -54,12 +54,12 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-fn get(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn get(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let path = call.text(1);
     navigate(evaluator, &call, call.get(0), &path, call.get(2))
 }
 
-fn getvar(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn getvar(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     let end = text
         .find(|it: char| !(it.is_alphanumeric() || it == '_' || it == ':'))
@@ -91,7 +91,7 @@ fn navigate(
     value: &Value,
     path: &str,
     default: &Value,
-) -> Eval {
+) -> EvalResult {
     if value.is_undef() {
         return Ok(default.clone());
     }
@@ -105,7 +105,7 @@ fn navigate(
         Ok(Value::Undef) => Ok(default.clone()),
         Ok(found) => Ok(found),
         Err(unwind) => match (call.block, &*unwind) {
-            (Some(block), Unwind::Error(error)) if error.payload.is_some() => {
+            (Some(block), EvalUnwind::Error(error)) if error.payload.is_some() => {
                 let payload = error.payload.clone().unwrap_or_default();
                 evaluator.call_block(block, [payload])
             }
@@ -115,7 +115,7 @@ fn navigate(
 }
 
 /// `a.0.'b.c'` as keys; whole numbers are indices.
-pub(super) fn segments(path: &str) -> Eval<Vec<Value>> {
+pub(super) fn segments(path: &str) -> EvalResult<Vec<Value>> {
     let mut segments = Vec::new();
     let mut rest = path;
     loop {
@@ -146,7 +146,7 @@ pub(super) fn segments(path: &str) -> Eval<Vec<Value>> {
     }
 }
 
-fn defined(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn defined(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     for value in &call.arguments {
         if is_defined(evaluator, &call, value)? {
             return Ok(Value::Bool(true));
@@ -160,7 +160,7 @@ fn is_defined(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
     value: &Value,
-) -> Eval<bool> {
+) -> EvalResult<bool> {
     match value {
         Value::Str(text) => match text.strip_prefix('$') {
             Some(name) if !name.is_empty() => {
@@ -169,10 +169,10 @@ fn is_defined(
             _ => Ok(evaluator.host().is_defined(value)),
         },
         Value::Type(ty) => match ty.kind() {
-            Kind::Resource {
+            TypeKind::Resource {
                 type_name: None, ..
             } => raise("The given resource type is a reference to all kind of types"),
-            Kind::Class(None) => raise("The given class type is a reference to all classes"),
+            TypeKind::Class(None) => raise("The given class type is a reference to all classes"),
             _ => Ok(evaluator.host().is_defined(value)),
         },
         _ => Ok(false),

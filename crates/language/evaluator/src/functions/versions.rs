@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use pcore::Value;
 
 use crate::Evaluator;
-use crate::error::Eval;
-use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use crate::error::EvalResult;
+use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "versioncmp",
-    &[Dispatch::new(
+    &[FunctionDispatch::new(
         &[
             one("String", "a"),
             one("String", "b"),
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     )],
 )];
 
-fn versioncmp(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn versioncmp(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let (a, b) = (call.text(0), call.text(1));
     let ordering = if call.get(2).is_truthy() {
         order(&without_zeroes(&a), &without_zeroes(&b))

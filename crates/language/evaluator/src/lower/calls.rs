@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{Call as SyntaxCall, CallId, Expr, LambdaId};
+use syntax::ast::{CallExpr as SyntaxCall, CallId, Expr, LambdaId};
 
-use super::{Lowering, UnitParts};
+use super::{AstLowering, UnitParts};
 use crate::code::{CallNode, ConstructNode, MethodNode, NodeId, NodeKind};
-use crate::error::Eval;
+use crate::error::EvalResult;
 use crate::{function, label};
 
-impl Lowering {
-    fn block(&mut self, lambda: Option<LambdaId>) -> Eval<Option<u32>> {
+impl AstLowering {
+    fn block(&mut self, lambda: Option<LambdaId>) -> EvalResult<Option<u32>> {
         let Some(lambda) = lambda else {
             return Ok(None);
         };
@@ -25,7 +25,7 @@ impl Lowering {
         self.code(true, &parts).map(Some)
     }
 
-    pub(super) fn call(&mut self, id: CallId, at: u32) -> Eval<NodeId> {
+    pub(super) fn call(&mut self, id: CallId, at: u32) -> EvalResult<NodeId> {
         let call = *self.ast.call(id);
         let constructs = match self.ast.expr(call.functor) {
             Expr::QName(name) => {
@@ -41,7 +41,7 @@ impl Lowering {
             let functor = self.ast.expr(call.functor);
             let text = format!(
                 "Illegal expression. {} is unacceptable as function name in a Function Call",
-                label::a_an_uc(label::of_expression(&functor))
+                label::a_an_uc(label::expression_label(&functor))
             );
             let at = self.ast.span(call.functor).start;
             return Ok(self.push(
@@ -57,7 +57,7 @@ impl Lowering {
         Ok(self.push(NodeKind::Construct(Box::new(construct)), at))
     }
 
-    fn named_call(&mut self, name: Arc<str>, call: &SyntaxCall) -> Eval<CallNode> {
+    fn named_call(&mut self, name: Arc<str>, call: &SyntaxCall) -> EvalResult<CallNode> {
         let name: Arc<str> = match name.strip_prefix("::") {
             Some(rest) => rest.into(),
             None => name,
@@ -70,7 +70,7 @@ impl Lowering {
         })
     }
 
-    pub(super) fn method(&mut self, id: CallId, at: u32) -> Eval<NodeId> {
+    pub(super) fn method(&mut self, id: CallId, at: u32) -> EvalResult<NodeId> {
         let call = *self.ast.call(id);
         let Expr::NamedAccess { left, name } = self.ast.expr(call.functor) else {
             let text = "Illegal expression. A method call needs a receiver".to_owned();

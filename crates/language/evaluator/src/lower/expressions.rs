@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use pcore::{Regexp, Value};
 use syntax::ast::{
-    AssignOp, BinaryOp, CaseOption as SyntaxCaseOption, Expr, ExprId, SelectorEntry, Slice, Sym,
+    AssignOp, AstSlice, BinaryOp, CaseOption as SyntaxCaseOption, Expr, ExprId, SelectorEntry, Sym,
     UnaryOp,
 };
 
-use super::Lowering;
+use super::AstLowering;
 use crate::code::{
-    ApplyNode, AssignmentSlot, AssignmentTarget, CaseNode, CaseOption, NodeId, NodeKind,
+    ApplyNode, AssignmentSlot, AssignmentTarget, CaseNode, LoweredCaseOption, NodeId, NodeKind,
     VariableNode,
 };
-use crate::error::Eval;
+use crate::error::EvalResult;
 use crate::label;
 
-impl Lowering {
-    pub(super) fn lower(&mut self, id: ExprId) -> Eval<NodeId> {
+impl AstLowering {
+    pub(super) fn lower(&mut self, id: ExprId) -> EvalResult<NodeId> {
         let at = self.ast.span(id).start;
         self.check_depth(at)?;
         match self.ast.expr(id) {
@@ -54,7 +54,7 @@ impl Lowering {
     }
 
     /// Expressions with others inside.
-    fn compound(&mut self, id: ExprId, at: u32) -> Eval<NodeId> {
+    fn compound(&mut self, id: ExprId, at: u32) -> EvalResult<NodeId> {
         match self.ast.expr(id) {
             Expr::Concat(pieces) => {
                 let pieces = self.list(pieces)?;
@@ -107,7 +107,7 @@ impl Lowering {
     }
 
     /// Lowers control flow and expressions that need a catalog.
-    fn control(&mut self, id: ExprId, at: u32) -> Eval<NodeId> {
+    fn control(&mut self, id: ExprId, at: u32) -> EvalResult<NodeId> {
         match self.ast.expr(id) {
             Expr::If {
                 test,
@@ -164,18 +164,18 @@ impl Lowering {
         }
     }
 
-    pub(super) fn list(&mut self, list: Slice<ExprId>) -> Eval<Box<[NodeId]>> {
+    pub(super) fn list(&mut self, list: AstSlice<ExprId>) -> EvalResult<Box<[NodeId]>> {
         let ast = Arc::clone(&self.ast);
         ast.get(list).iter().map(|id| self.lower(*id)).collect()
     }
 
     /// A list in which splats are unfolded, be they in parentheses.
-    pub(super) fn items(&mut self, list: Slice<ExprId>) -> Eval<Box<[NodeId]>> {
+    pub(super) fn items(&mut self, list: AstSlice<ExprId>) -> EvalResult<Box<[NodeId]>> {
         let ast = Arc::clone(&self.ast);
         ast.get(list).iter().map(|id| self.item(*id)).collect()
     }
 
-    pub(super) fn item(&mut self, id: ExprId) -> Eval<NodeId> {
+    pub(super) fn item(&mut self, id: ExprId) -> EvalResult<NodeId> {
         let inner = self.unwind(id);
         match self.ast.expr(inner) {
             Expr::Unary {
@@ -200,7 +200,7 @@ impl Lowering {
         self.push(NodeKind::Variable(Box::new(variable)), at)
     }
 
-    fn heredoc(&mut self, syntax: Option<Sym>, text: ExprId, at: u32) -> Eval<NodeId> {
+    fn heredoc(&mut self, syntax: Option<Sym>, text: ExprId, at: u32) -> EvalResult<NodeId> {
         let is_static = matches!(self.ast.expr(text), Expr::Str(_));
         let lowered = self.lower(text)?;
         match syntax {
@@ -218,7 +218,7 @@ impl Lowering {
         }
     }
 
-    fn unary(&mut self, op: UnaryOp, operand: ExprId, at: u32) -> Eval<NodeId> {
+    fn unary(&mut self, op: UnaryOp, operand: ExprId, at: u32) -> EvalResult<NodeId> {
         let literal = self.ast.expr(operand);
         if op == UnaryOp::Minus {
             match literal {
@@ -237,7 +237,7 @@ impl Lowering {
     }
 
     /// A chain such as `$a + $b + $c` leans to the left and may be long: it is walked, not recursed.
-    fn binary_chain(&mut self, id: ExprId) -> Eval<NodeId> {
+    fn binary_chain(&mut self, id: ExprId) -> EvalResult<NodeId> {
         let mut chain = Vec::new();
         let mut leftmost = id;
         while let Expr::Binary { op, left, right } = self.ast.expr(leftmost) {
@@ -252,7 +252,7 @@ impl Lowering {
         Ok(left)
     }
 
-    fn assign(&mut self, op: AssignOp, left: ExprId, right: ExprId, at: u32) -> Eval<NodeId> {
+    fn assign(&mut self, op: AssignOp, left: ExprId, right: ExprId, at: u32) -> EvalResult<NodeId> {
         if op != AssignOp::Set {
             let text = format!("The operator '{}' is not supported.", op.text());
             return Ok(self.push(
@@ -287,13 +287,18 @@ impl Lowering {
                 AssignmentTarget::List(targets)
             }
             other => AssignmentTarget::Illegal {
-                label: label::a_an(label::of_expression(&other)),
+                label: label::a_an(label::expression_label(&other)),
                 at,
             },
         }
     }
 
-    fn case(&mut self, test: ExprId, options: Slice<SyntaxCaseOption>, at: u32) -> Eval<NodeId> {
+    fn case(
+        &mut self,
+        test: ExprId,
+        options: AstSlice<SyntaxCaseOption>,
+        at: u32,
+    ) -> EvalResult<NodeId> {
         let test = self.lower(test)?;
         let ast = Arc::clone(&self.ast);
         let mut choices = Vec::new();
@@ -312,7 +317,7 @@ impl Lowering {
             if has_default {
                 otherwise = Some(then);
             }
-            choices.push(CaseOption {
+            choices.push(LoweredCaseOption {
                 values: values.into(),
                 then,
             });
@@ -325,7 +330,12 @@ impl Lowering {
         Ok(self.push(NodeKind::Case(Box::new(case)), at))
     }
 
-    fn selector(&mut self, test: ExprId, entries: Slice<SelectorEntry>, at: u32) -> Eval<NodeId> {
+    fn selector(
+        &mut self,
+        test: ExprId,
+        entries: AstSlice<SelectorEntry>,
+        at: u32,
+    ) -> EvalResult<NodeId> {
         let test = self.lower(test)?;
         let ast = Arc::clone(&self.ast);
         let mut choices = Vec::new();
@@ -335,7 +345,7 @@ impl Lowering {
                 otherwise = Some(self.lower(entry.value)?);
                 continue;
             }
-            choices.push(CaseOption {
+            choices.push(LoweredCaseOption {
                 values: Box::new([self.item(entry.matching)?]),
                 then: self.lower(entry.value)?,
             });
@@ -378,7 +388,7 @@ fn catalog_label(expr: &Expr) -> &'static str {
         Expr::Relationship { .. }
         | Expr::ResourceDefaults { .. }
         | Expr::ResourceOverride { .. }
-        | Expr::Collect(_) => label::of_expression(expr),
+        | Expr::Collect(_) => label::expression_label(expr),
         _ => "Resource Statement",
     }
 }

@@ -1,4 +1,4 @@
-//! Lowering of the AST of a file to the evaluated form: [`unit`].
+//! Lowering of the AST of a file to the evaluated form: [`parse_unit`].
 //!
 //! Variables get slots: a name that a function, block or plan assigns, or takes as a parameter, is a slot in
 //! its frame. A name is read from the innermost frame whose slot is set, then from scopes without slots: the
@@ -7,20 +7,20 @@
 
 mod calls;
 mod expressions;
-mod names;
+mod lexical_scopes;
 
 use std::sync::Arc;
 
 use pcore::Value;
-use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, Param, Slice};
+use syntax::ast::{Ast, AstSlice, DefinitionKind, Expr, ExprId, Param};
 
-use self::names::Names;
-use crate::budget::Stack;
+use self::lexical_scopes::LexicalScopes;
+use crate::budget::StackBudget;
 use crate::code::{
-    AssignmentSlot, CodeBody, CodeParameter, Definition, DefinitionCode, Node, NodeId, NodeKind,
-    Unit,
+    AssignmentSlot, CodeBody, CodeParameter, DefinitionCode, LoweredDefinition, LoweredNode,
+    LoweredUnit, NodeId, NodeKind,
 };
-use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError};
+use crate::error::{BUDGET_EXHAUSTED, EvalError, EvalResult};
 
 /// Storage of the variables that a file's top-level statements assign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,17 +32,21 @@ pub(crate) enum FileScope {
 }
 
 /// Makes a parsed file ready for evaluation.
-pub(crate) fn unit(ast: Arc<Ast>, scope: FileScope, stack: Stack) -> Eval<Arc<Unit>> {
-    let mut lowering = Lowering {
+pub(crate) fn unit(
+    ast: Arc<Ast>,
+    scope: FileScope,
+    stack: StackBudget,
+) -> EvalResult<Arc<LoweredUnit>> {
+    let mut lowering = AstLowering {
         ast: Arc::clone(&ast),
         nodes: Vec::with_capacity(ast.len()),
         codes: Vec::new(),
-        names: Names::default(),
+        names: LexicalScopes::default(),
         stack,
     };
     let main = lowering.main(scope)?;
     let definitions = lowering.definitions()?;
-    Ok(Arc::new(Unit {
+    Ok(Arc::new(LoweredUnit {
         ast,
         nodes: lowering.nodes,
         codes: lowering.codes,
@@ -51,31 +55,31 @@ pub(crate) fn unit(ast: Arc<Ast>, scope: FileScope, stack: Stack) -> Eval<Arc<Un
     }))
 }
 
-struct Lowering {
+struct AstLowering {
     ast: Arc<Ast>,
-    nodes: Vec<Node>,
+    nodes: Vec<LoweredNode>,
     codes: Vec<CodeBody>,
-    names: Names,
-    stack: Stack,
+    names: LexicalScopes,
+    stack: StackBudget,
 }
 
 /// Parts of a definition or lambda that are lowered to code.
 struct UnitParts {
     name: Arc<str>,
-    parameters: Slice<Param>,
+    parameters: AstSlice<Param>,
     returns: Option<ExprId>,
     body: Option<ExprId>,
     at: u32,
 }
 
-impl Lowering {
+impl AstLowering {
     fn push(&mut self, kind: NodeKind, at: u32) -> NodeId {
         let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node { kind, at });
+        self.nodes.push(LoweredNode { kind, at });
         NodeId(id)
     }
 
-    fn main(&mut self, scope: FileScope) -> Eval<u32> {
+    fn main(&mut self, scope: FileScope) -> EvalResult<u32> {
         let ast = Arc::clone(&self.ast);
         let Some(epp) = ast.epp() else {
             let name: Arc<str> = "main".into();
@@ -95,7 +99,7 @@ impl Lowering {
         Ok(code)
     }
 
-    fn definitions(&mut self) -> Eval<Vec<Definition>> {
+    fn definitions(&mut self) -> EvalResult<Vec<LoweredDefinition>> {
         let ast = Arc::clone(&self.ast);
         let mut definitions = Vec::new();
         for (index, definition) in ast.definitions().iter().enumerate() {
@@ -126,7 +130,7 @@ impl Lowering {
                 _ => DefinitionCode::Catalog,
             };
             if let Some(name) = definition.name() {
-                definitions.push(Definition {
+                definitions.push(LoweredDefinition {
                     name: Arc::clone(ast.text(name)),
                     what,
                     index,
@@ -137,7 +141,7 @@ impl Lowering {
     }
 
     /// Lowers a definition or lambda. A lambda sees the names around it, a definition does not.
-    fn code(&mut self, is_lambda: bool, parts: &UnitParts) -> Eval<u32> {
+    fn code(&mut self, is_lambda: bool, parts: &UnitParts) -> EvalResult<u32> {
         let outer = (!is_lambda).then(|| std::mem::take(&mut self.names));
         self.names.open(Arc::clone(&parts.name), false);
         let parameters = self.parameters(parts.parameters)?;
@@ -153,14 +157,14 @@ impl Lowering {
         Ok(code)
     }
 
-    fn parameters(&mut self, parameters: Slice<Param>) -> Eval<Vec<CodeParameter>> {
+    fn parameters(&mut self, parameters: AstSlice<Param>) -> EvalResult<Vec<CodeParameter>> {
         let ast = Arc::clone(&self.ast);
         let given = ast.get(parameters);
         let slots: Vec<u16> = given
             .iter()
             .map(|it| match self.names.declare(ast.text(it.name)) {
                 AssignmentSlot::Slot(slot) => slot,
-                AssignmentSlot::Global | AssignmentSlot::Nowhere => u16::MAX,
+                AssignmentSlot::Global | AssignmentSlot::Forbidden => u16::MAX,
             })
             .collect();
         let mut lowered = Vec::with_capacity(given.len());
@@ -218,7 +222,7 @@ impl Lowering {
         index
     }
 
-    fn optional(&mut self, id: Option<ExprId>, at: u32) -> Eval<NodeId> {
+    fn optional(&mut self, id: Option<ExprId>, at: u32) -> EvalResult<NodeId> {
         match id {
             Some(id) => self.lower(id),
             None => Ok(self.push(NodeKind::Nop, at)),
@@ -237,10 +241,10 @@ impl Lowering {
         id
     }
 
-    fn check_depth(&self, at: u32) -> Eval<()> {
+    fn check_depth(&self, at: u32) -> EvalResult<()> {
         self.stack.check().map_err(|_| {
             let position = self.ast.source().position(at);
-            EvalError::at(
+            EvalError::with_location(
                 BUDGET_EXHAUSTED,
                 "expressions are too deep inside each other",
                 crate::error::SourceLocation {

@@ -41,7 +41,7 @@ fn small_values() -> EvaluationLimits {
 fn exhausted(error: &EvalError, line: u32) {
     assert_eq!(error.code, BUDGET_EXHAUSTED, "{error}");
     assert_eq!(
-        error.place.as_ref().map(|it| it.line),
+        error.location.as_ref().map(|it| it.line),
         Some(line),
         "{error}"
     );

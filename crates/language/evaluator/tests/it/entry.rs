@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 
 use evaluator::{
-    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+    CodeMap, CodeSource, EvaluationHost, EvaluationLimits, Evaluator, LogLevel, ParseCache,
+    SourceLocation,
 };
 
 /// Enough for some thousand iterations, little enough for some hundred programs a second.
@@ -23,7 +24,7 @@ struct World {
     logged: RefCell<Vec<(LogLevel, String)>>,
 }
 
-impl Host for World {
+impl EvaluationHost for World {
     fn code(&self) -> &dyn CodeSource {
         &self.code
     }

@@ -2,10 +2,10 @@
 
 use std::any::Any;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, NativeFunction, one};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, NativeFunction, one};
 use evaluator::{
-    CodeMap, CodeSource, Eval, EvaluationLimits, Evaluator, Host, Interrupt, LogLevel, ParseCache,
-    SourceLocation, Unwind, VariableScope,
+    CodeMap, CodeSource, EvalResult, EvalUnwind, EvaluationHost, EvaluationLimits, Evaluator,
+    HostInterrupt, LogLevel, ParseCache, SourceLocation, VariableScope,
 };
 use pcore::{Hash, Value};
 
@@ -13,13 +13,16 @@ struct Plans(CodeMap);
 
 static TWICE: NativeFunction = NativeFunction::new(FunctionSpec::new(
     "twice",
-    &[Dispatch::new(&[one("Integer", "number")], twice).with_optional_block("Callable[1,1]")],
+    &[FunctionDispatch::new(&[one("Integer", "number")], twice)
+        .with_optional_block("Callable[1,1]")],
 ));
 
-static STOP: NativeFunction =
-    NativeFunction::new(FunctionSpec::new("stop", &[Dispatch::new(&[], stop)]));
+static STOP: NativeFunction = NativeFunction::new(FunctionSpec::new(
+    "stop",
+    &[FunctionDispatch::new(&[], stop)],
+));
 
-fn twice(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn twice(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let number = Value::Int(call.int(0) * 2);
     match call.block {
         Some(block) => evaluator.call_block(block, [number]),
@@ -27,12 +30,12 @@ fn twice(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     }
 }
 
-fn stop(_: &mut Evaluator<'_>, _: CallArguments<'_>) -> Eval {
+fn stop(_: &mut Evaluator<'_>, _: CallArguments<'_>) -> EvalResult {
     let reason: Box<dyn Any + Send> = Box::new("evicted");
-    Err(Box::new(Unwind::Interrupted(Interrupt(reason))))
+    Err(Box::new(EvalUnwind::Interrupted(HostInterrupt(reason))))
 }
 
-impl Host for Plans {
+impl EvaluationHost for Plans {
     fn code(&self) -> &dyn CodeSource {
         &self.0
     }
@@ -60,12 +63,14 @@ fn evaluator() -> Evaluator<'static> {
     )
 }
 
-fn text(result: Eval) -> String {
+fn text(result: EvalResult) -> String {
     match result {
         Ok(value) => value.to_string(),
         Err(unwind) => match unwind.into_error() {
             Ok(error) => error.to_string(),
-            Err(Interrupt(reason)) => format!("interrupted: {:?}", reason.downcast_ref::<&str>()),
+            Err(HostInterrupt(reason)) => {
+                format!("interrupted: {:?}", reason.downcast_ref::<&str>())
+            }
         },
     }
 }

@@ -1,10 +1,10 @@
-//! A host for tests: code in memory, logs in a list. Main functions: [`value`], [`error`].
+//! A host for tests: code in memory, logs in a list. Main functions: [`value_mismatch`], [`error`].
 
 use std::cell::RefCell;
 
 use evaluator::{
-    CodeMap, CodeSource, EvalError, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache,
-    SourceLocation,
+    CodeMap, CodeSource, EvalError, EvaluationHost, EvaluationLimits, Evaluator, LogLevel,
+    ParseCache, SourceLocation,
 };
 
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub(crate) struct World {
     pub(crate) logged: RefCell<Vec<(LogLevel, String)>>,
 }
 
-impl Host for World {
+impl EvaluationHost for World {
     fn code(&self) -> &dyn CodeSource {
         &self.code
     }

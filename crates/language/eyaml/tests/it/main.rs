@@ -4,14 +4,14 @@
 
 mod entry;
 
-use eyaml::{Error, KeyError, Keys};
+use eyaml::{Error, EyamlKeyError, EyamlKeys};
 use proptest::prelude::*;
 
 const ONE: &str = include_str!("keys/one.pem");
 const TWO: &str = include_str!("keys/two.pem");
 
-fn keys(pems: &[&str]) -> Keys {
-    let mut keys = Keys::default();
+fn keys(pems: &[&str]) -> EyamlKeys {
+    let mut keys = EyamlKeys::default();
     for pem in pems {
         keys.add_pem(pem).unwrap();
     }
@@ -21,7 +21,7 @@ fn keys(pems: &[&str]) -> Keys {
 #[test]
 fn values_of_hiera_eyaml_are_read() {
     let one = keys(&[ONE]);
-    let clear = |text: &str| one.clear(text).unwrap();
+    let clear = |text: &str| one.decrypt(text).unwrap();
     assert_eq!(
         clear(include_str!("values/one.txt")),
         "the secret of one: é"
@@ -31,16 +31,16 @@ fn values_of_hiera_eyaml_are_read() {
     assert_eq!(clear(include_str!("values/long.txt")), "x".repeat(5000));
     let two = keys(&[TWO]);
     assert_eq!(
-        two.clear(include_str!("values/both.txt")).unwrap(),
+        two.decrypt(include_str!("values/both.txt")).unwrap(),
         "for both"
     );
     assert_eq!(
-        two.clear(include_str!("values/two128.txt")).unwrap(),
+        two.decrypt(include_str!("values/two128.txt")).unwrap(),
         "short key"
     );
     let both = keys(&[ONE, TWO]);
     assert_eq!(
-        both.clear(include_str!("values/two128.txt")).unwrap(),
+        both.decrypt(include_str!("values/two128.txt")).unwrap(),
         "short key"
     );
 }
@@ -50,42 +50,42 @@ fn a_text_may_hold_several_and_be_folded() {
     let one = keys(&[ONE]);
     let value = include_str!("values/both.txt");
     let text = format!("a {value} b {value}\n");
-    assert_eq!(one.clear(&text).unwrap(), "a for both b for both");
+    assert_eq!(one.decrypt(&text).unwrap(), "a for both b for both");
     let folded: Vec<&str> = value.split_inclusive('A').collect();
-    assert_eq!(one.clear(&folded.join("\n  ")).unwrap(), "for both");
+    assert_eq!(one.decrypt(&folded.join("\n  ")).unwrap(), "for both");
     let unnamed = value.replace("PKCS7,", "");
-    assert_eq!(one.clear(&unnamed).unwrap(), "for both");
-    assert_eq!(one.clear("plain ENC[open").unwrap(), "plain ENC[open");
+    assert_eq!(one.decrypt(&unnamed).unwrap(), "for both");
+    assert_eq!(one.decrypt("plain ENC[open").unwrap(), "plain ENC[open");
 }
 
 #[test]
 fn what_cannot_be_read_says_why() {
     let two = keys(&[TWO]);
-    let fault = |text: &str| two.clear(text).unwrap_err();
+    let fault = |text: &str| two.decrypt(text).unwrap_err();
     assert_eq!(fault(include_str!("values/one.txt")), Error::Key);
     assert_eq!(fault(include_str!("values/des.txt")), Error::Envelope);
     assert_eq!(fault("ENC[GPG,abc]"), Error::Encryptor("GPG".into()));
     assert_eq!(fault("ENC[PKCS7,%%]"), Error::Base64);
     assert_eq!(fault("ENC[PKCS7,aGVsbG8=]"), Error::Envelope);
     assert_eq!(
-        Keys::default().clear(include_str!("values/one.txt")),
+        EyamlKeys::default().decrypt(include_str!("values/one.txt")),
         Err(Error::Key)
     );
 }
 
 #[test]
 fn keys_that_cannot_be_used() {
-    let add = |pem: &str| Keys::default().add_pem(pem).unwrap_err();
-    assert_eq!(add("no key"), KeyError::Pem);
+    let add = |pem: &str| EyamlKeys::default().add_pem(pem).unwrap_err();
+    assert_eq!(add("no key"), EyamlKeyError::Pem);
     let body = "-----BEGIN X-----\naGVsbG8=\n-----END X-----\n";
-    assert_eq!(add(body), KeyError::Pem);
+    assert_eq!(add(body), EyamlKeyError::Pem);
     assert_eq!(
         add(&body.replace('X', "RSA PRIVATE KEY")),
-        KeyError::Unusable
+        EyamlKeyError::Unusable
     );
     assert_eq!(
         add(&body.replace('X', "ENCRYPTED PRIVATE KEY")),
-        KeyError::Encrypted
+        EyamlKeyError::Encrypted
     );
 }
 
@@ -100,7 +100,7 @@ proptest! {
         let one = keys(&[ONE]);
         let mut value = include_str!("values/one.txt").to_owned();
         value.replace_range(at..at + with.len(), &with);
-        let _ = one.clear(&value);
+        let _ = one.decrypt(&value);
     }
 }
 
@@ -127,7 +127,7 @@ fn no_nesting_takes_the_stack() {
         envelope.extend(nested.repeat(200_000));
         let data = base64::engine::general_purpose::STANDARD.encode(envelope);
         assert_eq!(
-            one.clear(&format!("ENC[PKCS7,{data}]")),
+            one.decrypt(&format!("ENC[PKCS7,{data}]")),
             Err(Error::Envelope)
         );
     }

@@ -1,6 +1,6 @@
-//! `hiera.yaml` of versions 3, 4 and 5: [`Config`].
+//! `hiera.yaml` of versions 3, 4 and 5: [`HieraConfig`].
 
-mod old;
+mod old_versions;
 mod version5;
 
 use std::path::{Path, PathBuf};
@@ -9,46 +9,46 @@ use std::sync::Arc;
 use pcore::{Hash, Value};
 
 use crate::Error;
-use crate::explain::plain;
+use crate::explain::plain_text;
 
 /// The owner of a configuration: its layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum ConfigLayer {
     Global,
     Environment,
     Module,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Config {
+pub(crate) struct HieraConfig {
     pub(crate) version: i64,
     /// `None` for the default configuration that replaces a missing file.
     pub(crate) path: Option<PathBuf>,
     pub(crate) root: PathBuf,
-    pub(crate) hierarchy: Vec<Entry>,
-    pub(crate) plan_hierarchy: Option<Vec<Entry>>,
-    pub(crate) default_hierarchy: Option<Vec<Entry>>,
+    pub(crate) hierarchy: Vec<HierarchyEntry>,
+    pub(crate) plan_hierarchy: Option<Vec<HierarchyEntry>>,
+    pub(crate) default_hierarchy: Option<Vec<HierarchyEntry>>,
 }
 
 /// One entry of a hierarchy.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct HierarchyEntry {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DataFunctionKind,
     pub(crate) function: String,
     pub(crate) datadir: String,
-    pub(crate) locations: Locations,
+    pub(crate) locations: EntryLocations,
     pub(crate) options: Hash,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DataFunctionKind {
     DataHash,
     LookupKey,
     DataDig,
 }
 
-impl Kind {
+impl DataFunctionKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::DataHash => "data_hash",
@@ -59,7 +59,7 @@ impl Kind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Locations {
+pub(crate) enum EntryLocations {
     None,
     /// Paths, and the extension that is appended where it is missing.
     Paths(Vec<String>, Option<String>),
@@ -69,19 +69,19 @@ pub(crate) enum Locations {
     Mapped(String, String, String),
 }
 
-impl Config {
+impl HieraConfig {
     /// The configuration that applies if there is no file.
-    pub(crate) fn standard(root: &Path) -> Self {
+    pub(crate) fn default_config(root: &Path) -> Self {
         Self {
             version: 5,
             path: None,
             root: root.to_owned(),
-            hierarchy: vec![Entry {
+            hierarchy: vec![HierarchyEntry {
                 name: "Common".to_owned(),
-                kind: Kind::DataHash,
+                kind: DataFunctionKind::DataHash,
                 function: "yaml_data".to_owned(),
                 datadir: "data".to_owned(),
-                locations: Locations::Paths(vec!["common.yaml".to_owned()], None),
+                locations: EntryLocations::Paths(vec!["common.yaml".to_owned()], None),
                 options: Hash::new(),
             }],
             plan_hierarchy: None,
@@ -89,8 +89,8 @@ impl Config {
         }
     }
 
-    pub(crate) fn of(path: &Path, data: &Value, owner: Owner) -> Result<Self, Error> {
-        let reader = Reader { path, owner };
+    pub(crate) fn of(path: &Path, data: &Value, owner: ConfigLayer) -> Result<Self, Error> {
+        let reader = HieraConfigReader { path, owner };
         let empty = Arc::default();
         let data = match data {
             Value::Hash(data) => data,
@@ -100,15 +100,15 @@ impl Config {
         let version = match data.get_str("version") {
             None | Some(Value::Undef) => 3,
             Some(Value::Int(version)) => *version,
-            Some(other) => plain(other).trim().parse().unwrap_or(0),
+            Some(other) => plain_text(other).trim().parse().unwrap_or(0),
         };
         match (version, owner) {
             (5, _) => reader.version5(data),
-            (4, Owner::Global) => {
+            (4, ConfigLayer::Global) => {
                 Err(reader.fail("hiera.yaml version 4 cannot be used in the global layer"))
             }
             (4, _) => reader.version4(data),
-            (3, Owner::Global) => reader.version3(data),
+            (3, ConfigLayer::Global) => reader.version3(data),
             (3, _) => Err(reader.fail("hiera.yaml version 3 cannot be used in this place")),
             _ => Err(reader.fail(format!(
                 "This runtime does not support hiera.yaml version {version}"
@@ -118,12 +118,12 @@ impl Config {
 }
 
 /// Reads one file.
-struct Reader<'c> {
+struct HieraConfigReader<'c> {
     path: &'c Path,
-    owner: Owner,
+    owner: ConfigLayer,
 }
 
-impl Reader<'_> {
+impl HieraConfigReader<'_> {
     fn fail(&self, what: impl Into<String>) -> Error {
         Error::Config {
             what: what.into(),
@@ -135,8 +135,8 @@ impl Reader<'_> {
         self.path.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
-    fn only(&self, hash: &Hash, known: &[&str], place: &str) -> Result<(), Error> {
-        let mut keys = hash.keys().map(plain);
+    fn check_known_keys(&self, hash: &Hash, known: &[&str], place: &str) -> Result<(), Error> {
+        let mut keys = hash.keys().map(plain_text);
         match keys.find(|key| !known.contains(&key.as_str())) {
             Some(key) => Err(self.fail(format!("{place} has an unrecognized key '{key}'"))),
             None => Ok(()),

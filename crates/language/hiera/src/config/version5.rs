@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
-use super::{Config, Entry, Kind, Locations, Owner, Reader};
+use super::{
+    ConfigLayer, DataFunctionKind, EntryLocations, HieraConfig, HieraConfigReader, HierarchyEntry,
+};
 use crate::Error;
 
 const FUNCTIONS: [&str; 4] = ["data_hash", "lookup_key", "data_dig", "hiera3_backend"];
@@ -18,8 +20,8 @@ const LOCATIONS: [&str; 7] = [
     "mapped_paths",
 ];
 
-impl Reader<'_> {
-    pub(super) fn version5(&self, data: &Hash) -> Result<Config, Error> {
+impl HieraConfigReader<'_> {
+    pub(super) fn version5(&self, data: &Hash) -> Result<HieraConfig, Error> {
         let known = [
             "version",
             "defaults",
@@ -27,11 +29,11 @@ impl Reader<'_> {
             "plan_hierarchy",
             "default_hierarchy",
         ];
-        self.only(data, &known, "the configuration")?;
-        let standard = Config::standard(&self.root());
+        self.check_known_keys(data, &known, "the configuration")?;
+        let standard = HieraConfig::default_config(&self.root());
         let mut defaults = Arc::unwrap_or_clone(self.hash(data, "defaults")?);
         let known = ["data_hash", "lookup_key", "data_dig", "datadir", "options"];
-        self.only(&defaults, &known, "defaults")?;
+        self.check_known_keys(&defaults, &known, "defaults")?;
         if !data.contains_key(&Value::from("defaults")) {
             defaults.insert("datadir", "data");
             defaults.insert("data_hash", "yaml_data");
@@ -60,12 +62,12 @@ impl Reader<'_> {
         };
         let plan_hierarchy = data.get_str("plan_hierarchy");
         let default_hierarchy = data.get_str("default_hierarchy");
-        if default_hierarchy.is_some() && self.owner != Owner::Module {
+        if default_hierarchy.is_some() && self.owner != ConfigLayer::Module {
             return Err(self.fail("'default_hierarchy' is only allowed in the module layer"));
         }
         let optional =
             |entries: Option<&Value>| entries.map(|it| self.entries(it, &defaults)).transpose();
-        Ok(Config {
+        Ok(HieraConfig {
             version: 5,
             path: Some(self.path.to_owned()),
             root: self.root(),
@@ -75,11 +77,11 @@ impl Reader<'_> {
         })
     }
 
-    fn entries(&self, entries: &Value, defaults: &Hash) -> Result<Vec<Entry>, Error> {
+    fn entries(&self, entries: &Value, defaults: &Hash) -> Result<Vec<HierarchyEntry>, Error> {
         let Value::Array(entries) = entries else {
             return Err(self.fail("a hierarchy must be a list"));
         };
-        let mut read: Vec<Entry> = Vec::new();
+        let mut read: Vec<HierarchyEntry> = Vec::new();
         for entry in entries.iter() {
             let Value::Hash(entry) = entry else {
                 return Err(self.fail("an entry of a hierarchy must be a hash"));
@@ -94,7 +96,7 @@ impl Reader<'_> {
         Ok(read)
     }
 
-    fn entry(&self, entry: &Hash, defaults: &Hash) -> Result<Entry, Error> {
+    fn entry(&self, entry: &Hash, defaults: &Hash) -> Result<HierarchyEntry, Error> {
         let name = self.text(entry, "name")?;
         let name = name.ok_or_else(|| self.fail("an entry of a hierarchy lacks its 'name'"))?;
         let known = [
@@ -103,7 +105,7 @@ impl Reader<'_> {
             &["name", "options", "datadir"],
         ]
         .concat();
-        self.only(entry, &known, &format!("hierarchy '{name}'"))?;
+        self.check_known_keys(entry, &known, &format!("hierarchy '{name}'"))?;
         let (kind, function) = self.function(&name, entry, defaults)?;
         let options = match entry.get_str("options") {
             Some(_) => self.hash(entry, "options")?,
@@ -120,7 +122,7 @@ impl Reader<'_> {
             Some(datadir) => datadir,
             None => self.text(defaults, "datadir")?.unwrap_or("data".to_owned()),
         };
-        Ok(Entry {
+        Ok(HierarchyEntry {
             locations: self.locations(&name, entry)?,
             name,
             kind,
@@ -130,7 +132,12 @@ impl Reader<'_> {
         })
     }
 
-    fn function(&self, name: &str, entry: &Hash, defaults: &Hash) -> Result<(Kind, String), Error> {
+    fn function(
+        &self,
+        name: &str,
+        entry: &Hash,
+        defaults: &Hash,
+    ) -> Result<(DataFunctionKind, String), Error> {
         let of = |hash: &Hash| -> Vec<&str> {
             let set = FUNCTIONS.iter().filter(|key| hash.get_str(key).is_some());
             set.copied().collect()
@@ -152,9 +159,9 @@ impl Reader<'_> {
             }
         };
         let kind = match key {
-            "data_hash" => Kind::DataHash,
-            "lookup_key" => Kind::LookupKey,
-            "data_dig" => Kind::DataDig,
+            "data_hash" => DataFunctionKind::DataHash,
+            "lookup_key" => DataFunctionKind::LookupKey,
+            "data_dig" => DataFunctionKind::DataDig,
             _ => {
                 return Err(self.fail(format!(
                     "hierarchy '{name}' uses a backend of Hiera 3, which is written in Ruby and \
@@ -165,13 +172,13 @@ impl Reader<'_> {
         Ok((kind, self.text(from, key)?.unwrap_or_default()))
     }
 
-    fn locations(&self, name: &str, entry: &Hash) -> Result<Locations, Error> {
+    fn locations(&self, name: &str, entry: &Hash) -> Result<EntryLocations, Error> {
         let mut set = LOCATIONS.iter().filter(|key| entry.get_str(key).is_some());
         let Some(&key) = set.next() else {
-            return Ok(Locations::None);
+            return Ok(EntryLocations::None);
         };
         if set.next().is_some() {
-            let all = combined(&LOCATIONS);
+            let all = join_alternatives(&LOCATIONS);
             return Err(self.fail(format!(
                 "Only one of {all} can be defined in hierarchy '{name}'"
             )));
@@ -179,14 +186,14 @@ impl Reader<'_> {
         let one =
             || -> Result<Vec<String>, Error> { Ok(self.text(entry, key)?.into_iter().collect()) };
         Ok(match key {
-            "path" => Locations::Paths(one()?, None),
-            "paths" => Locations::Paths(self.texts(entry, key)?, None),
-            "glob" => Locations::Globs(one()?),
-            "globs" => Locations::Globs(self.texts(entry, key)?),
-            "uri" => Locations::Uris(one()?),
-            "uris" => Locations::Uris(self.texts(entry, key)?),
+            "path" => EntryLocations::Paths(one()?, None),
+            "paths" => EntryLocations::Paths(self.texts(entry, key)?, None),
+            "glob" => EntryLocations::Globs(one()?),
+            "globs" => EntryLocations::Globs(self.texts(entry, key)?),
+            "uri" => EntryLocations::Uris(one()?),
+            "uris" => EntryLocations::Uris(self.texts(entry, key)?),
             _ => match <[String; 3]>::try_from(self.texts(entry, key)?) {
-                Ok([variable, name, path]) => Locations::Mapped(variable, name, path),
+                Ok([variable, name, path]) => EntryLocations::Mapped(variable, name, path),
                 Err(_) => {
                     return Err(
                         self.fail(format!("'mapped_paths' of '{name}' must be three texts"))
@@ -198,11 +205,11 @@ impl Reader<'_> {
 }
 
 fn functions() -> String {
-    combined(&FUNCTIONS)
+    join_alternatives(&FUNCTIONS)
 }
 
 /// `'a', 'b', or 'c'`.
-fn combined(words: &[&str]) -> String {
+fn join_alternatives(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hiera::{
-    Cache, DirectoryEntry, Explainer, FileIdentity, Host, HostError, Request, Session, Settings,
-    Trail,
+    DataFileCache, DirectoryEntry, FileIdentity, HieraSettings, HostError, LookupExplainer,
+    LookupHost, LookupRequest, LookupSession, LookupTrail,
 };
 use pcore::Value;
 
@@ -31,7 +31,7 @@ impl Given<'_> {
     }
 }
 
-impl Host for Given<'_> {
+impl LookupHost for Given<'_> {
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError> {
         Ok(match name.trim_start_matches("::") {
             "a" => Some(Value::from("x")),
@@ -105,22 +105,22 @@ pub(crate) fn site(data: &[u8]) {
 }
 
 fn looked_up(given: &mut Given<'_>, key: &str) -> Vec<String> {
-    let settings = Settings {
+    let settings = HieraSettings {
         global_config: Some(PathBuf::from("/global/hiera.yaml")),
         environment_root: Some(PathBuf::from("/env")),
         plan: key.len().is_multiple_of(2),
         strict: true,
     };
-    let session = Session::new(settings, Arc::<Cache>::default());
+    let session = LookupSession::new(settings, Arc::<DataFileCache>::default());
     let names = [key.to_owned()];
     let merges = ["first", "unique", "hash", "deep"].map(Value::from);
     let mut answer = |merge: Value| {
-        let request = Request {
+        let request = LookupRequest {
             names: &names,
             merge,
-            ..Request::default()
+            ..LookupRequest::default()
         };
-        let trail = Trail::explained(Explainer::default());
+        let trail = LookupTrail::with_explainer(LookupExplainer::default());
         let found = session.lookup(given, &request, &trail);
         let found = match found {
             Ok(value) => format!("{value:?}"),

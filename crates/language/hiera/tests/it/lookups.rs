@@ -2,7 +2,7 @@
 
 use pcore::{Hash, Type, Value};
 
-use hiera::{Explainer, Request, Trail};
+use hiera::{LookupExplainer, LookupRequest, LookupTrail};
 
 use crate::world::World;
 
@@ -28,12 +28,13 @@ fn world() -> World {
 fn names_types_overrides_and_defaults() {
     let mut world = world();
     let names = ["nope".to_owned(), "k".to_owned()];
-    let mut request = Request {
+    let mut request = LookupRequest {
         names: &names,
-        ..Request::default()
+        ..LookupRequest::default()
     };
     let session = world.session();
-    let mut lookup = |request: &Request<'_>| session.lookup(&mut world, request, &Trail::new());
+    let mut lookup =
+        |request: &LookupRequest<'_>| session.lookup(&mut world, request, &LookupTrail::new());
     assert_eq!(lookup(&request).unwrap(), Some(Value::from("web")));
     request.overrides = [("k", 1)]
         .into_iter()
@@ -67,15 +68,17 @@ fn values_are_converted() {
 fn the_hierarchy_follows_its_variables() {
     let mut world = world();
     let names = ["same".to_owned()];
-    let request = Request {
+    let request = LookupRequest {
         names: &names,
-        ..Request::default()
+        ..LookupRequest::default()
     };
     let session = world.session();
-    let found = session.lookup(&mut world, &request, &Trail::new()).unwrap();
+    let found = session
+        .lookup(&mut world, &request, &LookupTrail::new())
+        .unwrap();
     assert_eq!(found, Some(Value::from("web")));
     world.set("role", "db");
-    let trail = Trail::explained(Explainer::default());
+    let trail = LookupTrail::with_explainer(LookupExplainer::default());
     let found = session.lookup(&mut world, &request, &trail);
     assert_eq!(found.unwrap(), Some(Value::from("db")));
     assert!(
@@ -89,11 +92,11 @@ fn the_hierarchy_follows_its_variables() {
 fn explanations_tell_where_a_value_came_from() {
     let mut world = world();
     let names = ["k".to_owned()];
-    let request = Request {
+    let request = LookupRequest {
         names: &names,
-        ..Request::default()
+        ..LookupRequest::default()
     };
-    let trail = Trail::explained(Explainer::default());
+    let trail = LookupTrail::with_explainer(LookupExplainer::default());
     let session = world.session();
     session.lookup(&mut world, &request, &trail).unwrap();
     let told = trail.explanation();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hiera::{
-    Cache, DirectoryEntry, Error, FileIdentity, FunctionCall, Host, HostError, Request, Session,
-    Settings, Trail,
+    DataFileCache, DirectoryEntry, Error, FileIdentity, FunctionCall, HieraSettings, HostError,
+    LookupHost, LookupRequest, LookupSession, LookupTrail,
 };
 use pcore::{Hash, Value};
 
@@ -17,7 +17,7 @@ pub(crate) struct World {
     pub(crate) plan: bool,
     pub(crate) reads: usize,
     pub(crate) warnings: Vec<String>,
-    pub(crate) cache: Arc<Cache>,
+    pub(crate) cache: Arc<DataFileCache>,
 }
 
 impl World {
@@ -39,15 +39,15 @@ impl World {
         self.variables.insert(name.to_owned(), value.into());
     }
 
-    pub(crate) fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> LookupSession {
         let global = Path::new("/global/hiera.yaml");
-        let settings = Settings {
+        let settings = HieraSettings {
             global_config: self.files.contains_key(global).then(|| global.to_owned()),
             environment_root: Some(PathBuf::from("/env")),
             plan: self.plan,
             strict: true,
         };
-        Session::new(settings, self.cache.clone())
+        LookupSession::new(settings, self.cache.clone())
     }
 
     pub(crate) fn lookup(&mut self, name: &str) -> Result<Option<Value>, Error> {
@@ -60,12 +60,12 @@ impl World {
         merge: impl Into<Value>,
     ) -> Result<Option<Value>, Error> {
         let names = [name.to_owned()];
-        let request = Request {
+        let request = LookupRequest {
             names: &names,
             merge: merge.into(),
-            ..Request::default()
+            ..LookupRequest::default()
         };
-        self.session().lookup(self, &request, &Trail::new())
+        self.session().lookup(self, &request, &LookupTrail::new())
     }
 
     /// The text of a value that must be found.
@@ -81,7 +81,7 @@ impl World {
     }
 }
 
-impl Host for World {
+impl LookupHost for World {
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError> {
         Ok(self.variables.get(name.trim_start_matches("::")).cloned())
     }

@@ -1,4 +1,4 @@
-//! A host for tests: code and data in memory. Main type: [`World`].
+//! A host for tests: code and data in memory. Main type: [`EvaluatorLookupHost`].
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use evaluator::function::CallArguments;
 use evaluator::{
-    Block, CodeMap, CodeSource, Eval, EvalError, EvaluationLimits, Evaluator, Host, Interrupt,
-    LogLevel, ParseCache, SourceLocation, Unwind,
+    CodeBlock, CodeMap, CodeSource, EvalError, EvalResult, EvalUnwind, EvaluationHost,
+    EvaluationLimits, Evaluator, HostInterrupt, LogLevel, ParseCache, SourceLocation,
 };
 use lookup::{
-    Cache, DirectoryEntry, FileIdentity, Files, HostError, Lookup, Options, Settings, context_type,
+    DataFileCache, DirectoryEntry, FileIdentity, HieraSettings, HostError, Lookup, LookupFiles,
+    LookupSettings, context_type,
 };
 use pcore::{Type, Value};
 use zeroize::Zeroizing;
@@ -32,13 +33,13 @@ impl World {
             code.insert(path, text.as_bytes());
             all.insert(Path::new("/env").join(path), (*text).to_owned());
         }
-        let settings = Settings {
+        let settings = HieraSettings {
             global_config: Some(PathBuf::from("/env/global/hiera.yaml")),
             environment_root: Some(PathBuf::from("/env")),
             plan: false,
             strict: true,
         };
-        let options = Options {
+        let options = LookupSettings {
             settings,
             environment: "production".to_owned(),
             strict_variables: true,
@@ -46,7 +47,7 @@ impl World {
         Self {
             files: all,
             code,
-            lookup: Lookup::new(options, Arc::new(Cache::default())),
+            lookup: Lookup::new(options, Arc::new(DataFileCache::default())),
             logged: RefCell::default(),
         }
     }
@@ -90,11 +91,14 @@ impl World {
     /// True if an interruption by the host leaves the evaluation as such.
     pub(crate) fn is_interrupted(&self, program: &str) -> bool {
         let value = self.evaluator().evaluate(program, Some("case.pp"));
-        matches!(value.map_err(|unwind| *unwind), Err(Unwind::Interrupted(_)))
+        matches!(
+            value.map_err(|unwind| *unwind),
+            Err(EvalUnwind::Interrupted(_))
+        )
     }
 }
 
-impl Host for World {
+impl EvaluationHost for World {
     fn code(&self) -> &dyn CodeSource {
         &self.code
     }
@@ -103,9 +107,12 @@ impl Host for World {
         &self,
         _: &mut Evaluator<'_>,
         call: &mut CallArguments<'_>,
-    ) -> Option<Eval> {
+    ) -> Option<EvalResult> {
         match call.name {
-            "interrupt" => Some(Err(Unwind::Interrupted(Interrupt(Box::new("gone"))).into())),
+            "interrupt" => Some(Err(EvalUnwind::Interrupted(HostInterrupt(Box::new(
+                "gone",
+            )))
+            .into())),
             // Simulates another branch of a plan, which runs in the middle of this one.
             "elsewhere" => Some(self.evaluator().evaluate(&call.text(0), None)),
             _ => None,
@@ -118,8 +125,8 @@ impl Host for World {
         receiver: &Value,
         name: &str,
         arguments: &[Value],
-        block: Option<&Block>,
-    ) -> Option<Eval> {
+        block: Option<&CodeBlock>,
+    ) -> Option<EvalResult> {
         self.lookup
             .method(self, evaluator, (receiver, name), arguments, block)
     }
@@ -132,12 +139,12 @@ impl Host for World {
         self.logged.borrow_mut().push(message.to_owned());
     }
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {
         self.lookup.call(self, evaluator, call)
     }
 }
 
-impl Files for World {
+impl LookupFiles for World {
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
         let text = self.files.get(path)?;
         Some(FileIdentity {

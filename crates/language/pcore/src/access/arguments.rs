@@ -2,7 +2,7 @@
 
 use super::{AccessError, type_label};
 use crate::describe::article;
-use crate::types::{IntRange, Kind, Type};
+use crate::types::{IntRange, Type, TypeKind};
 use crate::value::Value;
 
 /// Arguments with lists unfolded.
@@ -135,12 +135,12 @@ pub(super) fn range(from: Option<&Value>, to: Option<&Value>) -> Result<IntRange
     let (from, to) = (end(from), end(to));
     IntRange::new(from, to).ok_or_else(|| {
         let show = |end: Option<i64>| end.map_or_else(String::new, |end| end.to_string());
-        AccessError::plain(out_of_order(&show(from), &show(to)))
+        AccessError::plain(range_order_message(&show(from), &show(to)))
     })
 }
 
 /// Puppet's words, in which the last parenthesis is missing.
-pub(super) fn out_of_order(from: &str, to: &str) -> String {
+pub(super) fn range_order_message(from: &str, to: &str) -> String {
     format!("'from' must be less or equal to 'to'. Got ({from}, {to}")
 }
 
@@ -148,7 +148,7 @@ pub(super) fn out_of_order(from: &str, to: &str) -> String {
 pub(super) fn size(arguments: &[Value], from: usize) -> Result<IntRange, AccessError> {
     let given = &arguments[from..];
     if let [Value::Type(ty)] = given
-        && let Kind::Integer(range) = ty.kind()
+        && let TypeKind::Integer(range) = ty.kind()
     {
         return Ok(*range);
     }

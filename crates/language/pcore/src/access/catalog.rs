@@ -7,16 +7,16 @@ use super::AccessError;
 use super::arguments::{flatten, key_type_name};
 use crate::describe::article;
 use crate::text::capitalize_segments;
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
-pub(super) fn of(ty: &Type, arguments: &[Value]) -> Result<Value, AccessError> {
+pub(super) fn parameterize_catalog(ty: &Type, arguments: &[Value]) -> Result<Value, AccessError> {
     if arguments.is_empty() {
         return Err(AccessError::arity(&ty.to_string(), 1, None, 0));
     }
     match ty.kind() {
-        Kind::Class(_) => class(arguments),
-        Kind::Resource { type_name, .. } => resource(ty, type_name.as_deref(), arguments),
+        TypeKind::Class(_) => class(arguments),
+        TypeKind::Resource { type_name, .. } => resource(ty, type_name.as_deref(), arguments),
         _ => Ok(Value::Undef),
     }
 }
@@ -145,7 +145,7 @@ fn resource_name(value: &Value) -> Result<String, AccessError> {
     let name = match value {
         Value::Str(name) => Some(capitalize_segments(name)),
         Value::Type(ty) => match ty.kind() {
-            Kind::Resource {
+            TypeKind::Resource {
                 type_name: Some(name),
                 ..
             } => Some(name.to_string()),

@@ -6,8 +6,8 @@ use super::arguments::{check, is_range_end, range, ruby_class, specialization, t
 use super::{AccessError, objects};
 use crate::describe::assert_instance;
 use crate::types::{
-    CallableType, EnumType, InitType, IntRange, Kind, RuntimeName, RuntimeType, StringType,
-    StructElement, TupleType, Type,
+    CallableType, EnumType, InitType, IntRange, RuntimeName, RuntimeType, StringType,
+    StructElement, TupleType, Type, TypeKind,
 };
 use crate::value::{Regexp, SemVerRange, Uri, Value};
 
@@ -19,36 +19,35 @@ fn is_text(value: &Value) -> bool {
     matches!(value, Value::Str(_))
 }
 
-pub(super) fn of(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
+pub(super) fn parameterize_composed(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     match ty.kind() {
-        Kind::Boolean(_) => {
+        TypeKind::Boolean(_) => {
             let is_flag = |value: &Value| matches!(value, Value::Bool(_));
             check(ty, arguments, Some(1), is_flag, "TrueClass or FalseClass")?;
-            Ok(Kind::Boolean(arguments.first().and_then(Value::as_bool)).into())
+            Ok(TypeKind::Boolean(arguments.first().and_then(Value::as_bool)).into())
         }
-        Kind::Enum(_) => enumeration(ty, arguments),
-        Kind::Pattern(_) => pattern(ty, arguments),
-        Kind::Regexp(_) => regexp(ty, arguments),
-        Kind::SemVer(_) => semver(ty, arguments),
-        Kind::Runtime(_) => runtime(ty, arguments),
-        Kind::Uri(_) => uri(arguments),
-        Kind::Variant(_) => {
+        TypeKind::Enum(_) => enumeration(ty, arguments),
+        TypeKind::Pattern(_) => pattern(ty, arguments),
+        TypeKind::Regexp(_) => regexp(ty, arguments),
+        TypeKind::SemVer(_) => semver(ty, arguments),
+        TypeKind::Runtime(_) => runtime(ty, arguments),
+        TypeKind::Uri(_) => uri(arguments),
+        TypeKind::Variant(_) => {
             check(ty, arguments, None, is_type, "Any-Type")?;
             Ok(Type::variant(arguments.iter().map(type_of).collect()))
         }
-        Kind::Tuple(_) => tuple(ty, arguments),
-        Kind::Optional(_) => match arguments {
+        TypeKind::Tuple(_) => tuple(ty, arguments),
+        TypeKind::Optional(_) => match arguments {
             [Value::Str(text)] => Ok(Type::optional_of(Type::string_value(text.clone()))),
             _ => one(arguments, "Optional-Type").map(Type::optional_of),
         },
-        Kind::NotUndef(_) => not_undef(arguments),
-        Kind::Type(_) => one(arguments, "Type-Type").map(Type::type_of),
-        Kind::Sensitive(_) => {
-            one(arguments, "Sensitive-Type").map(|inner| Kind::Sensitive(inner.generalize()).into())
-        }
-        Kind::Iterable(_) => one(arguments, "Iterable-Type").map(Type::iterable_of),
-        Kind::Iterator(_) => one(arguments, "Iterator-Type").map(Type::iterator_of),
-        Kind::Object(object) => objects::object(object, arguments),
+        TypeKind::NotUndef(_) => parameterize_not_undef(arguments),
+        TypeKind::Type(_) => one(arguments, "Type-Type").map(Type::type_of),
+        TypeKind::Sensitive(_) => one(arguments, "Sensitive-Type")
+            .map(|inner| TypeKind::Sensitive(inner.generalize()).into()),
+        TypeKind::Iterable(_) => one(arguments, "Iterable-Type").map(Type::iterable_of),
+        TypeKind::Iterator(_) => one(arguments, "Iterator-Type").map(Type::iterator_of),
+        TypeKind::Object(object) => objects::object(object, arguments),
         _ => objects::type_set(arguments),
     }
 }
@@ -64,7 +63,7 @@ fn one(arguments: &[Value], base: &str) -> Result<Type, AccessError> {
 pub(super) fn type_of(value: &Value) -> Type {
     match value {
         Value::Type(ty) => ty.clone(),
-        Value::Str(name) => Kind::Runtime(RuntimeType {
+        Value::Str(name) => TypeKind::Runtime(RuntimeType {
             runtime: Some("ruby".into()),
             name: Some(RuntimeName::Name(name.clone())),
         })
@@ -80,13 +79,13 @@ fn enumeration(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     };
     check(ty, texts, None, is_text, "String")?;
     let values = texts.iter().filter_map(Value::as_str).map(Arc::from);
-    Ok(Kind::Enum(EnumType::new(values, ignore_case)).into())
+    Ok(TypeKind::Enum(EnumType::new(values, ignore_case)).into())
 }
 
 fn pattern(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     let is_pattern = |value: &Value| match value {
         Value::Str(_) | Value::Regexp(_) => true,
-        Value::Type(ty) => matches!(ty.kind(), Kind::Pattern(_) | Kind::Regexp(_)),
+        Value::Type(ty) => matches!(ty.kind(), TypeKind::Pattern(_) | TypeKind::Regexp(_)),
         _ => false,
     };
     let expected = "String or Regexp or Pattern-Type or Regexp-Type";
@@ -94,11 +93,11 @@ fn pattern(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     let mut patterns: Vec<Regexp> = Vec::new();
     for argument in arguments {
         let more = match argument {
-            Value::Str(text) => vec![compiled(text)?],
+            Value::Str(text) => vec![compile_pattern(text)?],
             Value::Regexp(regexp) => vec![regexp.clone()],
             Value::Type(ty) => match ty.kind() {
-                Kind::Pattern(patterns) => patterns.clone(),
-                Kind::Regexp(pattern) => {
+                TypeKind::Pattern(patterns) => patterns.clone(),
+                TypeKind::Regexp(pattern) => {
                     vec![pattern.clone().unwrap_or_else(|| Regexp::new(""))]
                 }
                 _ => Vec::new(),
@@ -114,7 +113,7 @@ fn pattern(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     Ok(Type::pattern(patterns))
 }
 
-fn compiled(source: &str) -> Result<Regexp, AccessError> {
+fn compile_pattern(source: &str) -> Result<Regexp, AccessError> {
     Regexp::compile(source).map_err(|error| AccessError::plain(error.to_string()))
 }
 
@@ -130,7 +129,7 @@ fn regexp(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
         Some(Value::Str(text)) => Regexp::new(&**text),
         _ => return Ok(Type::regexp()),
     };
-    Ok(Kind::Regexp(Some(pattern)).into())
+    Ok(TypeKind::Regexp(Some(pattern)).into())
 }
 
 fn semver(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
@@ -145,7 +144,7 @@ fn semver(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
             _ => None,
         })
         .collect::<Result<_, _>>()?;
-    Ok(Kind::SemVer(SemVerRange::merge_all(ranges)).into())
+    Ok(TypeKind::SemVer(SemVerRange::merge_all(ranges)).into())
 }
 
 fn runtime(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
@@ -167,7 +166,7 @@ fn runtime(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
             "String or String",
         ));
     };
-    Ok(Kind::Runtime(RuntimeType {
+    Ok(TypeKind::Runtime(RuntimeType {
         runtime: Some(runtime.clone()),
         name: Some(RuntimeName::Name(name.clone())),
     })
@@ -188,14 +187,14 @@ fn uri(arguments: &[Value]) -> Result<Type, AccessError> {
     match arguments {
         [Value::Str(text)] if !text.is_empty() => {
             let uri = Uri::parse(text).map_err(|error| AccessError::plain(error.to_string()))?;
-            Ok(Kind::Uri(uri.type_parameters().map(Value::hash)).into())
+            Ok(TypeKind::Uri(uri.type_parameters().map(Value::hash)).into())
         }
-        [Value::Uri(uri)] => Ok(Kind::Uri(uri.type_parameters().map(Value::hash)).into()),
+        [Value::Uri(uri)] => Ok(TypeKind::Uri(uri.type_parameters().map(Value::hash)).into()),
         [Value::Hash(parts)] => {
             assert_instance("URI-Type parameter", &uri_parameters(), &arguments[0])
                 .map_err(|_| wrong_type(&arguments[0]))?;
             let given = Some(Value::Hash(parts.clone())).filter(|_| !parts.is_empty());
-            Ok(Kind::Uri(given).into())
+            Ok(TypeKind::Uri(given).into())
         }
         [other] => Err(wrong_type(other)),
         _ => Err(AccessError::arity("URI-Type", 1, Some(1), arguments.len())),
@@ -258,7 +257,7 @@ fn split_range(arguments: &[Value]) -> Result<(&[Value], Option<IntRange>), Acce
     Ok((arguments, None))
 }
 
-fn not_undef(arguments: &[Value]) -> Result<Type, AccessError> {
+fn parameterize_not_undef(arguments: &[Value]) -> Result<Type, AccessError> {
     match arguments {
         [] => Ok(Type::not_undef()),
         [Value::Str(text)] => Ok(Type::not_undef_of(Type::string_value(text.clone()))),
@@ -282,7 +281,7 @@ fn not_undef(arguments: &[Value]) -> Result<Type, AccessError> {
 
 pub(super) fn init(arguments: &[Value]) -> Result<Type, AccessError> {
     let ty = type_at("Init-Type", arguments, 0)?.clone();
-    Ok(Kind::Init(InitType {
+    Ok(TypeKind::Init(InitType {
         ty: Some(ty),
         arguments: arguments[1..].to_vec(),
     })
@@ -346,10 +345,10 @@ fn struct_element(key: &Value, value: Type) -> Result<StructElement, AccessError
             return Ok(StructElement::new(name.clone(), optional, value));
         }
         Value::Type(ty) => match ty.kind() {
-            Kind::NotUndef(inner) => Some((inner.clone(), false)),
-            Kind::Optional(inner) => Some((inner.clone(), true)),
-            Kind::String(_) => Some((Some(ty.clone()), false)),
-            Kind::Enum(texts) => {
+            TypeKind::NotUndef(inner) => Some((inner.clone(), false)),
+            TypeKind::Optional(inner) => Some((inner.clone(), true)),
+            TypeKind::String(_) => Some((Some(ty.clone()), false)),
+            TypeKind::Enum(texts) => {
                 let only = match texts.values() {
                     [only] => Some(Type::string_value(only.clone())),
                     _ => None,
@@ -367,7 +366,7 @@ fn struct_element(key: &Value, value: Type) -> Result<StructElement, AccessError
         )));
     };
     match inner.as_ref().map(Type::kind) {
-        Some(Kind::String(StringType::Value(name))) => {
+        Some(TypeKind::String(StringType::Value(name))) => {
             Ok(StructElement::new(name.clone(), optional, value))
         }
         _ => Err(AccessError::plain(format!(

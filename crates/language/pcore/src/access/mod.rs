@@ -10,7 +10,7 @@ mod sized;
 
 use crate::convert::ConversionError;
 use crate::describe::{TypeMismatch, article};
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 use crate::value::{SemVerRangeError, Value};
 use arguments::flatten;
 
@@ -84,36 +84,38 @@ impl Type {
         let flat = flatten(arguments);
         let flat = flat.as_slice();
         let ty = match self.kind() {
-            Kind::Resource { .. } | Kind::Class(_) => return catalog::of(self, arguments),
-            Kind::Callable(_) => composed::callable(self, arguments)?,
-            Kind::Struct(_) => composed::structure(self, arguments)?,
-            Kind::Init(_) => composed::init(arguments)?,
-            Kind::Integer(_)
-            | Kind::Float(_)
-            | Kind::String(_)
-            | Kind::Collection(_)
-            | Kind::Array { .. }
-            | Kind::Hash { .. }
-            | Kind::Timestamp(_)
-            | Kind::Timespan(_) => sized::of(self, flat)?,
-            Kind::Boolean(_)
-            | Kind::Enum(_)
-            | Kind::Pattern(_)
-            | Kind::Regexp(_)
-            | Kind::SemVer(_)
-            | Kind::Runtime(_)
-            | Kind::Uri(_)
-            | Kind::Variant(_)
-            | Kind::Tuple(_)
-            | Kind::Optional(_)
-            | Kind::NotUndef(_)
-            | Kind::Type(_)
-            | Kind::Sensitive(_)
-            | Kind::Iterable(_)
-            | Kind::Iterator(_)
-            | Kind::Object(_)
-            | Kind::TypeSet(_) => composed::of(self, flat)?,
-            Kind::Reference(text) => {
+            TypeKind::Resource { .. } | TypeKind::Class(_) => {
+                return catalog::parameterize_catalog(self, arguments);
+            }
+            TypeKind::Callable(_) => composed::callable(self, arguments)?,
+            TypeKind::Struct(_) => composed::structure(self, arguments)?,
+            TypeKind::Init(_) => composed::init(arguments)?,
+            TypeKind::Integer(_)
+            | TypeKind::Float(_)
+            | TypeKind::String(_)
+            | TypeKind::Collection(_)
+            | TypeKind::Array { .. }
+            | TypeKind::Hash { .. }
+            | TypeKind::Timestamp(_)
+            | TypeKind::Timespan(_) => sized::parameterize_sized(self, flat)?,
+            TypeKind::Boolean(_)
+            | TypeKind::Enum(_)
+            | TypeKind::Pattern(_)
+            | TypeKind::Regexp(_)
+            | TypeKind::SemVer(_)
+            | TypeKind::Runtime(_)
+            | TypeKind::Uri(_)
+            | TypeKind::Variant(_)
+            | TypeKind::Tuple(_)
+            | TypeKind::Optional(_)
+            | TypeKind::NotUndef(_)
+            | TypeKind::Type(_)
+            | TypeKind::Sensitive(_)
+            | TypeKind::Iterable(_)
+            | TypeKind::Iterator(_)
+            | TypeKind::Object(_)
+            | TypeKind::TypeSet(_) => composed::parameterize_composed(self, flat)?,
+            TypeKind::Reference(text) => {
                 return Err(AccessError::new(
                     "UNKNOWN_RESOURCE_TYPE",
                     None,

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use super::AccessError;
 use crate::describe::assert_instance;
-use crate::types::{Kind, ObjectType, Type, TypeSetType};
+use crate::types::{ObjectTypeDefinition, Type, TypeKind, TypeSetType};
 use crate::value::{Hash, SemVer, Value};
 
-pub(super) fn object(of: &Arc<ObjectType>, arguments: &[Value]) -> Result<Type, AccessError> {
+pub(super) fn object(
+    of: &Arc<ObjectTypeDefinition>,
+    arguments: &[Value],
+) -> Result<Type, AccessError> {
     if of.name().is_some() {
         return extension(of, arguments);
     }
@@ -15,7 +18,7 @@ pub(super) fn object(of: &Arc<ObjectType>, arguments: &[Value]) -> Result<Type, 
         [Value::Hash(init)] if init.is_empty() => Ok(Type::object()),
         [Value::Hash(init)] => {
             let name = init.get_str("name").and_then(Value::as_str).map(Arc::from);
-            let object = ObjectType::declare(name);
+            let object = ObjectTypeDefinition::declare(name);
             object
                 .define(init)
                 .map_err(|error| AccessError::plain(error.to_string()))?;
@@ -34,7 +37,7 @@ pub(super) fn object(of: &Arc<ObjectType>, arguments: &[Value]) -> Result<Type, 
 }
 
 /// Values for the type parameters, by place or by name.
-fn extension(of: &Arc<ObjectType>, arguments: &[Value]) -> Result<Type, AccessError> {
+fn extension(of: &Arc<ObjectTypeDefinition>, arguments: &[Value]) -> Result<Type, AccessError> {
     let parameters = of.all_type_parameters();
     let label = of.label();
     if parameters.is_empty() {
@@ -81,7 +84,7 @@ fn extension(of: &Arc<ObjectType>, arguments: &[Value]) -> Result<Type, AccessEr
             "The {label}-Type cannot be parameterized using an empty parameter list"
         )));
     }
-    Ok(Kind::ObjectExtension {
+    Ok(TypeKind::ObjectExtension {
         base: of.clone(),
         parameters: given.into(),
     }
@@ -107,7 +110,7 @@ pub(super) fn type_set(arguments: &[Value]) -> Result<Type, AccessError> {
         .map_err(|error| AccessError::plain(error.to_string()))?;
     let types = init.get_str("types").and_then(Value::as_hash);
     let types = types.cloned().unwrap_or_default();
-    Ok(Kind::TypeSet(Some(Arc::new(TypeSetType {
+    Ok(TypeKind::TypeSet(Some(Arc::new(TypeSetType {
         name: text("name").map(Arc::from),
         version,
         types: types

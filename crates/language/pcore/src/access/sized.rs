@@ -1,15 +1,15 @@
 //! Types with ranges and sizes.
 
 use super::AccessError;
-use super::arguments::{out_of_order, range, ruby_class, size, type_at};
-use crate::convert::{timespan_of, timestamp_of};
+use super::arguments::{range, range_order_message, ruby_class, size, type_at};
+use crate::convert::{timespan_from_value, timestamp_from_value};
 use crate::text::ruby_float;
-use crate::types::{FloatRange, Kind, TimeRange, Type};
-use crate::value::{Timespan, Timestamp, Value};
+use crate::types::{FloatRange, TimeRange, Type, TypeKind};
+use crate::value::{PuppetTimestamp, Timespan, Value};
 
-pub(super) fn of(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
+pub(super) fn parameterize_sized(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     match ty.kind() {
-        Kind::Integer(_) => {
+        TypeKind::Integer(_) => {
             let is_right = |value: &Value| matches!(value, Value::Int(_) | Value::Default);
             numbers("Integer", "integers", arguments, is_right)?;
             Ok(Type::integer_in(range(
@@ -17,8 +17,8 @@ pub(super) fn of(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
                 arguments.get(1),
             )?))
         }
-        Kind::Float(_) => float(arguments),
-        Kind::String(_) => match arguments.len() {
+        TypeKind::Float(_) => float(arguments),
+        TypeKind::String(_) => match arguments.len() {
             1 | 2 => Ok(Type::string_sized(size(arguments, 0)?)),
             given => Err(AccessError::new(
                 "BAD_STRING_SLICE_ARITY",
@@ -26,19 +26,19 @@ pub(super) fn of(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
                 format!("String supports [] with one or two arguments. Got {given}"),
             )),
         },
-        Kind::Collection(_) => match arguments.len() {
-            1 | 2 => Ok(Kind::Collection(Some(size(arguments, 0)?.to_size())).into()),
+        TypeKind::Collection(_) => match arguments.len() {
+            1 | 2 => Ok(TypeKind::Collection(Some(size(arguments, 0)?.to_size())).into()),
             given => Err(AccessError::arity("Collection-Type", 1, Some(2), given)),
         },
-        Kind::Array { .. } => array(arguments),
-        Kind::Hash { .. } => hash(arguments),
-        Kind::Timestamp(_) => {
+        TypeKind::Array { .. } => array(arguments),
+        TypeKind::Hash { .. } => hash(arguments),
+        TypeKind::Timestamp(_) => {
             let (from, to) = times(ty, arguments, timestamp)?;
-            Ok(Kind::Timestamp(time_range(from, to)?).into())
+            Ok(TypeKind::Timestamp(time_range(from, to)?).into())
         }
         _ => {
             let (from, to) = times(ty, arguments, timespan)?;
-            Ok(Kind::Timespan(time_range(from, to)?).into())
+            Ok(TypeKind::Timespan(time_range(from, to)?).into())
         }
     }
 }
@@ -85,7 +85,7 @@ fn float(arguments: &[Value]) -> Result<Type, AccessError> {
     let (from, to) = (end(0), end(1));
     let range = FloatRange::new(from, to).ok_or_else(|| {
         let show = |end: Option<f64>| end.map_or_else(String::new, ruby_float);
-        AccessError::plain(out_of_order(&show(from), &show(to)))
+        AccessError::plain(range_order_message(&show(from), &show(to)))
     })?;
     Ok(Type::float_in(range))
 }
@@ -122,13 +122,13 @@ fn hash(arguments: &[Value]) -> Result<Type, AccessError> {
     Ok(Type::hash_sized(key.clone(), value.clone(), size))
 }
 
-type Ends<T> = (Option<T>, Option<T>);
+type OptionalBounds<T> = (Option<T>, Option<T>);
 
 fn times<T>(
     ty: &Type,
     arguments: &[Value],
     read: fn(&Value) -> Result<Option<T>, AccessError>,
-) -> Result<Ends<T>, AccessError> {
+) -> Result<OptionalBounds<T>, AccessError> {
     if arguments.len() > 2 {
         let label = super::type_label_uc(ty);
         return Err(AccessError::arity(&label, 0, Some(2), arguments.len()));
@@ -137,11 +137,11 @@ fn times<T>(
     Ok((end(0)?, end(1)?))
 }
 
-fn timestamp(value: &Value) -> Result<Option<Timestamp>, AccessError> {
+fn timestamp(value: &Value) -> Result<Option<PuppetTimestamp>, AccessError> {
     let made = match value {
         Value::Default | Value::Undef => return Ok(None),
         Value::Timestamp(time) => return Ok(Some(*time)),
-        other => timestamp_of(other)?,
+        other => timestamp_from_value(other)?,
     };
     match made {
         Value::Timestamp(time) => Ok(Some(time)),
@@ -153,7 +153,7 @@ fn timespan(value: &Value) -> Result<Option<Timespan>, AccessError> {
     let made = match value {
         Value::Default | Value::Undef => return Ok(None),
         Value::Timespan(span) => return Ok(Some(*span)),
-        other => timespan_of(other)?,
+        other => timespan_from_value(other)?,
     };
     match made {
         Value::Timespan(span) => Ok(Some(span)),
@@ -167,6 +167,6 @@ fn time_range<T: Copy + Ord + ToString>(
 ) -> Result<TimeRange<T>, AccessError> {
     TimeRange::new(from, to).ok_or_else(|| {
         let show = |end: Option<T>| end.map_or_else(String::new, |end| end.to_string());
-        AccessError::plain(out_of_order(&show(from), &show(to)))
+        AccessError::plain(range_order_message(&show(from), &show(to)))
     })
 }

@@ -5,16 +5,20 @@
 
 use super::assignable::assignable as takes;
 use super::collections::tuple_takes_tuple;
-use super::trail::Trail;
-use crate::types::{CallableType, IntRange, Kind, TupleType, Type};
+use super::recursion_trail::TypeCheckTrail;
+use crate::types::{CallableType, IntRange, TupleType, Type, TypeKind};
 
-pub(super) fn assignable(mine: &CallableType, other: &Type, trail: &mut Trail<'_>) -> bool {
-    let Kind::Callable(theirs) = other.kind() else {
+pub(super) fn assignable(
+    mine: &CallableType,
+    other: &Type,
+    trail: &mut TypeCheckTrail<'_>,
+) -> bool {
+    let TypeKind::Callable(theirs) = other.kind() else {
         return false;
     };
     if let Some(returns) = &mine.returns {
         let their_returns = theirs.returns.clone().unwrap_or_else(Type::any);
-        if !takes(returns, &their_returns, &mut trail.inside()) {
+        if !takes(returns, &their_returns, &mut trail.enter_element()) {
             return false;
         }
     }
@@ -26,7 +30,7 @@ pub(super) fn assignable(mine: &CallableType, other: &Type, trail: &mut Trail<'_
         .as_ref()
         .is_some_and(|theirs| tuple_takes_tuple(theirs, parameters, trail));
     let block = |callable: &CallableType| callable.block.clone().unwrap_or_else(Type::undef);
-    fits && takes(&block(theirs), &block(mine), &mut trail.inside())
+    fits && takes(&block(theirs), &block(mine), &mut trail.enter_element())
 }
 
 impl Type {
@@ -42,15 +46,15 @@ const ALIASES_MAX: u32 = 8;
 
 fn callable_within(ty: &Type, optional: bool, aliases: u32) -> bool {
     match ty.kind() {
-        Kind::Callable(_) => true,
-        Kind::Variant(types) => types
+        TypeKind::Callable(_) => true,
+        TypeKind::Variant(types) => types
             .iter()
             .all(|one| callable_within(one, optional, aliases)),
-        Kind::Optional(Some(inner)) => optional && callable_within(inner, optional, aliases),
-        Kind::Alias(alias) => alias
+        TypeKind::Optional(Some(inner)) => optional && callable_within(inner, optional, aliases),
+        TypeKind::Alias(alias) => alias
             .resolved()
             .is_some_and(|ty| aliases > 0 && callable_within(ty, optional, aliases - 1)),
-        Kind::Object(object) => object
+        TypeKind::Object(object) => object
             .parent()
             .is_some_and(|ty| aliases > 0 && callable_within(ty, optional, aliases - 1)),
         _ => false,
@@ -61,7 +65,7 @@ impl CallableType {
     /// True if it accepts arguments of these types; a last callable is the block.
     #[must_use]
     pub fn accepts(&self, arguments: &[Type]) -> bool {
-        let trail = &mut Trail::new();
+        let trail = &mut TypeCheckTrail::new();
         let Some(parameters) = &self.parameters else {
             return true;
         };

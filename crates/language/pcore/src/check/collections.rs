@@ -2,29 +2,29 @@
 
 use super::assignable::assignable as takes;
 use super::instance::is_instance;
-use super::trail::Trail;
-use crate::types::{IntRange, Kind, StructElement, TupleType, Type};
+use super::recursion_trail::TypeCheckTrail;
+use crate::types::{IntRange, StructElement, TupleType, Type, TypeKind};
 use crate::value::Value;
 
-pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
+pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match ty.kind() {
-        Kind::Collection(size) => {
+        TypeKind::Collection(size) => {
             let size = size.unwrap_or(IntRange::ANY_SIZE);
             size_of(other).is_some_and(|theirs| size.covers(theirs))
         }
-        Kind::Array { element, size } => {
+        TypeKind::Array { element, size } => {
             let size = size.unwrap_or(IntRange::ANY_SIZE);
             array(element, size, other, trail)
         }
-        Kind::Hash { key, value, size } => hash(key, value, *size, other, trail),
-        Kind::Tuple(tuple) => ty == other || tuple_takes(tuple, other, trail),
-        Kind::Struct(elements) => structure(elements, other, trail),
-        Kind::Iterable(element) => iterable(element.as_ref(), other, trail),
-        Kind::Iterator(element) => match other.kind() {
-            Kind::Iterator(theirs) => element.as_ref().is_none_or(|element| {
+        TypeKind::Hash { key, value, size } => hash(key, value, *size, other, trail),
+        TypeKind::Tuple(tuple) => ty == other || tuple_takes(tuple, other, trail),
+        TypeKind::Struct(elements) => structure(elements, other, trail),
+        TypeKind::Iterable(element) => iterable(element.as_ref(), other, trail),
+        TypeKind::Iterator(element) => match other.kind() {
+            TypeKind::Iterator(theirs) => element.as_ref().is_none_or(|element| {
                 theirs
                     .as_ref()
-                    .is_some_and(|theirs| takes(element, theirs, &mut trail.inside()))
+                    .is_some_and(|theirs| takes(element, theirs, &mut trail.enter_element()))
             }),
             _ => false,
         },
@@ -35,11 +35,11 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool
 /// The size of a collection type, as `Collection` sees it: a `Struct` has all its keys.
 fn size_of(ty: &Type) -> Option<IntRange> {
     match ty.kind() {
-        Kind::Collection(size) | Kind::Array { size, .. } | Kind::Hash { size, .. } => {
+        TypeKind::Collection(size) | TypeKind::Array { size, .. } | TypeKind::Hash { size, .. } => {
             Some(size.unwrap_or(IntRange::ANY_SIZE))
         }
-        Kind::Tuple(tuple) => Some(tuple_size(tuple)),
-        Kind::Struct(elements) => Some(IntRange::of_len(elements.len())),
+        TypeKind::Tuple(tuple) => Some(tuple_size(tuple)),
+        TypeKind::Struct(elements) => Some(IntRange::of_len(elements.len())),
         _ => None,
     }
 }
@@ -51,21 +51,21 @@ fn tuple_size(tuple: &TupleType) -> IntRange {
         .unwrap_or_else(|| IntRange::of_len(tuple.types.len()))
 }
 
-fn array(element: &Type, size: IntRange, other: &Type, trail: &mut Trail<'_>) -> bool {
+fn array(element: &Type, size: IntRange, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match other.kind() {
-        Kind::Tuple(tuple) => {
+        TypeKind::Tuple(tuple) => {
             size.covers(tuple_size(tuple))
                 && tuple
                     .types
                     .iter()
-                    .all(|theirs| takes(element, theirs, &mut trail.inside()))
+                    .all(|theirs| takes(element, theirs, &mut trail.enter_element()))
         }
-        Kind::Array {
+        TypeKind::Array {
             element: theirs,
             size: their_size,
         } => {
             size.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
-                && takes(element, theirs, &mut trail.inside())
+                && takes(element, theirs, &mut trail.enter_element())
         }
         _ => false,
     }
@@ -76,11 +76,11 @@ fn hash(
     value: &Type,
     size: Option<IntRange>,
     other: &Type,
-    trail: &mut Trail<'_>,
+    trail: &mut TypeCheckTrail<'_>,
 ) -> bool {
     let range = size.unwrap_or(IntRange::ANY_SIZE);
     match other.kind() {
-        Kind::Hash {
+        TypeKind::Hash {
             key: their_key,
             value: their_value,
             size: their_size,
@@ -88,16 +88,16 @@ fn hash(
             if range.from == Some(0) && is_empty_hash(other) {
                 return true;
             }
-            takes(key, their_key, &mut trail.inside())
-                && takes(value, their_value, &mut trail.inside())
+            takes(key, their_key, &mut trail.enter_element())
+                && takes(value, their_value, &mut trail.enter_element())
                 && range.covers(their_size.unwrap_or(IntRange::ANY_SIZE))
         }
-        Kind::Struct(elements) => {
+        TypeKind::Struct(elements) => {
             range.contains_len(elements.len())
                 && elements.iter().all(|theirs| {
                     let name = Value::Str(theirs.name.clone());
-                    is_instance(key, &name, &mut trail.inside())
-                        && takes(value, &theirs.value, &mut trail.inside())
+                    is_instance(key, &name, &mut trail.enter_element())
+                        && takes(value, &theirs.value, &mut trail.enter_element())
                 })
         }
         _ => false,
@@ -108,15 +108,15 @@ fn hash(
 pub(super) fn is_empty_hash(ty: &Type) -> bool {
     matches!(
         ty.kind(),
-        Kind::Hash { key, value, size: Some(IntRange::EMPTY) }
-            if matches!(key.kind(), Kind::Unit) && matches!(value.kind(), Kind::Unit)
+        TypeKind::Hash { key, value, size: Some(IntRange::EMPTY) }
+            if matches!(key.kind(), TypeKind::Unit) && matches!(value.kind(), TypeKind::Unit)
     )
 }
 
-fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut Trail<'_>) -> bool {
+fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match other.kind() {
-        Kind::Tuple(theirs) => tuple_takes_tuple(tuple, theirs, trail),
-        Kind::Array { element, size } => {
+        TypeKind::Tuple(theirs) => tuple_takes_tuple(tuple, theirs, trail),
+        TypeKind::Array { element, size } => {
             let their_size = size.unwrap_or(IntRange::ANY_SIZE);
             if !tuple.size_range().covers(their_size) {
                 return false;
@@ -126,7 +126,7 @@ fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut Trail<'_>) -> bool {
                 .types
                 .iter()
                 .take(most)
-                .all(|mine| takes(mine, element, &mut trail.inside()))
+                .all(|mine| takes(mine, element, &mut trail.enter_element()))
         }
         _ => false,
     }
@@ -135,7 +135,7 @@ fn tuple_takes(tuple: &TupleType, other: &Type, trail: &mut Trail<'_>) -> bool {
 pub(super) fn tuple_takes_tuple(
     tuple: &TupleType,
     theirs: &TupleType,
-    trail: &mut Trail<'_>,
+    trail: &mut TypeCheckTrail<'_>,
 ) -> bool {
     if tuple == theirs {
         return true;
@@ -153,7 +153,7 @@ pub(super) fn tuple_takes_tuple(
     theirs.types.iter().enumerate().all(|(index, other)| {
         tuple
             .type_at(index)
-            .is_some_and(|mine| takes(mine, other, &mut trail.inside()))
+            .is_some_and(|mine| takes(mine, other, &mut trail.enter_element()))
     })
 }
 
@@ -161,9 +161,9 @@ fn as_len(size: i64) -> usize {
     usize::try_from(size).unwrap_or(0)
 }
 
-fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) -> bool {
+fn structure(elements: &[StructElement], other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match other.kind() {
-        Kind::Struct(others) => {
+        TypeKind::Struct(others) => {
             let mut matched = 0;
             elements.iter().all(|mine| {
                 let Some(theirs) = others.iter().rfind(|theirs| theirs.name == mine.name) else {
@@ -171,17 +171,17 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) ->
                 };
                 matched += 1;
                 (mine.optional || !theirs.optional)
-                    && takes(&mine.value, &theirs.value, &mut trail.inside())
+                    && takes(&mine.value, &theirs.value, &mut trail.enter_element())
             }) && matched == others.len()
         }
-        Kind::Hash { key, value, size } => {
+        TypeKind::Hash { key, value, size } => {
             let required = elements.iter().filter(|element| !element.optional);
             let range = IntRange {
                 from: IntRange::of_len(required.clone().count()).from,
                 to: IntRange::of_len(elements.len()).to,
             };
             required.into_iter().all(|element| {
-                takes(&element.value, value, &mut trail.inside())
+                takes(&element.value, value, &mut trail.enter_element())
                     && takes(&Type::string(), key, &mut trail.unguarded())
             }) && range.covers(size.unwrap_or(IntRange::ANY_SIZE))
         }
@@ -189,11 +189,11 @@ fn structure(elements: &[StructElement], other: &Type, trail: &mut Trail<'_>) ->
     }
 }
 
-fn iterable(element: Option<&Type>, other: &Type, trail: &mut Trail<'_>) -> bool {
+fn iterable(element: Option<&Type>, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match element {
-        Some(element) if !takes(element, &Type::any(), &mut trail.inside()) => {
+        Some(element) if !takes(element, &Type::any(), &mut trail.enter_element()) => {
             match other.iterated() {
-                Some(Some(theirs)) => takes(element, &theirs, &mut trail.inside()),
+                Some(Some(theirs)) => takes(element, &theirs, &mut trail.enter_element()),
                 _ => false,
             }
         }

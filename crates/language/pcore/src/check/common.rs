@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{EnumType, FloatRange, IntRange, Kind, StringType, Type};
+use crate::types::{EnumType, FloatRange, IntRange, StringType, Type, TypeKind};
 use crate::value::Regexp;
 
 impl Type {
@@ -12,8 +12,8 @@ impl Type {
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         match (self.kind(), other.kind()) {
-            (Kind::Undef | Kind::Unit, _) => return other.clone(),
-            (_, Kind::Undef | Kind::Unit) => return self.clone(),
+            (TypeKind::Undef | TypeKind::Unit, _) => return other.clone(),
+            (_, TypeKind::Undef | TypeKind::Unit) => return self.clone(),
             _ => {}
         }
         if self.is_assignable(other) {
@@ -29,40 +29,46 @@ impl Type {
 /// Common supertype of two types of one kind, or of two kinds of strings.
 fn same_kind(ty: &Type, other: &Type) -> Option<Type> {
     Some(match (ty.kind(), other.kind()) {
-        (Kind::Array { element: a, .. }, Kind::Array { element: b, .. }) => {
+        (TypeKind::Array { element: a, .. }, TypeKind::Array { element: b, .. }) => {
             Type::array_of(a.common(b))
         }
         (
-            Kind::Hash {
+            TypeKind::Hash {
                 key: a, value: c, ..
             },
-            Kind::Hash {
+            TypeKind::Hash {
                 key: b, value: d, ..
             },
         ) => Type::hash_of(a.common(b), c.common(d)),
-        (Kind::Class(_), Kind::Class(_)) => Type::class(),
-        (Kind::Resource { type_name: a, .. }, Kind::Resource { type_name: b, .. }) => match a {
-            Some(name) if a == b => Type::resource_of(name, None),
-            _ => Type::resource(),
-        },
-        (Kind::Integer(a), Kind::Integer(b)) => Type::integer_in(hull(*a, *b)),
-        (Kind::Float(a), Kind::Float(b)) => Type::float_in(FloatRange {
+        (TypeKind::Class(_), TypeKind::Class(_)) => Type::class(),
+        (TypeKind::Resource { type_name: a, .. }, TypeKind::Resource { type_name: b, .. }) => {
+            match a {
+                Some(name) if a == b => Type::resource_of(name, None),
+                _ => Type::resource(),
+            }
+        }
+        (TypeKind::Integer(a), TypeKind::Integer(b)) => Type::integer_in(hull(*a, *b)),
+        (TypeKind::Float(a), TypeKind::Float(b)) => Type::float_in(FloatRange {
             from: a.from.zip(b.from).map(|(a, b)| a.min(b)),
             to: a.to.zip(b.to).map(|(a, b)| a.max(b)),
         }),
-        (Kind::String(a), Kind::String(b)) => strings(a, b),
-        (Kind::String(a), Kind::Enum(b)) | (Kind::Enum(b), Kind::String(a)) => match a {
-            StringType::Value(text) => with_value(b, text),
-            _ => Type::any_enum(),
-        },
-        (Kind::Enum(a), Kind::Enum(b)) => {
-            let values = a.values().iter().chain(b.values()).cloned();
-            Kind::Enum(EnumType::new(values, false)).into()
+        (TypeKind::String(a), TypeKind::String(b)) => strings(a, b),
+        (TypeKind::String(a), TypeKind::Enum(b)) | (TypeKind::Enum(b), TypeKind::String(a)) => {
+            match a {
+                StringType::Value(text) => with_value(b, text),
+                _ => Type::any_enum(),
+            }
         }
-        (Kind::Pattern(a), Kind::Pattern(b)) => Type::pattern(union(a, b)),
-        (Kind::Variant(a), Kind::Variant(b)) => Type::variant(a.iter().chain(b).cloned().collect()),
-        (Kind::Regexp(_), Kind::Regexp(_)) => Type::regexp(),
-        (Kind::Callable(_), Kind::Callable(_)) => Type::callable(),
+        (TypeKind::Enum(a), TypeKind::Enum(b)) => {
+            let values = a.values().iter().chain(b.values()).cloned();
+            TypeKind::Enum(EnumType::new(values, false)).into()
+        }
+        (TypeKind::Pattern(a), TypeKind::Pattern(b)) => Type::pattern(union(a, b)),
+        (TypeKind::Variant(a), TypeKind::Variant(b)) => {
+            Type::variant(a.iter().chain(b).cloned().collect())
+        }
+        (TypeKind::Regexp(_), TypeKind::Regexp(_)) => Type::regexp(),
+        (TypeKind::Callable(_), TypeKind::Callable(_)) => Type::callable(),
         _ => return None,
     })
 }
@@ -73,7 +79,7 @@ fn general(ty: &Type, other: &Type) -> Type {
     if let Some(common) = wide.into_iter().map(|wide| wide()).find(|wide| both(wide)) {
         return common;
     }
-    if let (Kind::Type(a), Kind::Type(b)) = (ty.kind(), other.kind()) {
+    if let (TypeKind::Type(a), TypeKind::Type(b)) = (ty.kind(), other.kind()) {
         return match (a, b) {
             (Some(a), Some(b)) => Type::type_of(a.common(b)),
             _ => Type::type_type(),
@@ -93,7 +99,7 @@ fn strings(a: &StringType, b: &StringType) -> Type {
 
 fn with_value(values: &EnumType, text: &Arc<str>) -> Type {
     let all = values.values().iter().chain(std::iter::once(text)).cloned();
-    Kind::Enum(EnumType::new(all, false)).into()
+    TypeKind::Enum(EnumType::new(all, false)).into()
 }
 
 fn hull(a: IntRange, b: IntRange) -> IntRange {

@@ -2,32 +2,32 @@
 
 use super::collections::is_empty_hash;
 use super::strings::size_of_all;
-use crate::types::{CallableType, InitType, Kind, StructElement, TupleType, Type};
+use crate::types::{CallableType, InitType, StructElement, TupleType, Type, TypeKind};
 
 impl Type {
     /// Without ranges, lengths and texts; what is inside is generalized too.
     #[must_use]
     pub fn generalize(&self) -> Self {
         match self.kind() {
-            Kind::Integer(_) => Self::integer(),
-            Kind::Float(_) => Self::float(),
-            Kind::Boolean(_) => Self::boolean(),
-            Kind::String(_) => Self::string(),
-            Kind::Timestamp(_) => Self::timestamp(),
-            Kind::Timespan(_) => Self::timespan(),
-            Kind::Collection(_) => Self::collection(),
-            Kind::Uri(_) => Self::uri(),
-            Kind::Enum(texts) => match size_of_all(texts) {
+            TypeKind::Integer(_) => Self::integer(),
+            TypeKind::Float(_) => Self::float(),
+            TypeKind::Boolean(_) => Self::boolean(),
+            TypeKind::String(_) => Self::string(),
+            TypeKind::Timestamp(_) => Self::timestamp(),
+            TypeKind::Timespan(_) => Self::timespan(),
+            TypeKind::Collection(_) => Self::collection(),
+            TypeKind::Uri(_) => Self::uri(),
+            TypeKind::Enum(texts) => match size_of_all(texts) {
                 Some(size) => Self::string_sized(size),
                 None => Self::string(),
             },
-            Kind::ObjectExtension { base, .. } => base.clone().into(),
-            Kind::Array { element, .. } => Self::array_of(element.generalize()),
-            Kind::Hash { key, value, .. } if !is_empty_hash(self) => {
+            TypeKind::ObjectExtension { base, .. } => base.clone().into(),
+            TypeKind::Array { element, .. } => Self::array_of(element.generalize()),
+            TypeKind::Hash { key, value, .. } if !is_empty_hash(self) => {
                 Self::hash_of(key.generalize(), value.generalize())
             }
-            Kind::Tuple(tuple) => Kind::Tuple(tuple.generalize()).into(),
-            Kind::Struct(elements) => Self::struct_of(
+            TypeKind::Tuple(tuple) => TypeKind::Tuple(tuple.generalize()).into(),
+            TypeKind::Struct(elements) => Self::struct_of(
                 elements
                     .iter()
                     .map(|element| StructElement {
@@ -36,7 +36,7 @@ impl Type {
                     })
                     .collect(),
             ),
-            Kind::Variant(types) if !types.is_empty() => {
+            TypeKind::Variant(types) if !types.is_empty() => {
                 let general: Vec<Self> = types.iter().map(Self::generalize).collect();
                 if general == *types {
                     self.clone()
@@ -44,21 +44,21 @@ impl Type {
                     Self::variant(general)
                 }
             }
-            Kind::Optional(Some(inner)) => Self::optional_of(inner.generalize()),
-            Kind::NotUndef(Some(inner)) => Self::not_undef_of(inner.generalize()),
-            Kind::Type(Some(inner)) => Self::type_of(inner.generalize()),
-            Kind::Iterable(Some(inner)) => Self::iterable_of(inner.generalize()),
-            Kind::Iterator(Some(inner)) => Self::iterator_of(inner.generalize()),
-            Kind::Sensitive(inner) => Kind::Sensitive(inner.generalize()).into(),
-            Kind::Init(InitType {
+            TypeKind::Optional(Some(inner)) => Self::optional_of(inner.generalize()),
+            TypeKind::NotUndef(Some(inner)) => Self::not_undef_of(inner.generalize()),
+            TypeKind::Type(Some(inner)) => Self::type_of(inner.generalize()),
+            TypeKind::Iterable(Some(inner)) => Self::iterable_of(inner.generalize()),
+            TypeKind::Iterator(Some(inner)) => Self::iterator_of(inner.generalize()),
+            TypeKind::Sensitive(inner) => TypeKind::Sensitive(inner.generalize()).into(),
+            TypeKind::Init(InitType {
                 ty: Some(inner),
                 arguments,
-            }) => Kind::Init(InitType {
+            }) => TypeKind::Init(InitType {
                 ty: Some(inner.generalize()),
                 arguments: arguments.clone(),
             })
             .into(),
-            Kind::Callable(callable) => Self::callable_of(CallableType {
+            TypeKind::Callable(callable) => Self::callable_of(CallableType {
                 parameters: callable.parameters.as_ref().map(TupleType::generalize),
                 block: callable.block.as_ref().map(Self::generalize),
                 returns: callable.returns.as_ref().map(Self::generalize),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{FloatRange, IntRange, Kind, StructElement, TimeRange, Type};
+use crate::types::{FloatRange, IntRange, StructElement, TimeRange, Type, TypeKind};
 use crate::value::{Hash, SemVerRange, Value};
 
 impl Type {
@@ -22,23 +22,23 @@ impl Type {
             Value::Str(text) => Self::string_value(text.clone()),
             Value::Array(values) => infer_array(values),
             Value::Hash(entries) => infer_hash(entries),
-            Value::Regexp(regexp) => Kind::Regexp(Some(regexp.clone())).into(),
+            Value::Regexp(regexp) => TypeKind::Regexp(Some(regexp.clone())).into(),
             Value::Type(ty) => Self::type_of(ty.clone()),
-            Value::Sensitive(inner) => Kind::Sensitive(Self::infer(inner).generalize()).into(),
+            Value::Sensitive(inner) => TypeKind::Sensitive(Self::infer(inner).generalize()).into(),
             Value::Binary(_) => Self::binary(),
             Value::SemVer(_) => Self::semver(),
             Value::SemVerRange(_) => Self::semver_range(),
-            Value::Timestamp(time) => Kind::Timestamp(TimeRange {
+            Value::Timestamp(time) => TypeKind::Timestamp(TimeRange {
                 from: Some(*time),
                 to: Some(*time),
             })
             .into(),
-            Value::Timespan(span) => Kind::Timespan(TimeRange {
+            Value::Timespan(span) => TypeKind::Timespan(TimeRange {
                 from: Some(*span),
                 to: Some(*span),
             })
             .into(),
-            Value::Uri(uri) => Kind::Uri(uri.type_parameters().map(Value::hash)).into(),
+            Value::Uri(uri) => TypeKind::Uri(uri.type_parameters().map(Value::hash)).into(),
             Value::Object(object) => object.object_type(),
         }
     }
@@ -51,7 +51,7 @@ impl Type {
                 Self::tuple_of(values.iter().map(Self::infer_detailed).collect(), None)
             }
             Value::Hash(entries) if !entries.is_empty() => detailed_hash(entries),
-            Value::SemVer(version) => Kind::SemVer(vec![Arc::new(SemVerRange::between(
+            Value::SemVer(version) => TypeKind::SemVer(vec![Arc::new(SemVerRange::between(
                 version, version, false,
             ))])
             .into(),

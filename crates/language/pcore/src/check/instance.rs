@@ -5,131 +5,131 @@
 use super::assignable::assignable;
 use super::matching::matches;
 use super::objects::is_or_inherits;
+use super::recursion_trail::TypeCheckTrail;
 use super::strings::{char_count, matches_any};
-use super::trail::Trail;
 use crate::convert;
-use crate::types::{InitType, Kind, StringType, StructElement, TupleType, Type};
-use crate::value::{Hash, Object, Uri, Value};
+use crate::types::{InitType, StringType, StructElement, TupleType, Type, TypeKind};
+use crate::value::{Hash, PuppetObject, Uri, Value};
 
 impl Type {
     /// True if the value is an instance of the type.
     #[must_use]
     pub fn is_instance(&self, value: &Value) -> bool {
-        is_instance(self, value, &mut Trail::new())
+        is_instance(self, value, &mut TypeCheckTrail::new())
     }
 }
 
 /// Result of an instance check that may lead through recursive aliases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Answer {
+enum InstanceAnswer {
     No,
     /// Only what was asked already was asked again.
     Recursive,
     Yes,
 }
 
-impl From<bool> for Answer {
+impl From<bool> for InstanceAnswer {
     fn from(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
 }
 
-pub(super) fn is_instance(ty: &Type, value: &Value, trail: &mut Trail<'_>) -> bool {
+pub(super) fn is_instance(ty: &Type, value: &Value, trail: &mut TypeCheckTrail<'_>) -> bool {
     if trail.is_too_deep() || value.is_unknown() {
         return true;
     }
     match ty.kind() {
-        Kind::Alias(_) => really(ty, value, trail) == Answer::Yes,
-        Kind::Variant(types) => types
+        TypeKind::Alias(_) => really(ty, value, trail) == InstanceAnswer::Yes,
+        TypeKind::Variant(types) => types
             .iter()
-            .any(|one| is_instance(one, value, &mut trail.down())),
-        Kind::Optional(inner) => {
+            .any(|one| is_instance(one, value, &mut trail.descend())),
+        TypeKind::Optional(inner) => {
             value.is_undef()
                 || inner
                     .as_ref()
-                    .is_some_and(|inner| is_instance(inner, value, &mut trail.down()))
+                    .is_some_and(|inner| is_instance(inner, value, &mut trail.descend()))
         }
-        Kind::NotUndef(inner) => {
+        TypeKind::NotUndef(inner) => {
             !value.is_undef()
                 && inner
                     .as_ref()
-                    .is_none_or(|inner| is_instance(inner, value, &mut trail.down()))
+                    .is_none_or(|inner| is_instance(inner, value, &mut trail.descend()))
         }
-        Kind::Array { .. }
-        | Kind::Hash { .. }
-        | Kind::Tuple(_)
-        | Kind::Struct(_)
-        | Kind::Collection(_) => in_collection(ty, value, trail),
-        Kind::Sensitive(inner) => match value {
-            Value::Sensitive(value) => is_instance(inner, value, &mut trail.down()),
+        TypeKind::Array { .. }
+        | TypeKind::Hash { .. }
+        | TypeKind::Tuple(_)
+        | TypeKind::Struct(_)
+        | TypeKind::Collection(_) => is_collection_instance(ty, value, trail),
+        TypeKind::Sensitive(inner) => match value {
+            Value::Sensitive(value) => is_instance(inner, value, &mut trail.descend()),
             _ => false,
         },
-        Kind::Type(inner) => match value {
+        TypeKind::Type(inner) => match value {
             Value::Type(value) => inner
                 .as_ref()
-                .is_none_or(|inner| assignable(inner, value, &mut trail.down())),
+                .is_none_or(|inner| assignable(inner, value, &mut trail.descend())),
             _ => false,
         },
-        Kind::Iterable(element) => is_iterable(element.as_ref(), ty, value, trail),
-        Kind::Iterator(_) | Kind::Callable(_) => match value {
-            Value::Object(object) => assignable(ty, &object.object_type(), &mut trail.down()),
+        TypeKind::Iterable(element) => is_iterable(element.as_ref(), ty, value, trail),
+        TypeKind::Iterator(_) | TypeKind::Callable(_) => match value {
+            Value::Object(object) => assignable(ty, &object.object_type(), &mut trail.descend()),
             _ => false,
         },
-        Kind::Init(init) => init_answer(init, value, trail) == Answer::Yes,
-        _ => in_simple(ty, value),
+        TypeKind::Init(init) => init_answer(init, value, trail) == InstanceAnswer::Yes,
+        _ => is_simple_instance(ty, value),
     }
 }
 
 /// Result of the instance check by types other than aliases and variants.
-fn really(ty: &Type, value: &Value, trail: &mut Trail<'_>) -> Answer {
+fn really(ty: &Type, value: &Value, trail: &mut TypeCheckTrail<'_>) -> InstanceAnswer {
     if trail.is_too_deep() {
-        return Answer::No;
+        return InstanceAnswer::No;
     }
     match ty.kind() {
-        Kind::Alias(alias) => {
+        TypeKind::Alias(alias) => {
             let Some(resolved) = alias.resolved() else {
-                return Answer::No;
+                return InstanceAnswer::No;
             };
             if !alias.is_recursive() {
-                return really(resolved, value, &mut trail.down());
+                return really(resolved, value, &mut trail.descend());
             }
-            trail.guarded(|trail| {
+            trail.with_guard(|trail| {
                 trail.with_that(std::ptr::from_ref(value).addr(), |trail| {
                     trail.with_this(ty.address(), |trail, recursion| {
-                        if recursion.in_both() {
-                            Answer::Recursive
+                        if recursion.is_in_both() {
+                            InstanceAnswer::Recursive
                         } else {
-                            really(resolved, value, &mut trail.down())
+                            really(resolved, value, &mut trail.descend())
                         }
                     })
                 })
             })
         }
-        Kind::Variant(types) => {
-            let mut best = Answer::No;
+        TypeKind::Variant(types) => {
+            let mut best = InstanceAnswer::No;
             for one in types {
-                best = best.max(really(one, value, &mut trail.down()));
-                if best == Answer::Yes {
+                best = best.max(really(one, value, &mut trail.descend()));
+                if best == InstanceAnswer::Yes {
                     break;
                 }
             }
             best
         }
-        Kind::Init(init) => init_answer(init, value, trail),
+        TypeKind::Init(init) => init_answer(init, value, trail),
         _ => is_instance(ty, value, trail).into(),
     }
 }
 
-fn in_simple(ty: &Type, value: &Value) -> bool {
+fn is_simple_instance(ty: &Type, value: &Value) -> bool {
     match (ty.kind(), value) {
-        (Kind::Any | Kind::Unit, _)
-        | (Kind::Undef, Value::Undef)
-        | (Kind::Default, Value::Default)
-        | (Kind::Binary, Value::Binary(_))
-        | (Kind::SemVerRange, Value::SemVerRange(_))
-        | (Kind::Numeric, Value::Int(_) | Value::Float(_))
+        (TypeKind::Any | TypeKind::Unit, _)
+        | (TypeKind::Undef, Value::Undef)
+        | (TypeKind::Default, Value::Default)
+        | (TypeKind::Binary, Value::Binary(_))
+        | (TypeKind::SemVerRange, Value::SemVerRange(_))
+        | (TypeKind::Numeric, Value::Int(_) | Value::Float(_))
         | (
-            Kind::Scalar,
+            TypeKind::Scalar,
             Value::Str(_)
             | Value::Int(_)
             | Value::Float(_)
@@ -140,44 +140,48 @@ fn in_simple(ty: &Type, value: &Value) -> bool {
             | Value::Timestamp(_)
             | Value::Timespan(_),
         )
-        | (Kind::ScalarData, Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_)) => {
-            true
+        | (
+            TypeKind::ScalarData,
+            Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_),
+        ) => true,
+        (TypeKind::Integer(range), Value::Int(number)) => range.contains(*number),
+        (TypeKind::Float(range), Value::Float(number)) => range.contains(*number),
+        (TypeKind::Boolean(wanted), Value::Bool(flag)) => {
+            wanted.is_none_or(|wanted| wanted == *flag)
         }
-        (Kind::Integer(range), Value::Int(number)) => range.contains(*number),
-        (Kind::Float(range), Value::Float(number)) => range.contains(*number),
-        (Kind::Boolean(wanted), Value::Bool(flag)) => wanted.is_none_or(|wanted| wanted == *flag),
-        (Kind::String(spec), Value::Str(text)) => match spec {
+        (TypeKind::String(spec), Value::Str(text)) => match spec {
             StringType::Any => true,
             StringType::Size(size) => size.contains(char_count(text)),
             StringType::Value(wanted) => wanted == text,
         },
-        (Kind::Enum(spec), Value::Str(text)) => spec.contains(text),
-        (Kind::Pattern(patterns), Value::Str(text)) => {
+        (TypeKind::Enum(spec), Value::Str(text)) => spec.contains(text),
+        (TypeKind::Pattern(patterns), Value::Str(text)) => {
             patterns.is_empty() || matches_any(patterns, text)
         }
-        (Kind::Regexp(wanted), Value::Regexp(regexp)) => {
+        (TypeKind::Regexp(wanted), Value::Regexp(regexp)) => {
             wanted.as_ref().is_none_or(|wanted| wanted == regexp)
         }
-        (Kind::SemVer(ranges), Value::SemVer(version)) => {
+        (TypeKind::SemVer(ranges), Value::SemVer(version)) => {
             ranges.is_empty() || ranges.iter().any(|range| range.includes(version))
         }
-        (Kind::Timestamp(range), Value::Timestamp(time)) => range.contains(*time),
-        (Kind::Timespan(range), Value::Timespan(span)) => range.contains(*span),
-        (Kind::Uri(parameters), Value::Uri(uri)) => parameters
+        (TypeKind::Timestamp(range), Value::Timestamp(time)) => range.contains(*time),
+        (TypeKind::Timespan(range), Value::Timespan(span)) => range.contains(*span),
+        (TypeKind::Uri(parameters), Value::Uri(uri)) => parameters
             .as_ref()
             .and_then(Value::as_hash)
             .is_none_or(|parameters| uri_matches(uri, parameters)),
-        (Kind::Object(wanted), Value::Object(object)) => match object.object_type().kind() {
-            Kind::Object(given) => is_or_inherits(wanted, given),
-            Kind::ObjectExtension { base, .. } => is_or_inherits(wanted, base),
+        (TypeKind::Object(wanted), Value::Object(object)) => match object.object_type().kind() {
+            TypeKind::Object(given) => is_or_inherits(wanted, given),
+            TypeKind::ObjectExtension { base, .. } => is_or_inherits(wanted, base),
             _ => wanted.is_root(),
         },
         // types are objects of the type system
-        (Kind::Object(wanted), Value::Type(_)) => wanted.is_root(),
-        (Kind::ObjectExtension { base, parameters }, Value::Object(object)) => {
-            in_simple(&base.clone().into(), value) && attributes_match(object.as_ref(), parameters)
+        (TypeKind::Object(wanted), Value::Type(_)) => wanted.is_root(),
+        (TypeKind::ObjectExtension { base, parameters }, Value::Object(object)) => {
+            is_simple_instance(&base.clone().into(), value)
+                && attributes_match(object.as_ref(), parameters)
         }
-        (Kind::TypeSet(_), Value::Type(set)) => matches!(set.kind(), Kind::TypeSet(_)),
+        (TypeKind::TypeSet(_), Value::Type(set)) => matches!(set.kind(), TypeKind::TypeSet(_)),
         _ => false,
     }
 }
@@ -189,7 +193,7 @@ fn uri_matches(uri: &Uri, parameters: &Hash) -> bool {
     })
 }
 
-fn attributes_match(object: &dyn Object, parameters: &Value) -> bool {
+fn attributes_match(object: &dyn PuppetObject, parameters: &Value) -> bool {
     parameters.as_hash().is_none_or(|parameters| {
         parameters.iter().all(|(name, wanted)| {
             name.as_str()
@@ -199,45 +203,51 @@ fn attributes_match(object: &dyn Object, parameters: &Value) -> bool {
     })
 }
 
-fn in_collection(ty: &Type, value: &Value, trail: &mut Trail<'_>) -> bool {
+fn is_collection_instance(ty: &Type, value: &Value, trail: &mut TypeCheckTrail<'_>) -> bool {
     match (ty.kind(), value) {
-        (Kind::Collection(size), Value::Array(values)) => {
+        (TypeKind::Collection(size), Value::Array(values)) => {
             size.is_none_or(|size| size.contains_len(values.len()))
         }
-        (Kind::Collection(size), Value::Hash(entries)) => {
+        (TypeKind::Collection(size), Value::Hash(entries)) => {
             size.is_none_or(|size| size.contains_len(entries.len()))
         }
-        (Kind::Array { element, size }, Value::Array(values)) => {
+        (TypeKind::Array { element, size }, Value::Array(values)) => {
             size.is_none_or(|size| size.contains_len(values.len()))
                 && values
                     .iter()
-                    .all(|value| is_instance(element, value, &mut trail.down()))
+                    .all(|value| is_instance(element, value, &mut trail.descend()))
         }
-        (Kind::Hash { key, value, size }, Value::Hash(entries)) => {
+        (TypeKind::Hash { key, value, size }, Value::Hash(entries)) => {
             size.is_none_or(|size| size.contains_len(entries.len()))
                 && entries
                     .keys()
-                    .all(|one| is_instance(key, one, &mut trail.down()))
+                    .all(|one| is_instance(key, one, &mut trail.descend()))
                 && entries
                     .values()
-                    .all(|one| is_instance(value, one, &mut trail.down()))
+                    .all(|one| is_instance(value, one, &mut trail.descend()))
         }
-        (Kind::Tuple(tuple), Value::Array(values)) => in_tuple(tuple, values, trail),
-        (Kind::Struct(elements), Value::Hash(entries)) => in_struct(elements, entries, trail),
+        (TypeKind::Tuple(tuple), Value::Array(values)) => is_tuple_instance(tuple, values, trail),
+        (TypeKind::Struct(elements), Value::Hash(entries)) => {
+            is_struct_instance(elements, entries, trail)
+        }
         _ => false,
     }
 }
 
-fn in_tuple(tuple: &TupleType, values: &[Value], trail: &mut Trail<'_>) -> bool {
+fn is_tuple_instance(tuple: &TupleType, values: &[Value], trail: &mut TypeCheckTrail<'_>) -> bool {
     tuple.size_range().contains_len(values.len())
         && values.iter().enumerate().all(|(index, value)| {
             tuple
                 .type_at(index)
-                .is_none_or(|ty| is_instance(ty, value, &mut trail.down()))
+                .is_none_or(|ty| is_instance(ty, value, &mut trail.descend()))
         })
 }
 
-fn in_struct(elements: &[StructElement], entries: &Hash, trail: &mut Trail<'_>) -> bool {
+fn is_struct_instance(
+    elements: &[StructElement],
+    entries: &Hash,
+    trail: &mut TypeCheckTrail<'_>,
+) -> bool {
     let mut matched = 0;
     elements
         .iter()
@@ -245,46 +255,52 @@ fn in_struct(elements: &[StructElement], entries: &Hash, trail: &mut Trail<'_>) 
             None => element.optional,
             Some(value) => {
                 matched += 1;
-                is_instance(&element.value, value, &mut trail.down())
+                is_instance(&element.value, value, &mut trail.descend())
             }
         })
         && matched == entries.len()
 }
 
-fn is_iterable(element: Option<&Type>, ty: &Type, value: &Value, trail: &mut Trail<'_>) -> bool {
+fn is_iterable(
+    element: Option<&Type>,
+    ty: &Type,
+    value: &Value,
+    trail: &mut TypeCheckTrail<'_>,
+) -> bool {
     let anything =
-        element.is_none_or(|element| assignable(element, &Type::any(), &mut trail.down()));
+        element.is_none_or(|element| assignable(element, &Type::any(), &mut trail.descend()));
     if !anything {
-        return assignable(ty, &Type::infer(value), &mut trail.down());
+        return assignable(ty, &Type::infer(value), &mut trail.descend());
     }
     match value {
         Value::Str(_) | Value::Hash(_) | Value::Array(_) => true,
         Value::Int(number) => *number >= 0,
         Value::Object(object) => {
-            matches!(object.object_type().kind(), Kind::Iterator(_)) || object.elements().is_some()
+            matches!(object.object_type().kind(), TypeKind::Iterator(_))
+                || object.elements().is_some()
         }
         Value::Type(value) => match value.unaliased().map(Type::kind) {
-            Some(Kind::Enum(_)) => true,
-            Some(Kind::Integer(range)) => range.is_finite(),
+            Some(TypeKind::Enum(_)) => true,
+            Some(TypeKind::Integer(range)) => range.is_finite(),
             _ => false,
         },
         _ => false,
     }
 }
 
-fn init_answer(init: &InitType, value: &Value, trail: &mut Trail<'_>) -> Answer {
+fn init_answer(init: &InitType, value: &Value, trail: &mut TypeCheckTrail<'_>) -> InstanceAnswer {
     let Some(ty) = &init.ty else {
         return really(&Type::rich_data(), value, &mut trail.unguarded());
     };
     let Ok(accepted) = convert::init_types(init) else {
-        return Answer::No;
+        return InstanceAnswer::No;
     };
     let best = std::iter::once(ty)
         .chain(&accepted.single)
-        .map(|one| really(one, value, &mut trail.down()))
+        .map(|one| really(one, value, &mut trail.descend()))
         .max()
-        .unwrap_or(Answer::No);
-    if best == Answer::Yes {
+        .unwrap_or(InstanceAnswer::No);
+    if best == InstanceAnswer::Yes {
         return best;
     }
     let alone = Value::array(vec![value.clone()]);
@@ -292,14 +308,14 @@ fn init_answer(init: &InitType, value: &Value, trail: &mut Trail<'_>) -> Answer 
         .several
         .iter()
         .map(|tuple| {
-            let whole = really(tuple, value, &mut trail.down());
-            if whole == Answer::No && accepted.several_may_be_one {
-                really(tuple, &alone, &mut trail.down())
+            let whole = really(tuple, value, &mut trail.descend());
+            if whole == InstanceAnswer::No && accepted.several_may_be_one {
+                really(tuple, &alone, &mut trail.descend())
             } else {
                 whole
             }
         })
         .max()
-        .unwrap_or(Answer::No)
+        .unwrap_or(InstanceAnswer::No)
         .max(best)
 }

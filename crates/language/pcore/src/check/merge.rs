@@ -4,40 +4,42 @@
 
 use std::sync::Arc;
 
-use crate::types::{EnumType, FloatRange, IntRange, Kind, StringType, TimeRange, Type};
+use crate::types::{EnumType, FloatRange, IntRange, StringType, TimeRange, Type, TypeKind};
 use crate::value::{Regexp, SemVerRange};
 
 /// All merges, in Puppet's order.
-pub(super) fn all(types: Vec<Type>) -> Vec<Type> {
-    let types = not_undefs(types);
+pub(super) fn merge_types(types: Vec<Type>) -> Vec<Type> {
+    let types = merge_not_undefs(types);
     let types = enums(types);
     let types = enums_without_case(types);
     let types = patterns(types);
     let types = versions(types);
     let types = ranges(types, |a, b| match (a.kind(), b.kind()) {
-        (Kind::Integer(a), Kind::Integer(b)) => Some(join_ints(*a, *b).map(Type::integer_in)),
+        (TypeKind::Integer(a), TypeKind::Integer(b)) => {
+            Some(join_ints(*a, *b).map(Type::integer_in))
+        }
         _ => None,
     });
     let types = ranges(types, |a, b| match (a.kind(), b.kind()) {
-        (Kind::Float(a), Kind::Float(b)) => Some(join_floats(*a, *b).map(Type::float_in)),
+        (TypeKind::Float(a), TypeKind::Float(b)) => Some(join_floats(*a, *b).map(Type::float_in)),
         _ => None,
     });
     let types = ranges(types, |a, b| match (a.kind(), b.kind()) {
-        (Kind::Timespan(a), Kind::Timespan(b)) => {
-            Some(join_times(*a, *b).map(|range| Kind::Timespan(range).into()))
+        (TypeKind::Timespan(a), TypeKind::Timespan(b)) => {
+            Some(join_times(*a, *b).map(|range| TypeKind::Timespan(range).into()))
         }
         _ => None,
     });
     ranges(types, |a, b| match (a.kind(), b.kind()) {
-        (Kind::Timestamp(a), Kind::Timestamp(b)) => {
-            Some(join_times(*a, *b).map(|range| Kind::Timestamp(range).into()))
+        (TypeKind::Timestamp(a), TypeKind::Timestamp(b)) => {
+            Some(join_times(*a, *b).map(|range| TypeKind::Timestamp(range).into()))
         }
         _ => None,
     })
 }
 
 /// Takes out what is chosen if it is more than one, and puts what becomes of it at the end.
-fn at_end(
+fn merge_chosen(
     types: Vec<Type>,
     chosen: impl Fn(&Type) -> bool,
     merge: impl FnOnce(&[Type]) -> Type,
@@ -50,15 +52,15 @@ fn at_end(
     rest
 }
 
-fn not_undefs(types: Vec<Type>) -> Vec<Type> {
-    at_end(
+fn merge_not_undefs(types: Vec<Type>) -> Vec<Type> {
+    merge_chosen(
         types,
-        |ty| matches!(ty.kind(), Kind::NotUndef(_)),
+        |ty| matches!(ty.kind(), TypeKind::NotUndef(_)),
         |parts| {
             let inner = parts
                 .iter()
                 .map(|ty| match ty.kind() {
-                    Kind::NotUndef(Some(inner)) => inner.clone(),
+                    TypeKind::NotUndef(Some(inner)) => inner.clone(),
                     _ => Type::any(),
                 })
                 .collect();
@@ -68,22 +70,22 @@ fn not_undefs(types: Vec<Type>) -> Vec<Type> {
 }
 
 fn enums(types: Vec<Type>) -> Vec<Type> {
-    at_end(
+    merge_chosen(
         types,
         |ty| match ty.kind() {
-            Kind::Enum(texts) => !texts.values().is_empty() && !texts.ignores_case(),
-            Kind::String(StringType::Value(_)) => true,
+            TypeKind::Enum(texts) => !texts.values().is_empty() && !texts.ignores_case(),
+            TypeKind::String(StringType::Value(_)) => true,
             _ => false,
         },
-        |parts| Kind::Enum(EnumType::new(parts.iter().flat_map(texts_of), false)).into(),
+        |parts| TypeKind::Enum(EnumType::new(parts.iter().flat_map(texts_of), false)).into(),
     )
 }
 
 fn enums_without_case(types: Vec<Type>) -> Vec<Type> {
-    at_end(
+    merge_chosen(
         types,
         |ty| match ty.kind() {
-            Kind::Enum(texts) => !texts.values().is_empty() && texts.ignores_case(),
+            TypeKind::Enum(texts) => !texts.values().is_empty() && texts.ignores_case(),
             _ => false,
         },
         |parts| {
@@ -91,27 +93,27 @@ fn enums_without_case(types: Vec<Type>) -> Vec<Type> {
                 .iter()
                 .flat_map(texts_of)
                 .map(|text| Arc::from(text.to_lowercase()));
-            Kind::Enum(EnumType::new(lower, true)).into()
+            TypeKind::Enum(EnumType::new(lower, true)).into()
         },
     )
 }
 
 fn texts_of(ty: &Type) -> Vec<Arc<str>> {
     match ty.kind() {
-        Kind::Enum(texts) => texts.values().to_vec(),
-        Kind::String(StringType::Value(text)) => vec![text.clone()],
+        TypeKind::Enum(texts) => texts.values().to_vec(),
+        TypeKind::String(StringType::Value(text)) => vec![text.clone()],
         _ => Vec::new(),
     }
 }
 
 fn patterns(types: Vec<Type>) -> Vec<Type> {
-    at_end(
+    merge_chosen(
         types,
-        |ty| matches!(ty.kind(), Kind::Pattern(_)),
+        |ty| matches!(ty.kind(), TypeKind::Pattern(_)),
         |parts| {
             let mut all: Vec<Regexp> = Vec::new();
             for ty in parts {
-                if let Kind::Pattern(patterns) = ty.kind() {
+                if let TypeKind::Pattern(patterns) = ty.kind() {
                     for pattern in patterns {
                         if !all.contains(pattern) {
                             all.push(pattern.clone());
@@ -125,7 +127,7 @@ fn patterns(types: Vec<Type>) -> Vec<Type> {
 }
 
 fn versions(types: Vec<Type>) -> Vec<Type> {
-    let is_version = |ty: &Type| matches!(ty.kind(), Kind::SemVer(_));
+    let is_version = |ty: &Type| matches!(ty.kind(), TypeKind::SemVer(_));
     if types.iter().filter(|ty| is_version(ty)).count() < 2 {
         return types;
     }
@@ -133,11 +135,11 @@ fn versions(types: Vec<Type>) -> Vec<Type> {
     let ranges = parts
         .iter()
         .flat_map(|ty| match ty.kind() {
-            Kind::SemVer(ranges) => ranges.clone(),
+            TypeKind::SemVer(ranges) => ranges.clone(),
             _ => Vec::new(),
         })
         .collect();
-    let merged = Kind::SemVer(SemVerRange::merge_all(ranges)).into();
+    let merged = TypeKind::SemVer(SemVerRange::merge_all(ranges)).into();
     std::iter::once(merged).chain(rest).collect()
 }
 
@@ -182,7 +184,7 @@ fn join_ints(a: IntRange, b: IntRange) -> Option<IntRange> {
 }
 
 fn join_floats(a: FloatRange, b: FloatRange) -> Option<FloatRange> {
-    if a.highest() < b.lowest() || b.highest() < a.lowest() {
+    if a.upper_bound() < b.lower_bound() || b.upper_bound() < a.lower_bound() {
         return None;
     }
     Some(FloatRange {

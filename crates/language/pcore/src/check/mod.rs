@@ -2,7 +2,7 @@
 //! value.
 //!
 //! Invariant: questions about aliases that hold themselves end, by the guard in
-//! [`trail::Trail`].
+//! [`recursion_trail::TypeCheckTrail`].
 
 mod assignable;
 mod callable;
@@ -16,5 +16,5 @@ mod matching;
 mod merge;
 mod normalize;
 mod objects;
+mod recursion_trail;
 mod strings;
-mod trail;

@@ -4,7 +4,7 @@
 //! sizes of a `Collection` and of an `Array[Any]`.
 
 use super::merge;
-use crate::types::{CallableType, Kind, StructElement, TupleType, Type};
+use crate::types::{CallableType, StructElement, TupleType, Type, TypeKind};
 
 impl Type {
     /// Repetitions go, `Variant[T, Undef]` becomes `Optional[T]`, ranges and texts in a `Variant` are
@@ -12,16 +12,16 @@ impl Type {
     #[must_use]
     pub fn normalize(&self) -> Self {
         match self.kind() {
-            Kind::Collection(_) => Self::collection(),
-            Kind::Array { element, size } => match element.kind() {
-                Kind::Any => Self::array(),
+            TypeKind::Collection(_) => Self::collection(),
+            TypeKind::Array { element, size } => match element.kind() {
+                TypeKind::Any => Self::array(),
                 _ => Self::array_sized(element.normalize(), *size),
             },
-            Kind::Hash { key, value, size } => {
+            TypeKind::Hash { key, value, size } => {
                 Self::hash_sized(key.normalize(), value.normalize(), *size)
             }
-            Kind::Tuple(tuple) => Kind::Tuple(tuple.normalize()).into(),
-            Kind::Struct(elements) => Self::struct_of(
+            TypeKind::Tuple(tuple) => TypeKind::Tuple(tuple.normalize()).into(),
+            TypeKind::Struct(elements) => Self::struct_of(
                 elements
                     .iter()
                     .map(|element| StructElement {
@@ -30,21 +30,21 @@ impl Type {
                     })
                     .collect(),
             ),
-            Kind::Variant(types) if !types.is_empty() => normalize_variant(self, types),
-            Kind::Optional(Some(inner)) => normalize_optional(&inner.normalize()),
-            Kind::NotUndef(Some(inner)) => normalize_not_undef(&inner.normalize()),
-            Kind::Type(Some(inner)) => Self::type_of(inner.normalize()),
-            Kind::Iterable(Some(inner)) => Self::iterable_of(inner.normalize()),
-            Kind::Iterator(Some(inner)) => Self::iterator_of(inner.normalize()),
-            Kind::Sensitive(inner) => {
+            TypeKind::Variant(types) if !types.is_empty() => normalize_variant(self, types),
+            TypeKind::Optional(Some(inner)) => normalize_optional(&inner.normalize()),
+            TypeKind::NotUndef(Some(inner)) => normalize_not_undef(&inner.normalize()),
+            TypeKind::Type(Some(inner)) => Self::type_of(inner.normalize()),
+            TypeKind::Iterable(Some(inner)) => Self::iterable_of(inner.normalize()),
+            TypeKind::Iterator(Some(inner)) => Self::iterator_of(inner.normalize()),
+            TypeKind::Sensitive(inner) => {
                 let normal = inner.normalize();
                 if normal == *inner {
                     self.clone()
                 } else {
-                    Kind::Sensitive(normal.generalize()).into()
+                    TypeKind::Sensitive(normal.generalize()).into()
                 }
             }
-            Kind::Callable(callable) => Self::callable_of(CallableType {
+            TypeKind::Callable(callable) => Self::callable_of(CallableType {
                 parameters: callable.parameters.as_ref().map(TupleType::normalize),
                 block: callable.block.as_ref().map(Self::normalize),
                 returns: callable.returns.as_ref().map(Self::normalize),
@@ -65,8 +65,8 @@ impl TupleType {
 
 fn normalize_optional(inner: &Type) -> Type {
     match inner.kind() {
-        Kind::NotUndef(None) => Type::optional(),
-        Kind::NotUndef(Some(inner)) => Type::optional_of(inner.clone()).normalize(),
+        TypeKind::NotUndef(None) => Type::optional(),
+        TypeKind::NotUndef(Some(inner)) => Type::optional_of(inner.clone()).normalize(),
         _ if inner.accepts_undef() => inner.clone(),
         _ => Type::optional_of(inner.clone()),
     }
@@ -74,8 +74,8 @@ fn normalize_optional(inner: &Type) -> Type {
 
 fn normalize_not_undef(inner: &Type) -> Type {
     match inner.kind() {
-        Kind::Optional(None) => Type::not_undef(),
-        Kind::Optional(Some(inner)) => Type::not_undef_of(inner.clone()).normalize(),
+        TypeKind::Optional(None) => Type::not_undef(),
+        TypeKind::Optional(Some(inner)) => Type::not_undef_of(inner.clone()).normalize(),
         _ if !inner.accepts_undef() => inner.clone(),
         _ => Type::not_undef_of(inner.clone()),
     }
@@ -86,14 +86,14 @@ fn normalize_variant(ty: &Type, types: &[Type]) -> Type {
     if let [only] = normal.as_slice() {
         return only.clone();
     }
-    let is_optional = |one: &Type| matches!(one.kind(), Kind::Undef | Kind::Optional(_));
+    let is_optional = |one: &Type| matches!(one.kind(), TypeKind::Undef | TypeKind::Optional(_));
     if normal.iter().any(is_optional) {
         let rest = normal
             .iter()
-            .filter(|one| !matches!(one.kind(), Kind::Undef))
+            .filter(|one| !matches!(one.kind(), TypeKind::Undef))
             .map(|one| match one.kind() {
                 // a bare Optional takes anything
-                Kind::Optional(inner) => inner.clone().unwrap_or_else(Type::any),
+                TypeKind::Optional(inner) => inner.clone().unwrap_or_else(Type::any),
                 _ => one.clone(),
             })
             .collect();
@@ -102,7 +102,7 @@ fn normalize_variant(ty: &Type, types: &[Type]) -> Type {
     let modified = normal != types;
     let flat = flatten(normal);
     let before = flat.len();
-    let merged = merge::all(flat);
+    let merged = merge::merge_types(flat);
     if let [only] = merged.as_slice() {
         return only.clone();
     }
@@ -117,7 +117,7 @@ fn flatten(types: Vec<Type>) -> Vec<Type> {
     let mut flat = Vec::with_capacity(types.len());
     for ty in types {
         match ty.kind() {
-            Kind::Variant(inner) => flat.extend(inner.iter().cloned()),
+            TypeKind::Variant(inner) => flat.extend(inner.iter().cloned()),
             _ => flat.push(ty),
         }
     }

@@ -2,19 +2,19 @@
 
 use super::assignable::assignable as takes;
 use super::matching::matches;
-use super::trail::Trail;
+use super::recursion_trail::TypeCheckTrail;
 use crate::convert;
-use crate::types::{InitType, Kind, ObjectType, RuntimeType, Type};
+use crate::types::{InitType, ObjectTypeDefinition, RuntimeType, Type, TypeKind};
 use crate::value::{Hash, Value};
 
-pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
+pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match ty.kind() {
-        Kind::Class(name) => match other.kind() {
-            Kind::Class(theirs) => name.is_none() || name == theirs,
+        TypeKind::Class(name) => match other.kind() {
+            TypeKind::Class(theirs) => name.is_none() || name == theirs,
             _ => false,
         },
-        Kind::Resource { type_name, title } => match other.kind() {
-            Kind::Resource {
+        TypeKind::Resource { type_name, title } => match other.kind() {
+            TypeKind::Resource {
                 type_name: their_name,
                 title: their_title,
             } => type_name.as_ref().is_none_or(|name| {
@@ -25,27 +25,27 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool
             }),
             _ => false,
         },
-        Kind::Uri(parameters) => match other.kind() {
-            Kind::Uri(theirs) => parameters.as_ref().is_none_or(|parameters| {
+        TypeKind::Uri(parameters) => match other.kind() {
+            TypeKind::Uri(theirs) => parameters.as_ref().is_none_or(|parameters| {
                 parameters_match(parameters, theirs.as_ref().and_then(Value::as_hash))
             }),
             _ => false,
         },
-        Kind::Runtime(runtime) => match other.kind() {
-            Kind::Runtime(theirs) => runtime_takes(runtime, theirs),
+        TypeKind::Runtime(runtime) => match other.kind() {
+            TypeKind::Runtime(theirs) => runtime_takes(runtime, theirs),
             _ => false,
         },
-        Kind::Init(init) => init_takes(init, other, trail),
-        Kind::Object(object) => object_takes(object, other),
-        Kind::ObjectExtension { base, parameters } => match other.kind() {
-            Kind::ObjectExtension {
+        TypeKind::Init(init) => init_takes(init, other, trail),
+        TypeKind::Object(object) => object_takes(object, other),
+        TypeKind::ObjectExtension { base, parameters } => match other.kind() {
+            TypeKind::ObjectExtension {
                 base: their_base,
                 parameters: theirs,
             } => is_or_inherits(base, their_base) && parameters_match(parameters, theirs.as_hash()),
             _ => false,
         },
-        Kind::TypeSet(set) => match other.kind() {
-            Kind::TypeSet(theirs) => set.is_none() || set == theirs,
+        TypeKind::TypeSet(set) => match other.kind() {
+            TypeKind::TypeSet(theirs) => set.is_none() || set == theirs,
             _ => false,
         },
         _ => false,
@@ -76,55 +76,55 @@ fn runtime_takes(mine: &RuntimeType, theirs: &RuntimeType) -> bool {
         && (mine.name.is_none() || mine.name == theirs.name)
 }
 
-fn init_takes(init: &InitType, other: &Type, trail: &mut Trail<'_>) -> bool {
+fn init_takes(init: &InitType, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     let Some(ty) = &init.ty else {
         return match other.kind() {
-            Kind::Init(_) => true,
-            _ => takes(&Type::rich_data(), other, &mut trail.down()),
+            TypeKind::Init(_) => true,
+            _ => takes(&Type::rich_data(), other, &mut trail.descend()),
         };
     };
-    if let Kind::Init(theirs) = other.kind() {
+    if let TypeKind::Init(theirs) = other.kind() {
         return theirs
             .ty
             .as_ref()
-            .is_some_and(|theirs| takes(ty, theirs, &mut trail.down()));
+            .is_some_and(|theirs| takes(ty, theirs, &mut trail.descend()));
     }
     convert::init_types(init).is_ok_and(|accepted| {
         accepted
             .single
             .iter()
-            .any(|one| takes(one, other, &mut trail.down()))
+            .any(|one| takes(one, other, &mut trail.descend()))
             || accepted
                 .several
                 .iter()
-                .any(|one| takes(one, other, &mut trail.down()))
+                .any(|one| takes(one, other, &mut trail.descend()))
             || (accepted.several_may_be_one
                 && accepted.several.iter().any(|one| {
                     takes(
                         one,
                         &Type::tuple_of(vec![other.clone()], None),
-                        &mut trail.down(),
+                        &mut trail.descend(),
                     )
                 }))
     })
 }
 
-fn object_takes(object: &ObjectType, other: &Type) -> bool {
+fn object_takes(object: &ObjectTypeDefinition, other: &Type) -> bool {
     match other.kind() {
-        Kind::Object(theirs) => is_or_inherits(object, theirs),
-        Kind::ObjectExtension { base, .. } => is_or_inherits(object, base),
+        TypeKind::Object(theirs) => is_or_inherits(object, theirs),
+        TypeKind::ObjectExtension { base, .. } => is_or_inherits(object, base),
         _ => false,
     }
 }
 
-/// True if `other` is this type or inherits from it; all object types inherit from `Object`.
-pub(super) fn is_or_inherits(object: &ObjectType, other: &ObjectType) -> bool {
+/// True if `other` is this type or inherits from it; all object types inherit from `PuppetObject`.
+pub(super) fn is_or_inherits(object: &ObjectTypeDefinition, other: &ObjectTypeDefinition) -> bool {
     if object.is_root() || object == other {
         return true;
     }
     let mut parent = other.parent();
     for _ in 0..crate::defaults::CHECK_DEPTH_MAX {
-        let Some(Kind::Object(above)) = parent.and_then(Type::unaliased).map(Type::kind) else {
+        let Some(TypeKind::Object(above)) = parent.and_then(Type::unaliased).map(Type::kind) else {
             return false;
         };
         if object == above.as_ref() {

@@ -2,38 +2,40 @@
 //!
 //! Invariant: lengths are counted in characters.
 
-use crate::types::{EnumType, IntRange, Kind, StringType, Type};
+use crate::types::{EnumType, IntRange, StringType, Type, TypeKind};
 use crate::value::Regexp;
 
 pub(super) fn assignable(ty: &Type, other: &Type) -> bool {
     match ty.kind() {
-        Kind::String(StringType::Size(size)) => sized(*size, other),
-        Kind::String(StringType::Any) => matches!(
+        TypeKind::String(StringType::Size(size)) => takes_size(*size, other),
+        TypeKind::String(StringType::Any) => matches!(
             other.kind(),
-            Kind::String(_) | Kind::Enum(_) | Kind::Pattern(_)
+            TypeKind::String(_) | TypeKind::Enum(_) | TypeKind::Pattern(_)
         ),
-        Kind::String(StringType::Value(text)) => match other.kind() {
-            Kind::String(StringType::Value(theirs)) => text == theirs,
+        TypeKind::String(StringType::Value(text)) => match other.kind() {
+            TypeKind::String(StringType::Value(theirs)) => text == theirs,
             // Puppet does not look which one text the Enum has
-            Kind::Enum(theirs) => theirs.values().len() == 1 && !theirs.ignores_case(),
+            TypeKind::Enum(theirs) => theirs.values().len() == 1 && !theirs.ignores_case(),
             _ => false,
         },
-        Kind::Enum(mine) => enumeration(mine, other),
-        Kind::Pattern(patterns) => ty == other || pattern(patterns, other),
-        Kind::Regexp(None) => matches!(other.kind(), Kind::Regexp(_)),
-        Kind::Regexp(mine) => matches!(other.kind(), Kind::Regexp(theirs) if theirs == mine),
+        TypeKind::Enum(mine) => enumeration(mine, other),
+        TypeKind::Pattern(patterns) => ty == other || pattern(patterns, other),
+        TypeKind::Regexp(None) => matches!(other.kind(), TypeKind::Regexp(_)),
+        TypeKind::Regexp(mine) => {
+            matches!(other.kind(), TypeKind::Regexp(theirs) if theirs == mine)
+        }
         _ => false,
     }
 }
 
-fn sized(size: IntRange, other: &Type) -> bool {
+fn takes_size(size: IntRange, other: &Type) -> bool {
     match other.kind() {
-        Kind::String(theirs) => size.covers(theirs.size_range()),
-        Kind::Enum(theirs) => match size_of_all(theirs) {
+        TypeKind::String(theirs) => size.covers(theirs.size_range()),
+        TypeKind::Enum(theirs) => match size_of_all(theirs) {
             Some(range) => size.covers(range),
             None => size.covers(IntRange::ANY_SIZE),
         },
-        Kind::Pattern(_) => size.covers(IntRange::ANY_SIZE),
+        TypeKind::Pattern(_) => size.covers(IntRange::ANY_SIZE),
         _ => false,
     }
 }
@@ -49,9 +51,9 @@ pub(super) fn size_of_all(texts: &EnumType) -> Option<IntRange> {
 
 fn enumeration(mine: &EnumType, other: &Type) -> bool {
     match other.kind() {
-        Kind::String(_) | Kind::Pattern(_) if mine.values().is_empty() => true,
-        Kind::String(StringType::Value(text)) => mine.contains(text),
-        Kind::Enum(theirs) => {
+        TypeKind::String(_) | TypeKind::Pattern(_) if mine.values().is_empty() => true,
+        TypeKind::String(StringType::Value(text)) => mine.contains(text),
+        TypeKind::Enum(theirs) => {
             mine == theirs
                 || mine.values().is_empty()
                 || (!theirs.values().is_empty()
@@ -66,12 +68,12 @@ fn pattern(patterns: &[Regexp], other: &Type) -> bool {
     if patterns.is_empty() {
         return matches!(
             other.kind(),
-            Kind::String(_) | Kind::Enum(_) | Kind::Pattern(_)
+            TypeKind::String(_) | TypeKind::Enum(_) | TypeKind::Pattern(_)
         );
     }
     match other.kind() {
-        Kind::String(StringType::Value(text)) => matches_any(patterns, text),
-        Kind::Enum(theirs) => {
+        TypeKind::String(StringType::Value(text)) => matches_any(patterns, text),
+        TypeKind::Enum(theirs) => {
             !theirs.values().is_empty()
                 && theirs
                     .values()

@@ -1,12 +1,14 @@
 //! Bytes from texts in several encodings, and from lists of numbers.
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, key, named, structure};
+use super::constructor::{
+    ConstructorParameters, ValueConstructor, hash_argument, named, struct_type,
+};
 use crate::text::base64;
 use crate::types::{IntRange, StructElement, Type};
 use crate::value::{Binary, Value};
 
-pub(super) fn constructor() -> Constructor {
+pub(super) fn constructor() -> ValueConstructor {
     let byte = Type::integer_in(IntRange {
         from: Some(0),
         to: Some(255),
@@ -18,20 +20,24 @@ pub(super) fn constructor() -> Constructor {
         StructElement::new("value", false, Type::string()),
         StructElement::new("format", true, Type::optional_of(format.clone())),
     ]);
-    let of_bytes = structure(&[("value", bytes.clone())], &[]);
+    let of_bytes = struct_type(&[("value", bytes.clone())], &[]);
     let of_text = named("StringHash", &of_text);
     let of_bytes = named("ArrayHash", &of_bytes);
     let hash = named("BinaryArgsHash", &Type::variant_of(vec![of_text, of_bytes]));
-    Constructor::new("new_Binary")
-        .way(
-            Parameters::one("str", Type::string()).optional("format", format),
+    ValueConstructor::new("new_Binary")
+        .with_signature(
+            ConstructorParameters::one("str", Type::string()).with_optional("format", format),
             |arguments| make(arguments.first(), arguments.get(1)),
         )
-        .way(Parameters::one("byte_array", bytes), |arguments| {
-            make(arguments.first(), None)
-        })
-        .way(Parameters::one("hash_args", hash), |arguments| {
-            make(key(arguments, "value"), key(arguments, "format"))
+        .with_signature(
+            ConstructorParameters::one("byte_array", bytes),
+            |arguments| make(arguments.first(), None),
+        )
+        .with_signature(ConstructorParameters::one("hash_args", hash), |arguments| {
+            make(
+                hash_argument(arguments, "value"),
+                hash_argument(arguments, "format"),
+            )
         })
 }
 

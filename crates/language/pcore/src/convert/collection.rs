@@ -3,21 +3,21 @@
 //! Invariant: no more elements are made than [`CONVERTED_ELEMENTS_MAX`].
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, general, named};
+use super::constructor::{ConstructorParameters, ValueConstructor, general_refusal, named};
 use crate::defaults::CONVERTED_ELEMENTS_MAX;
-use crate::types::{IntRange, Kind, Type};
+use crate::types::{IntRange, Type, TypeKind};
 use crate::value::{Hash, Value};
 
-pub(super) fn array() -> Constructor {
+pub(super) fn array() -> ValueConstructor {
     let from = Type::variant_of(vec![
         Type::array(),
         Type::hash(),
         Type::binary(),
         Type::iterable(),
     ]);
-    Constructor::new("new_array")
-        .way(
-            Parameters::one("from", from).optional("wrap", Type::boolean_of(false)),
+    ValueConstructor::new("new_array")
+        .with_signature(
+            ConstructorParameters::one("from", from).with_optional("wrap", Type::boolean_of(false)),
             |arguments| {
                 let from = arguments.first().unwrap_or(&Value::Undef);
                 let Some(elements) = elements(from)? else {
@@ -26,8 +26,9 @@ pub(super) fn array() -> Constructor {
                 Ok(Value::array(elements))
             },
         )
-        .way(
-            Parameters::one("from", Type::any()).and("wrap", Type::boolean_of(true)),
+        .with_signature(
+            ConstructorParameters::one("from", Type::any())
+                .with_required("wrap", Type::boolean_of(true)),
             |arguments| {
                 let from = arguments.first().cloned().unwrap_or_default();
                 Ok(match from {
@@ -36,15 +37,15 @@ pub(super) fn array() -> Constructor {
                 })
             },
         )
-        .refusal(
-            Parameters::one("from", Type::any()).optional("wrap", Type::boolean()),
+        .with_refusal(
+            ConstructorParameters::one("from", Type::any()).with_optional("wrap", Type::boolean()),
             |arguments| refuse(arguments.first().unwrap_or(&Value::Undef), "Array"),
         )
 }
 
 fn refuse(from: &Value, to: &'static str) -> ConversionError {
     ConversionError::Value {
-        from: general(from),
+        from: general_refusal(from),
         to,
     }
 }
@@ -65,11 +66,11 @@ pub(crate) fn elements(value: &Value) -> Result<Option<Vec<Value>>, ConversionEr
         Value::Str(text) => text.chars().map(|c| Value::from(c.to_string())).collect(),
         Value::Int(count) if *count >= 0 => numbers(0, *count - 1)?,
         Value::Type(ty) => match ty.unaliased().map(Type::kind) {
-            Some(Kind::Integer(IntRange {
+            Some(TypeKind::Integer(IntRange {
                 from: Some(from),
                 to: Some(to),
             })) => numbers(*from, *to)?,
-            Some(Kind::Enum(texts)) => texts.values().iter().cloned().map(Value::Str).collect(),
+            Some(TypeKind::Enum(texts)) => texts.values().iter().cloned().map(Value::Str).collect(),
             _ => return Ok(None),
         },
         Value::Object(object) => return Ok(object.elements()),
@@ -88,44 +89,47 @@ fn numbers(from: i64, to: i64) -> Result<Vec<Value>, ConversionError> {
     Ok((from..=to).map(Value::Int).collect())
 }
 
-pub(super) fn hash() -> Constructor {
+pub(super) fn hash() -> ValueConstructor {
     let pairs = |name: &str, first: Type| {
         let pair = Type::tuple_of(vec![first, Type::any()], None);
         named(name, &Type::array_sized(pair, Some(IntRange::NOT_EMPTY)))
     };
     let option = named("NewHashOption", &Type::enumeration(["tree", "hash_tree"]));
-    Constructor::new("new_hash")
-        .way(
-            Parameters::one("from", pairs("TreeArray", Type::array()))
-                .optional("build_option", option),
+    ValueConstructor::new("new_hash")
+        .with_signature(
+            ConstructorParameters::one("from", pairs("TreeArray", Type::array()))
+                .with_optional("build_option", option),
             |arguments| {
                 let pairs = arguments.first().and_then(Value::as_array).unwrap_or(&[]);
                 match arguments.get(1).and_then(Value::as_str) {
-                    None => Ok(of_pairs(pairs)),
-                    Some(option) => of_tree(pairs, option == "hash_tree"),
+                    None => Ok(hash_from_pairs(pairs)),
+                    Some(option) => hash_from_tree(pairs, option == "hash_tree"),
                 }
             },
         )
-        .way(
-            Parameters::one("from", pairs("KeyValueArray", Type::any())),
+        .with_signature(
+            ConstructorParameters::one("from", pairs("KeyValueArray", Type::any())),
             |arguments| {
-                Ok(of_pairs(
+                Ok(hash_from_pairs(
                     arguments.first().and_then(Value::as_array).unwrap_or(&[]),
                 ))
             },
         )
-        .way(Parameters::one("from", Type::any()), |arguments| {
-            let from = arguments.first().unwrap_or(&Value::Undef);
-            let listed = match from {
-                Value::Hash(_) => return Ok(from.clone()),
-                Value::Binary(_) => None,
-                other => elements(other)?,
-            };
-            flat(&listed.ok_or_else(|| refuse(from, "Hash"))?)
-        })
+        .with_signature(
+            ConstructorParameters::one("from", Type::any()),
+            |arguments| {
+                let from = arguments.first().unwrap_or(&Value::Undef);
+                let listed = match from {
+                    Value::Hash(_) => return Ok(from.clone()),
+                    Value::Binary(_) => None,
+                    other => elements(other)?,
+                };
+                flat(&listed.ok_or_else(|| refuse(from, "Hash"))?)
+            },
+        )
 }
 
-fn of_pairs(pairs: &[Value]) -> Value {
+fn hash_from_pairs(pairs: &[Value]) -> Value {
     let entries: Hash = pairs
         .iter()
         .filter_map(|pair| match pair.as_array() {
@@ -149,7 +153,7 @@ fn flat(values: &[Value]) -> Result<Value, ConversionError> {
 }
 
 /// Values at paths: `[[['a', 'b'], 1]]` becomes `{'a' => {'b' => 1}}`.
-fn of_tree(pairs: &[Value], all_hashes: bool) -> Result<Value, ConversionError> {
+fn hash_from_tree(pairs: &[Value], all_hashes: bool) -> Result<Value, ConversionError> {
     let mut root = Value::hash(Hash::new());
     for pair in pairs {
         let Some([path, value]) = pair.as_array() else {
@@ -233,7 +237,7 @@ fn put(node: Value, path: &[Value], value: Value) -> Result<Value, ConversionErr
         }
         other => Err(ConversionError::Arguments(format!(
             "a value of type {} has nothing below it",
-            general(&other)
+            general_refusal(&other)
         ))),
     }
 }

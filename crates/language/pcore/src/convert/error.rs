@@ -5,7 +5,7 @@ use crate::describe::TypeMismatch;
 use crate::format::FormatError;
 use crate::time::TimeError;
 use crate::types::Type;
-use crate::value::{SemVerError, SemVerRangeError, UriError};
+use crate::value::{PuppetUriError, SemVerError, SemVerRangeError};
 
 /// A value was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum ConversionError {
     #[error(transparent)]
     VersionRange(#[from] SemVerRangeError),
     #[error(transparent)]
-    Uri(#[from] UriError),
+    Uri(#[from] PuppetUriError),
     /// A type's text could not be read.
     #[error("{0}")]
     TypeText(String),

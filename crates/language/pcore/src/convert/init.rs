@@ -2,13 +2,13 @@
 //!
 //! Invariant: the types are taken from the very signatures that make a `T`.
 
-use super::constructor::Constructor;
+use super::constructor::ValueConstructor;
 use super::{ConversionError, constructor_of, new_instance};
-use crate::types::{InitType, IntRange, Kind, TupleType, Type};
+use crate::types::{InitType, IntRange, TupleType, Type, TypeKind};
 use crate::value::Value;
 
 /// Arguments from which a value of a type can be created.
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedArguments {
     /// Single values of these types.
     pub(crate) single: Vec<Type>,
     /// Lists of arguments.
@@ -18,9 +18,9 @@ pub(crate) struct Accepted {
 }
 
 /// Arguments accepted by an `Init` type with a parameter.
-pub(crate) fn init_types(init: &InitType) -> Result<Accepted, ConversionError> {
+pub(crate) fn init_types(init: &InitType) -> Result<AcceptedArguments, ConversionError> {
     let Some(ty) = &init.ty else {
-        return Ok(Accepted {
+        return Ok(AcceptedArguments {
             single: vec![Type::rich_data()],
             several: Vec::new(),
             several_may_be_one: false,
@@ -35,14 +35,14 @@ pub(crate) fn init_types(init: &InitType) -> Result<Accepted, ConversionError> {
     if !init.arguments.is_empty() {
         let firsts = firsts_before(&tuples, &init.arguments);
         if firsts.is_empty() {
-            let shown = Type::from(Kind::Init(init.clone()));
+            let shown = Type::from(TypeKind::Init(init.clone()));
             return Err(ConversionError::Init(format!(
                 "The type '{shown}' does not represent a valid set of parameters for {}.new()",
                 ty.generalize().name()
             )));
         }
         single.extend(firsts);
-        return Ok(Accepted {
+        return Ok(AcceptedArguments {
             single,
             several: Vec::new(),
             several_may_be_one: false,
@@ -55,19 +55,19 @@ pub(crate) fn init_types(init: &InitType) -> Result<Accepted, ConversionError> {
     let several_may_be_one = others
         .iter()
         .any(|tuple| tuple.size_range().from == Some(1));
-    Ok(Accepted {
+    Ok(AcceptedArguments {
         single,
         several: others
             .into_iter()
-            .map(|tuple| Kind::Tuple(tuple).into())
+            .map(|tuple| TypeKind::Tuple(tuple).into())
             .collect(),
         several_may_be_one,
     })
 }
 
-fn constructor(ty: &Type) -> Result<Constructor, ConversionError> {
+fn constructor(ty: &Type) -> Result<ValueConstructor, ConversionError> {
     match ty.kind() {
-        Kind::Init(_) | Kind::Optional(_) | Kind::NotUndef(_) => {
+        TypeKind::Init(_) | TypeKind::Optional(_) | TypeKind::NotUndef(_) => {
             Err(ConversionError::unsupported(ty))
         }
         _ => constructor_of(ty),

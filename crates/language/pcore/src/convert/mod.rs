@@ -17,17 +17,17 @@ mod version;
 
 pub use error::ConversionError;
 pub(crate) use init::init_types;
-pub(crate) use time::{timespan_of, timestamp_of};
+pub(crate) use time::{timespan_from_value, timestamp_from_value};
 
 use crate::describe::assert_instance;
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 use crate::value::Value;
-use constructor::Constructor;
+use constructor::ValueConstructor;
 
 /// A value of the type, made from arguments.
 pub fn new_instance(ty: &Type, arguments: &[Value]) -> Result<Value, ConversionError> {
     if let [only] = arguments
-        && !matches!(ty.kind(), Kind::Init(_))
+        && !matches!(ty.kind(), TypeKind::Init(_))
         && ty.is_instance(only)
     {
         return Ok(only.clone());
@@ -39,35 +39,35 @@ pub fn new_instance(ty: &Type, arguments: &[Value]) -> Result<Value, ConversionE
 
 fn construct(ty: &Type, arguments: &[Value]) -> Result<Value, ConversionError> {
     match ty.kind() {
-        Kind::Init(init) if init.ty.is_some() => init::construct(init, arguments),
+        TypeKind::Init(init) if init.ty.is_some() => init::construct(init, arguments),
         _ => constructor_of(ty)?.call(arguments),
     }
 }
 
 /// Constructor of a type.
-fn constructor_of(ty: &Type) -> Result<Constructor, ConversionError> {
+fn constructor_of(ty: &Type) -> Result<ValueConstructor, ConversionError> {
     Ok(match ty.kind() {
-        Kind::Integer(_) => number::integer(),
-        Kind::Float(_) => number::float(),
-        Kind::Numeric => number::numeric(),
-        Kind::Boolean(_) => scalar::boolean(),
-        Kind::String(_) => string::constructor(),
-        Kind::Array { .. } | Kind::Tuple(_) => collection::array(),
-        Kind::Hash { .. } | Kind::Struct(_) => collection::hash(),
-        Kind::Timestamp(_) => time::timestamp(),
-        Kind::Timespan(_) => time::timespan(),
-        Kind::SemVer(_) => version::semver(),
-        Kind::SemVerRange => version::semver_range(),
-        Kind::Binary => binary::constructor(),
-        Kind::Regexp(_) => scalar::regexp(),
-        Kind::Uri(_) => scalar::uri(),
-        Kind::Sensitive(_) => scalar::sensitive(),
-        Kind::Unit | Kind::NotUndef(None) => scalar::unchanged(),
-        Kind::Type(_) => scalar::type_from_text(),
-        Kind::Optional(Some(inner)) | Kind::NotUndef(Some(inner)) => constructor_of(inner)?,
-        Kind::Object(object) if !object.is_root() => object::constructor(object),
-        Kind::ObjectExtension { base, .. } => object::constructor(base),
-        Kind::Alias(alias) => match alias.resolved() {
+        TypeKind::Integer(_) => number::integer(),
+        TypeKind::Float(_) => number::float(),
+        TypeKind::Numeric => number::numeric(),
+        TypeKind::Boolean(_) => scalar::boolean(),
+        TypeKind::String(_) => string::constructor(),
+        TypeKind::Array { .. } | TypeKind::Tuple(_) => collection::array(),
+        TypeKind::Hash { .. } | TypeKind::Struct(_) => collection::hash(),
+        TypeKind::Timestamp(_) => time::timestamp(),
+        TypeKind::Timespan(_) => time::timespan(),
+        TypeKind::SemVer(_) => version::semver(),
+        TypeKind::SemVerRange => version::semver_range(),
+        TypeKind::Binary => binary::constructor(),
+        TypeKind::Regexp(_) => scalar::regexp(),
+        TypeKind::Uri(_) => scalar::uri(),
+        TypeKind::Sensitive(_) => scalar::sensitive(),
+        TypeKind::Unit | TypeKind::NotUndef(None) => scalar::identity(),
+        TypeKind::Type(_) => scalar::type_from_text(),
+        TypeKind::Optional(Some(inner)) | TypeKind::NotUndef(Some(inner)) => constructor_of(inner)?,
+        TypeKind::Object(object) if !object.is_root() => object::constructor(object),
+        TypeKind::ObjectExtension { base, .. } => object::constructor(base),
+        TypeKind::Alias(alias) => match alias.resolved() {
             Some(resolved) => constructor_of(resolved)?,
             None => return Err(ConversionError::unsupported(ty)),
         },

@@ -4,7 +4,9 @@
 //! fit into 64 bits is an error, never cut off.
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, general, key, named, structure};
+use super::constructor::{
+    ConstructorParameters, ValueConstructor, general_refusal, hash_argument, named, struct_type,
+};
 use crate::describe::assert_instance;
 use crate::types::{IntRange, Type};
 use crate::value::{Regexp, Value};
@@ -51,36 +53,36 @@ fn radix_type() -> Type {
 }
 
 fn integer_arguments() -> Type {
-    let hash = structure(
+    let hash = struct_type(
         &[("from", integer_convertible())],
         &[("radix", radix_type()), ("abs", Type::boolean())],
     );
     named("NamedArgs", &hash)
 }
 
-pub(super) fn integer() -> Constructor {
-    Constructor::new("new")
-        .way(
-            Parameters::one("from", integer_convertible())
-                .optional("radix", radix_type())
-                .optional("abs", Type::boolean()),
+pub(super) fn integer() -> ValueConstructor {
+    ValueConstructor::new("new")
+        .with_signature(
+            ConstructorParameters::one("from", integer_convertible())
+                .with_optional("radix", radix_type())
+                .with_optional("abs", Type::boolean()),
             |arguments| make_integer(arguments.first(), arguments.get(1), arguments.get(2)),
         )
-        .way(
-            Parameters::one("hash_args", integer_arguments()),
+        .with_signature(
+            ConstructorParameters::one("hash_args", integer_arguments()),
             |arguments| {
-                let value = |name| key(arguments, name);
+                let value = |name| hash_argument(arguments, name);
                 make_integer(value("from"), value("radix"), value("abs"))
             },
         )
-        .refusal(
-            Parameters::one("hash_args", Type::hash()),
+        .with_refusal(
+            ConstructorParameters::one("hash_args", Type::hash()),
             refuse_integer_hash,
         )
-        .refusal(
-            Parameters::one("from", Type::any())
-                .optional("radix", Type::integer())
-                .optional("abs", Type::boolean()),
+        .with_refusal(
+            ConstructorParameters::one("from", Type::any())
+                .with_optional("radix", Type::integer())
+                .with_optional("abs", Type::boolean()),
             |arguments| refuse_integer(arguments.first(), arguments.get(1)),
         )
 }
@@ -93,7 +95,10 @@ fn refuse_integer(from: Option<&Value>, radix: Option<&Value>) -> ConversionErro
 }
 
 fn refuse_integer_hash(arguments: &[Value]) -> ConversionError {
-    let (from, radix) = (key(arguments, "from"), key(arguments, "radix"));
+    let (from, radix) = (
+        hash_argument(arguments, "from"),
+        hash_argument(arguments, "radix"),
+    );
     if from.is_some_and(|from| !integer_convertible().is_instance(from)) {
         return refuse(from, "Integer");
     }
@@ -115,7 +120,7 @@ fn refuse(from: Option<&Value>, to: &'static str) -> ConversionError {
             to,
         },
         _ => ConversionError::Value {
-            from: general(from),
+            from: general_refusal(from),
             to,
         },
     }
@@ -199,14 +204,14 @@ fn split_sign(text: &str) -> Option<(&'static str, &str)> {
     }
 }
 
-pub(super) fn float() -> Constructor {
+pub(super) fn float() -> ValueConstructor {
     let from = convertible(&float_text(), vec![Type::numeric()]);
     number_constructor("new_float", from, make_float, |arguments| {
         refuse(arguments.first(), "Float")
     })
 }
 
-pub(super) fn numeric() -> Constructor {
+pub(super) fn numeric() -> ValueConstructor {
     let from = convertible(&float_text(), vec![Type::integer(), Type::float()]);
     number_constructor("new_numeric", from, make_numeric, |arguments| {
         refuse(arguments.first(), "Numeric")
@@ -220,24 +225,30 @@ fn number_constructor(
     from: Type,
     make: MakeNumber,
     say: fn(&[Value]) -> ConversionError,
-) -> Constructor {
-    let hash = structure(&[("from", from.clone())], &[("abs", Type::boolean())]);
+) -> ValueConstructor {
+    let hash = struct_type(&[("from", from.clone())], &[("abs", Type::boolean())]);
     let hash = named("NamedArgs", &hash);
     let finish = |number: Value, abs: Option<&Value>| match number {
         Value::Float(number) if is_true(abs) => Ok(Value::Float(number.abs())),
         Value::Int(number) if is_true(abs) => make_integer(Some(&Value::Int(number)), None, abs),
         number => Ok(number),
     };
-    Constructor::new(name)
-        .way(
-            Parameters::one("from", from).optional("abs", Type::boolean()),
+    ValueConstructor::new(name)
+        .with_signature(
+            ConstructorParameters::one("from", from).with_optional("abs", Type::boolean()),
             move |arguments| finish(make(arguments.first())?, arguments.get(1)),
         )
-        .way(Parameters::one("hash_args", hash), move |arguments| {
-            finish(make(key(arguments, "from"))?, key(arguments, "abs"))
-        })
-        .refusal(
-            Parameters::one("from", Type::any()).optional("abs", Type::boolean()),
+        .with_signature(
+            ConstructorParameters::one("hash_args", hash),
+            move |arguments| {
+                finish(
+                    make(hash_argument(arguments, "from"))?,
+                    hash_argument(arguments, "abs"),
+                )
+            },
+        )
+        .with_refusal(
+            ConstructorParameters::one("from", Type::any()).with_optional("abs", Type::boolean()),
             say,
         )
 }

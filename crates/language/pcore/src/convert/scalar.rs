@@ -1,20 +1,20 @@
 //! Booleans, regexes, URIs, sensitive values and types from what they are made of.
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, general, structure};
-use crate::types::{EnumType, IntRange, Kind, Type};
+use super::constructor::{ConstructorParameters, ValueConstructor, general_refusal, struct_type};
+use crate::types::{EnumType, IntRange, Type, TypeKind};
 use crate::value::{Hash, Regexp, Uri, Value};
 
-pub(super) fn boolean() -> Constructor {
+pub(super) fn boolean() -> ValueConstructor {
     let words = ["false", "true", "yes", "no", "y", "n"].map(Into::into);
     let from = Type::variant_of(vec![
         Type::integer(),
         Type::float(),
         Type::boolean(),
-        Kind::Enum(EnumType::new(words, true)).into(),
+        TypeKind::Enum(EnumType::new(words, true)).into(),
     ]);
-    Constructor::new("new_boolean")
-        .way(Parameters::one("from", from), |arguments| {
+    ValueConstructor::new("new_boolean")
+        .with_signature(ConstructorParameters::one("from", from), |arguments| {
             Ok(Value::Bool(match arguments.first() {
                 Some(Value::Float(number)) => *number != 0.0,
                 Some(Value::Int(number)) => *number != 0,
@@ -25,25 +25,26 @@ pub(super) fn boolean() -> Constructor {
                 _ => true,
             }))
         })
-        .refusal(
-            Parameters::one("from", Type::any()),
+        .with_refusal(
+            ConstructorParameters::one("from", Type::any()),
             |arguments| match arguments.first() {
                 Some(Value::Str(text)) => ConversionError::Text {
                     text: text.to_string(),
                     to: "Boolean",
                 },
                 from => ConversionError::Value {
-                    from: general(from.unwrap_or(&Value::Undef)),
+                    from: general_refusal(from.unwrap_or(&Value::Undef)),
                     to: "Boolean",
                 },
             },
         )
 }
 
-pub(super) fn regexp() -> Constructor {
+pub(super) fn regexp() -> ValueConstructor {
     // Puppet's copy of the constructor of floats kept its name
-    Constructor::new("new_float").way(
-        Parameters::one("pattern", Type::string()).optional("escape", Type::boolean()),
+    ValueConstructor::new("new_float").with_signature(
+        ConstructorParameters::one("pattern", Type::string())
+            .with_optional("escape", Type::boolean()),
         |arguments| {
             let text = arguments
                 .first()
@@ -81,10 +82,10 @@ fn escape(text: &str) -> String {
     out
 }
 
-pub(super) fn uri() -> Constructor {
+pub(super) fn uri() -> ValueConstructor {
     let text = Type::non_empty_string();
     let port = Type::integer_in(IntRange::ANY_SIZE);
-    let hash = structure(
+    let hash = struct_type(
         &[],
         &[
             ("scheme", text.clone()),
@@ -98,15 +99,15 @@ pub(super) fn uri() -> Constructor {
         ],
     );
     // Puppet's constructor is called so
-    Constructor::new("new_error")
-        .way(Parameters::one("uri", text), |arguments| {
+    ValueConstructor::new("new_error")
+        .with_signature(ConstructorParameters::one("uri", text), |arguments| {
             let text = arguments
                 .first()
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             Ok(Value::Uri(Uri::parse(text)?.into()))
         })
-        .way(Parameters::one("hash", hash), |arguments| {
+        .with_signature(ConstructorParameters::one("hash", hash), |arguments| {
             let parts = arguments.first().and_then(Value::as_hash);
             Ok(Value::Uri(
                 Uri::from_parts(parts.unwrap_or(&Hash::new()))?.into(),
@@ -114,27 +115,32 @@ pub(super) fn uri() -> Constructor {
         })
 }
 
-pub(super) fn sensitive() -> Constructor {
-    Constructor::new("new_Sensitive")
-        .way(Parameters::one("value", Type::sensitive()), |arguments| {
-            Ok(arguments.first().cloned().unwrap_or_default())
-        })
-        .way(Parameters::one("value", Type::any()), |arguments| {
-            let value = arguments.first().cloned().unwrap_or_default();
-            Ok(Value::sensitive(value))
-        })
+pub(super) fn sensitive() -> ValueConstructor {
+    ValueConstructor::new("new_Sensitive")
+        .with_signature(
+            ConstructorParameters::one("value", Type::sensitive()),
+            |arguments| Ok(arguments.first().cloned().unwrap_or_default()),
+        )
+        .with_signature(
+            ConstructorParameters::one("value", Type::any()),
+            |arguments| {
+                let value = arguments.first().cloned().unwrap_or_default();
+                Ok(Value::sensitive(value))
+            },
+        )
 }
 
 /// For types that take anything as it is.
-pub(super) fn unchanged() -> Constructor {
-    Constructor::new("new_unit").way(Parameters::one("from", Type::any()), |arguments| {
-        Ok(arguments.first().cloned().unwrap_or_default())
-    })
+pub(super) fn identity() -> ValueConstructor {
+    ValueConstructor::new("new_unit").with_signature(
+        ConstructorParameters::one("from", Type::any()),
+        |arguments| Ok(arguments.first().cloned().unwrap_or_default()),
+    )
 }
 
-pub(super) fn type_from_text() -> Constructor {
-    Constructor::new("new_type").way(
-        Parameters::one("type_string", Type::non_empty_string()),
+pub(super) fn type_from_text() -> ValueConstructor {
+    ValueConstructor::new("new_type").with_signature(
+        ConstructorParameters::one("type_string", Type::non_empty_string()),
         |arguments| {
             let text = arguments
                 .first()

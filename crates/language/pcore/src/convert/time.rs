@@ -1,15 +1,17 @@
 //! Times from seconds, texts and parts.
 //!
-//! Invariant: nothing here looks at a clock; who evaluates `Timestamp()` gives the time.
+//! Invariant: nothing here looks at a clock; who evaluates `PuppetTimestamp()` gives the time.
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, key, named, structure};
+use super::constructor::{
+    ConstructorParameters, ValueConstructor, hash_argument, named, struct_type,
+};
 use crate::time::TimeError;
-use crate::types::{IntRange, Kind, StringType, Type};
-use crate::value::{NANOS_PER_SECOND, Timespan, Timestamp, Value};
+use crate::types::{IntRange, StringType, Type, TypeKind};
+use crate::value::{NANOS_PER_SECOND, PuppetTimestamp, Timespan, Value};
 
 fn formats() -> Type {
-    let format: Type = Kind::String(StringType::Size(IntRange {
+    let format: Type = TypeKind::String(StringType::Size(IntRange {
         from: Some(2),
         to: None,
     }))
@@ -55,13 +57,13 @@ fn format_list(value: Option<&Value>) -> Option<Vec<&str>> {
     }
 }
 
-pub(super) fn timespan() -> Constructor {
+pub(super) fn timespan() -> ValueConstructor {
     let integer = Type::integer;
-    let of_text = structure(
+    let of_text = struct_type(
         &[("string", Type::non_empty_string())],
         &[("format", formats())],
     );
-    let of_parts = structure(
+    let of_parts = struct_type(
         &[],
         &[
             ("negative", Type::boolean()),
@@ -74,40 +76,51 @@ pub(super) fn timespan() -> Constructor {
             ("nanoseconds", integer()),
         ],
     );
-    Constructor::new("new_timespan")
-        .way(Parameters::one("seconds", seconds()), |arguments| {
-            span(nanos_of(arguments.first())?)
-        })
-        .way(
-            Parameters::one("string", Type::non_empty_string()).optional("format", formats()),
+    ValueConstructor::new("new_timespan")
+        .with_signature(
+            ConstructorParameters::one("seconds", seconds()),
+            |arguments| span(nanos_of(arguments.first())?),
+        )
+        .with_signature(
+            ConstructorParameters::one("string", Type::non_empty_string())
+                .with_optional("format", formats()),
             |arguments| span_of_text(arguments.first(), arguments.get(1)),
         )
-        .way(
-            Parameters::one("days", integer())
-                .and("hours", integer())
-                .and("minutes", integer())
-                .and("seconds", integer())
-                .optional("milliseconds", integer())
-                .optional("microseconds", integer())
-                .optional("nanoseconds", integer()),
+        .with_signature(
+            ConstructorParameters::one("days", integer())
+                .with_required("hours", integer())
+                .with_required("minutes", integer())
+                .with_required("seconds", integer())
+                .with_optional("milliseconds", integer())
+                .with_optional("microseconds", integer())
+                .with_optional("nanoseconds", integer()),
             |arguments| span_of_parts(false, |index, _| arguments.get(index)),
         )
-        .way(Parameters::one("hash_arg", of_text), |arguments| {
-            span_of_text(key(arguments, "string"), key(arguments, "format"))
-        })
-        .way(Parameters::one("hash_arg", of_parts), |arguments| {
-            let negative = key(arguments, "negative").is_some_and(Value::is_truthy);
-            span_of_parts(negative, |_, name| key(arguments, name))
-        })
+        .with_signature(
+            ConstructorParameters::one("hash_arg", of_text),
+            |arguments| {
+                span_of_text(
+                    hash_argument(arguments, "string"),
+                    hash_argument(arguments, "format"),
+                )
+            },
+        )
+        .with_signature(
+            ConstructorParameters::one("hash_arg", of_parts),
+            |arguments| {
+                let negative = hash_argument(arguments, "negative").is_some_and(Value::is_truthy);
+                span_of_parts(negative, |_, name| hash_argument(arguments, name))
+            },
+        )
 }
 
 /// A timespan of the hash that its constructor takes.
-pub(crate) fn timespan_of(value: &Value) -> Result<Value, ConversionError> {
+pub(crate) fn timespan_from_value(value: &Value) -> Result<Value, ConversionError> {
     timespan().call(std::slice::from_ref(value))
 }
 
 /// A timestamp of the hash that its constructor takes.
-pub(crate) fn timestamp_of(value: &Value) -> Result<Value, ConversionError> {
+pub(crate) fn timestamp_from_value(value: &Value) -> Result<Value, ConversionError> {
     timestamp().call(std::slice::from_ref(value))
 }
 
@@ -144,31 +157,39 @@ fn span_of_parts<'a>(
     span(if negative { -nanos } else { nanos })
 }
 
-pub(super) fn timestamp() -> Constructor {
+pub(super) fn timestamp() -> ValueConstructor {
     let text = Type::non_empty_string;
-    let of_text = structure(
+    let of_text = struct_type(
         &[("string", text())],
         &[("format", formats()), ("timezone", text())],
     );
-    Constructor::new("new_timestamp")
-        .way(Parameters::none(), |_| Err(ConversionError::NeedsClock))
-        .way(Parameters::one("seconds", seconds()), |arguments| {
-            let time = Timestamp::from_nanos(nanos_of(arguments.first())?);
-            Ok(Value::Timestamp(time.ok_or(TimeError::OutOfRange)?))
+    ValueConstructor::new("new_timestamp")
+        .with_signature(ConstructorParameters::none(), |_| {
+            Err(ConversionError::NeedsClock)
         })
-        .way(
-            Parameters::one("string", text())
-                .optional("format", formats())
-                .optional("timezone", text()),
+        .with_signature(
+            ConstructorParameters::one("seconds", seconds()),
+            |arguments| {
+                let time = PuppetTimestamp::from_nanos(nanos_of(arguments.first())?);
+                Ok(Value::Timestamp(time.ok_or(TimeError::OutOfRange)?))
+            },
+        )
+        .with_signature(
+            ConstructorParameters::one("string", text())
+                .with_optional("format", formats())
+                .with_optional("timezone", text()),
             |arguments| stamp_of_text(arguments.first(), arguments.get(1), arguments.get(2)),
         )
-        .way(Parameters::one("hash_arg", of_text), |arguments| {
-            stamp_of_text(
-                key(arguments, "string"),
-                key(arguments, "format"),
-                key(arguments, "timezone"),
-            )
-        })
+        .with_signature(
+            ConstructorParameters::one("hash_arg", of_text),
+            |arguments| {
+                stamp_of_text(
+                    hash_argument(arguments, "string"),
+                    hash_argument(arguments, "format"),
+                    hash_argument(arguments, "timezone"),
+                )
+            },
+        )
 }
 
 fn stamp_of_text(
@@ -179,8 +200,8 @@ fn stamp_of_text(
     let text = text.and_then(Value::as_str).unwrap_or_default();
     let zone = zone.and_then(Value::as_str);
     let time = match format {
-        Some(Value::Str(format)) => Timestamp::parse_as(text, format, zone)?,
-        _ => Timestamp::parse(text, format_list(format).as_deref(), zone)?,
+        Some(Value::Str(format)) => PuppetTimestamp::parse_as(text, format, zone)?,
+        _ => PuppetTimestamp::parse(text, format_list(format).as_deref(), zone)?,
     };
     Ok(Value::Timestamp(time))
 }

@@ -1,19 +1,21 @@
 //! Versions and ranges of versions from texts, numbers and hashes.
 
 use super::ConversionError;
-use super::constructor::{Constructor, Parameters, key, named, structure};
+use super::constructor::{
+    ConstructorParameters, ValueConstructor, hash_argument, named, struct_type,
+};
 use crate::types::{IntRange, Type};
 use crate::value::{Regexp, SemVer, SemVerRange, Value};
 
 const QUALIFIER: &str = r"\A(?<part>[0-9A-Za-z-]+)(?:\.\g<part>)*\Z";
 const FULL: &str = r"\A(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z";
 
-pub(super) fn semver() -> Constructor {
+pub(super) fn semver() -> ValueConstructor {
     let number = named("PositiveInteger", &Type::integer_in(IntRange::ANY_SIZE));
     let qualifier = Type::pattern(vec![Regexp::new(QUALIFIER)]);
     let qualifier = named("SemVerQualifier", &qualifier);
     let full = named("SemVerPattern", &Type::pattern(vec![Regexp::new(FULL)]));
-    let hash = structure(
+    let hash = struct_type(
         &[
             ("major", number.clone()),
             ("minor", number.clone()),
@@ -25,32 +27,35 @@ pub(super) fn semver() -> Constructor {
         ],
     );
     let hash = named("SemVerHash", &hash);
-    Constructor::new("new_Version")
-        .way(Parameters::one("str", full), |arguments| {
+    ValueConstructor::new("new_Version")
+        .with_signature(ConstructorParameters::one("str", full), |arguments| {
             let text = arguments
                 .first()
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             Ok(Value::SemVer(SemVer::parse(text)?.into()))
         })
-        .way(
-            Parameters::one("major", number.clone())
-                .and("minor", number.clone())
-                .and("patch", number)
-                .optional("prerelease", qualifier.clone())
-                .optional("build", qualifier),
+        .with_signature(
+            ConstructorParameters::one("major", number.clone())
+                .with_required("minor", number.clone())
+                .with_required("patch", number)
+                .with_optional("prerelease", qualifier.clone())
+                .with_optional("build", qualifier),
             |arguments| Ok(of_parts(|index, _| arguments.get(index))),
         )
-        .way(Parameters::one("hash_args", hash), |arguments| {
-            Ok(of_parts(|_, name| key(arguments, name)))
+        .with_signature(ConstructorParameters::one("hash_args", hash), |arguments| {
+            Ok(of_parts(|_, name| hash_argument(arguments, name)))
         })
-        .refusal(Parameters::one("str", Type::string()), |arguments| {
-            let text = arguments.first().map(ToString::to_string);
-            ConversionError::Text {
-                text: text.unwrap_or_default(),
-                to: "a SemVer",
-            }
-        })
+        .with_refusal(
+            ConstructorParameters::one("str", Type::string()),
+            |arguments| {
+                let text = arguments.first().map(ToString::to_string);
+                ConversionError::Text {
+                    text: text.unwrap_or_default(),
+                    to: "a SemVer",
+                }
+            },
+        )
 }
 
 fn of_parts<'a>(part: impl Fn(usize, &str) -> Option<&'a Value>) -> Value {
@@ -67,26 +72,26 @@ fn of_parts<'a>(part: impl Fn(usize, &str) -> Option<&'a Value>) -> Value {
     Value::SemVer(version.into())
 }
 
-pub(super) fn semver_range() -> Constructor {
+pub(super) fn semver_range() -> ValueConstructor {
     let end = Type::variant_of(vec![Type::default_type(), Type::semver()]);
-    let hash = structure(
+    let hash = struct_type(
         &[("min", end.clone())],
         &[("max", end.clone()), ("exclude_max", Type::boolean())],
     );
     let hash = named("SemVerRangeHash", &hash);
     let text = named("SemVerRangeString", &Type::non_empty_string());
-    Constructor::new("new_VersionRange")
-        .way(Parameters::one("str", text), |arguments| {
+    ValueConstructor::new("new_VersionRange")
+        .with_signature(ConstructorParameters::one("str", text), |arguments| {
             let text = arguments
                 .first()
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             Ok(Value::SemVerRange(SemVerRange::parse(text)?.into()))
         })
-        .way(
-            Parameters::one("min", end.clone())
-                .and("max", end)
-                .optional("exclude_max", Type::boolean()),
+        .with_signature(
+            ConstructorParameters::one("min", end.clone())
+                .with_required("max", end)
+                .with_optional("exclude_max", Type::boolean()),
             |arguments| {
                 Ok(between(
                     arguments.first(),
@@ -95,8 +100,8 @@ pub(super) fn semver_range() -> Constructor {
                 ))
             },
         )
-        .way(Parameters::one("hash_args", hash), |arguments| {
-            let value = |name| key(arguments, name);
+        .with_signature(ConstructorParameters::one("hash_args", hash), |arguments| {
+            let value = |name| hash_argument(arguments, name);
             Ok(between(value("min"), value("max"), value("exclude_max")))
         })
 }

@@ -6,24 +6,24 @@
 use serde_json::{Map, Value as Json};
 
 use super::type_from_rich::type_from_rich;
-use super::{DataError, TYPE_KEY, VALUE_KEY};
+use super::{RichDataError, TYPE_KEY, VALUE_KEY};
 use crate::convert::new_instance;
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 use crate::value::{Hash, Regexp, Value};
 
-pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
+pub(super) type RichTypeLookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
 
-pub(super) fn from_rich(json: &Json, lookup: Lookup<'_>) -> Result<Value, DataError> {
+pub(super) fn from_rich(json: &Json, lookup: RichTypeLookup<'_>) -> Result<Value, RichDataError> {
     match json {
         Json::Array(values) => {
-            let values: Result<Vec<Value>, DataError> = values
+            let values: Result<Vec<Value>, RichDataError> = values
                 .iter()
                 .map(|value| from_rich(value, lookup))
                 .collect();
             Ok(values?.into())
         }
         Json::Object(object) => match object.get(TYPE_KEY).and_then(Json::as_str) {
-            Some(ty) => tagged(ty, object, lookup),
+            Some(ty) => from_tagged(ty, object, lookup),
             None => Ok(fields(object, lookup)?.into()),
         },
         plain => Ok(Value::from_json(plain)),
@@ -31,7 +31,10 @@ pub(super) fn from_rich(json: &Json, lookup: Lookup<'_>) -> Result<Value, DataEr
 }
 
 /// The entries but for the type.
-pub(super) fn fields(object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<Hash, DataError> {
+pub(super) fn fields(
+    object: &Map<String, Json>,
+    lookup: RichTypeLookup<'_>,
+) -> Result<Hash, RichDataError> {
     object
         .iter()
         .filter(|(key, _)| *key != TYPE_KEY)
@@ -39,8 +42,12 @@ pub(super) fn fields(object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<H
         .collect()
 }
 
-fn tagged(name: &str, object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<Value, DataError> {
-    let malformed = || DataError::Malformed(name.to_owned());
+fn from_tagged(
+    name: &str,
+    object: &Map<String, Json>,
+    lookup: RichTypeLookup<'_>,
+) -> Result<Value, RichDataError> {
+    let malformed = || RichDataError::Malformed(name.to_owned());
     let inner = object.get(VALUE_KEY);
     match name {
         "Default" => return Ok(Value::Default),
@@ -61,8 +68,8 @@ fn tagged(name: &str, object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<
         return type_from_rich(word, &fields, lookup).ok_or_else(malformed)?;
     }
     let ty = Type::named(name, lookup);
-    if matches!(ty.kind(), Kind::Reference(_)) {
-        return Err(DataError::UnknownType(name.to_owned()));
+    if matches!(ty.kind(), TypeKind::Reference(_)) {
+        return Err(RichDataError::UnknownType(name.to_owned()));
     }
     let argument = match inner {
         Some(inner) => from_rich(inner, lookup)?,
@@ -72,9 +79,9 @@ fn tagged(name: &str, object: &Map<String, Json>, lookup: Lookup<'_>) -> Result<
 }
 
 /// A hash of a list of keys and values; `None` if it is none.
-fn flat_hash(json: &Json, lookup: Lookup<'_>) -> Option<Result<Value, DataError>> {
+fn flat_hash(json: &Json, lookup: RichTypeLookup<'_>) -> Option<Result<Value, RichDataError>> {
     let flat = json.as_array().filter(|flat| flat.len() % 2 == 0)?;
-    let entries: Result<Hash, DataError> = flat
+    let entries: Result<Hash, RichDataError> = flat
         .chunks_exact(2)
         .map(|pair| Ok((from_rich(&pair[0], lookup)?, from_rich(&pair[1], lookup)?)))
         .collect();

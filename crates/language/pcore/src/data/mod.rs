@@ -22,7 +22,7 @@ pub(crate) const VALUE_KEY: &str = "__pvalue";
 
 /// A value has no form in JSON, or a JSON value none in the language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DataError {
+pub enum RichDataError {
     #[error("{path} holds a value of type {ty}, which is not Data")]
     NotData { path: String, ty: String },
     #[error("{path} has a key of type {ty}, and keys of Data are texts")]
@@ -46,7 +46,7 @@ impl Value {
         match json {
             Json::Null => Self::Undef,
             Json::Bool(flag) => Self::Bool(*flag),
-            Json::Number(number) => of_number(number),
+            Json::Number(number) => number_from_json(number),
             Json::String(text) => Self::from(text.as_str()),
             Json::Array(values) => values
                 .iter()
@@ -64,12 +64,12 @@ impl Value {
     }
 
     /// Plain JSON of a value that is `Data`.
-    pub fn to_json(&self) -> Result<Json, DataError> {
+    pub fn to_json(&self) -> Result<Json, RichDataError> {
         plain(self, &mut Vec::new())
     }
 
     /// Rich data: what JSON cannot hold is an object with `__ptype`.
-    pub fn to_rich_json(&self) -> Result<Json, DataError> {
+    pub fn to_rich_json(&self) -> Result<Json, RichDataError> {
         rich::to_rich(self)
     }
 
@@ -77,12 +77,12 @@ impl Value {
     pub fn from_rich_json(
         json: &Json,
         lookup: &dyn Fn(&str) -> Option<Type>,
-    ) -> Result<Self, DataError> {
+    ) -> Result<Self, RichDataError> {
         from_rich::from_rich(json, lookup)
     }
 }
 
-fn of_number(number: &Number) -> Value {
+fn number_from_json(number: &Number) -> Value {
     match (number.as_i64(), number.as_f64()) {
         (Some(number), _) => Value::Int(number),
         (None, Some(number)) => Value::Float(number),
@@ -90,13 +90,13 @@ fn of_number(number: &Number) -> Value {
     }
 }
 
-fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, DataError> {
+fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, RichDataError> {
     Ok(match value {
         Value::Undef => Json::Null,
         Value::Bool(flag) => Json::Bool(*flag),
         Value::Int(number) => Json::from(*number),
         Value::Float(number) => {
-            float(*number).ok_or_else(|| DataError::NotANumber { path: shown(path) })?
+            float(*number).ok_or_else(|| RichDataError::NotANumber { path: shown(path) })?
         }
         Value::Str(text) => Json::String(text.to_string()),
         Value::Array(values) => {
@@ -112,7 +112,7 @@ fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, DataError> {
             let mut object = Map::with_capacity(entries.len());
             for (key, value) in entries.iter() {
                 let Value::Str(text) = key else {
-                    return Err(DataError::KeyNotText {
+                    return Err(RichDataError::KeyNotText {
                         path: shown(path),
                         ty: Type::infer(key).generalize().to_string(),
                     });
@@ -124,7 +124,7 @@ fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, DataError> {
             Json::Object(object)
         }
         other => {
-            return Err(DataError::NotData {
+            return Err(RichDataError::NotData {
                 path: shown(path),
                 ty: Type::infer(other).name(),
             });

@@ -3,17 +3,17 @@
 use serde_json::{Map, Value as Json};
 
 use super::type_to_rich::type_to_rich;
-use super::{DataError, TYPE_KEY, VALUE_KEY, float};
-use crate::types::{Kind, Type};
-use crate::value::{Hash, Object, Value};
+use super::{RichDataError, TYPE_KEY, VALUE_KEY, float};
+use crate::types::{Type, TypeKind};
+use crate::value::{Hash, PuppetObject, Value};
 
 /// Rich data of a value.
-pub(super) fn to_rich(value: &Value) -> Result<Json, DataError> {
+pub(super) fn to_rich(value: &Value) -> Result<Json, RichDataError> {
     Ok(match value {
         Value::Undef => Json::Null,
         Value::Bool(flag) => Json::Bool(*flag),
         Value::Int(number) => Json::from(*number),
-        Value::Float(number) => float(*number).ok_or_else(|| DataError::NotANumber {
+        Value::Float(number) => float(*number).ok_or_else(|| RichDataError::NotANumber {
             path: "the value".to_owned(),
         })?,
         Value::Str(text) => Json::String(text.to_string()),
@@ -30,17 +30,17 @@ pub(super) fn to_rich(value: &Value) -> Result<Json, DataError> {
         Value::Timespan(span) => text("Timespan", &span.exact_text()),
         Value::Uri(_) => text("URI", &value.to_string()),
         Value::Type(ty) => type_to_rich(ty)?,
-        Value::Object(object) => of_object(object.as_ref())?,
+        Value::Object(object) => object_to_rich(object.as_ref())?,
     })
 }
 
-pub(super) fn list(values: &[Value]) -> Result<Json, DataError> {
-    let list: Result<Vec<Json>, DataError> = values.iter().map(to_rich).collect();
+pub(super) fn list(values: &[Value]) -> Result<Json, RichDataError> {
+    let list: Result<Vec<Json>, RichDataError> = values.iter().map(to_rich).collect();
     Ok(Json::Array(list?))
 }
 
 /// Other keys than texts, and texts that look like rich data, make a list of keys and values.
-fn hash(entries: &Hash) -> Result<Json, DataError> {
+fn hash(entries: &Hash) -> Result<Json, RichDataError> {
     let is_plain = |key: &Value| key.as_str().is_some_and(|key| key != TYPE_KEY);
     if !entries.keys().all(is_plain) {
         let mut flat = Vec::with_capacity(entries.len() * 2);
@@ -72,10 +72,10 @@ fn text(ty: &str, text: &str) -> Json {
 }
 
 /// The attributes of an object, those that must be given first; defaults at the end are left out.
-fn of_object(object: &dyn Object) -> Result<Json, DataError> {
+fn object_to_rich(object: &dyn PuppetObject) -> Result<Json, RichDataError> {
     let ty = object.object_type();
-    let (Kind::Object(of) | Kind::ObjectExtension { base: of, .. }) = ty.kind() else {
-        return Err(DataError::UnknownType(ty.to_plain_string()));
+    let (TypeKind::Object(of) | TypeKind::ObjectExtension { base: of, .. }) = ty.kind() else {
+        return Err(RichDataError::UnknownType(ty.to_plain_string()));
     };
     let attributes = of.all_attributes();
     let mut elements = of.init_hash_type();

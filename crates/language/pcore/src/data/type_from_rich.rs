@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use super::DataError;
-use super::from_rich::Lookup;
+use super::RichDataError;
+use super::from_rich::RichTypeLookup;
 use crate::convert::ConversionError;
 use crate::types::{
-    CallableType, EnumType, InitType, Kind, ObjectType, StringType, StructElement, TupleType, Type,
+    CallableType, EnumType, InitType, ObjectTypeDefinition, StringType, StructElement, TupleType,
+    Type, TypeKind,
 };
 use crate::value::{Hash, Value};
 
@@ -17,8 +18,8 @@ use crate::value::{Hash, Value};
 pub(super) fn type_from_rich(
     word: &str,
     fields: &Hash,
-    lookup: Lookup<'_>,
-) -> Option<Result<Value, DataError>> {
+    lookup: RichTypeLookup<'_>,
+) -> Option<Result<Value, RichDataError>> {
     if word == "StructElement" {
         return Some(Ok(fields.clone().into()));
     }
@@ -48,28 +49,28 @@ pub(super) fn type_from_rich(
     Some(made(&bare, &arguments))
 }
 
-fn made(bare: &Type, arguments: &[Value]) -> Result<Value, DataError> {
+fn made(bare: &Type, arguments: &[Value]) -> Result<Value, RichDataError> {
     bare.parameterize(arguments)
-        .map_err(|error| DataError::Conversion(ConversionError::Arguments(error.to_string())))
+        .map_err(|error| RichDataError::Conversion(ConversionError::Arguments(error.to_string())))
 }
 
-fn object(fields: &Hash) -> Option<Result<Value, DataError>> {
+fn object(fields: &Hash) -> Option<Result<Value, RichDataError>> {
     let init = fields.get_str("_pcore_init_hash")?.as_hash()?;
     if init.is_empty() {
         return Some(Ok(Type::object().into()));
     }
     let name = init.get_str("name").and_then(Value::as_str).map(Arc::from);
-    let object = ObjectType::declare(name);
+    let object = ObjectTypeDefinition::declare(name);
     Some(match object.define(init) {
         Ok(()) => Ok(Type::from(object).into()),
-        Err(error) => Err(DataError::Conversion(ConversionError::Arguments(
+        Err(error) => Err(RichDataError::Conversion(ConversionError::Arguments(
             error.to_string(),
         ))),
     })
 }
 
 /// An alias that is known here, or what it stood for there.
-fn alias(fields: &Hash, lookup: Lookup<'_>) -> Option<Type> {
+fn alias(fields: &Hash, lookup: RichTypeLookup<'_>) -> Option<Type> {
     let name = fields.get_str("name")?.as_str()?;
     match lookup(name) {
         Some(known) => Some(known),
@@ -92,36 +93,36 @@ fn types(fields: &Hash, name: &str) -> Option<Vec<Type>> {
 /// Types that no arguments say exactly.
 fn direct(bare: &Type, fields: &Hash) -> Option<Type> {
     Some(match bare.kind() {
-        Kind::String(_) => {
+        TypeKind::String(_) => {
             let text = fields.get_str("size_type_or_value")?.as_str()?;
             Type::string_value(text)
         }
-        Kind::Enum(_) => {
+        TypeKind::Enum(_) => {
             let values = fields.get_str("values")?.as_array()?;
             let ignore_case = fields.get_str("case_insensitive") == Some(&Value::Bool(true));
             let values = values.iter().filter_map(Value::as_str).map(Arc::from);
-            Kind::Enum(EnumType::new(values, ignore_case)).into()
+            TypeKind::Enum(EnumType::new(values, ignore_case)).into()
         }
-        Kind::Variant(_) => Type::variant_of(types(fields, "types")?),
-        Kind::Optional(_) => Type::optional_of(ty(fields, "type")?),
-        Kind::Sensitive(_) => Kind::Sensitive(ty(fields, "type")?).into(),
-        Kind::NotUndef(_) => Type::not_undef_of(ty(fields, "type")?),
-        Kind::Tuple(_) => Kind::Tuple(tuple(fields)?).into(),
-        Kind::Struct(_) => {
+        TypeKind::Variant(_) => Type::variant_of(types(fields, "types")?),
+        TypeKind::Optional(_) => Type::optional_of(ty(fields, "type")?),
+        TypeKind::Sensitive(_) => TypeKind::Sensitive(ty(fields, "type")?).into(),
+        TypeKind::NotUndef(_) => Type::not_undef_of(ty(fields, "type")?),
+        TypeKind::Tuple(_) => TypeKind::Tuple(tuple(fields)?).into(),
+        TypeKind::Struct(_) => {
             let elements = fields.get_str("elements")?.as_array()?;
             Type::struct_of(elements.iter().map(element).collect::<Option<_>>()?)
         }
-        Kind::Callable(_) => {
+        TypeKind::Callable(_) => {
             let parameters = match ty(fields, "param_types").as_ref().map(Type::kind) {
-                Some(Kind::Tuple(tuple)) => Some(tuple.clone()),
+                Some(TypeKind::Tuple(tuple)) => Some(tuple.clone()),
                 _ => None,
             };
             let (block, returns) = (ty(fields, "block_type"), ty(fields, "return_type"));
             Type::callable_of(CallableType::new(parameters, block, returns))
         }
-        Kind::Init(_) => {
+        TypeKind::Init(_) => {
             let arguments = fields.get_str("init_args").and_then(Value::as_array);
-            Kind::Init(InitType {
+            TypeKind::Init(InitType {
                 ty: ty(fields, "type"),
                 arguments: arguments.unwrap_or(&[]).to_vec(),
             })
@@ -133,7 +134,7 @@ fn direct(bare: &Type, fields: &Hash) -> Option<Type> {
 
 fn tuple(fields: &Hash) -> Option<TupleType> {
     let size = match ty(fields, "size_type").as_ref().map(Type::kind) {
-        Some(Kind::Integer(range)) => Some(*range),
+        Some(TypeKind::Integer(range)) => Some(*range),
         _ => None,
     };
     Some(TupleType::new(types(fields, "types")?, size))
@@ -143,11 +144,11 @@ fn element(value: &Value) -> Option<StructElement> {
     let fields = value.as_hash()?;
     let key = ty(fields, "key_type")?;
     let (inner, optional) = match key.kind() {
-        Kind::Optional(Some(inner)) => (inner.clone(), true),
+        TypeKind::Optional(Some(inner)) => (inner.clone(), true),
         _ => (key.clone(), false),
     };
     match inner.kind() {
-        Kind::String(StringType::Value(name)) => Some(StructElement::new(
+        TypeKind::String(StringType::Value(name)) => Some(StructElement::new(
             name.clone(),
             optional,
             ty(fields, "value_type")?,
@@ -167,22 +168,25 @@ fn arguments(bare: &Type, fields: &Hash) -> Option<Vec<Value>> {
     let end = |name: &str| given(name).unwrap_or(Value::Default);
     let listed = |names: &[&str]| names.iter().filter_map(|name| given(name)).collect();
     Some(match bare.kind() {
-        Kind::Integer(_) | Kind::Float(_) | Kind::Timestamp(_) | Kind::Timespan(_) => {
+        TypeKind::Integer(_)
+        | TypeKind::Float(_)
+        | TypeKind::Timestamp(_)
+        | TypeKind::Timespan(_) => {
             vec![end("from"), end("to")]
         }
-        Kind::String(_) => listed(&["size_type_or_value"]),
-        Kind::Pattern(_) => fields.get_str("patterns")?.as_array()?.to_vec(),
-        Kind::Regexp(_) => listed(&["pattern"]),
-        Kind::Collection(_) => listed(&["size_type"]),
-        Kind::Array { .. } => listed(&["element_type", "size_type"]),
-        Kind::Hash { .. } => listed(&["key_type", "value_type", "size_type"]),
-        Kind::Boolean(_) => listed(&["value"]),
-        Kind::Type(_) | Kind::Iterable(_) | Kind::Iterator(_) => listed(&["type"]),
-        Kind::Resource { .. } => listed(&["type_name", "title"]),
-        Kind::Class(_) => listed(&["class_name"]),
-        Kind::SemVer(_) => fields.get_str("ranges")?.as_array()?.to_vec(),
-        Kind::Uri(_) => listed(&["parameters"]),
-        Kind::Runtime(_) => listed(&["runtime", "name_or_pattern"]),
+        TypeKind::String(_) => listed(&["size_type_or_value"]),
+        TypeKind::Pattern(_) => fields.get_str("patterns")?.as_array()?.to_vec(),
+        TypeKind::Regexp(_) => listed(&["pattern"]),
+        TypeKind::Collection(_) => listed(&["size_type"]),
+        TypeKind::Array { .. } => listed(&["element_type", "size_type"]),
+        TypeKind::Hash { .. } => listed(&["key_type", "value_type", "size_type"]),
+        TypeKind::Boolean(_) => listed(&["value"]),
+        TypeKind::Type(_) | TypeKind::Iterable(_) | TypeKind::Iterator(_) => listed(&["type"]),
+        TypeKind::Resource { .. } => listed(&["type_name", "title"]),
+        TypeKind::Class(_) => listed(&["class_name"]),
+        TypeKind::SemVer(_) => fields.get_str("ranges")?.as_array()?.to_vec(),
+        TypeKind::Uri(_) => listed(&["parameters"]),
+        TypeKind::Runtime(_) => listed(&["runtime", "name_or_pattern"]),
         _ => return None,
     })
 }

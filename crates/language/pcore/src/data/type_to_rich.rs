@@ -6,33 +6,33 @@
 use serde_json::{Value as Json, json};
 
 use super::rich::{list, tagged, to_rich};
-use super::{DataError, float};
+use super::{RichDataError, float};
 use crate::types::{
-    CallableType, IntRange, Kind, RuntimeName, StringType, StructElement, TupleType, Type,
+    CallableType, IntRange, RuntimeName, StringType, StructElement, TupleType, Type, TypeKind,
 };
 use crate::value::Value;
 
-type Fields = Vec<(&'static str, Json)>;
+type RichTypeFields = Vec<(&'static str, Json)>;
 
-pub(super) fn type_to_rich(ty: &Type) -> Result<Json, DataError> {
+pub(super) fn type_to_rich(ty: &Type) -> Result<Json, RichDataError> {
     let fields = match ty.kind() {
-        Kind::Object(object) => {
+        TypeKind::Object(object) => {
             let init = to_rich(&object.init_hash(true).into())?;
             return Ok(tagged(
                 "Pcore::ObjectType",
                 vec![("_pcore_init_hash", init)],
             ));
         }
-        Kind::ObjectExtension { base, parameters } => {
+        TypeKind::ObjectExtension { base, parameters } => {
             let fields = vec![
                 ("base_type", type_to_rich(&base.clone().into())?),
                 ("init_parameters", to_rich(parameters)?),
             ];
             return Ok(tagged("Pcore::ObjectTypeExtension", fields));
         }
-        Kind::Alias(alias) => {
+        TypeKind::Alias(alias) => {
             let (Some(resolved), false) = (alias.resolved(), alias.is_recursive()) else {
-                return Err(DataError::Recursive(alias.name().to_owned()));
+                return Err(RichDataError::Recursive(alias.name().to_owned()));
             };
             vec![
                 ("name", alias.name().into()),
@@ -40,26 +40,26 @@ pub(super) fn type_to_rich(ty: &Type) -> Result<Json, DataError> {
                 ("resolved_type", type_to_rich(resolved)?),
             ]
         }
-        Kind::TypeSet(set) => {
+        TypeKind::TypeSet(set) => {
             let init = set.as_ref().map(|set| to_rich(&set.init)).transpose()?;
             init.map(|init| ("_pcore_init_hash", init))
                 .into_iter()
                 .collect()
         }
-        Kind::Reference(text) => vec![("type_string", (&**text).into())],
-        Kind::Unit => Vec::new(),
+        TypeKind::Reference(text) => vec![("type_string", (&**text).into())],
+        TypeKind::Unit => Vec::new(),
         _ => parameters(ty)?,
     };
     Ok(tagged(&format!("Pcore::{}Type", ty.word()), fields))
 }
 
-fn parameters(ty: &Type) -> Result<Fields, DataError> {
+fn parameters(ty: &Type) -> Result<RichTypeFields, RichDataError> {
     Ok(match ty.kind() {
-        Kind::Integer(range) => int_range(*range),
-        Kind::Float(range) => ends(range.from.and_then(float), range.to.and_then(float)),
-        Kind::String(StringType::Size(size)) => vec![("size_type_or_value", size_json(*size))],
-        Kind::String(StringType::Value(text)) => vec![("size_type_or_value", (&**text).into())],
-        Kind::Enum(texts) => {
+        TypeKind::Integer(range) => int_range(*range),
+        TypeKind::Float(range) => ends(range.from.and_then(float), range.to.and_then(float)),
+        TypeKind::String(StringType::Size(size)) => vec![("size_type_or_value", size_json(*size))],
+        TypeKind::String(StringType::Value(text)) => vec![("size_type_or_value", (&**text).into())],
+        TypeKind::Enum(texts) => {
             let values: Vec<&str> = texts.values().iter().map(AsRef::as_ref).collect();
             let mut fields = vec![("values", json!(values))];
             if texts.ignores_case() {
@@ -67,7 +67,7 @@ fn parameters(ty: &Type) -> Result<Fields, DataError> {
             }
             fields
         }
-        Kind::Pattern(patterns) => {
+        TypeKind::Pattern(patterns) => {
             let patterns: Vec<Json> = patterns
                 .iter()
                 .map(|pattern| {
@@ -80,40 +80,40 @@ fn parameters(ty: &Type) -> Result<Fields, DataError> {
             vec![("patterns", patterns.into())]
         }
         // Puppet leaves these two out and so loses them
-        Kind::Boolean(Some(value)) => vec![("value", (*value).into())],
-        Kind::Sensitive(inner) if !matches!(inner.kind(), Kind::Any) => {
+        TypeKind::Boolean(Some(value)) => vec![("value", (*value).into())],
+        TypeKind::Sensitive(inner) if !matches!(inner.kind(), TypeKind::Any) => {
             vec![("type", type_to_rich(inner)?)]
         }
-        Kind::Regexp(Some(pattern)) => vec![("pattern", pattern.source().into())],
-        Kind::Collection(size) => sized(Vec::new(), *size),
-        Kind::Array { element, size } => {
+        TypeKind::Regexp(Some(pattern)) => vec![("pattern", pattern.source().into())],
+        TypeKind::Collection(size) => add_size(Vec::new(), *size),
+        TypeKind::Array { element, size } => {
             let mut fields = Vec::new();
-            if size.is_some() || !matches!(element.kind(), Kind::Any) {
+            if size.is_some() || !matches!(element.kind(), TypeKind::Any) {
                 fields.push(("element_type", type_to_rich(element)?));
             }
-            sized(fields, *size)
+            add_size(fields, *size)
         }
-        Kind::Hash { key, value, size } => {
+        TypeKind::Hash { key, value, size } => {
             let mut fields = Vec::new();
             if size.is_some() || *ty != Type::hash() {
                 fields.push(("key_type", type_to_rich(key)?));
                 fields.push(("value_type", type_to_rich(value)?));
             }
-            sized(fields, *size)
+            add_size(fields, *size)
         }
-        Kind::Tuple(tuple) => tuple_fields(tuple)?,
-        Kind::Struct(elements) => {
-            let elements: Result<Vec<Json>, DataError> = elements.iter().map(element).collect();
+        TypeKind::Tuple(tuple) => tuple_fields(tuple)?,
+        TypeKind::Struct(elements) => {
+            let elements: Result<Vec<Json>, RichDataError> = elements.iter().map(element).collect();
             vec![("elements", elements?.into())]
         }
-        Kind::Variant(types) => vec![("types", types_json(types)?)],
-        Kind::Optional(Some(inner))
-        | Kind::NotUndef(Some(inner))
-        | Kind::Type(Some(inner))
-        | Kind::Iterable(Some(inner))
-        | Kind::Iterator(Some(inner)) => vec![("type", type_to_rich(inner)?)],
-        Kind::Callable(callable) => callable_fields(callable)?,
-        Kind::Resource {
+        TypeKind::Variant(types) => vec![("types", types_json(types)?)],
+        TypeKind::Optional(Some(inner))
+        | TypeKind::NotUndef(Some(inner))
+        | TypeKind::Type(Some(inner))
+        | TypeKind::Iterable(Some(inner))
+        | TypeKind::Iterator(Some(inner)) => vec![("type", type_to_rich(inner)?)],
+        TypeKind::Callable(callable) => callable_fields(callable)?,
+        TypeKind::Resource {
             type_name: Some(name),
             title,
         } => {
@@ -121,21 +121,21 @@ fn parameters(ty: &Type) -> Result<Fields, DataError> {
             fields.extend(title.as_ref().map(|title| ("title", Json::from(&**title))));
             fields
         }
-        Kind::Class(Some(name)) => vec![("class_name", (&**name).into())],
-        Kind::SemVer(ranges) if !ranges.is_empty() => {
+        TypeKind::Class(Some(name)) => vec![("class_name", (&**name).into())],
+        TypeKind::SemVer(ranges) if !ranges.is_empty() => {
             let ranges: Vec<Value> = ranges.iter().cloned().map(Value::SemVerRange).collect();
             vec![("ranges", list(&ranges)?)]
         }
-        Kind::Timestamp(range) => time_ends(
+        TypeKind::Timestamp(range) => time_ends(
             range.from.map(Value::Timestamp),
             range.to.map(Value::Timestamp),
         )?,
-        Kind::Timespan(range) => time_ends(
+        TypeKind::Timespan(range) => time_ends(
             range.from.map(Value::Timespan),
             range.to.map(Value::Timespan),
         )?,
-        Kind::Uri(Some(parameters)) => vec![("parameters", to_rich(parameters)?)],
-        Kind::Runtime(runtime) => {
+        TypeKind::Uri(Some(parameters)) => vec![("parameters", to_rich(parameters)?)],
+        TypeKind::Runtime(runtime) => {
             let symbol = |name: &str| tagged("Symbol", vec![(super::VALUE_KEY, name.into())]);
             let name = match &runtime.name {
                 Some(RuntimeName::Name(name)) => Some(Json::from(&**name)),
@@ -150,7 +150,7 @@ fn parameters(ty: &Type) -> Result<Fields, DataError> {
                 ("name_or_pattern", name),
             )
         }
-        Kind::Init(init) => {
+        TypeKind::Init(init) => {
             let mut fields = Vec::new();
             if let Some(ty) = &init.ty {
                 fields.push(("type", type_to_rich(ty)?));
@@ -165,7 +165,10 @@ fn parameters(ty: &Type) -> Result<Fields, DataError> {
 }
 
 /// Two parameters of which the second may be left out, and both if neither is there.
-fn ends_named(first: (&'static str, Option<Json>), second: (&'static str, Option<Json>)) -> Fields {
+fn ends_named(
+    first: (&'static str, Option<Json>),
+    second: (&'static str, Option<Json>),
+) -> RichTypeFields {
     match (first.1, second.1) {
         (None, None) => Vec::new(),
         (from, None) => vec![(first.0, from.unwrap_or(Json::Null))],
@@ -173,16 +176,16 @@ fn ends_named(first: (&'static str, Option<Json>), second: (&'static str, Option
     }
 }
 
-fn ends(from: Option<Json>, to: Option<Json>) -> Fields {
+fn ends(from: Option<Json>, to: Option<Json>) -> RichTypeFields {
     ends_named(("from", from), ("to", to))
 }
 
-fn time_ends(from: Option<Value>, to: Option<Value>) -> Result<Fields, DataError> {
+fn time_ends(from: Option<Value>, to: Option<Value>) -> Result<RichTypeFields, RichDataError> {
     let json = |end: Option<Value>| end.as_ref().map(to_rich).transpose();
     Ok(ends(json(from)?, json(to)?))
 }
 
-fn int_range(range: IntRange) -> Fields {
+fn int_range(range: IntRange) -> RichTypeFields {
     ends(range.from.map(Json::from), range.to.map(Json::from))
 }
 
@@ -190,24 +193,24 @@ fn size_json(size: IntRange) -> Json {
     tagged("Pcore::IntegerType", int_range(size))
 }
 
-fn sized(mut fields: Fields, size: Option<IntRange>) -> Fields {
+fn add_size(mut fields: RichTypeFields, size: Option<IntRange>) -> RichTypeFields {
     fields.extend(size.map(|size| ("size_type", size_json(size))));
     fields
 }
 
-fn types_json(types: &[Type]) -> Result<Json, DataError> {
-    let types: Result<Vec<Json>, DataError> = types.iter().map(type_to_rich).collect();
+fn types_json(types: &[Type]) -> Result<Json, RichDataError> {
+    let types: Result<Vec<Json>, RichDataError> = types.iter().map(type_to_rich).collect();
     Ok(types?.into())
 }
 
-fn tuple_fields(tuple: &TupleType) -> Result<Fields, DataError> {
-    Ok(sized(
+fn tuple_fields(tuple: &TupleType) -> Result<RichTypeFields, RichDataError> {
+    Ok(add_size(
         vec![("types", types_json(&tuple.types)?)],
         tuple.size,
     ))
 }
 
-fn element(element: &StructElement) -> Result<Json, DataError> {
+fn element(element: &StructElement) -> Result<Json, RichDataError> {
     let name = Type::string_value(element.name.clone());
     let key = if element.optional {
         Type::optional_of(name)
@@ -221,7 +224,7 @@ fn element(element: &StructElement) -> Result<Json, DataError> {
     Ok(tagged("Pcore::StructElement", fields))
 }
 
-fn callable_fields(callable: &CallableType) -> Result<Fields, DataError> {
+fn callable_fields(callable: &CallableType) -> Result<RichTypeFields, RichDataError> {
     let parameters = match &callable.parameters {
         Some(tuple) => tagged("Pcore::TupleType", tuple_fields(tuple)?),
         None => Json::Null,

@@ -4,37 +4,41 @@
 
 use std::fmt;
 
-use super::mismatch::{Mismatch, What};
-use super::path::Step;
-use crate::types::{IntRange, Kind, StringType, Type};
+use super::mismatch::{MismatchKind, TypeMismatchDetail};
+use super::path::MismatchPathStep;
+use crate::types::{IntRange, StringType, Type, TypeKind};
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for TypeMismatchDetail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut path = self.path.as_slice();
-        if let Some((Step::Signature(index), rest)) = path.split_first() {
+        if let Some((MismatchPathStep::Signature(index), rest)) = path.split_first() {
             write!(f, " {}.", index + 1)?;
             path = rest;
         }
         for step in path {
             write!(f, " {step}")?;
         }
-        match &self.what {
-            What::MissingKey(key) => write!(f, " expects a value for key '{key}'"),
-            What::MissingParameter(name) => write!(f, " expects a value for parameter '{name}'"),
-            What::ExtraneousKey(key) => write!(f, " unrecognized key '{key}'"),
-            What::InvalidParameter(name) => write!(f, " has no parameter named '{name}'"),
-            What::UnexpectedBlock => f.write_str(" does not expect a block"),
-            What::MissingBlock => f.write_str(" expects a block"),
-            What::Unresolved(text) => write!(f, " references an unresolved type '{text}'"),
-            What::Type { expected, actual } => f.write_str(&type_words(expected, actual)),
-            What::Pattern { expected, actual } => f.write_str(&pattern_words(expected, actual)),
-            What::Size { expected, actual } => write!(
+        match &self.kind {
+            MismatchKind::MissingKey(key) => write!(f, " expects a value for key '{key}'"),
+            MismatchKind::MissingParameter(name) => {
+                write!(f, " expects a value for parameter '{name}'")
+            }
+            MismatchKind::ExtraneousKey(key) => write!(f, " unrecognized key '{key}'"),
+            MismatchKind::InvalidParameter(name) => write!(f, " has no parameter named '{name}'"),
+            MismatchKind::UnexpectedBlock => f.write_str(" does not expect a block"),
+            MismatchKind::MissingBlock => f.write_str(" expects a block"),
+            MismatchKind::Unresolved(text) => write!(f, " references an unresolved type '{text}'"),
+            MismatchKind::Type { expected, actual } => f.write_str(&type_words(expected, actual)),
+            MismatchKind::Pattern { expected, actual } => {
+                f.write_str(&pattern_words(expected, actual))
+            }
+            MismatchKind::Size { expected, actual } => write!(
                 f,
                 " expects size to be {}, got {}",
                 range_words(*expected, "0"),
                 range_words(*actual, "0")
             ),
-            What::Count { expected, actual } => {
+            MismatchKind::Count { expected, actual } => {
                 let plural = match (expected.from.unwrap_or(0), expected.to) {
                     (1, Some(1) | None) | (0, Some(1)) => "",
                     _ => "s",
@@ -63,11 +67,11 @@ fn range_words(range: IntRange, zero: &str) -> String {
 
 fn pattern_words(expected: &Type, actual: &Type) -> String {
     let (prefix, expected) = match expected.kind() {
-        Kind::Optional(Some(inner)) => ("an undef value or ", inner),
+        TypeKind::Optional(Some(inner)) => ("an undef value or ", inner),
         _ => ("", expected),
     };
     let actual = match actual.kind() {
-        Kind::String(StringType::Value(text)) => format!("'{text}'"),
+        TypeKind::String(StringType::Value(text)) => format!("'{text}'"),
         _ => short_name(actual),
     };
     format!(
@@ -78,11 +82,11 @@ fn pattern_words(expected: &Type, actual: &Type) -> String {
 
 fn type_words(expected: &Type, actual: &Type) -> String {
     let (optional, expected) = match expected.kind() {
-        Kind::Optional(Some(inner)) => (true, inner),
+        TypeKind::Optional(Some(inner)) => (true, inner),
         _ => (false, expected),
     };
     let (choices, is_list) = match expected.kind() {
-        Kind::Variant(types) => (types.as_slice(), true),
+        TypeKind::Variant(types) => (types.as_slice(), true),
         _ => (std::slice::from_ref(expected), false),
     };
     let (mut names, actual) = if is_detailed(choices, actual) {
@@ -115,19 +119,19 @@ fn type_words(expected: &Type, actual: &Type) -> String {
 /// The name of a type, with the name of what it contains.
 fn short_name(ty: &Type) -> String {
     let contained = match ty.kind() {
-        Kind::Type(inner)
-        | Kind::NotUndef(inner)
-        | Kind::Optional(inner)
-        | Kind::Iterable(inner)
-        | Kind::Iterator(inner) => inner.as_ref(),
-        Kind::Sensitive(inner) => Some(inner),
-        Kind::Init(init) => init.ty.as_ref(),
+        TypeKind::Type(inner)
+        | TypeKind::NotUndef(inner)
+        | TypeKind::Optional(inner)
+        | TypeKind::Iterable(inner)
+        | TypeKind::Iterator(inner) => inner.as_ref(),
+        TypeKind::Sensitive(inner) => Some(inner),
+        TypeKind::Init(init) => init.ty.as_ref(),
         _ => None,
     };
-    match contained.filter(|inner| !matches!(inner.kind(), Kind::Any)) {
+    match contained.filter(|inner| !matches!(inner.kind(), TypeKind::Any)) {
         // an object type without a name has none here
         Some(inner) => match inner.kind() {
-            Kind::Object(object) if object.name().is_none() => format!("{}[]", ty.name()),
+            TypeKind::Object(object) if object.name().is_none() => format!("{}[]", ty.name()),
             _ => format!("{}[{}]", ty.name(), inner.name()),
         },
         None => ty.name(),
@@ -137,15 +141,15 @@ fn short_name(ty: &Type) -> String {
 fn is_specialization(expected: &Type, actual: &Type) -> bool {
     matches!(
         (expected.kind(), actual.kind()),
-        (Kind::Struct(_), Kind::Hash { .. }) | (Kind::Tuple(_), Kind::Array { .. })
+        (TypeKind::Struct(_), TypeKind::Hash { .. }) | (TypeKind::Tuple(_), TypeKind::Array { .. })
     )
 }
 
 fn is_always_detailed(choices: &[Type], actual: &Type) -> bool {
     choices.iter().any(|expected| {
         std::mem::discriminant(expected.kind()) == std::mem::discriminant(actual.kind())
-            || matches!(expected.kind(), Kind::Alias(_))
-            || matches!(actual.kind(), Kind::Alias(_))
+            || matches!(expected.kind(), TypeKind::Alias(_))
+            || matches!(actual.kind(), TypeKind::Alias(_))
             || is_specialization(expected, actual)
     })
 }

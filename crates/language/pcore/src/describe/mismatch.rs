@@ -1,19 +1,19 @@
-//! A single type mismatch. Main type: [`Mismatch`].
+//! A single type mismatch. Main type: [`TypeMismatchDetail`].
 //!
 //! Invariant: the place of a mismatch does not depend on the choice that led to it.
 
-use super::path::Step;
+use super::path::MismatchPathStep;
 use crate::types::{IntRange, Type};
 
 /// Something that does not fit, and where.
 #[derive(Debug, Clone)]
-pub(super) struct Mismatch {
-    pub(super) path: Vec<Step>,
-    pub(super) what: What,
+pub(super) struct TypeMismatchDetail {
+    pub(super) path: Vec<MismatchPathStep>,
+    pub(super) kind: MismatchKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum MismatchKind {
     MissingKey(String),
     MissingParameter(String),
     ExtraneousKey(String),
@@ -41,7 +41,7 @@ pub(super) enum What {
 
 /// Kinds of mismatches that are merged when every choice gives one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum MismatchClass {
     Size,
     Count,
     MissingBlock,
@@ -49,28 +49,28 @@ pub(super) enum Class {
     Type,
 }
 
-impl Mismatch {
-    pub(super) fn new(path: &[Step], what: What) -> Self {
+impl TypeMismatchDetail {
+    pub(super) fn new(path: &[MismatchPathStep], what: MismatchKind) -> Self {
         Self {
             path: path.to_vec(),
-            what,
+            kind: what,
         }
     }
 
-    pub(super) fn of_type(path: &[Step], expected: &Type, actual: &Type) -> Self {
+    pub(super) fn of_type(path: &[MismatchPathStep], expected: &Type, actual: &Type) -> Self {
         Self::new(
             path,
-            What::Type {
+            MismatchKind::Type {
                 expected: expected.normalize(),
                 actual: actual.normalize(),
             },
         )
     }
 
-    pub(super) fn of_pattern(path: &[Step], expected: &Type, actual: &Type) -> Self {
+    pub(super) fn of_pattern(path: &[MismatchPathStep], expected: &Type, actual: &Type) -> Self {
         Self::new(
             path,
-            What::Pattern {
+            MismatchKind::Pattern {
                 expected: expected.normalize(),
                 actual: actual.normalize(),
             },
@@ -78,67 +78,74 @@ impl Mismatch {
     }
 
     /// The place without the choices that led to it.
-    pub(super) fn place(&self) -> impl Iterator<Item = &Step> {
+    pub(super) fn location(&self) -> impl Iterator<Item = &MismatchPathStep> {
         self.path.iter().filter(|step| !step.is_choice())
     }
 
-    pub(super) fn is(&self, class: Class) -> bool {
+    pub(super) fn is_class(&self, class: MismatchClass) -> bool {
         match class {
-            Class::Size => matches!(self.what, What::Size { .. } | What::Count { .. }),
-            Class::Count => matches!(self.what, What::Count { .. }),
-            Class::MissingBlock => matches!(self.what, What::MissingBlock),
-            Class::UnexpectedBlock => matches!(self.what, What::UnexpectedBlock),
-            Class::Type => matches!(self.what, What::Type { .. } | What::Pattern { .. }),
+            MismatchClass::Size => matches!(
+                self.kind,
+                MismatchKind::Size { .. } | MismatchKind::Count { .. }
+            ),
+            MismatchClass::Count => matches!(self.kind, MismatchKind::Count { .. }),
+            MismatchClass::MissingBlock => matches!(self.kind, MismatchKind::MissingBlock),
+            MismatchClass::UnexpectedBlock => matches!(self.kind, MismatchKind::UnexpectedBlock),
+            MismatchClass::Type => matches!(
+                self.kind,
+                MismatchKind::Type { .. } | MismatchKind::Pattern { .. }
+            ),
         }
     }
 
     /// Combines two mismatches at the same position.
     pub(super) fn merge(&self, other: &Self) -> Self {
-        let what = match (&self.what, &other.what) {
+        let what = match (&self.kind, &other.kind) {
             (
-                What::Type { expected, actual } | What::Pattern { expected, actual },
-                What::Type {
+                MismatchKind::Type { expected, actual }
+                | MismatchKind::Pattern { expected, actual },
+                MismatchKind::Type {
                     expected: theirs, ..
                 }
-                | What::Pattern {
+                | MismatchKind::Pattern {
                     expected: theirs, ..
                 },
             ) => {
                 let both = Type::variant(vec![expected.clone(), theirs.clone()]).normalize();
                 let actual = actual.clone();
-                if matches!(self.what, What::Pattern { .. }) {
-                    What::Pattern {
+                if matches!(self.kind, MismatchKind::Pattern { .. }) {
+                    MismatchKind::Pattern {
                         expected: both,
                         actual,
                     }
                 } else {
-                    What::Type {
+                    MismatchKind::Type {
                         expected: both,
                         actual,
                     }
                 }
             }
             (
-                What::Size { expected, actual },
-                What::Size {
+                MismatchKind::Size { expected, actual },
+                MismatchKind::Size {
                     expected: theirs, ..
                 }
-                | What::Count {
+                | MismatchKind::Count {
                     expected: theirs, ..
                 },
-            ) => What::Size {
+            ) => MismatchKind::Size {
                 expected: widest(*expected, *theirs),
                 actual: *actual,
             },
             (
-                What::Count { expected, actual },
-                What::Size {
+                MismatchKind::Count { expected, actual },
+                MismatchKind::Size {
                     expected: theirs, ..
                 }
-                | What::Count {
+                | MismatchKind::Count {
                     expected: theirs, ..
                 },
-            ) => What::Count {
+            ) => MismatchKind::Count {
                 expected: widest(*expected, *theirs),
                 actual: *actual,
             },
@@ -146,7 +153,7 @@ impl Mismatch {
         };
         Self {
             path: self.path.clone(),
-            what,
+            kind: what,
         }
     }
 
@@ -160,9 +167,9 @@ impl Mismatch {
     }
 }
 
-impl PartialEq for Mismatch {
+impl PartialEq for TypeMismatchDetail {
     fn eq(&self, other: &Self) -> bool {
-        self.what == other.what && self.place().eq(other.place())
+        self.kind == other.kind && self.location().eq(other.location())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Descriptions of type mismatches, in Puppet's exact words, since users match on them.
 //!
-//! [`describe_mismatch`] says it of one type, [`Signature`]s of a call, [`describe_parameters`] of the
+//! [`describe_mismatch`] says it of one type, [`CallSignature`]s of a call, [`describe_parameters`] of the
 //! parameters of a class, define, task or plan. Invariant: a description is only made when
 //! something does not fit, since it costs more than the check.
 
@@ -11,13 +11,13 @@ mod mismatch;
 mod parameters;
 mod path;
 
-pub use call::{Signature, describe_call};
+pub use call::{CallSignature, describe_call};
 pub(crate) use message::article;
 pub use parameters::{describe_default, describe_parameters};
 
 use crate::types::Type;
 use crate::value::Value;
-use path::Step;
+use path::MismatchPathStep;
 
 /// A value does not belong to a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,14 +29,18 @@ pub struct TypeMismatch {
 /// Describes why a type does not accept another one, in lines; empty if it does.
 #[must_use]
 pub fn describe_mismatch(name: &str, expected: &Type, actual: &Type) -> String {
-    let errors = describer::describe(expected, actual, &[Step::Subject(name.to_owned())]);
+    let errors = describer::describe(
+        expected,
+        actual,
+        &[MismatchPathStep::Subject(name.to_owned())],
+    );
     match errors.as_slice() {
         [one] => one.to_string().trim().to_owned(),
         several => lines(several),
     }
 }
 
-fn lines(errors: &[mismatch::Mismatch]) -> String {
+fn lines(errors: &[mismatch::TypeMismatchDetail]) -> String {
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     texts.join("\n ")
 }

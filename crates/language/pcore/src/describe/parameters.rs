@@ -1,8 +1,8 @@
 //! Description of wrong parameters of a class, defined type, task or plan: [`describe_parameters`].
 
 use super::describer::describe;
-use super::mismatch::{Mismatch, What};
-use super::path::Step;
+use super::mismatch::{MismatchKind, TypeMismatchDetail};
+use super::path::MismatchPathStep;
 use super::{TypeMismatch, lines};
 use crate::types::{StructElement, Type};
 use crate::value::{Hash, Value};
@@ -18,22 +18,25 @@ pub fn describe_parameters(
     is_deferred: impl Fn(&Value) -> bool,
 ) -> Result<(), TypeMismatch> {
     let is_known = |name: &str| parameters.iter().any(|known| known.name() == name);
-    let mut errors: Vec<Mismatch> = given
+    let mut errors: Vec<TypeMismatchDetail> = given
         .keys()
         .map(ToString::to_string)
         .filter(|name| !is_known(name))
-        .map(|name| Mismatch::new(&[], What::InvalidParameter(name)))
+        .map(|name| TypeMismatchDetail::new(&[], MismatchKind::InvalidParameter(name)))
         .collect();
     for parameter in parameters {
         let name = || parameter.name().to_owned();
         match given.get_str(parameter.name()) {
             None if missing_ok || parameter.is_optional() => {}
-            None => errors.push(Mismatch::new(&[], What::MissingParameter(name()))),
+            None => errors.push(TypeMismatchDetail::new(
+                &[],
+                MismatchKind::MissingParameter(name()),
+            )),
             Some(value) if is_deferred(value) || parameter.value().is_instance(value) => {}
             Some(value) => errors.extend(describe(
                 parameter.value(),
                 &Type::infer_detailed(value),
-                &[Step::Parameter(name())],
+                &[MismatchPathStep::Parameter(name())],
             )),
         }
     }
@@ -51,11 +54,11 @@ pub fn describe_default(
         return Ok(());
     }
     let actual = Type::infer_detailed(value).generalize();
-    let errors = describe(ty, &actual, &[Step::Parameter(name.to_owned())]);
+    let errors = describe(ty, &actual, &[MismatchPathStep::Parameter(name.to_owned())]);
     refuse(subject, &errors)
 }
 
-fn refuse(subject: &str, errors: &[Mismatch]) -> Result<(), TypeMismatch> {
+fn refuse(subject: &str, errors: &[TypeMismatchDetail]) -> Result<(), TypeMismatch> {
     let message = match errors {
         [] => return Ok(()),
         [one] => format!("{subject}:{one}"),

@@ -1,10 +1,10 @@
-//! Path to a mismatch inside a type. Main type: [`Step`].
+//! Path to a mismatch inside a type. Main type: [`MismatchPathStep`].
 
 use std::fmt;
 
 /// One step on the way to what does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum MismatchPathStep {
     Subject(String),
     EntryValue(String),
     EntryKey(String),
@@ -16,14 +16,14 @@ pub(super) enum Step {
     Signature(usize),
 }
 
-impl Step {
+impl MismatchPathStep {
     /// True for a choice among alternatives, which is ignored when positions are compared.
     pub(super) fn is_choice(&self) -> bool {
         matches!(self, Self::Variant(_) | Self::Signature(_))
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for MismatchPathStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Subject(name) => f.write_str(name),
@@ -40,7 +40,10 @@ impl fmt::Display for Step {
 }
 
 /// The path and one step more.
-pub(super) fn and(path: &[Step], step: Step) -> Vec<Step> {
+pub(super) fn extend_path(
+    path: &[MismatchPathStep],
+    step: MismatchPathStep,
+) -> Vec<MismatchPathStep> {
     let mut longer = path.to_vec();
     longer.push(step);
     longer

@@ -4,8 +4,8 @@
 //! by the whole one.
 
 use super::convert;
-use super::spec::{Format, FormatError, FormatMap};
-use crate::types::{Kind, Type};
+use super::spec::{FormatError, FormatMap, ValueFormat};
+use crate::types::{Type, TypeKind};
 use crate::value::{Hash, Value};
 
 /// Indentation of a container: its level, and whether indenting is on.
@@ -67,7 +67,11 @@ impl Indentation {
 fn is_container(ty: &Type) -> bool {
     matches!(
         ty.kind(),
-        Kind::Array { .. } | Kind::Hash { .. } | Kind::Struct(_) | Kind::Tuple(_) | Kind::Object(_)
+        TypeKind::Array { .. }
+            | TypeKind::Hash { .. }
+            | TypeKind::Struct(_)
+            | TypeKind::Tuple(_)
+            | TypeKind::Object(_)
     )
 }
 
@@ -92,7 +96,7 @@ pub(super) fn array(
     map: &FormatMap,
     indentation: Indentation,
 ) -> Result<String, FormatError> {
-    let format = map.of(ty);
+    let format = map.format_for(ty);
     if !matches!(format.letter, 'a' | 's' | 'p') {
         return Err(FormatError::Illegal {
             ty: "Array",
@@ -100,7 +104,10 @@ pub(super) fn array(
             expected: "asp",
         });
     }
-    let inner = format.inner.clone().unwrap_or_else(FormatMap::usual_inner);
+    let inner = format
+        .inner
+        .clone()
+        .unwrap_or_else(FormatMap::default_inner_formats);
     let indentation = indentation.indenting(format.alt || indentation.indenting);
     let children = indentation.increase(format.alt).subsequent();
     let texts: Vec<String> = values
@@ -111,7 +118,7 @@ pub(super) fn array(
 }
 
 fn join(
-    format: &Format,
+    format: &ValueFormat,
     values: &[Value],
     texts: &[String],
     indentation: Indentation,
@@ -175,7 +182,7 @@ pub(super) fn hash(
     map: &FormatMap,
     indentation: Indentation,
 ) -> Result<String, FormatError> {
-    let format = map.of(ty);
+    let format = map.format_for(ty);
     match format.letter {
         'a' => {
             let pairs = entries
@@ -194,12 +201,15 @@ pub(super) fn hash(
 }
 
 fn braces(
-    format: &Format,
+    format: &ValueFormat,
     entries: &Hash,
     map: &FormatMap,
     indentation: Indentation,
 ) -> Result<String, FormatError> {
-    let inner = format.inner.clone().unwrap_or_else(FormatMap::usual_inner);
+    let inner = format
+        .inner
+        .clone()
+        .unwrap_or_else(FormatMap::default_inner_formats);
     let indentation = indentation.indenting(format.alt || indentation.indenting);
     let children = indentation.increase(false);
     let (open, close) = format.delimiters(("{", "}"));

@@ -10,7 +10,7 @@ mod scalar;
 mod spec;
 mod sprintf;
 
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 use crate::value::Value;
 use container::Indentation;
 use spec::FormatMap;
@@ -20,14 +20,18 @@ pub use spec::FormatError;
 /// The text of a value, in a format for it (a string), in formats by type (a hash), or in the usual one.
 pub fn format_value(value: &Value, formats: Option<&Value>) -> Result<String, FormatError> {
     let ty = Type::infer_detailed(value);
-    let usual = FormatMap::usual();
+    let usual = FormatMap::default_formats();
     let map = match formats {
         None | Some(Value::Default | Value::Undef) => usual,
         Some(Value::Str(format)) => {
             let own = match ty.kind() {
-                Kind::Array { .. } | Kind::Tuple(_) => FormatMap::container(Type::array(), format)?,
-                Kind::Hash { .. } | Kind::Struct(_) => FormatMap::container(Type::hash(), format)?,
-                _ => FormatMap::one(ty.clone(), format)?,
+                TypeKind::Array { .. } | TypeKind::Tuple(_) => {
+                    FormatMap::container_format(Type::array(), format)?
+                }
+                TypeKind::Hash { .. } | TypeKind::Struct(_) => {
+                    FormatMap::container_format(Type::hash(), format)?
+                }
+                _ => FormatMap::single_format(ty.clone(), format)?,
             };
             usual.merge(&own)
         }
@@ -48,19 +52,19 @@ fn convert(
         Value::Array(values) => container::array(ty, values, map, indentation),
         Value::Hash(entries) => container::hash(ty, entries, map, indentation),
         Value::Object(object) => match ty.kind() {
-            Kind::Iterator(_) => {
+            TypeKind::Iterator(_) => {
                 let values = Value::array(object.elements().unwrap_or_default());
                 convert(&Type::infer_detailed(&values), &values, map, indentation)
             }
             // Puppet looks for the format of the type without its parameters
-            Kind::ObjectExtension { base, .. } => {
+            TypeKind::ObjectExtension { base, .. } => {
                 scalar::object(&base.clone().into(), value, map, indentation)
             }
             _ => scalar::object(ty, value, map, indentation),
         },
         Value::Uri(uri) => scalar::uri(ty, uri, value, map, indentation),
-        Value::Int(number) => number::integer(*number, &map.of(ty)),
-        Value::Float(number) => number::float(*number, &map.of(ty)),
-        _ => scalar::convert(value, &map.of(ty)),
+        Value::Int(number) => number::integer(*number, &map.format_for(ty)),
+        Value::Float(number) => number::float(*number, &map.format_for(ty)),
+        _ => scalar::convert(value, &map.format_for(ty)),
     }
 }

@@ -1,13 +1,13 @@
 //! Numbers in their formats.
 
-use super::spec::{Format, FormatError};
+use super::spec::{FormatError, ValueFormat};
 use super::sprintf;
 use crate::text::ruby_float;
 
 const OF_INTEGERS: &str = "dxXobBeEfgGaAspc";
 const OF_FLOATS: &str = "dxXobBeEfgGaAsp";
 
-pub(super) fn integer(number: i64, format: &Format) -> Result<String, FormatError> {
+pub(super) fn integer(number: i64, format: &ValueFormat) -> Result<String, FormatError> {
     match format.letter {
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => sprintf::integer(format, number.into()),
         'p' => sprintf::text(format, &number.to_string()),
@@ -38,7 +38,7 @@ pub(super) fn integer(number: i64, format: &Format) -> Result<String, FormatErro
     }
 }
 
-pub(super) fn float(number: f64, format: &Format) -> Result<String, FormatError> {
+pub(super) fn float(number: f64, format: &ValueFormat) -> Result<String, FormatError> {
     match format.letter {
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => {
             if !number.is_finite() {

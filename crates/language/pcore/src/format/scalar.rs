@@ -2,13 +2,15 @@
 
 use super::container::Indentation;
 use super::number;
-use super::spec::{Format, FormatError, FormatMap};
+use super::spec::{FormatError, FormatMap, ValueFormat};
 use super::sprintf;
-use crate::text::{Printer, REDACTED, base64, capitalize, double_quote, quote, regexp_literal};
+use crate::text::{
+    REDACTED, ValuePrinter, base64, capitalize, double_quote, quote, regexp_literal,
+};
 use crate::types::Type;
 use crate::value::{Binary, Uri, Value};
 
-pub(super) fn convert(value: &Value, format: &Format) -> Result<String, FormatError> {
+pub(super) fn convert(value: &Value, format: &ValueFormat) -> Result<String, FormatError> {
     match value {
         Value::Undef => undef(format),
         Value::Default => default(format),
@@ -39,15 +41,15 @@ fn illegal<T>(ty: &'static str, letter: char, expected: &'static str) -> Result<
 }
 
 /// Puppet's own padding: without Ruby's look at the flags.
-fn padded(format: &Format, text: &str) -> Result<String, FormatError> {
-    let plain = Format {
+fn pad_text(format: &ValueFormat, text: &str) -> Result<String, FormatError> {
+    let plain = ValueFormat {
         flags: String::new(),
         ..format.clone()
     };
     sprintf::text(&plain, text)
 }
 
-fn undef(format: &Format) -> Result<String, FormatError> {
+fn undef(format: &ValueFormat) -> Result<String, FormatError> {
     let text = match (format.letter, format.alt) {
         ('n', true) => "null",
         ('n', false) => "nil",
@@ -61,10 +63,10 @@ fn undef(format: &Format) -> Result<String, FormatError> {
         ('d' | 'x' | 'X' | 'o' | 'b' | 'B' | 'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A', _) => "NaN",
         (letter, _) => return illegal("Undef", letter, "nudxXobBeEfgGaAvVsp"),
     };
-    padded(format, text)
+    pad_text(format, text)
 }
 
-fn default(format: &Format) -> Result<String, FormatError> {
+fn default(format: &ValueFormat) -> Result<String, FormatError> {
     let text = match (format.letter, format.alt) {
         ('d' | 's' | 'p', false) => "default",
         ('d' | 's' | 'p', true) => "\"default\"",
@@ -72,10 +74,10 @@ fn default(format: &Format) -> Result<String, FormatError> {
         ('D', true) => "\"Default\"",
         (letter, _) => return illegal("Default", letter, "dDsp"),
     };
-    padded(format, text)
+    pad_text(format, text)
 }
 
-fn boolean(flag: bool, format: &Format) -> Result<String, FormatError> {
+fn boolean(flag: bool, format: &ValueFormat) -> Result<String, FormatError> {
     let words = match format.letter {
         't' => ("true", "false"),
         'T' => ("True", "False"),
@@ -85,18 +87,18 @@ fn boolean(flag: bool, format: &Format) -> Result<String, FormatError> {
         'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => {
             return number::float(f64::from(u8::from(flag)), format);
         }
-        's' | 'p' => return padded(format, if flag { "true" } else { "false" }),
+        's' | 'p' => return pad_text(format, if flag { "true" } else { "false" }),
         letter => return illegal("Boolean", letter, "tTyYdxXobBeEfgGaAsp"),
     };
     let word = if flag { words.0 } else { words.1 };
-    padded(format, if format.alt { &word[..1] } else { word })
+    pad_text(format, if format.alt { &word[..1] } else { word })
 }
 
-fn string(text: &str, format: &Format) -> Result<String, FormatError> {
+fn string(text: &str, format: &ValueFormat) -> Result<String, FormatError> {
     let changed = match format.letter {
         's' => return sprintf::text(format, text),
-        'p' if format.alt => return padded(format, &double_quote(text)),
-        'p' => return padded(format, &quote(text)),
+        'p' if format.alt => return pad_text(format, &double_quote(text)),
+        'p' => return pad_text(format, &quote(text)),
         'c' => capitalize(text),
         'C' => {
             let segments: Vec<String> = text.split("::").map(capitalize).collect();
@@ -108,7 +110,7 @@ fn string(text: &str, format: &Format) -> Result<String, FormatError> {
         letter => return illegal("String", letter, "cCudspt"),
     };
     if format.alt {
-        padded(format, &quote(&changed))
+        pad_text(format, &quote(&changed))
     } else {
         sprintf::text(format, &changed)
     }
@@ -119,7 +121,7 @@ fn is_stripped(c: char) -> bool {
     c == '\0' || c == '\u{b}' || c.is_ascii_whitespace()
 }
 
-fn binary(bytes: &Binary, format: &Format) -> Result<String, FormatError> {
+fn binary(bytes: &Binary, format: &ValueFormat) -> Result<String, FormatError> {
     let text = match format.letter {
         's' if format.alt => return sprintf::text(format, &inspect_bytes(bytes.bytes())),
         's' => match std::str::from_utf8(bytes.bytes()) {
@@ -165,7 +167,7 @@ fn first_beyond_ascii(bytes: &[u8]) -> u8 {
 }
 
 /// Versions, times and sensitive values, which Ruby formats by itself.
-fn other(value: &Value, format: &Format) -> Result<String, FormatError> {
+fn other(value: &Value, format: &ValueFormat) -> Result<String, FormatError> {
     sprintf::check(format)?;
     match (value, format.letter) {
         (Value::Sensitive(_), 'p') => sprintf::text(format, &format!("#<{REDACTED}>")),
@@ -207,9 +209,9 @@ pub(super) fn uri(
     map: &FormatMap,
     indentation: Indentation,
 ) -> Result<String, FormatError> {
-    let format = map.of(ty);
+    let format = map.format_for(ty);
     match format.letter {
-        'p' => Ok(printed(value, &format, indentation)),
+        'p' => Ok(print_value(value, &format, indentation)),
         's' if format.alt => sprintf::text(&format, &quote(&uri.to_string())),
         's' => sprintf::text(&format, &uri.to_string()),
         letter => illegal("URI", letter, "sp"),
@@ -222,21 +224,21 @@ pub(super) fn object(
     map: &FormatMap,
     indentation: Indentation,
 ) -> Result<String, FormatError> {
-    let format = map.of(ty);
+    let format = map.format_for(ty);
     match format.letter {
-        'p' => Ok(printed(value, &format, indentation)),
+        'p' => Ok(print_value(value, &format, indentation)),
         's' | 'q' => Ok(value.to_string()),
         letter => illegal("Object", letter, "spq"),
     }
 }
 
 /// As a program writes it, over several lines if that is asked for.
-fn printed(value: &Value, format: &Format, indentation: Indentation) -> String {
+fn print_value(value: &Value, format: &ValueFormat, indentation: Indentation) -> String {
     let mut printer = if format.alt || indentation.is_indenting() {
-        Printer::indented(indentation.level())
+        ValuePrinter::indented(indentation.level())
     } else {
-        Printer::default()
+        ValuePrinter::default()
     };
-    printer.value(value);
+    printer.print_value(value);
     printer.finish()
 }

@@ -1,9 +1,9 @@
-//! Formats and maps of formats. Main types: [`Format`], [`FormatMap`].
+//! Formats and maps of formats. Main types: [`ValueFormat`], [`FormatMap`].
 //!
 //! Invariant: a map is in the order in which it is searched, the narrowest types first.
 
 use crate::defaults::FORMATTED_WIDTH_MAX;
-use crate::types::{Kind, StringType, Type};
+use crate::types::{StringType, Type, TypeKind};
 use crate::value::{Hash, Value};
 
 /// A format is none, or not one for the value.
@@ -50,7 +50,7 @@ pub enum FormatError {
 
 /// Character before a non-negative number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum NumberSign {
     Ignore,
     Plus,
     Space,
@@ -58,13 +58,13 @@ pub(super) enum Sign {
 
 /// `%<flags><width>.<precision><letter>`.
 #[derive(Debug, Clone)]
-pub(super) struct Format {
+pub(super) struct ValueFormat {
     pub(super) flags: String,
     pub(super) letter: char,
     pub(super) alt: bool,
     pub(super) left: bool,
     pub(super) zero: bool,
-    pub(super) plus: Sign,
+    pub(super) plus: NumberSign,
     pub(super) delimiter: Option<char>,
     pub(super) width: Option<usize>,
     pub(super) precision: Option<usize>,
@@ -74,7 +74,7 @@ pub(super) struct Format {
     pub(super) inner: Option<FormatMap>,
 }
 
-impl Format {
+impl ValueFormat {
     pub(super) fn parse(source: &str) -> Result<Self, FormatError> {
         let refused = || FormatError::NotAFormat(source.to_owned());
         let body = source.strip_prefix('%').ok_or_else(refused)?;
@@ -124,11 +124,11 @@ impl Format {
             left: flags.contains('-'),
             zero: flags.contains('0'),
             plus: if flags.contains(' ') {
-                Sign::Space
+                NumberSign::Space
             } else if flags.contains('+') {
-                Sign::Plus
+                NumberSign::Plus
             } else {
-                Sign::Ignore
+                NumberSign::Ignore
             },
             delimiter,
             width: size(width)?,
@@ -147,7 +147,7 @@ impl Format {
             alt: false,
             left: false,
             zero: false,
-            plus: Sign::Ignore,
+            plus: NumberSign::Ignore,
             delimiter: None,
             width: None,
             precision: None,
@@ -189,7 +189,7 @@ impl Format {
             Some('(') => ("(", ")"),
             Some('<') => ("<", ">"),
             Some(_) => ("|", "|"),
-            None if self.plus == Sign::Space => ("", ""),
+            None if self.plus == NumberSign::Space => ("", ""),
             None => usual,
         }
     }
@@ -208,39 +208,39 @@ fn size(digits: &str) -> Result<Option<usize>, FormatError> {
 
 /// Formats by type, in the order in which they are tried.
 #[derive(Debug, Clone)]
-pub(super) struct FormatMap(Vec<(Type, Format)>);
+pub(super) struct FormatMap(Vec<(Type, ValueFormat)>);
 
 impl FormatMap {
     /// Default formats.
-    pub(super) fn usual() -> Self {
-        let container = |letter: &str, separator2: &str| Format {
+    pub(super) fn default_formats() -> Self {
+        let container = |letter: &str, separator2: &str| ValueFormat {
             separator: Some(", ".to_owned()),
             separator2: Some(separator2.to_owned()),
-            inner: Some(Self::usual_inner()),
-            ..Format::known(letter)
+            inner: Some(Self::default_inner_formats()),
+            ..ValueFormat::known(letter)
         };
         Self(vec![
-            (Type::object(), Format::known("%p")),
-            (Type::float(), Format::known("%f")),
-            (Type::numeric(), Format::known("%d")),
+            (Type::object(), ValueFormat::known("%p")),
+            (Type::float(), ValueFormat::known("%f")),
+            (Type::numeric(), ValueFormat::known("%d")),
             (Type::array(), container("%a", ", ")),
             (Type::hash(), container("%h", " => ")),
-            (Type::binary(), Format::known("%B")),
-            (Type::any(), Format::known("%s")),
+            (Type::binary(), ValueFormat::known("%B")),
+            (Type::any(), ValueFormat::known("%s")),
         ])
     }
 
     /// Default formats for elements of lists and hashes.
-    pub(super) fn usual_inner() -> Self {
-        Self(vec![(Type::any(), Format::known("%p"))])
+    pub(super) fn default_inner_formats() -> Self {
+        Self(vec![(Type::any(), ValueFormat::known("%p"))])
     }
 
-    pub(super) fn one(ty: Type, format: &str) -> Result<Self, FormatError> {
-        Ok(Self(vec![(ty, Format::parse(format)?)]))
+    pub(super) fn single_format(ty: Type, format: &str) -> Result<Self, FormatError> {
+        Ok(Self(vec![(ty, ValueFormat::parse(format)?)]))
     }
 
-    pub(super) fn container(ty: Type, format: &str) -> Result<Self, FormatError> {
-        Self::one(ty, format)
+    pub(super) fn container_format(ty: Type, format: &str) -> Result<Self, FormatError> {
+        Self::single_format(ty, format)
     }
 
     /// Reads a hash of types with formats.
@@ -252,7 +252,7 @@ impl FormatMap {
             };
             let format = match value {
                 Value::Hash(container) => parse_container(container)?,
-                Value::Str(format) => Format::parse(format)?,
+                Value::Str(format) => ValueFormat::parse(format)?,
                 other => return Err(FormatError::NotAFormat(other.to_string())),
             };
             formats.push((ty.clone(), format));
@@ -261,14 +261,14 @@ impl FormatMap {
     }
 
     /// The format for a type.
-    pub(super) fn of(&self, ty: &Type) -> Format {
+    pub(super) fn format_for(&self, ty: &Type) -> ValueFormat {
         self.0
             .iter()
             .find(|(wide, _)| wide.is_assignable(ty))
-            .map_or_else(|| Format::known("%s"), |(_, format)| format.clone())
+            .map_or_else(|| ValueFormat::known("%s"), |(_, format)| format.clone())
     }
 
-    fn get(&self, ty: &Type) -> Option<&Format> {
+    fn get(&self, ty: &Type) -> Option<&ValueFormat> {
         self.0
             .iter()
             .find(|(key, _)| key == ty)
@@ -277,7 +277,7 @@ impl FormatMap {
 
     /// Both, where the other's formats win over those of the same or narrower types.
     pub(super) fn merge(&self, higher: &Self) -> Self {
-        let kept: Vec<&(Type, Format)> = self
+        let kept: Vec<&(Type, ValueFormat)> = self
             .0
             .iter()
             .filter(|(lower, _)| {
@@ -287,7 +287,7 @@ impl FormatMap {
                     .any(|(high, _)| high != lower && high.is_assignable(lower))
             })
             .collect();
-        let mut merged: Vec<(Type, Format)> = kept
+        let mut merged: Vec<(Type, ValueFormat)> = kept
             .iter()
             .map(|(ty, format)| {
                 let format = match higher.get(ty) {
@@ -306,7 +306,7 @@ impl FormatMap {
     }
 }
 
-fn parse_container(given: &Hash) -> Result<Format, FormatError> {
+fn parse_container(given: &Hash) -> Result<ValueFormat, FormatError> {
     let known = ["separator", "separator2", "format", "string_formats"];
     let is_known = |key: &Value| key.as_str().is_some_and(|key| known.contains(&key));
     if !given.keys().all(is_known) {
@@ -324,17 +324,17 @@ fn parse_container(given: &Hash) -> Result<Format, FormatError> {
         Some(Value::Hash(inner)) => Some(FormatMap::parse(inner)?),
         _ => None,
     };
-    Ok(Format {
+    Ok(ValueFormat {
         separator: text("separator"),
         separator2: text("separator2"),
         inner,
-        ..Format::parse(&text("format").unwrap_or_default())?
+        ..ValueFormat::parse(&text("format").unwrap_or_default())?
     })
 }
 
 /// Narrow types first. By insertion: the order is not a total one.
-fn sort(formats: Vec<(Type, Format)>) -> Vec<(Type, Format)> {
-    let mut sorted: Vec<(Type, Format)> = Vec::with_capacity(formats.len());
+fn sort(formats: Vec<(Type, ValueFormat)>) -> Vec<(Type, ValueFormat)> {
+    let mut sorted: Vec<(Type, ValueFormat)> = Vec::with_capacity(formats.len());
     for entry in formats {
         let place = sorted
             .iter()
@@ -361,13 +361,13 @@ fn is_before(ty: &Type, other: &Type) -> bool {
 
 fn rank(ty: &Type) -> u8 {
     match ty.kind() {
-        Kind::Struct(_) => 1,
-        Kind::Hash { .. } => 2,
-        Kind::Tuple(_) => 3,
-        Kind::Array { .. } => 4,
-        Kind::Pattern(_) => 10,
-        Kind::Enum(_) => 11,
-        Kind::String(StringType::Any | StringType::Size(_) | StringType::Value(_)) => 12,
+        TypeKind::Struct(_) => 1,
+        TypeKind::Hash { .. } => 2,
+        TypeKind::Tuple(_) => 3,
+        TypeKind::Array { .. } => 4,
+        TypeKind::Pattern(_) => 10,
+        TypeKind::Enum(_) => 11,
+        TypeKind::String(StringType::Any | StringType::Size(_) | StringType::Value(_)) => 12,
         _ => 0,
     }
 }

@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 
-use super::spec::{Format, FormatError, Sign};
+use super::spec::{FormatError, NumberSign, ValueFormat};
 
 /// Refuses flags that only Puppet knows.
-pub(super) fn check(format: &Format) -> Result<(), FormatError> {
+pub(super) fn check(format: &ValueFormat) -> Result<(), FormatError> {
     match format.flags.chars().find(|c| "[{(<|".contains(*c)) {
         Some('<' | '{') => Err(FormatError::MalformedName),
         Some(flag) => Err(FormatError::Malformed(flag.to_string())),
@@ -17,7 +17,7 @@ pub(super) fn check(format: &Format) -> Result<(), FormatError> {
 }
 
 /// `%s` of a text.
-pub(super) fn text(format: &Format, text: &str) -> Result<String, FormatError> {
+pub(super) fn text(format: &ValueFormat, text: &str) -> Result<String, FormatError> {
     check(format)?;
     let cut: String = match format.precision {
         Some(most) => text.chars().take(most).collect(),
@@ -27,7 +27,7 @@ pub(super) fn text(format: &Format, text: &str) -> Result<String, FormatError> {
 }
 
 /// Blanks before or behind.
-fn pad(format: &Format, text: &str) -> String {
+fn pad(format: &ValueFormat, text: &str) -> String {
     let width = format.width.unwrap_or(0);
     if format.left {
         format!("{text:<width$}")
@@ -37,7 +37,7 @@ fn pad(format: &Format, text: &str) -> String {
 }
 
 /// `%d`, `%x`, `%X`, `%o`, `%b`, `%B` of an integer.
-pub(super) fn integer(format: &Format, number: i128) -> Result<String, FormatError> {
+pub(super) fn integer(format: &ValueFormat, number: i128) -> Result<String, FormatError> {
     check(format)?;
     let base = match format.letter {
         'x' | 'X' => 16,
@@ -45,18 +45,18 @@ pub(super) fn integer(format: &Format, number: i128) -> Result<String, FormatErr
         'b' | 'B' => 2,
         _ => 10,
     };
-    if number < 0 && base != 10 && format.plus == Sign::Ignore {
+    if number < 0 && base != 10 && format.plus == NumberSign::Ignore {
         return Ok(complement(format, number, base));
     }
-    let mut digits = in_base(number.unsigned_abs(), base);
+    let mut digits = digits_in_base(number.unsigned_abs(), base);
     if let Some(least) = format.precision {
         digits = format!("{digits:0>least$}");
     }
     let sign = match (number < 0, format.plus) {
         (true, _) => "-",
-        (false, Sign::Plus) => "+",
-        (false, Sign::Space) => " ",
-        (false, Sign::Ignore) => "",
+        (false, NumberSign::Plus) => "+",
+        (false, NumberSign::Space) => " ",
+        (false, NumberSign::Ignore) => "",
     };
     let prefix = if number == 0 { "" } else { prefix(format) };
     if format.zero && !format.left && format.precision.is_none() {
@@ -67,10 +67,10 @@ pub(super) fn integer(format: &Format, number: i128) -> Result<String, FormatErr
         digits = format!("{digits:0>width$}");
     }
     let whole = format!("{sign}{prefix}{digits}");
-    Ok(pad(format, &in_case(format, whole)))
+    Ok(pad(format, &apply_case(format, whole)))
 }
 
-fn prefix(format: &Format) -> &'static str {
+fn prefix(format: &ValueFormat) -> &'static str {
     match format.letter {
         _ if !format.alt => "",
         'x' | 'X' => "0x",
@@ -81,7 +81,7 @@ fn prefix(format: &Format) -> &'static str {
     }
 }
 
-fn in_case(format: &Format, text: String) -> String {
+fn apply_case(format: &ValueFormat, text: String) -> String {
     if format.letter == 'X' {
         text.to_uppercase()
     } else {
@@ -89,7 +89,7 @@ fn in_case(format: &Format, text: String) -> String {
     }
 }
 
-fn in_base(mut number: u128, base: u32) -> String {
+fn digits_in_base(mut number: u128, base: u32) -> String {
     let mut digits = Vec::new();
     loop {
         let digit = u32::try_from(number % u128::from(base)).unwrap_or(0);
@@ -103,7 +103,7 @@ fn in_base(mut number: u128, base: u32) -> String {
 }
 
 /// A negative number in two's complement: endless first digits are `..f`.
-fn complement(format: &Format, number: i128, base: u32) -> String {
+fn complement(format: &ValueFormat, number: i128, base: u32) -> String {
     let (bits, filler) = match base {
         16 => (4, 'f'),
         8 => (3, '7'),
@@ -113,7 +113,7 @@ fn complement(format: &Format, number: i128, base: u32) -> String {
     let used = (128 - number.unsigned_abs().leading_zeros()).div_ceil(bits) + 1;
     let modulus = 1_u128 << (used * bits);
     let wrapped = modulus.wrapping_sub(number.unsigned_abs());
-    let all = in_base(wrapped, base);
+    let all = digits_in_base(wrapped, base);
     let significant = all.trim_start_matches(filler);
     let mut digits = format!("{filler}{significant}");
     let prefix = if base == 8 { "" } else { prefix(format) };
@@ -128,7 +128,10 @@ fn complement(format: &Format, number: i128, base: u32) -> String {
             dots = "";
         }
     }
-    pad(format, &in_case(format, format!("{prefix}{dots}{digits}")))
+    pad(
+        format,
+        &apply_case(format, format!("{prefix}{dots}{digits}")),
+    )
 }
 
 fn fill(digits: &str, filler: char, width: usize) -> String {
@@ -139,13 +142,13 @@ fn fill(digits: &str, filler: char, width: usize) -> String {
 }
 
 /// `%e`, `%f`, `%g`, `%a` and their capitals of a float.
-pub(super) fn float(format: &Format, number: f64) -> Result<String, FormatError> {
+pub(super) fn float(format: &ValueFormat, number: f64) -> Result<String, FormatError> {
     check(format)?;
     let sign = match (number.is_sign_negative() && !number.is_nan(), format.plus) {
         (true, _) => "-",
-        (false, Sign::Plus) => "+",
-        (false, Sign::Space) => " ",
-        (false, Sign::Ignore) => "",
+        (false, NumberSign::Plus) => "+",
+        (false, NumberSign::Space) => " ",
+        (false, NumberSign::Ignore) => "",
     };
     if !number.is_finite() {
         let word = if number.is_nan() { "NaN" } else { "Inf" };
@@ -202,7 +205,7 @@ fn exponential(number: f64, precision: usize, alt: bool) -> String {
 }
 
 /// The shorter of both forms, without zeros at the end.
-fn shortest(number: f64, format: &Format) -> String {
+fn shortest(number: f64, format: &ValueFormat) -> String {
     let precision = format.precision.unwrap_or(6).max(1);
     let scientific = format!("{number:.*e}", precision - 1);
     let exponent: i64 = scientific

@@ -3,19 +3,19 @@
 //! Invariant: a sensitive value is never shown.
 
 pub(crate) mod base64;
-mod named;
+mod named_types;
 mod printer;
 mod quote;
 mod values;
 
 use std::fmt;
 
-pub(crate) use named::{capitalize, capitalize_segments};
-pub(crate) use printer::Printer;
+pub(crate) use named_types::{capitalize, capitalize_segments};
+pub(crate) use printer::ValuePrinter;
 pub use quote::{double_quote, quote};
 pub use syntax::{ruby_float, ruby_inspect};
 
-use crate::types::{Kind, Type};
+use crate::types::{Type, TypeKind};
 use crate::value::{Regexp, Value};
 
 /// Text printed instead of a sensitive value.
@@ -25,7 +25,7 @@ pub const REDACTED: &str = "Sensitive [value redacted]";
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
-            Kind::Alias(_) | Kind::Object(_) | Kind::TypeSet(_) => {
+            TypeKind::Alias(_) | TypeKind::Object(_) | TypeKind::TypeSet(_) => {
                 f.write_str(&self.to_expanded_string())
             }
             _ => f.write_str(&self.to_plain_string()),
@@ -37,16 +37,16 @@ impl Type {
     /// The text with aliases as their names.
     #[must_use]
     pub fn to_plain_string(&self) -> String {
-        let mut printer = Printer::default();
-        printer.ty(self);
+        let mut printer = ValuePrinter::default();
+        printer.print_type(self);
         printer.finish()
     }
 
     /// The text with `Name = what it stands for` for each alias, and object types in full.
     #[must_use]
     pub fn to_expanded_string(&self) -> String {
-        let mut printer = Printer::expanded();
-        printer.ty(self);
+        let mut printer = ValuePrinter::expanded();
+        printer.print_type(self);
         printer.finish()
     }
 }
@@ -98,8 +98,8 @@ impl Value {
     /// The value as a program writes it: strings in quotes.
     #[must_use]
     pub fn to_program_string(&self) -> String {
-        let mut printer = Printer::default();
-        printer.value(self);
+        let mut printer = ValuePrinter::default();
+        printer.print_value(self);
         printer.finish()
     }
 }

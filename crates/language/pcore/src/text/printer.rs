@@ -1,4 +1,4 @@
-//! Types and values as programs write them: [`Printer`].
+//! Types and values as programs write them: [`ValuePrinter`].
 //!
 //! Invariant: what is printed of a type (without aliases) reads back as an equal type.
 
@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use super::quote::quote;
 use super::regexp_literal;
 use super::ruby_float;
-use crate::types::{CallableType, IntRange, Kind, StringType, StructElement, Type};
+use crate::types::{CallableType, IntRange, StringType, StructElement, Type, TypeKind};
 
 /// Collects a text. It is indented if it has an indent, and shows what named types stand for if it is
 /// expanded.
 #[derive(Debug, Default)]
-pub(crate) struct Printer {
+pub(crate) struct ValuePrinter {
     pub(super) out: String,
     pub(super) expanded: bool,
     /// Indentation of lists and hashes in levels; `None` prints on one line.
@@ -21,7 +21,7 @@ pub(crate) struct Printer {
     pub(super) open: Vec<usize>,
 }
 
-impl Printer {
+impl ValuePrinter {
     pub(crate) fn expanded() -> Self {
         Self {
             expanded: true,
@@ -45,39 +45,41 @@ impl Printer {
     }
 
     /// A type by its name and parameters.
-    pub(crate) fn ty(&mut self, ty: &Type) {
+    pub(crate) fn print_type(&mut self, ty: &Type) {
         match ty.kind() {
-            Kind::Any => self.push("Any"),
-            Kind::Undef => self.push("Undef"),
-            Kind::Default => self.push("Default"),
-            Kind::Unit => self.push("Unit"),
-            Kind::Scalar => self.push("Scalar"),
-            Kind::ScalarData => self.push("ScalarData"),
-            Kind::Numeric => self.push("Numeric"),
-            Kind::Binary => self.push("Binary"),
-            Kind::SemVerRange => self.push("SemVerRange"),
-            Kind::CatalogEntry => self.push("CatalogEntry"),
-            Kind::Integer(range) => self.words("Integer", &range_words(Some(*range))),
-            Kind::Float(range) => {
+            TypeKind::Any => self.push("Any"),
+            TypeKind::Undef => self.push("Undef"),
+            TypeKind::Default => self.push("Default"),
+            TypeKind::Unit => self.push("Unit"),
+            TypeKind::Scalar => self.push("Scalar"),
+            TypeKind::ScalarData => self.push("ScalarData"),
+            TypeKind::Numeric => self.push("Numeric"),
+            TypeKind::Binary => self.push("Binary"),
+            TypeKind::SemVerRange => self.push("SemVerRange"),
+            TypeKind::CatalogEntry => self.push("CatalogEntry"),
+            TypeKind::Integer(range) => self.words("Integer", &range_words(Some(*range))),
+            TypeKind::Float(range) => {
                 let (from, to) = (range.from.map(ruby_float), range.to.map(ruby_float));
                 self.words("Float", &bounds(from, to));
             }
-            Kind::Boolean(None) => self.push("Boolean"),
-            Kind::Boolean(Some(value)) => self.words("Boolean", &[value.to_string()]),
-            Kind::String(StringType::Size(size)) => self.words("String", &range_words(Some(*size))),
-            Kind::String(_) => self.push("String"),
-            Kind::Collection(size) => self.words("Collection", &range_words(*size)),
-            Kind::Class(name) => {
+            TypeKind::Boolean(None) => self.push("Boolean"),
+            TypeKind::Boolean(Some(value)) => self.words("Boolean", &[value.to_string()]),
+            TypeKind::String(StringType::Size(size)) => {
+                self.words("String", &range_words(Some(*size)))
+            }
+            TypeKind::String(_) => self.push("String"),
+            TypeKind::Collection(size) => self.words("Collection", &range_words(*size)),
+            TypeKind::Class(name) => {
                 let name = name.as_ref().map(ToString::to_string);
                 self.words("Class", name.as_slice());
             }
-            _ => self.composed(ty),
+            _ => self.print_composed(ty),
         }
     }
 
-    fn composed(&mut self, ty: &Type) {
+    fn print_composed(&mut self, ty: &Type) {
         match ty.kind() {
-            Kind::Enum(texts) if !texts.values().is_empty() => {
+            TypeKind::Enum(texts) if !texts.values().is_empty() => {
                 let mut parts: Vec<String> =
                     texts.values().iter().map(|text| quote(text)).collect();
                 if texts.ignores_case() {
@@ -85,53 +87,53 @@ impl Printer {
                 }
                 self.words("Enum", &parts);
             }
-            Kind::Enum(_) => self.push("Enum"),
-            Kind::Pattern(patterns) => {
+            TypeKind::Enum(_) => self.push("Enum"),
+            TypeKind::Pattern(patterns) => {
                 let parts: Vec<String> = patterns.iter().map(regexp_literal).collect();
                 self.words("Pattern", &parts);
             }
-            Kind::Regexp(pattern) => {
+            TypeKind::Regexp(pattern) => {
                 let pattern = pattern.as_ref().map(regexp_literal);
                 self.words("Regexp", pattern.as_slice());
             }
-            Kind::SemVer(ranges) => {
+            TypeKind::SemVer(ranges) => {
                 let parts: Vec<String> = ranges.iter().map(|range| format!("'{range}'")).collect();
                 self.words("SemVer", &parts);
             }
-            Kind::Timestamp(range) => self.times("Timestamp", range.from, range.to),
-            Kind::Timespan(range) => self.times("Timespan", range.from, range.to),
-            Kind::Type(inner) => self.contained("Type", inner.as_ref()),
-            Kind::Iterable(inner) => self.contained("Iterable", inner.as_ref()),
-            Kind::Iterator(inner) => self.contained("Iterator", inner.as_ref()),
-            Kind::Optional(inner) => self.text_or_type("Optional", inner.as_ref()),
-            Kind::NotUndef(inner) => self.text_or_type("NotUndef", inner.as_ref()),
-            Kind::Sensitive(inner) => {
-                let inner = Some(inner).filter(|inner| !matches!(inner.kind(), Kind::Any));
-                self.contained("Sensitive", inner);
+            TypeKind::Timestamp(range) => self.times("Timestamp", range.from, range.to),
+            TypeKind::Timespan(range) => self.times("Timespan", range.from, range.to),
+            TypeKind::Type(inner) => self.print_contained("Type", inner.as_ref()),
+            TypeKind::Iterable(inner) => self.print_contained("Iterable", inner.as_ref()),
+            TypeKind::Iterator(inner) => self.print_contained("Iterator", inner.as_ref()),
+            TypeKind::Optional(inner) => self.text_or_type("Optional", inner.as_ref()),
+            TypeKind::NotUndef(inner) => self.text_or_type("NotUndef", inner.as_ref()),
+            TypeKind::Sensitive(inner) => {
+                let inner = Some(inner).filter(|inner| !matches!(inner.kind(), TypeKind::Any));
+                self.print_contained("Sensitive", inner);
             }
-            Kind::Variant(types) if types.is_empty() => self.push("Variant"),
-            Kind::Variant(types) => self.list("Variant", types, &[]),
-            Kind::Tuple(tuple) if tuple.types.is_empty() => self.push("Tuple"),
-            Kind::Tuple(tuple) => self.list("Tuple", &tuple.types, &range_words(tuple.size)),
-            Kind::Array {
+            TypeKind::Variant(types) if types.is_empty() => self.push("Variant"),
+            TypeKind::Variant(types) => self.list("Variant", types, &[]),
+            TypeKind::Tuple(tuple) if tuple.types.is_empty() => self.push("Tuple"),
+            TypeKind::Tuple(tuple) => self.list("Tuple", &tuple.types, &range_words(tuple.size)),
+            TypeKind::Array {
                 size: Some(IntRange::EMPTY),
                 ..
             } => self.push("Array[0, 0]"),
-            Kind::Array { .. } if *ty == Type::array() => self.push("Array"),
-            Kind::Array { element, size } => {
+            TypeKind::Array { .. } if *ty == Type::array() => self.push("Array"),
+            TypeKind::Array { element, size } => {
                 self.list("Array", std::slice::from_ref(element), &range_words(*size));
             }
-            Kind::Hash {
+            TypeKind::Hash {
                 size: Some(IntRange::EMPTY),
                 ..
             } => self.push("Hash[0, 0]"),
-            Kind::Hash { .. } if *ty == Type::hash() => self.push("Hash"),
-            Kind::Hash { key, value, size } => {
+            TypeKind::Hash { .. } if *ty == Type::hash() => self.push("Hash"),
+            TypeKind::Hash { key, value, size } => {
                 self.list("Hash", &[key.clone(), value.clone()], &range_words(*size));
             }
-            Kind::Struct(elements) => self.structure(elements),
-            Kind::Callable(callable) => self.callable(callable),
-            _ => self.named(ty),
+            TypeKind::Struct(elements) => self.structure(elements),
+            TypeKind::Callable(callable) => self.callable(callable),
+            _ => self.print_named_type(ty),
         }
     }
 
@@ -155,11 +157,11 @@ impl Printer {
         self.words(name, &parts);
     }
 
-    fn contained(&mut self, name: &str, inner: Option<&Type>) {
+    fn print_contained(&mut self, name: &str, inner: Option<&Type>) {
         self.push(name);
         if let Some(inner) = inner {
             self.push("[");
-            self.ty(inner);
+            self.print_type(inner);
             self.push("]");
         }
     }
@@ -167,8 +169,8 @@ impl Printer {
     /// `Optional['text']` stands for the type of exactly that text.
     fn text_or_type(&mut self, name: &str, inner: Option<&Type>) {
         match inner.map(Type::kind) {
-            Some(Kind::String(StringType::Value(text))) => self.words(name, &[quote(text)]),
-            _ => self.contained(name, inner),
+            Some(TypeKind::String(StringType::Value(text))) => self.words(name, &[quote(text)]),
+            _ => self.print_contained(name, inner),
         }
     }
 
@@ -176,16 +178,16 @@ impl Printer {
     fn list(&mut self, name: &str, types: &[Type], words: &[String]) {
         self.push(name);
         self.push("[");
-        self.listed(types, words);
+        self.print_list(types, words);
         self.push("]");
     }
 
-    fn listed(&mut self, types: &[Type], words: &[String]) {
+    fn print_list(&mut self, types: &[Type], words: &[String]) {
         for (index, ty) in types.iter().enumerate() {
             if index > 0 {
                 self.push(", ");
             }
-            self.ty(ty);
+            self.print_type(ty);
         }
         for (index, word) in words.iter().enumerate() {
             if index > 0 || !types.is_empty() {
@@ -201,7 +203,7 @@ impl Printer {
             return;
         }
         self.push("[");
-        self.braces(elements.iter(), |printer, element| {
+        self.print_braced(elements.iter(), |printer, element| {
             let name = quote(&element.name);
             // the mark is only printed where the value does not say it
             let key = match (element.optional, element.value.accepts_undef()) {
@@ -211,7 +213,7 @@ impl Printer {
             };
             printer.push(&key);
             printer.push(" => ");
-            printer.ty(&element.value);
+            printer.print_type(&element.value);
         });
         self.push("]");
     }
@@ -222,7 +224,7 @@ impl Printer {
             (None, None) => {}
             (None, Some(returns)) => {
                 self.push("[[], ");
-                self.ty(returns);
+                self.print_type(returns);
                 self.push("]");
             }
             (Some(_), None) => {
@@ -234,7 +236,7 @@ impl Printer {
                 self.push("[[");
                 self.parameters(callable);
                 self.push("], ");
-                self.ty(returns);
+                self.print_type(returns);
                 self.push("]");
             }
         }
@@ -247,7 +249,7 @@ impl Printer {
         let types: Vec<Type> = tuple
             .types
             .iter()
-            .filter(|ty| !matches!(ty.kind(), Kind::Unit))
+            .filter(|ty| !matches!(ty.kind(), TypeKind::Unit))
             .cloned()
             .collect();
         let words = if tuple.types.is_empty() {
@@ -255,12 +257,12 @@ impl Printer {
         } else {
             range_words(tuple.size)
         };
-        self.listed(&types, &words);
+        self.print_list(&types, &words);
         if let Some(block) = &callable.block {
             if !types.is_empty() || !words.is_empty() {
                 self.push(", ");
             }
-            self.ty(block);
+            self.print_type(block);
         }
     }
 }

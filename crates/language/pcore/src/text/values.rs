@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::printer::Printer;
+use super::printer::ValuePrinter;
 use super::quote::quote;
 use super::regexp_literal;
 use super::ruby_float;
 use crate::types::Type;
 use crate::value::{Hash, Value};
 
-impl Printer {
+impl ValuePrinter {
     /// A value as a program writes it.
-    pub(crate) fn value(&mut self, value: &Value) {
+    pub(crate) fn print_value(&mut self, value: &Value) {
         match value {
             Value::Undef => self.push("undef"),
             Value::Default => self.push("default"),
@@ -22,26 +22,26 @@ impl Printer {
             Value::Float(number) => self.push(&ruby_float(*number)),
             Value::Str(text) => self.push(&quote(text)),
             Value::Array(values) => self.array(values),
-            Value::Hash(entries) => self.hash(entries),
+            Value::Hash(entries) => self.print_hash(entries),
             Value::Regexp(regexp) => self.push(&regexp_literal(regexp)),
-            Value::Type(ty) => self.ty(ty),
-            Value::SemVer(version) => self.quoted(version),
-            Value::SemVerRange(range) => self.quoted(range),
-            Value::Timestamp(time) => self.quoted(time),
-            Value::Timespan(span) => self.quoted(span),
+            Value::Type(ty) => self.print_type(ty),
+            Value::SemVer(version) => self.print_quoted(version),
+            Value::SemVerRange(range) => self.print_quoted(range),
+            Value::Timestamp(time) => self.print_quoted(time),
+            Value::Timespan(span) => self.print_quoted(span),
             Value::Uri(uri) => {
                 let text = quote(&uri.to_string());
                 let _ = write!(self.out, "URI({text})");
             }
-            Value::Object(object) => self.object(object.as_ref()),
+            Value::Object(object) => self.print_object(object.as_ref()),
             Value::Sensitive(_) | Value::Binary(_) => {
                 self.push("Instance of ");
-                self.ty(&Type::infer(value));
+                self.print_type(&Type::infer(value));
             }
         }
     }
 
-    fn quoted(&mut self, text: impl std::fmt::Display) {
+    fn print_quoted(&mut self, text: impl std::fmt::Display) {
         let _ = write!(self.out, "'{text}'");
     }
 
@@ -55,7 +55,7 @@ impl Printer {
                         self.push(",");
                     }
                     self.newline();
-                    self.value(value);
+                    self.print_value(value);
                 }
                 self.indent = Some(indent);
                 self.newline();
@@ -65,23 +65,23 @@ impl Printer {
                     if index > 0 {
                         self.push(", ");
                     }
-                    self.value(value);
+                    self.print_value(value);
                 }
             }
         }
         self.push("]");
     }
 
-    pub(super) fn hash(&mut self, entries: &Hash) {
-        self.braces(entries.iter(), |printer, (key, value)| {
-            printer.value(key);
+    pub(super) fn print_hash(&mut self, entries: &Hash) {
+        self.print_braced(entries.iter(), |printer, (key, value)| {
+            printer.print_value(key);
             printer.push(" => ");
-            printer.value(value);
+            printer.print_value(value);
         });
     }
 
     /// Entries in braces, each on its line if indented.
-    pub(super) fn braces<T>(
+    pub(super) fn print_braced<T>(
         &mut self,
         entries: impl Iterator<Item = T>,
         mut entry: impl FnMut(&mut Self, T),
@@ -131,7 +131,7 @@ fn is_short(values: &[Value], indent: usize) -> bool {
 }
 
 fn value_text(value: &Value) -> String {
-    let mut printer = Printer::default();
-    printer.value(value);
+    let mut printer = ValuePrinter::default();
+    printer.print_value(value);
     printer.finish()
 }

@@ -5,7 +5,7 @@
 
 /// A date and time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Civil {
+pub(super) struct CivilDateTime {
     pub(super) year: i64,
     pub(super) month: i64,
     pub(super) day: i64,
@@ -18,7 +18,7 @@ pub(super) struct Civil {
 
 const DAYS_PER_ERA: i64 = 146_097;
 
-pub(super) fn days_of(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -45,8 +45,8 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-impl Civil {
-    pub(super) fn of_seconds(seconds: i64) -> Self {
+impl CivilDateTime {
+    pub(super) fn from_seconds(seconds: i64) -> Self {
         let days = seconds.div_euclid(86_400);
         let of_day = seconds.rem_euclid(86_400);
         let (year, month, day) = date_of(days);
@@ -63,7 +63,7 @@ impl Civil {
 
     /// 1 to 366.
     pub(super) fn day_of_year(&self) -> i64 {
-        self.days - days_of(self.year, 1, 1) + 1
+        self.days - days_from_civil(self.year, 1, 1) + 1
     }
 
     /// 0 is Sunday.
@@ -85,7 +85,7 @@ impl Civil {
     pub(super) fn iso_week(&self) -> (i64, i64) {
         let thursday = self.days - (self.weekday() + 6) % 7 + 3;
         let (year, ..) = date_of(thursday);
-        (year, (thursday - days_of(year, 1, 1)) / 7 + 1)
+        (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Texts of times: formats of [`Timespan`](crate::Timespan) and [`Timestamp`](crate::Timestamp), read
+//! Texts of times: formats of [`Timespan`](crate::Timespan) and [`PuppetTimestamp`](crate::PuppetTimestamp), read
 //! and written.
 //!
 //! Invariant: formats mean what Ruby's `strftime` and `_strptime` and Puppet's timespan
@@ -11,7 +11,7 @@ mod strftime;
 mod strptime;
 mod zone;
 
-use crate::value::{Timespan, Timestamp};
+use crate::value::{PuppetTimestamp, Timespan};
 
 /// A text is not a time, or a format is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -100,7 +100,7 @@ impl Timespan {
                 return Ok(span);
             }
         }
-        Err(no_format(text, formats))
+        Err(no_matching_format(text, formats))
     }
 
     /// Reads a text in one format.
@@ -116,7 +116,7 @@ impl std::fmt::Display for Timespan {
     }
 }
 
-impl Timestamp {
+impl PuppetTimestamp {
     /// In a format of Ruby's `strftime`, in UTC or another time zone.
     pub fn format(self, format: &str, zone: Option<&str>) -> Result<String, TimeError> {
         let offset = match zone.filter(|zone| !zone.is_empty()) {
@@ -150,7 +150,7 @@ impl Timestamp {
                 return parsed.timestamp(zone);
             }
         }
-        Err(no_format(text, formats))
+        Err(no_matching_format(text, formats))
     }
 
     /// Reads a text in one format.
@@ -167,7 +167,7 @@ impl Timestamp {
     }
 }
 
-impl std::fmt::Display for Timestamp {
+impl std::fmt::Display for PuppetTimestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = self
             .format(STAMP_FORMATS[0], None)
@@ -176,7 +176,7 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
-fn no_format(text: &str, formats: &[&str]) -> TimeError {
+fn no_matching_format(text: &str, formats: &[&str]) -> TimeError {
     TimeError::NoFormat {
         text: text.to_owned(),
         formats: formats.join(", "),

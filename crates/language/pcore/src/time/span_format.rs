@@ -10,7 +10,7 @@ use crate::defaults::FORMATTED_WIDTH_MAX;
 use crate::value::Timespan;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Unit {
+pub(super) enum TimespanUnit {
     Nanos,
     Millis,
     Seconds,
@@ -20,29 +20,29 @@ pub(super) enum Unit {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pad {
+pub(super) enum SpanPadding {
     None,
     Space,
     Zero,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
-    pub(super) unit: Unit,
-    pub(super) pad: Pad,
+pub(super) struct SpanField {
+    pub(super) unit: TimespanUnit,
+    pub(super) pad: SpanPadding,
     pub(super) width: Option<usize>,
     pub(super) total: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Segment {
+pub(super) enum SpanFormatSegment {
     Literal(String),
-    Field(Field),
+    Field(SpanField),
 }
 
 #[derive(Debug)]
 pub(super) struct SpanFormat {
-    pub(super) segments: Vec<Segment>,
+    pub(super) segments: Vec<SpanFormatSegment>,
 }
 
 const NANOS: [i128; 6] = [
@@ -54,7 +54,7 @@ const NANOS: [i128; 6] = [
     86_400_000_000_000,
 ];
 
-impl Unit {
+impl TimespanUnit {
     pub(super) fn nanos(self) -> i128 {
         NANOS[self as usize]
     }
@@ -64,13 +64,13 @@ impl Unit {
     }
 }
 
-impl Field {
+impl SpanField {
     pub(super) fn width_or_default(&self) -> usize {
         self.width.unwrap_or(match self.unit {
-            Unit::Days => 1,
-            Unit::Hours | Unit::Minutes | Unit::Seconds => 2,
-            Unit::Millis => 3,
-            Unit::Nanos => 9,
+            TimespanUnit::Days => 1,
+            TimespanUnit::Hours | TimespanUnit::Minutes | TimespanUnit::Seconds => 2,
+            TimespanUnit::Millis => 3,
+            TimespanUnit::Nanos => 9,
         })
     }
 
@@ -78,12 +78,12 @@ impl Field {
     fn value(&self, nanos: i128) -> i128 {
         let whole = nanos / self.unit.nanos();
         match self.unit {
-            Unit::Days => whole,
-            Unit::Nanos => self.fraction(nanos),
+            TimespanUnit::Days => whole,
+            TimespanUnit::Nanos => self.fraction(nanos),
             _ if self.total => whole,
-            Unit::Hours => whole % 24,
-            Unit::Minutes | Unit::Seconds => whole % 60,
-            Unit::Millis => whole % 1_000,
+            TimespanUnit::Hours => whole % 24,
+            TimespanUnit::Minutes | TimespanUnit::Seconds => whole % 60,
+            TimespanUnit::Millis => whole % 1_000,
         }
     }
 
@@ -110,17 +110,17 @@ impl Field {
         if width > FORMATTED_WIDTH_MAX {
             return Err(TimeError::TooWide(width));
         }
-        if self.unit.is_fraction() && !self.total && self.pad != Pad::Zero {
+        if self.unit.is_fraction() && !self.total && self.pad != SpanPadding::Zero {
             while value != 0 && value % 10 == 0 {
                 value /= 10;
             }
         }
         // writing to a String cannot fail
         let _ = match self.pad {
-            Pad::None => write!(out, "{value}"),
+            SpanPadding::None => write!(out, "{value}"),
             _ if self.unit.is_fraction() => write!(out, "{value:<width$}"),
-            Pad::Space => write!(out, "{value:>width$}"),
-            Pad::Zero => write!(out, "{value:0>width$}"),
+            SpanPadding::Space => write!(out, "{value:>width$}"),
+            SpanPadding::Zero => write!(out, "{value:0>width$}"),
         };
         Ok(())
     }
@@ -134,8 +134,8 @@ impl SpanFormat {
         }
         for segment in &self.segments {
             match segment {
-                Segment::Literal(text) => out.push_str(text),
-                Segment::Field(field) => field.write(&mut out, span.nanos().abs())?,
+                SpanFormatSegment::Literal(text) => out.push_str(text),
+                SpanFormatSegment::Field(field) => field.write(&mut out, span.nanos().abs())?,
             }
         }
         Ok(out)
@@ -144,14 +144,14 @@ impl SpanFormat {
 
 /// Reads a format.
 pub(super) fn parse(format: &str) -> Result<SpanFormat, TimeError> {
-    let mut segments: Vec<Segment> = Vec::new();
+    let mut segments: Vec<SpanFormatSegment> = Vec::new();
     let mut chars = format.chars().enumerate();
     while let Some((start, c)) = chars.next() {
         if c != '%' {
             push_literal(&mut segments, c);
             continue;
         }
-        let (mut pad, mut width) = (Pad::Zero, None);
+        let (mut pad, mut width) = (SpanPadding::Zero, None);
         let mut only_pad = true;
         loop {
             let Some((position, c)) = chars.next() else {
@@ -163,17 +163,17 @@ pub(super) fn parse(format: &str) -> Result<SpanFormat, TimeError> {
                     break;
                 }
                 '-' if only_pad => {
-                    pad = Pad::None;
+                    pad = SpanPadding::None;
                     only_pad = false;
                     continue;
                 }
                 '_' if only_pad => {
-                    pad = Pad::Space;
+                    pad = SpanPadding::Space;
                     only_pad = false;
                     continue;
                 }
                 '0' if only_pad => {
-                    pad = Pad::Zero;
+                    pad = SpanPadding::Zero;
                     only_pad = false;
                     continue;
                 }
@@ -183,15 +183,15 @@ pub(super) fn parse(format: &str) -> Result<SpanFormat, TimeError> {
                     only_pad = false;
                     continue;
                 }
-                'D' => Unit::Days,
-                'H' => Unit::Hours,
-                'M' => Unit::Minutes,
-                'S' => Unit::Seconds,
-                'L' => Unit::Millis,
-                'N' => Unit::Nanos,
+                'D' => TimespanUnit::Days,
+                'H' => TimespanUnit::Hours,
+                'M' => TimespanUnit::Minutes,
+                'S' => TimespanUnit::Seconds,
+                'L' => TimespanUnit::Millis,
+                'N' => TimespanUnit::Nanos,
                 _ => return Err(bad(format, start, position)),
             };
-            segments.push(Segment::Field(Field {
+            segments.push(SpanFormatSegment::Field(SpanField {
                 unit,
                 pad,
                 width,
@@ -203,12 +203,12 @@ pub(super) fn parse(format: &str) -> Result<SpanFormat, TimeError> {
     let highest = segments
         .iter()
         .filter_map(|segment| match segment {
-            Segment::Field(field) => Some(field.unit),
-            Segment::Literal(_) => None,
+            SpanFormatSegment::Field(field) => Some(field.unit),
+            SpanFormatSegment::Literal(_) => None,
         })
         .max();
     let first = segments.iter_mut().find_map(|segment| match segment {
-        Segment::Field(field) if Some(field.unit) == highest => Some(field),
+        SpanFormatSegment::Field(field) if Some(field.unit) == highest => Some(field),
         _ => None,
     });
     if let Some(field) = first {
@@ -217,11 +217,11 @@ pub(super) fn parse(format: &str) -> Result<SpanFormat, TimeError> {
     Ok(SpanFormat { segments })
 }
 
-fn push_literal(segments: &mut Vec<Segment>, c: char) {
-    if let Some(Segment::Literal(text)) = segments.last_mut() {
+fn push_literal(segments: &mut Vec<SpanFormatSegment>, c: char) {
+    if let Some(SpanFormatSegment::Literal(text)) = segments.last_mut() {
         text.push(c);
     } else {
-        segments.push(Segment::Literal(c.to_string()));
+        segments.push(SpanFormatSegment::Literal(c.to_string()));
     }
 }
 

@@ -5,7 +5,7 @@
 //! the text's length times the number of fields, since a position that failed once is not tried again.
 
 use super::TimeError;
-use super::span_format::{Field, Pad, Segment, SpanFormat, Unit};
+use super::span_format::{SpanField, SpanFormat, SpanFormatSegment, SpanPadding, TimespanUnit};
 use crate::value::Timespan;
 
 pub(super) fn parse(text: &str, format: &SpanFormat, source: &str) -> Result<Timespan, TimeError> {
@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str, format: &SpanFormat, source: &str) -> Result<Tim
         format: source.to_owned(),
     };
     let body = text.strip_prefix('-').unwrap_or(text);
-    let mut matcher = Matcher {
+    let mut matcher = TimespanMatcher {
         text: body.as_bytes(),
         segments: &format.segments,
         groups: Vec::new(),
@@ -36,11 +36,11 @@ pub(super) fn parse(text: &str, format: &SpanFormat, source: &str) -> Result<Tim
     Timespan::from_nanos(nanos).ok_or_else(refused)
 }
 
-fn field_nanos(field: &Field, digits: &[u8]) -> Result<Option<i128>, TimeError> {
+fn field_nanos(field: &SpanField, digits: &[u8]) -> Result<Option<i128>, TimeError> {
     let number = std::str::from_utf8(digits)
         .ok()
         .and_then(|digits| digits.parse::<i128>().ok());
-    if !matches!(field.unit, Unit::Millis | Unit::Nanos) {
+    if !matches!(field.unit, TimespanUnit::Millis | TimespanUnit::Nanos) {
         return Ok(number.and_then(|number| number.checked_mul(field.unit.nanos())));
     }
     if field.total {
@@ -51,15 +51,15 @@ fn field_nanos(field: &Field, digits: &[u8]) -> Result<Option<i128>, TimeError> 
     Ok(number.and_then(|number| number.checked_mul(scale)))
 }
 
-struct Matcher<'a> {
+struct TimespanMatcher<'a> {
     text: &'a [u8],
-    segments: &'a [Segment],
+    segments: &'a [SpanFormatSegment],
     /// Text matched by each field, the last field first.
-    groups: Vec<(Field, &'a [u8])>,
+    groups: Vec<(SpanField, &'a [u8])>,
     failed: Vec<bool>,
 }
 
-impl Matcher<'_> {
+impl TimespanMatcher<'_> {
     fn matches(&mut self, segment: usize, at: usize) -> bool {
         let place = segment * (self.text.len() + 1) + at;
         if self.failed[place] {
@@ -73,15 +73,15 @@ impl Matcher<'_> {
     fn matches_new(&mut self, segment: usize, at: usize) -> bool {
         match self.segments.get(segment) {
             None => at == self.text.len(),
-            Some(Segment::Literal(literal)) => {
+            Some(SpanFormatSegment::Literal(literal)) => {
                 self.text[at..].starts_with(literal.as_bytes())
                     && self.matches(segment + 1, at + literal.len())
             }
-            Some(Segment::Field(field)) => {
+            Some(SpanFormatSegment::Field(field)) => {
                 let field = *field;
                 let (least, most, spaces) = limits(&field);
                 let mut start = at;
-                if field.pad == Pad::Space && field.width.is_none() && field.total {
+                if field.pad == SpanPadding::Space && field.width.is_none() && field.total {
                     start += count(&self.text[at..], |byte| byte.is_ascii_whitespace());
                 }
                 let fits =
@@ -105,14 +105,14 @@ fn count(text: &[u8], fits: impl Fn(&u8) -> bool) -> usize {
 }
 
 /// The least and most characters of a field, and whether blanks are among them.
-fn limits(field: &Field) -> (usize, usize, bool) {
+fn limits(field: &SpanField) -> (usize, usize, bool) {
     match (field.width, field.pad) {
-        (None, Pad::None | Pad::Zero) if field.total => (1, usize::MAX, false),
-        (None, Pad::None | Pad::Zero) => (1, field.width_or_default(), false),
-        (None, Pad::Space) if field.total => (1, usize::MAX, false),
-        (None, Pad::Space) => (1, field.width_or_default(), true),
-        (Some(width), Pad::None) => (1, width, false),
-        (Some(width), Pad::Zero) => (width, width, false),
-        (Some(width), Pad::Space) => (width, width, true),
+        (None, SpanPadding::None | SpanPadding::Zero) if field.total => (1, usize::MAX, false),
+        (None, SpanPadding::None | SpanPadding::Zero) => (1, field.width_or_default(), false),
+        (None, SpanPadding::Space) if field.total => (1, usize::MAX, false),
+        (None, SpanPadding::Space) => (1, field.width_or_default(), true),
+        (Some(width), SpanPadding::None) => (1, width, false),
+        (Some(width), SpanPadding::Zero) => (width, width, false),
+        (Some(width), SpanPadding::Space) => (width, width, true),
     }
 }

@@ -5,13 +5,13 @@
 use std::fmt::Write as _;
 
 use super::TimeError;
-use super::civil::{Civil, MONTHS, WEEKDAYS};
+use super::civil::{CivilDateTime, MONTHS, WEEKDAYS};
 use crate::defaults::FORMATTED_WIDTH_MAX;
-use crate::value::Timestamp;
+use crate::value::PuppetTimestamp;
 
 /// Flags and width between `%` and the conversion letter.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flags {
+struct StrftimeFlags {
     /// `-`, `0` or `_`; the last one counts.
     pad: Option<char>,
     upcase: bool,
@@ -20,7 +20,7 @@ struct Flags {
     width: Option<usize>,
 }
 
-impl Flags {
+impl StrftimeFlags {
     /// The same without a change of letters.
     fn unchanged(self) -> Self {
         Self {
@@ -31,8 +31,8 @@ impl Flags {
     }
 }
 
-struct Moment {
-    civil: Civil,
+struct StrftimeMoment {
+    civil: CivilDateTime,
     seconds: i64,
     nanos: i128,
     /// `None` is UTC.
@@ -41,14 +41,14 @@ struct Moment {
 
 /// The text of a time; without an offset in UTC.
 pub(super) fn write(
-    time: Timestamp,
+    time: PuppetTimestamp,
     format: &str,
     offset: Option<i64>,
 ) -> Result<String, TimeError> {
     let seconds = time.nanos().div_euclid(1_000_000_000);
     let seconds = i64::try_from(seconds).map_err(|_| TimeError::OutOfRange)?;
-    let moment = Moment {
-        civil: Civil::of_seconds(seconds.saturating_add(offset.unwrap_or(0))),
+    let moment = StrftimeMoment {
+        civil: CivilDateTime::from_seconds(seconds.saturating_add(offset.unwrap_or(0))),
         seconds,
         nanos: time.nanos().rem_euclid(1_000_000_000),
         offset,
@@ -73,8 +73,8 @@ pub(super) fn write(
 }
 
 /// Reads flags, width and letter; how many bytes they are.
-fn directive(text: &str) -> (Flags, Option<char>, usize) {
-    let mut flags = Flags::default();
+fn directive(text: &str) -> (StrftimeFlags, Option<char>, usize) {
+    let mut flags = StrftimeFlags::default();
     for (at, c) in text.char_indices() {
         match c {
             '-' | '_' => flags.pad = Some(c),
@@ -93,8 +93,8 @@ fn directive(text: &str) -> (Flags, Option<char>, usize) {
     (flags, None, text.len())
 }
 
-impl Moment {
-    fn text(&self, letter: char, flags: Flags) -> Option<String> {
+impl StrftimeMoment {
+    fn text(&self, letter: char, flags: StrftimeFlags) -> Option<String> {
         if flags.colons > 0 && letter != 'z' {
             return None;
         }
@@ -144,14 +144,14 @@ impl Moment {
             't' => word("\t", flags),
             '%' => word("%", flags),
             _ => {
-                let text = self.composed(letter)?;
+                let text = self.expand_composed(letter)?;
                 let swapcase = false;
-                word(&text, Flags { swapcase, ..flags })
+                word(&text, StrftimeFlags { swapcase, ..flags })
             }
         })
     }
 
-    fn composed(&self, letter: char) -> Option<String> {
+    fn expand_composed(&self, letter: char) -> Option<String> {
         let format = match letter {
             'c' => "%a %b %e %H:%M:%S %Y",
             'D' | 'x' => "%m/%d/%y",
@@ -162,18 +162,19 @@ impl Moment {
             'R' => "%H:%M",
             _ => return None,
         };
-        let time = Timestamp::from_nanos(i128::from(self.seconds) * 1_000_000_000 + self.nanos)?;
+        let time =
+            PuppetTimestamp::from_nanos(i128::from(self.seconds) * 1_000_000_000 + self.nanos)?;
         write(time, format, self.offset).ok()
     }
 
-    fn half(&self, flags: Flags, upper: bool) -> String {
+    fn half(&self, flags: StrftimeFlags, upper: bool) -> String {
         let text = match (self.civil.hour < 12, upper) {
             (true, true) => "AM",
             (true, false) => "am",
             (false, true) => "PM",
             (false, false) => "pm",
         };
-        let flags = Flags {
+        let flags = StrftimeFlags {
             swapcase: false,
             ..flags
         };
@@ -190,7 +191,7 @@ impl Moment {
         }
     }
 
-    fn zone_number(&self, flags: Flags) -> Option<String> {
+    fn zone_number(&self, flags: StrftimeFlags) -> Option<String> {
         let offset = self.offset.unwrap_or(0);
         // a dash marks UTC as an unknown local time
         let nowhere = self.offset.is_none() && flags.pad == Some('-');
@@ -223,7 +224,7 @@ impl Moment {
     }
 }
 
-fn number(value: i64, width: usize, pad: char, flags: Flags) -> String {
+fn number(value: i64, width: usize, pad: char, flags: StrftimeFlags) -> String {
     let pad = match flags.pad {
         Some('-') => return value.to_string(),
         Some('_') => ' ',
@@ -240,7 +241,7 @@ fn number(value: i64, width: usize, pad: char, flags: Flags) -> String {
     out
 }
 
-fn word(text: &str, flags: Flags) -> String {
+fn word(text: &str, flags: StrftimeFlags) -> String {
     let text = if flags.upcase || flags.swapcase {
         text.to_uppercase()
     } else {

@@ -6,14 +6,14 @@
 use super::TimeError;
 use super::civil::{self, MONTHS, WEEKDAYS};
 use super::zone;
-use crate::value::Timestamp;
+use crate::value::PuppetTimestamp;
 
 /// More than a timestamp can hold, and little enough to count its seconds.
 const YEARS_MAX: u64 = 1_000_000_000;
 
 /// Fields read from a text.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Parsed {
+pub(super) struct ParsedTimeFields {
     year: Option<i64>,
     century: Option<i64>,
     month: Option<i64>,
@@ -28,9 +28,9 @@ pub(super) struct Parsed {
     pub(super) zone: Option<(String, Option<i64>)>,
 }
 
-impl Parsed {
+impl ParsedTimeFields {
     /// The point in time; a zone that was read wins over none given.
-    pub(super) fn timestamp(&self, zone: Option<&str>) -> Result<Timestamp, TimeError> {
+    pub(super) fn timestamp(&self, zone: Option<&str>) -> Result<PuppetTimestamp, TimeError> {
         let offset = match (zone, &self.zone) {
             (Some(zone), _) => zone::offset_seconds(zone)?,
             (None, Some((text, offset))) => {
@@ -52,20 +52,20 @@ impl Parsed {
             }
         }
         // a day behind the month's last is in the next month, as Ruby's Time has it
-        let days = civil::days_of(year, month, 1) + day - 1;
+        let days = civil::days_from_civil(year, month, 1) + day - 1;
         let seconds =
             days * 86_400 + hour * 3_600 + self.minute.unwrap_or(0) * 60 + self.second.unwrap_or(0)
                 - offset;
         let nanos = i128::from(seconds) * 1_000_000_000 + self.nanos.unwrap_or(0);
-        Timestamp::from_nanos(nanos).ok_or(TimeError::OutOfRange)
+        PuppetTimestamp::from_nanos(nanos).ok_or(TimeError::OutOfRange)
     }
 }
 
 /// Reads the whole text; `None` if it does not fit the format.
-pub(super) fn parse(text: &str, format: &str) -> Option<Parsed> {
-    let mut reader = Reader {
+pub(super) fn parse(text: &str, format: &str) -> Option<ParsedTimeFields> {
+    let mut reader = StrptimeReader {
         rest: text,
-        parsed: Parsed::default(),
+        parsed: ParsedTimeFields::default(),
     };
     reader.read(format)?;
     if !reader.rest.is_empty() {
@@ -82,12 +82,12 @@ pub(super) fn parse(text: &str, format: &str) -> Option<Parsed> {
     Some(parsed)
 }
 
-struct Reader<'a> {
+struct StrptimeReader<'a> {
     rest: &'a str,
-    parsed: Parsed,
+    parsed: ParsedTimeFields,
 }
 
-impl Reader<'_> {
+impl StrptimeReader<'_> {
     fn read(&mut self, format: &str) -> Option<()> {
         let mut chars = format.chars();
         while let Some(c) = chars.next() {
@@ -120,7 +120,7 @@ impl Reader<'_> {
         match letter {
             'Y' => {
                 let most = if followed { 4 } else { usize::MAX };
-                self.parsed.year = Some(self.signed(most)?);
+                self.parsed.year = Some(self.read_signed(most)?);
             }
             'C' => {
                 let most = if followed { 2 } else { usize::MAX };
@@ -132,12 +132,12 @@ impl Reader<'_> {
                 self.guess_century(year);
             }
             'm' => self.parsed.month = Some(self.within(2, 1, 12)?),
-            'd' | 'e' => self.parsed.day = Some(self.padded(1, 31)?),
+            'd' | 'e' => self.parsed.day = Some(self.read_padded(1, 31)?),
             'j' => {
                 self.within(3, 1, 366)?;
             }
-            'H' | 'k' => self.parsed.hour = Some(self.padded(0, 24)?),
-            'I' | 'l' => self.parsed.hour = Some(self.padded(1, 12)?),
+            'H' | 'k' => self.parsed.hour = Some(self.read_padded(0, 24)?),
+            'I' | 'l' => self.parsed.hour = Some(self.read_padded(1, 12)?),
             'M' => self.parsed.minute = Some(self.within(2, 0, 59)?),
             'S' => self.parsed.second = Some(self.within(2, 0, 60)?),
             'L' => self.fraction(if followed { 3 } else { usize::MAX })?,
@@ -154,7 +154,7 @@ impl Reader<'_> {
                 self.within(1, 0, 6)?;
             }
             'G' => {
-                self.signed(if followed { 4 } else { usize::MAX })?;
+                self.read_signed(if followed { 4 } else { usize::MAX })?;
             }
             'g' => {
                 let year = self.digits(2)?;
@@ -168,7 +168,7 @@ impl Reader<'_> {
             }
             // seconds since 1970 count for nothing where a year is wanted
             's' | 'Q' => {
-                self.signed(usize::MAX)?;
+                self.read_signed(usize::MAX)?;
             }
             'z' | 'Z' => {
                 let (length, offset) = zone::scan(self.rest)?;
@@ -178,12 +178,12 @@ impl Reader<'_> {
             }
             'n' | 't' => self.skip_blank(),
             '%' => self.rest = self.rest.strip_prefix('%')?,
-            _ => self.composed(letter)?,
+            _ => self.read_composed(letter)?,
         }
         Some(())
     }
 
-    fn composed(&mut self, letter: char) -> Option<()> {
+    fn read_composed(&mut self, letter: char) -> Option<()> {
         self.read(match letter {
             'c' => "%a %b %e %H:%M:%S %Y",
             'D' | 'x' => "%m/%d/%y",
@@ -198,7 +198,7 @@ impl Reader<'_> {
     }
 
     /// Two digits, or a blank and one.
-    fn padded(&mut self, low: i64, high: i64) -> Option<i64> {
+    fn read_padded(&mut self, low: i64, high: i64) -> Option<i64> {
         match self.rest.strip_prefix(' ') {
             Some(rest) => {
                 self.rest = rest;
@@ -237,7 +237,7 @@ impl Reader<'_> {
             .filter(|number| (low..=high).contains(number))
     }
 
-    fn signed(&mut self, most: usize) -> Option<i64> {
+    fn read_signed(&mut self, most: usize) -> Option<i64> {
         let negative = self.rest.starts_with('-');
         self.rest = self.rest.strip_prefix(['-', '+']).unwrap_or(self.rest);
         let number = self.digits(most)?;

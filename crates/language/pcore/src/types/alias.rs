@@ -1,4 +1,4 @@
-//! Named types. Main type: [`Alias`].
+//! Named types. Main type: [`NamedTypeAlias`].
 //!
 //! An alias is made before what it stands for, so that it can hold itself; one that does is never freed.
 //! Invariant: an alias is resolved once, and to something that is more than aliases.
@@ -6,17 +6,17 @@
 use std::sync::{Arc, OnceLock};
 
 use super::visit::visit;
-use super::{Kind, Type};
+use super::{Type, TypeKind};
 
 /// A name for a type, which may be recursive.
 #[derive(Debug)]
-pub struct Alias {
+pub struct NamedTypeAlias {
     name: Arc<str>,
-    resolved: OnceLock<Resolved>,
+    resolved: OnceLock<ResolvedAlias>,
 }
 
 #[derive(Debug)]
-struct Resolved {
+struct ResolvedAlias {
     ty: Type,
     recursive: bool,
 }
@@ -28,7 +28,7 @@ pub enum AliasError {
     NotAType(Arc<str>),
 }
 
-impl Alias {
+impl NamedTypeAlias {
     /// A name without its type, for now.
     pub fn declare(name: impl Into<Arc<str>>) -> Arc<Self> {
         Arc::new(Self {
@@ -68,7 +68,7 @@ impl Alias {
         }
         let mut recursive = self.is_in(&ty);
         let ty = match ty.kind() {
-            Kind::Variant(types) if recursive => {
+            TypeKind::Variant(types) if recursive => {
                 let real: Vec<Type> = types
                     .iter()
                     .filter(|one| !self.is_alias(one) && has_real_type(one))
@@ -85,12 +85,12 @@ impl Alias {
             _ => ty,
         };
         // a second resolution would be the same one
-        let _ = self.resolved.set(Resolved { ty, recursive });
+        let _ = self.resolved.set(ResolvedAlias { ty, recursive });
         Ok(())
     }
 
     fn is_alias(&self, ty: &Type) -> bool {
-        matches!(ty.kind(), Kind::Alias(other) if std::ptr::eq(other.as_ref(), self))
+        matches!(ty.kind(), TypeKind::Alias(other) if std::ptr::eq(other.as_ref(), self))
     }
 
     fn is_in(&self, ty: &Type) -> bool {
@@ -107,7 +107,7 @@ impl Alias {
 fn has_real_type(ty: &Type) -> bool {
     let mut found = false;
     visit(ty, &mut |one| {
-        found |= !matches!(one.kind(), Kind::Alias(_) | Kind::Variant(_));
+        found |= !matches!(one.kind(), TypeKind::Alias(_) | TypeKind::Variant(_));
         !found
     });
     found

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::{Alias, Type};
+use super::{NamedTypeAlias, Type};
 
 impl Type {
     /// The type of a name that Puppet itself defines, in any case of letters: `Integer`, `Data`,
@@ -136,7 +136,7 @@ impl Type {
 
 /// An alias that may hold itself; those of this file stand for real types.
 fn recursive(name: &str, body: impl FnOnce(Type) -> Type) -> Type {
-    let alias = Alias::declare(name);
+    let alias = NamedTypeAlias::declare(name);
     let ty = Type::from(Arc::clone(&alias));
     let _ = alias.resolve_as(body(ty.clone()));
     ty

@@ -1,4 +1,4 @@
-//! Object types from the hash in `Object[{..}]`: [`ObjectType::define`].
+//! Object types from the hash in `Object[{..}]`: [`ObjectTypeDefinition::define`].
 //!
 //! Invariant: what a type says fits what its parents say, or it is refused in Puppet's
 //! words.
@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use super::define_members::{attribute, function, type_parameter};
-use super::{AttributeKind, Kind, ObjectBody, ObjectType, StructElement, Type, visit};
+use super::{
+    AttributeKind, ObjectBody, ObjectTypeDefinition, StructElement, Type, TypeKind, visit,
+};
 use crate::describe::{TypeMismatch, assert_instance};
 use crate::value::{Hash, Regexp, Value};
 
@@ -55,7 +57,7 @@ fn init_type() -> Type {
     ])
 }
 
-impl ObjectType {
+impl ObjectTypeDefinition {
     /// Says what the type is; once.
     pub fn define(&self, init: &Hash) -> Result<(), ObjectTypeError> {
         assert_instance("object initializer", &init_type(), &init.clone().into())?;
@@ -69,7 +71,7 @@ impl ObjectType {
 
     fn body_of(&self, init: &Hash) -> Result<ObjectBody, ObjectTypeError> {
         let parent = init.get_str("parent").and_then(Value::as_type).cloned();
-        let inherited = self.inherited(parent.as_ref())?;
+        let inherited = self.inherited_parent(parent.as_ref())?;
         let members = |key: &str| init.get_str(key).and_then(Value::as_hash);
         let mut body = ObjectBody {
             parent,
@@ -111,12 +113,15 @@ impl ObjectType {
     }
 
     /// The object type to inherit from, if the parent is one.
-    fn inherited(&self, parent: Option<&Type>) -> Result<Option<Arc<Self>>, ObjectTypeError> {
+    fn inherited_parent(
+        &self,
+        parent: Option<&Type>,
+    ) -> Result<Option<Arc<Self>>, ObjectTypeError> {
         let Some(parent) = parent else {
             return Ok(None);
         };
         let mut is_own = false;
-        if let Some(Kind::Object(above)) = parent.unaliased().map(Type::kind) {
+        if let Some(TypeKind::Object(above)) = parent.unaliased().map(Type::kind) {
             let mut next = Some(above);
             for _ in 0..crate::defaults::OBJECT_PARENTS_MAX {
                 let Some(object) = next else { break };
@@ -131,10 +136,10 @@ impl ObjectType {
             )));
         }
         match parent.unaliased().map(Type::kind) {
-            Some(Kind::Reference(text)) => Err(ObjectTypeError::new(format!(
+            Some(TypeKind::Reference(text)) => Err(ObjectTypeError::new(format!(
                 "reference to unresolved type '{text}'"
             ))),
-            Some(Kind::Object(above)) => Ok(Some(above.clone())),
+            Some(TypeKind::Object(above)) => Ok(Some(above.clone())),
             _ => Ok(None),
         }
     }
@@ -227,7 +232,7 @@ impl ObjectType {
 
 /// Attributes and constants in one hash of specifications.
 fn attribute_specs(
-    object: &ObjectType,
+    object: &ObjectTypeDefinition,
     attributes: Option<&Hash>,
     constants: Option<&Hash>,
     is_inherited: impl Fn(&str) -> bool,
@@ -257,7 +262,7 @@ fn attribute_specs(
 pub fn unresolved_reference(ty: &Type) -> Option<String> {
     let mut found = None;
     visit(ty, &mut |one| {
-        if let Kind::Reference(text) = one.kind() {
+        if let TypeKind::Reference(text) = one.kind() {
             found = Some(text.to_string());
         }
         found.is_none()

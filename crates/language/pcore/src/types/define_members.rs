@@ -4,7 +4,8 @@
 
 use super::define::ObjectTypeError;
 use super::{
-    Attribute, AttributeKind, Function, Kind, ObjectType, StructElement, Type, TypeParameter,
+    AttributeKind, ObjectAttribute, ObjectFunction, ObjectTypeDefinition, StructElement, Type,
+    TypeKind, TypeParameter,
 };
 use crate::describe::assert_instance;
 use crate::value::{Hash, Value};
@@ -39,14 +40,14 @@ fn function_spec() -> Type {
 }
 
 /// Definition of an attribute or function, parsed from its hash or from a bare type.
-struct Spec {
+struct MemberDefinition {
     ty: Type,
     is_final: Option<bool>,
     overrides: bool,
     annotations: Option<Value>,
 }
 
-impl Spec {
+impl MemberDefinition {
     fn of(hash: &Hash) -> Self {
         let flag = |name: &str| hash.get_str(name).and_then(Value::as_bool);
         Self {
@@ -71,7 +72,7 @@ fn features(label: &str, spec: &Value, wanted: &Type) -> Result<Hash, ObjectType
     let mut features = Hash::new();
     features.insert("type", spec.clone());
     if let Value::Type(ty) = spec
-        && matches!(ty.kind(), Kind::Optional(_))
+        && matches!(ty.kind(), TypeKind::Optional(_))
     {
         features.insert("value", Value::Undef);
     }
@@ -79,11 +80,11 @@ fn features(label: &str, spec: &Value, wanted: &Type) -> Result<Hash, ObjectType
 }
 
 pub(super) fn attribute(
-    object: &ObjectType,
+    object: &ObjectTypeDefinition,
     name: &str,
     spec: &Value,
-    inherited: Option<&ObjectType>,
-) -> Result<Attribute, ObjectTypeError> {
+    inherited: Option<&ObjectTypeDefinition>,
+) -> Result<ObjectAttribute, ObjectTypeError> {
     let label = format!("attribute {}[{name}]", object.label());
     let hash = features(&label, spec, &Type::type_type())?;
     let subject = format!("initializer for {label}");
@@ -93,7 +94,7 @@ pub(super) fn attribute(
             "The attribute '{name}' is reserved and cannot be used"
         )));
     }
-    let spec = Spec::of(&hash);
+    let spec = MemberDefinition::of(&hash);
     let kind = hash
         .get_str("kind")
         .and_then(Value::as_str)
@@ -121,7 +122,7 @@ pub(super) fn attribute(
         }
         _ => {}
     }
-    let attribute = Attribute {
+    let attribute = ObjectAttribute {
         ty: spec.ty,
         kind,
         value,
@@ -129,7 +130,7 @@ pub(super) fn attribute(
         overrides: spec.overrides,
         annotations: spec.annotations,
     };
-    let member = Member {
+    let member = OverrideMember {
         label,
         ty: attribute.ty.clone(),
         is_constant: kind == Some(AttributeKind::Constant),
@@ -141,21 +142,21 @@ pub(super) fn attribute(
 }
 
 pub(super) fn function(
-    object: &ObjectType,
+    object: &ObjectTypeDefinition,
     name: &str,
     spec: &Value,
-    inherited: Option<&ObjectType>,
-) -> Result<Function, ObjectTypeError> {
+    inherited: Option<&ObjectTypeDefinition>,
+) -> Result<ObjectFunction, ObjectTypeError> {
     let label = format!("function {}[{name}]", object.label());
     let hash = features(&label, spec, &Type::type_of(Type::callable()))?;
     let subject = format!("initializer for function '{name}'");
     assert_instance(&subject, &function_spec(), &hash.clone().into())?;
-    let spec = Spec::of(&hash);
+    let spec = MemberDefinition::of(&hash);
     let callable = match spec.ty.unaliased().map(Type::kind) {
-        Some(Kind::Callable(callable)) => callable.clone(),
+        Some(TypeKind::Callable(callable)) => callable.clone(),
         _ => return Err(ObjectTypeError::new(format!("{label} is not a Callable"))),
     };
-    let member = Member {
+    let member = OverrideMember {
         label,
         ty: spec.ty,
         is_constant: false,
@@ -163,7 +164,7 @@ pub(super) fn function(
         feature: "function",
     };
     member.check_override(name, inherited)?;
-    Ok(Function {
+    Ok(ObjectFunction {
         ty: callable,
         is_final: spec.is_final.unwrap_or(false),
         overrides: spec.overrides,
@@ -172,7 +173,7 @@ pub(super) fn function(
 }
 
 pub(super) fn type_parameter(
-    object: &ObjectType,
+    object: &ObjectTypeDefinition,
     name: &str,
     spec: &Value,
 ) -> Result<TypeParameter, ObjectTypeError> {
@@ -187,14 +188,14 @@ pub(super) fn type_parameter(
     assert_instance(&label, &Type::type_type(), &ty)?;
     let ty = ty.as_type().cloned().unwrap_or_else(Type::any);
     let ty = match ty.kind() {
-        Kind::Optional(_) => ty,
+        TypeKind::Optional(_) => ty,
         _ => Type::optional_of(ty),
     };
     Ok(TypeParameter { ty, value })
 }
 
 /// Properties of a member that an override is checked against.
-struct Member {
+struct OverrideMember {
     label: String,
     ty: Type,
     is_constant: bool,
@@ -202,11 +203,11 @@ struct Member {
     feature: &'static str,
 }
 
-impl Member {
+impl OverrideMember {
     fn check_override(
         &self,
         name: &str,
-        inherited: Option<&ObjectType>,
+        inherited: Option<&ObjectTypeDefinition>,
     ) -> Result<(), ObjectTypeError> {
         let label = &self.label;
         let attribute = inherited.and_then(|parent| parent.all_attributes().get(name).copied());

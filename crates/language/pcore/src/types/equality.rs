@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::mem;
 use std::sync::Arc;
 
-use super::{Kind, ObjectType, Type, TypeSetType};
+use super::{ObjectTypeDefinition, Type, TypeKind, TypeSetType};
 
 impl PartialEq for Type {
     fn eq(&self, other: &Self) -> bool {
@@ -20,7 +20,7 @@ impl Hash for Type {
     }
 }
 
-impl PartialEq for Kind {
+impl PartialEq for TypeKind {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a == b,
@@ -99,9 +99,9 @@ impl PartialEq for Kind {
     }
 }
 
-impl Eq for Kind {}
+impl Eq for TypeKind {}
 
-impl Hash for Kind {
+impl Hash for TypeKind {
     fn hash<H: Hasher>(&self, state: &mut H) {
         mem::discriminant(self).hash(state);
         match self {
@@ -146,7 +146,7 @@ impl Hash for Kind {
     }
 }
 
-impl PartialEq for ObjectType {
+impl PartialEq for ObjectTypeDefinition {
     fn eq(&self, other: &Self) -> bool {
         if std::ptr::eq(self, other) {
             return true;
@@ -160,7 +160,7 @@ impl PartialEq for ObjectType {
     }
 }
 
-impl Eq for ObjectType {}
+impl Eq for ObjectTypeDefinition {}
 
 impl PartialEq for TypeSetType {
     fn eq(&self, other: &Self) -> bool {

@@ -3,7 +3,7 @@
 //! Invariant: a recursive alias is never expanded, so each function ends.
 
 use super::visit::visit;
-use super::{Kind, StructElement, Type};
+use super::{StructElement, Type, TypeKind};
 
 impl Type {
     /// True if this type is or contains `Sensitive`, aliases included.
@@ -11,7 +11,7 @@ impl Type {
     pub fn has_sensitive(&self) -> bool {
         let mut found = false;
         visit(self, &mut |one| {
-            found |= matches!(one.kind(), Kind::Sensitive(_));
+            found |= matches!(one.kind(), TypeKind::Sensitive(_));
             !found
         });
         found
@@ -23,8 +23,8 @@ impl Type {
     pub fn without_sensitive(&self) -> Self {
         match self.has_sensitive() {
             true => self.map(&|one| match one.kind() {
-                Kind::Sensitive(inner) => Some(inner.without_sensitive()),
-                Kind::Alias(alias) if !alias.is_recursive() => {
+                TypeKind::Sensitive(inner) => Some(inner.without_sensitive()),
+                TypeKind::Alias(alias) if !alias.is_recursive() => {
                     alias.resolved().map(Self::without_sensitive)
                 }
                 _ => None,
@@ -38,10 +38,10 @@ impl Type {
     #[must_use]
     pub fn without_values(&self) -> Self {
         self.map(&|one| match one.kind() {
-            Kind::String(_) => Some(Self::string()),
-            Kind::Integer(_) => Some(Self::integer()),
-            Kind::Float(_) => Some(Self::float()),
-            Kind::Boolean(_) => Some(Self::boolean()),
+            TypeKind::String(_) => Some(Self::string()),
+            TypeKind::Integer(_) => Some(Self::integer()),
+            TypeKind::Float(_) => Some(Self::float()),
+            TypeKind::Boolean(_) => Some(Self::boolean()),
             _ => None,
         })
     }
@@ -53,15 +53,15 @@ impl Type {
         }
         let all = |types: &[Self]| types.iter().map(|one| one.map(replace)).collect();
         match self.kind() {
-            Kind::Optional(Some(inner)) => Self::optional_of(inner.map(replace)),
-            Kind::NotUndef(Some(inner)) => Self::not_undef_of(inner.map(replace)),
-            Kind::Variant(types) => Self::variant_of(all(types)),
-            Kind::Array { element, size } => Self::array_sized(element.map(replace), *size),
-            Kind::Hash { key, value, size } => {
+            TypeKind::Optional(Some(inner)) => Self::optional_of(inner.map(replace)),
+            TypeKind::NotUndef(Some(inner)) => Self::not_undef_of(inner.map(replace)),
+            TypeKind::Variant(types) => Self::variant_of(all(types)),
+            TypeKind::Array { element, size } => Self::array_sized(element.map(replace), *size),
+            TypeKind::Hash { key, value, size } => {
                 Self::hash_sized(key.map(replace), value.map(replace), *size)
             }
-            Kind::Tuple(tuple) => Self::tuple_of(all(&tuple.types), tuple.size),
-            Kind::Struct(elements) => {
+            TypeKind::Tuple(tuple) => Self::tuple_of(all(&tuple.types), tuple.size),
+            TypeKind::Struct(elements) => {
                 let mapped =
                     |element: &StructElement| element.with_value(element.value().map(replace));
                 Self::struct_of(elements.iter().map(mapped).collect())

@@ -1,20 +1,20 @@
-//! Which types there are. Main types: [`Type`] and its [`Kind`].
+//! Which types there are. Main types: [`Type`] and its [`TypeKind`].
 //!
-//! Invariant: a `Kind` is built by the constructors of this module tree only, so what they
+//! Invariant: a `TypeKind` is built by the constructors of this module tree only, so what they
 //! normalise (sizes are not negative, the values of an `Enum` are sorted) holds everywhere.
 
 mod alias;
 mod builtin;
+mod compound_types;
+mod constructors;
 mod define;
 mod define_members;
 mod equality;
-mod make;
 mod map;
 mod name;
 mod native;
 mod object_hash;
 mod object_type;
-mod parts;
 mod ranges;
 mod visit;
 
@@ -22,29 +22,31 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub use alias::{Alias, AliasError};
-pub use define::{ObjectTypeError, unresolved_reference};
-pub use object_type::{Attribute, AttributeKind, Function, ObjectBody, ObjectType, TypeParameter};
-pub use parts::{
+pub use alias::{AliasError, NamedTypeAlias};
+pub use compound_types::{
     CallableType, EnumType, InitType, RuntimeName, RuntimeType, StringType, StructElement,
     TupleType, TypeSetType,
+};
+pub use define::{ObjectTypeError, unresolved_reference};
+pub use object_type::{
+    AttributeKind, ObjectAttribute, ObjectBody, ObjectFunction, ObjectTypeDefinition, TypeParameter,
 };
 pub use ranges::{FloatRange, IntRange, TimeRange};
 pub(crate) use visit::visit;
 
-use crate::value::{Regexp, SemVerRange, Timespan, Timestamp, Value};
+use crate::value::{PuppetTimestamp, Regexp, SemVerRange, Timespan, Value};
 
 /// A type. Cheap to clone; [`Type::kind`] (or `*ty`) says which it is.
 ///
 /// `==` is Puppet's equality of types: `Variant[A, B]` equals `Variant[B, A]`, an alias equals only an
 /// alias of that name.
 #[derive(Clone)]
-pub struct Type(Arc<Kind>);
+pub struct Type(Arc<TypeKind>);
 
 /// All kinds of types. `None` inside one is the type without that parameter: `Optional(None)` is
 /// `Optional`.
 #[derive(Debug)]
-pub enum Kind {
+pub enum TypeKind {
     Any,
     Undef,
     Default,
@@ -90,23 +92,23 @@ pub enum Kind {
     Sensitive(Type),
     SemVer(Vec<Arc<SemVerRange>>),
     SemVerRange,
-    Timestamp(TimeRange<Timestamp>),
+    Timestamp(TimeRange<PuppetTimestamp>),
     Timespan(TimeRange<Timespan>),
     Binary,
     /// With the parts that an instance must match, a hash.
     Uri(Option<Value>),
     Runtime(RuntimeType),
     Init(InitType),
-    /// `Object`, or a type made by `Object[{..}]`, or one that native objects have.
-    Object(Arc<ObjectType>),
+    /// `PuppetObject`, or a type made by `Object[{..}]`, or one that native objects have.
+    Object(Arc<ObjectTypeDefinition>),
     /// An object type with values for its type parameters (a hash): `Error['kind']`.
     ObjectExtension {
-        base: Arc<ObjectType>,
+        base: Arc<ObjectTypeDefinition>,
         parameters: Value,
     },
     TypeSet(Option<Arc<TypeSetType>>),
     /// A named alias: `type X = ..`, and `Data`, `RichData` and the like.
-    Alias(Arc<Alias>),
+    Alias(Arc<NamedTypeAlias>),
     /// The text of a type that is not known here.
     Reference(Arc<str>),
 }
@@ -114,7 +116,7 @@ pub enum Kind {
 impl Type {
     /// Which type it is.
     #[must_use]
-    pub fn kind(&self) -> &Kind {
+    pub fn kind(&self) -> &TypeKind {
         &self.0
     }
 
@@ -128,7 +130,7 @@ impl Type {
     #[must_use]
     pub fn unaliased(&self) -> Option<&Self> {
         let mut ty = self;
-        while let Kind::Alias(alias) = ty.kind() {
+        while let TypeKind::Alias(alias) = ty.kind() {
             ty = alias.resolved()?;
         }
         Some(ty)
@@ -137,22 +139,22 @@ impl Type {
     /// Address that identifies an alias or a type while it is alive.
     pub(crate) fn address(&self) -> usize {
         match self.kind() {
-            Kind::Alias(alias) => Arc::as_ptr(alias).addr(),
+            TypeKind::Alias(alias) => Arc::as_ptr(alias).addr(),
             _ => Arc::as_ptr(&self.0).addr(),
         }
     }
 }
 
 impl Deref for Type {
-    type Target = Kind;
+    type Target = TypeKind;
 
-    fn deref(&self) -> &Kind {
+    fn deref(&self) -> &TypeKind {
         &self.0
     }
 }
 
-impl From<Kind> for Type {
-    fn from(kind: Kind) -> Self {
+impl From<TypeKind> for Type {
+    fn from(kind: TypeKind) -> Self {
         Self(Arc::new(kind))
     }
 }
@@ -161,8 +163,8 @@ impl fmt::Debug for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             // what an alias stands for may hold the alias again
-            Kind::Alias(alias) => f.write_str(alias.name()),
-            Kind::Object(object) => f.write_str(object.name().unwrap_or("Object")),
+            TypeKind::Alias(alias) => f.write_str(alias.name()),
+            TypeKind::Object(object) => f.write_str(object.name().unwrap_or("Object")),
             kind => fmt::Debug::fmt(kind, f),
         }
     }

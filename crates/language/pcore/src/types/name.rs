@@ -1,19 +1,19 @@
 //! Names of types without their parameters.
 
-use super::{Kind, Type};
+use super::{Type, TypeKind};
 
 impl Type {
     /// The name: that of an alias or object type if it has one.
     #[must_use]
     pub fn name(&self) -> String {
         match self.kind() {
-            Kind::Alias(alias) => alias.name().to_owned(),
-            Kind::Object(object) => match object.name() {
+            TypeKind::Alias(alias) => alias.name().to_owned(),
+            TypeKind::Object(object) => match object.name() {
                 Some(name) => name.to_owned(),
                 None => self.simple_name(),
             },
-            Kind::TypeSet(Some(set)) => set.name().unwrap_or("TypeSet").to_owned(),
-            Kind::TypeSet(None) => "DefaultTypeSet".to_owned(),
+            TypeKind::TypeSet(Some(set)) => set.name().unwrap_or("TypeSet").to_owned(),
+            TypeKind::TypeSet(None) => "DefaultTypeSet".to_owned(),
             _ => self.simple_name(),
         }
     }
@@ -22,7 +22,7 @@ impl Type {
     #[must_use]
     pub fn simple_name(&self) -> String {
         match self.kind() {
-            Kind::Object(object) | Kind::ObjectExtension { base: object, .. } => {
+            TypeKind::Object(object) | TypeKind::ObjectExtension { base: object, .. } => {
                 let label = object.label();
                 label.rsplit("::").next().unwrap_or(label).to_owned()
             }
@@ -34,16 +34,16 @@ impl Type {
     #[must_use]
     pub fn bare(&self) -> Self {
         match self.kind() {
-            Kind::Object(_) => Self::object(),
+            TypeKind::Object(_) => Self::object(),
             // Puppet's extensions of objects inherit the default of Any
-            Kind::ObjectExtension { .. } => Self::any(),
-            Kind::Unit => Self::unit(),
+            TypeKind::ObjectExtension { .. } => Self::any(),
+            TypeKind::Unit => Self::unit(),
             kind => Self::builtin(kind.word()).unwrap_or_else(Self::any),
         }
     }
 }
 
-impl Kind {
+impl TypeKind {
     /// The word for it in a program.
     #[must_use]
     pub fn word(&self) -> &'static str {

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    Attribute, CallableType, IntRange, Kind, ObjectBody, ObjectType, TupleType, Type, TypeParameter,
+    CallableType, IntRange, ObjectAttribute, ObjectBody, ObjectTypeDefinition, TupleType, Type,
+    TypeKind, TypeParameter,
 };
 use crate::value::{Regexp, Value};
 
@@ -32,10 +33,10 @@ impl Type {
     }
 }
 
-fn optional(ty: Type) -> Attribute {
-    Attribute {
+fn optional(ty: Type) -> ObjectAttribute {
+    ObjectAttribute {
         value: Some(Value::Undef),
-        ..Attribute::of(Type::optional_of(ty))
+        ..ObjectAttribute::of(Type::optional_of(ty))
     }
 }
 
@@ -55,7 +56,7 @@ fn error() -> Type {
     let details = Type::hash_of(Type::non_empty_string(), Type::data());
     let no_parameters = TupleType::new(Vec::new(), Some(IntRange::EMPTY));
     let message = CallableType::new(Some(no_parameters), None, Some(Type::non_empty_string()));
-    let object = ObjectType::declare(Some("Error".into()));
+    let object = ObjectTypeDefinition::declare(Some("Error".into()));
     object.set_body(ObjectBody {
         type_parameters: [
             ("kind".into(), parameter.clone()),
@@ -63,7 +64,7 @@ fn error() -> Type {
         ]
         .into(),
         attributes: [
-            ("msg".into(), Attribute::of(Type::non_empty_string())),
+            ("msg".into(), ObjectAttribute::of(Type::non_empty_string())),
             ("kind".into(), optional(Type::non_empty_string())),
             ("details".into(), optional(details)),
             ("issue_code".into(), optional(Type::non_empty_string())),
@@ -71,7 +72,7 @@ fn error() -> Type {
         .into(),
         functions: [(
             "message".into(),
-            super::Function {
+            super::ObjectFunction {
                 ty: message,
                 is_final: false,
                 overrides: false,
@@ -81,19 +82,22 @@ fn error() -> Type {
         .into(),
         ..ObjectBody::default()
     });
-    Kind::Object(object).into()
+    TypeKind::Object(object).into()
 }
 
 fn deferred() -> Type {
     let name = Regexp::new(r"\A[$]?[a-z][a-z0-9_]*(?:::[a-z][a-z0-9_]*)*\z");
-    let object = ObjectType::declare(Some("Deferred".into()));
+    let object = ObjectTypeDefinition::declare(Some("Deferred".into()));
     object.set_body(ObjectBody {
         attributes: [
-            ("name".into(), Attribute::of(Type::pattern(vec![name]))),
+            (
+                "name".into(),
+                ObjectAttribute::of(Type::pattern(vec![name])),
+            ),
             ("arguments".into(), optional(Type::array())),
         ]
         .into(),
         ..ObjectBody::default()
     });
-    Kind::Object(object).into()
+    TypeKind::Object(object).into()
 }

@@ -1,10 +1,12 @@
-//! An object type as the hash that it could be made from: [`ObjectType::init_hash`].
+//! An object type as the hash that it could be made from: [`ObjectTypeDefinition::init_hash`].
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Attribute, AttributeKind, Function, ObjectType, Type, TypeParameter};
+use super::{
+    AttributeKind, ObjectAttribute, ObjectFunction, ObjectTypeDefinition, Type, TypeParameter,
+};
 use crate::value::{Hash, Value};
 
 impl AttributeKind {
@@ -31,7 +33,7 @@ impl AttributeKind {
     }
 }
 
-impl ObjectType {
+impl ObjectTypeDefinition {
     /// The hash in `Object[{..}]`.
     #[must_use]
     pub fn init_hash(&self, with_name: bool) -> Hash {
@@ -93,7 +95,7 @@ impl From<Arc<str>> for Value {
 }
 
 /// A constant that needs no more than its value to be made again.
-fn is_plain_constant(attribute: &Attribute) -> bool {
+fn is_plain_constant(attribute: &ObjectAttribute) -> bool {
     attribute.kind == Some(AttributeKind::Constant)
         && attribute
             .value
@@ -139,7 +141,7 @@ fn features(ty: Type, is_final: bool, overrides: bool, annotations: Option<&Valu
     hash
 }
 
-fn attribute_hash(attribute: &Attribute) -> Hash {
+fn attribute_hash(attribute: &ObjectAttribute) -> Hash {
     // a constant is final anyway
     let is_final = attribute.is_final && attribute.kind != Some(AttributeKind::Constant);
     let mut hash = features(
@@ -157,7 +159,7 @@ fn attribute_hash(attribute: &Attribute) -> Hash {
     hash
 }
 
-fn function_hash(function: &Function) -> Hash {
+fn function_hash(function: &ObjectFunction) -> Hash {
     features(
         Type::callable_of(function.ty.clone()),
         function.is_final,
@@ -168,7 +170,7 @@ fn function_hash(function: &Function) -> Hash {
 
 fn type_parameter(parameter: &TypeParameter) -> Hash {
     let inner = match parameter.ty.kind() {
-        super::Kind::Optional(Some(inner)) => inner.clone(),
+        super::TypeKind::Optional(Some(inner)) => inner.clone(),
         _ => parameter.ty.clone(),
     };
     let mut hash = features(inner, false, false, None);

@@ -1,4 +1,4 @@
-//! Types of objects. Main type: [`ObjectType`].
+//! Types of objects. Main type: [`ObjectTypeDefinition`].
 //!
 //! Like an alias it is made before its body, because attributes may be of the type itself. The rule that
 //! must hold: the body is checked against the parent when it is set, so instances need no checks but
@@ -8,13 +8,13 @@ use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 
-use super::{CallableType, Kind, StructElement, Type};
+use super::{CallableType, StructElement, Type, TypeKind};
 use crate::defaults::OBJECT_PARENTS_MAX;
 use crate::value::Value;
 
 /// A type made by `Object[{..}]`, or the type of native objects.
 #[derive(Debug)]
-pub struct ObjectType {
+pub struct ObjectTypeDefinition {
     name: OnceLock<Arc<str>>,
     body: OnceLock<ObjectBody>,
 }
@@ -24,8 +24,8 @@ pub struct ObjectType {
 pub struct ObjectBody {
     pub(crate) parent: Option<Type>,
     pub(crate) type_parameters: IndexMap<Arc<str>, TypeParameter>,
-    pub(crate) attributes: IndexMap<Arc<str>, Attribute>,
-    pub(crate) functions: IndexMap<Arc<str>, Function>,
+    pub(crate) attributes: IndexMap<Arc<str>, ObjectAttribute>,
+    pub(crate) functions: IndexMap<Arc<str>, ObjectFunction>,
     /// The attributes that are compared; `None`: all.
     pub(crate) equality: Option<Vec<Arc<str>>>,
     pub(crate) equality_ignores_type: bool,
@@ -42,7 +42,7 @@ pub struct TypeParameter {
 
 /// An attribute of an object type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attribute {
+pub struct ObjectAttribute {
     pub(crate) ty: Type,
     pub(crate) kind: Option<AttributeKind>,
     pub(crate) value: Option<Value>,
@@ -51,7 +51,7 @@ pub struct Attribute {
     pub(crate) annotations: Option<Value>,
 }
 
-impl Attribute {
+impl ObjectAttribute {
     /// That must be given, of a type.
     pub(crate) fn of(ty: Type) -> Self {
         Self {
@@ -92,21 +92,21 @@ pub enum AttributeKind {
 
 /// A method of an object type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
+pub struct ObjectFunction {
     pub(crate) ty: CallableType,
     pub(crate) is_final: bool,
     pub(crate) overrides: bool,
     pub(crate) annotations: Option<Value>,
 }
 
-impl Function {
+impl ObjectFunction {
     #[must_use]
     pub fn ty(&self) -> &CallableType {
         &self.ty
     }
 }
 
-impl ObjectType {
+impl ObjectTypeDefinition {
     /// A type without its body, for now.
     pub fn declare(name: Option<Arc<str>>) -> Arc<Self> {
         let declared = OnceLock::new();
@@ -145,7 +145,7 @@ impl ObjectType {
         self.name().unwrap_or("Object")
     }
 
-    /// True for `Object` itself, from which all object types inherit.
+    /// True for `PuppetObject` itself, from which all object types inherit.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.name().is_none()
@@ -164,7 +164,7 @@ impl ObjectType {
     #[must_use]
     pub fn parent_object(&self) -> Option<&Arc<Self>> {
         match self.parent()?.unaliased()?.kind() {
-            Kind::Object(object) => Some(object),
+            TypeKind::Object(object) => Some(object),
             _ => None,
         }
     }
@@ -196,13 +196,13 @@ impl ObjectType {
 
     /// Attributes, those of parents first.
     #[must_use]
-    pub fn all_attributes(&self) -> IndexMap<Arc<str>, &Attribute> {
+    pub fn all_attributes(&self) -> IndexMap<Arc<str>, &ObjectAttribute> {
         self.collected(|body| &body.attributes)
     }
 
     /// Methods, those of parents first.
     #[must_use]
-    pub fn all_functions(&self) -> IndexMap<Arc<str>, &Function> {
+    pub fn all_functions(&self) -> IndexMap<Arc<str>, &ObjectFunction> {
         self.collected(|body| &body.functions)
     }
 

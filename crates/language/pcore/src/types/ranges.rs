@@ -107,7 +107,7 @@ impl IntRange {
     }
 
     /// The least size, for a range made by [`IntRange::to_size`].
-    pub(crate) fn least(self) -> i64 {
+    pub(crate) fn lower_bound(self) -> i64 {
         self.from.unwrap_or(0)
     }
 }
@@ -144,29 +144,29 @@ impl FloatRange {
         self.to
     }
 
-    pub(crate) fn lowest(self) -> f64 {
+    pub(crate) fn lower_bound(self) -> f64 {
         self.from.unwrap_or(f64::NEG_INFINITY)
     }
 
-    pub(crate) fn highest(self) -> f64 {
+    pub(crate) fn upper_bound(self) -> f64 {
         self.to.unwrap_or(f64::INFINITY)
     }
 
     #[must_use]
     pub fn contains(self, number: f64) -> bool {
-        number >= self.lowest() && number <= self.highest()
+        number >= self.lower_bound() && number <= self.upper_bound()
     }
 
     #[must_use]
     pub fn covers(self, other: Self) -> bool {
-        self.lowest() <= other.lowest() && self.highest() >= other.highest()
+        self.lower_bound() <= other.lower_bound() && self.upper_bound() >= other.upper_bound()
     }
 }
 
 impl PartialEq for FloatRange {
     fn eq(&self, other: &Self) -> bool {
-        self.lowest().total_cmp(&other.lowest()).is_eq()
-            && self.highest().total_cmp(&other.highest()).is_eq()
+        self.lower_bound().total_cmp(&other.lower_bound()).is_eq()
+            && self.upper_bound().total_cmp(&other.upper_bound()).is_eq()
     }
 }
 
@@ -174,8 +174,8 @@ impl Eq for FloatRange {}
 
 impl Hash for FloatRange {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.lowest().to_bits());
-        state.write_u64(self.highest().to_bits());
+        state.write_u64(self.lower_bound().to_bits());
+        state.write_u64(self.upper_bound().to_bits());
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Invariant: each alias and each named object is entered once, so the walk ends.
 
-use super::{Kind, Type};
+use super::{Type, TypeKind};
 
 /// Calls for the type and everything in it, as long as the call says to go on.
 pub(crate) fn visit(ty: &Type, call: &mut dyn FnMut(&Type) -> bool) {
-    Walk {
+    TypeWalk {
         entered: Vec::new(),
         call,
         stopped: false,
@@ -14,13 +14,13 @@ pub(crate) fn visit(ty: &Type, call: &mut dyn FnMut(&Type) -> bool) {
     .enter(ty);
 }
 
-struct Walk<'a> {
+struct TypeWalk<'a> {
     entered: Vec<usize>,
     call: &'a mut dyn FnMut(&Type) -> bool,
     stopped: bool,
 }
 
-impl Walk<'_> {
+impl TypeWalk<'_> {
     fn enter(&mut self, ty: &Type) {
         if self.stopped {
             return;
@@ -30,38 +30,38 @@ impl Walk<'_> {
             return;
         }
         match ty.kind() {
-            Kind::Array { element, .. } => self.enter(element),
-            Kind::Hash { key, value, .. } => {
+            TypeKind::Array { element, .. } => self.enter(element),
+            TypeKind::Hash { key, value, .. } => {
                 self.enter(key);
                 self.enter(value);
             }
-            Kind::Tuple(tuple) => tuple.types.iter().for_each(|ty| self.enter(ty)),
-            Kind::Struct(elements) => {
+            TypeKind::Tuple(tuple) => tuple.types.iter().for_each(|ty| self.enter(ty)),
+            TypeKind::Struct(elements) => {
                 for element in elements {
                     self.enter(&element.value);
                 }
             }
-            Kind::Variant(types) => types.iter().for_each(|ty| self.enter(ty)),
-            Kind::Optional(Some(inner))
-            | Kind::NotUndef(Some(inner))
-            | Kind::Type(Some(inner))
-            | Kind::Iterable(Some(inner))
-            | Kind::Iterator(Some(inner))
-            | Kind::Sensitive(inner) => self.enter(inner),
-            Kind::Init(init) => init.ty.iter().for_each(|ty| self.enter(ty)),
-            Kind::Callable(callable) => {
+            TypeKind::Variant(types) => types.iter().for_each(|ty| self.enter(ty)),
+            TypeKind::Optional(Some(inner))
+            | TypeKind::NotUndef(Some(inner))
+            | TypeKind::Type(Some(inner))
+            | TypeKind::Iterable(Some(inner))
+            | TypeKind::Iterator(Some(inner))
+            | TypeKind::Sensitive(inner) => self.enter(inner),
+            TypeKind::Init(init) => init.ty.iter().for_each(|ty| self.enter(ty)),
+            TypeKind::Callable(callable) => {
                 if let Some(parameters) = &callable.parameters {
                     parameters.types.iter().for_each(|ty| self.enter(ty));
                 }
                 callable.block.iter().for_each(|ty| self.enter(ty));
                 callable.returns.iter().for_each(|ty| self.enter(ty));
             }
-            Kind::Alias(alias) => {
+            TypeKind::Alias(alias) => {
                 if let Some(resolved) = alias.resolved().filter(|_| self.is_new(ty.address())) {
                     self.enter(resolved);
                 }
             }
-            Kind::Object(object) => {
+            TypeKind::Object(object) => {
                 let address = std::sync::Arc::as_ptr(object).addr();
                 if let Some(body) = object.body().filter(|_| self.is_new(address)) {
                     body.parent.iter().for_each(|ty| self.enter(ty));

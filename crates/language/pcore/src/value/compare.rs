@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Timespan, Timestamp, Value};
+use super::{PuppetTimestamp, Timespan, Value};
 
 /// Two values have no order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -85,9 +85,10 @@ fn numeric_order(a: &Value, b: &Value) -> Option<Option<Ordering>> {
         (Value::Float(a), Value::Int(b)) => int_to_float(*b, *a).map(Ordering::reverse),
         (Value::Timespan(a), Value::Timespan(b)) => Some(a.cmp(b)),
         (Value::Timestamp(a), Value::Timestamp(b)) => Some(a.cmp(b)),
-        (Value::Timespan(Timespan(_)) | Value::Timestamp(Timestamp(_)), Value::Int(seconds)) => {
-            Some(whole_seconds(a)?.cmp(seconds))
-        }
+        (
+            Value::Timespan(Timespan(_)) | Value::Timestamp(PuppetTimestamp(_)),
+            Value::Int(seconds),
+        ) => Some(whole_seconds(a)?.cmp(seconds)),
         (Value::Int(seconds), Value::Timespan(_) | Value::Timestamp(_)) => {
             Some(seconds.cmp(&whole_seconds(b)?))
         }

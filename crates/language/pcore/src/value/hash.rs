@@ -8,12 +8,12 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use super::Value;
-use super::key::{Key, TextKey, ValueKey};
+use super::key::{HashKey, TextKey, ValueKey};
 
 /// Entries in the order they came in. Equal to another if both hold equal entries, in any order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Hash {
-    entries: IndexMap<Key, Value>,
+    entries: IndexMap<HashKey, Value>,
 }
 
 impl Hash {
@@ -41,7 +41,7 @@ impl Hash {
 
     /// Sets a key; the old value comes back.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
-        self.entries.insert(Key(key.into()), value.into())
+        self.entries.insert(HashKey(key.into()), value.into())
     }
 
     /// Takes an entry out; the others keep their order.
@@ -99,7 +99,7 @@ impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Hash {
         Self {
             entries: entries
                 .into_iter()
-                .map(|(key, value)| (Key(key.into()), value.into()))
+                .map(|(key, value)| (HashKey(key.into()), value.into()))
                 .collect(),
         }
     }
@@ -107,8 +107,11 @@ impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Hash {
 
 impl Extend<(Value, Value)> for Hash {
     fn extend<I: IntoIterator<Item = (Value, Value)>>(&mut self, entries: I) {
-        self.entries
-            .extend(entries.into_iter().map(|(key, value)| (Key(key), value)));
+        self.entries.extend(
+            entries
+                .into_iter()
+                .map(|(key, value)| (HashKey(key), value)),
+        );
     }
 }
 
@@ -123,7 +126,7 @@ impl IntoIterator for Hash {
 
 /// The entries of a hash, taken out of it.
 #[derive(Debug)]
-pub struct IntoEntries(indexmap::map::IntoIter<Key, Value>);
+pub struct IntoEntries(indexmap::map::IntoIter<HashKey, Value>);
 
 impl Iterator for IntoEntries {
     type Item = (Value, Value);

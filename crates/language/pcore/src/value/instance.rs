@@ -1,4 +1,4 @@
-//! Instances of object types that are written in Puppet. Main type: [`Instance`].
+//! Instances of object types that are written in Puppet. Main type: [`ObjectInstance`].
 //!
 //! Invariant: every attribute that a constructor can give has a value.
 
@@ -6,20 +6,20 @@ use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 
-use super::{Hash, Object, ObjectError, Value};
-use crate::types::{AttributeKind, Kind, ObjectType, Type};
+use super::{Hash, ObjectError, PuppetObject, Value};
+use crate::types::{AttributeKind, ObjectTypeDefinition, Type, TypeKind};
 
 /// An object whose attributes are values.
 #[derive(Debug, Clone)]
-pub struct Instance {
-    of: Arc<ObjectType>,
+pub struct ObjectInstance {
+    object_type: Arc<ObjectTypeDefinition>,
     attributes: Hash,
 }
 
-impl Instance {
+impl ObjectInstance {
     /// Attributes that are not given take their defaults.
     #[must_use]
-    pub fn new(of: &Arc<ObjectType>, given: Hash) -> Self {
+    pub fn new(of: &Arc<ObjectTypeDefinition>, given: Hash) -> Self {
         let mut attributes = given;
         for element in of.init_hash_type() {
             if attributes.get_str(element.name()).is_none() {
@@ -31,20 +31,20 @@ impl Instance {
             }
         }
         Self {
-            of: of.clone(),
+            object_type: of.clone(),
             attributes,
         }
     }
 }
 
-impl Object for Instance {
+impl PuppetObject for ObjectInstance {
     fn object_type(&self) -> Type {
-        if self.of.name() != Some("Error") {
-            return self.of.clone().into();
+        if self.object_type.name() != Some("Error") {
+            return self.object_type.clone().into();
         }
         // Puppet's own Error tells its parameters by its values
         let parameters: Hash = self
-            .of
+            .object_type
             .all_type_parameters()
             .keys()
             .map(|name| {
@@ -52,8 +52,8 @@ impl Object for Instance {
                 (name.clone(), value)
             })
             .collect();
-        Kind::ObjectExtension {
-            base: self.of.clone(),
+        TypeKind::ObjectExtension {
+            base: self.object_type.clone(),
             parameters: parameters.into(),
         }
         .into()
@@ -63,7 +63,7 @@ impl Object for Instance {
         if let Some(value) = self.attributes.get_str(name) {
             return Some(value.clone());
         }
-        let attributes = self.of.all_attributes();
+        let attributes = self.object_type.all_attributes();
         let constant = attributes
             .get(name)
             .filter(|attribute| attribute.kind() == Some(AttributeKind::Constant))?;
@@ -71,22 +71,22 @@ impl Object for Instance {
     }
 
     fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, ObjectError>> {
-        match (self.of.name(), method, arguments) {
+        match (self.object_type.name(), method, arguments) {
             (Some("Error"), "message", []) => self.attribute("msg").map(Ok),
             _ => None,
         }
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         let Some(other) = other.as_any().downcast_ref::<Self>() else {
             return false;
         };
         let includes_type = self
-            .of
+            .object_type
             .body()
             .is_none_or(|body| !body.equality_ignores_type);
-        (!includes_type || self.of == other.of)
-            && self.of.equality_attributes().iter().all(|name| {
+        (!includes_type || self.object_type == other.object_type)
+            && self.object_type.equality_attributes().iter().all(|name| {
                 let (mine, theirs) = (self.attribute(name), other.attribute(name));
                 mine.unwrap_or_default() == theirs.unwrap_or_default()
             })
@@ -95,15 +95,15 @@ impl Object for Instance {
     fn hash_code(&self) -> u64 {
         use std::hash::Hash as _;
         let mut hasher = DefaultHasher::new();
-        for name in self.of.equality_attributes() {
+        for name in self.object_type.equality_attributes() {
             self.attribute(&name).unwrap_or_default().hash(&mut hasher);
         }
         hasher.finish()
     }
 
     fn init_hash(&self) -> Hash {
-        let attributes = self.of.all_attributes();
-        self.of
+        let attributes = self.object_type.all_attributes();
+        self.object_type
             .init_hash_type()
             .into_iter()
             .filter_map(|element| {

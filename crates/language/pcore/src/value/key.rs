@@ -1,4 +1,4 @@
-//! Equality of hash keys, Ruby's `eql?`. Main type: [`Key`].
+//! Equality of hash keys, Ruby's `eql?`. Main type: [`HashKey`].
 //!
 //! Invariant: what is equal hashes equally, and a text hashes like the string value of
 //! that text, so that a hash is searched by `&str` without making a value.
@@ -11,7 +11,7 @@ use super::Value;
 
 /// A value as the key of a hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key(pub Value);
+pub struct HashKey(pub Value);
 
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
@@ -86,8 +86,8 @@ impl Hash for TextKey<'_> {
     }
 }
 
-impl Equivalent<Key> for TextKey<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
+impl Equivalent<HashKey> for TextKey<'_> {
+    fn equivalent(&self, key: &HashKey) -> bool {
         matches!(&key.0, Value::Str(text) if **text == *self.0)
     }
 }
@@ -101,8 +101,8 @@ impl Hash for ValueKey<'_> {
     }
 }
 
-impl Equivalent<Key> for ValueKey<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
+impl Equivalent<HashKey> for ValueKey<'_> {
+    fn equivalent(&self, key: &HashKey) -> bool {
         key.0 == *self.0
     }
 }

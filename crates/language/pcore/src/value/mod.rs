@@ -20,15 +20,15 @@ use std::sync::Arc;
 pub use binary::Binary;
 pub use compare::CompareError;
 pub use hash::Hash;
-pub use instance::Instance;
-pub use key::Key;
-pub use object::{Object, ObjectError};
+pub use instance::ObjectInstance;
+pub use key::HashKey;
+pub use object::{ObjectError, PuppetObject};
 pub use regexp::Regexp;
 pub use semver::{SemVer, SemVerError};
 pub use semver_range::{SemVerRange, SemVerRangeError};
 pub(crate) use time::NANOS_PER_SECOND;
-pub use time::{Timespan, Timestamp};
-pub use uri::{Uri, UriError};
+pub use time::{PuppetTimestamp, Timespan};
+pub use uri::{PuppetUriError, Uri};
 
 use crate::types::Type;
 
@@ -56,11 +56,11 @@ pub enum Value {
     Binary(Binary),
     SemVer(Arc<SemVer>),
     SemVerRange(Arc<SemVerRange>),
-    Timestamp(Timestamp),
+    Timestamp(PuppetTimestamp),
     Timespan(Timespan),
     Uri(Arc<Uri>),
-    /// A native object, or an instance of an `Object` type.
-    Object(Arc<dyn Object>),
+    /// A native object, or an instance of an `PuppetObject` type.
+    Object(Arc<dyn PuppetObject>),
 }
 
 /// Lists of values are long, so a value is three words.
@@ -91,7 +91,7 @@ impl Value {
     }
 
     /// Makes an object value.
-    pub fn object(object: impl Object + 'static) -> Self {
+    pub fn object(object: impl PuppetObject + 'static) -> Self {
         Self::Object(Arc::new(object))
     }
 
@@ -106,7 +106,7 @@ impl Value {
         matches!(self, Self::Undef)
     }
 
-    /// True if it represents an unknown value: [`Object::is_unknown`].
+    /// True if it represents an unknown value: [`PuppetObject::is_unknown`].
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Object(object) if object.is_unknown())
@@ -175,7 +175,7 @@ impl Value {
     }
 
     #[must_use]
-    pub fn as_object(&self) -> Option<&dyn Object> {
+    pub fn as_object(&self) -> Option<&dyn PuppetObject> {
         match self {
             Self::Object(object) => Some(object.as_ref()),
             _ => None,
@@ -184,7 +184,7 @@ impl Value {
 
     /// The object as the native type that it is, if it is that type.
     #[must_use]
-    pub fn downcast_object<T: Object + 'static>(&self) -> Option<&T> {
+    pub fn downcast_object<T: PuppetObject + 'static>(&self) -> Option<&T> {
         self.as_object()?.as_any().downcast_ref()
     }
 }

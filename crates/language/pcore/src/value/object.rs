@@ -1,7 +1,7 @@
-//! Behaviour of objects. Main type: [`Object`].
+//! Behaviour of objects. Main type: [`PuppetObject`].
 //!
-//! A native object (a target, a set of results) implements it in Rust; instances of `Object` types
-//! written in Puppet are [`crate::Instance`]s. Invariant: an object answers for every
+//! A native object (a target, a set of results) implements it in Rust; instances of `PuppetObject` types
+//! written in Puppet are [`crate::ObjectInstance`]s. Invariant: an object answers for every
 //! attribute that its type names, and never changes its answers for what `equals` compares.
 
 use std::any::Any;
@@ -11,7 +11,7 @@ use super::{Hash, Value};
 use crate::types::Type;
 
 /// An object: it has a type, attributes and methods.
-pub trait Object: Any + fmt::Debug + Send + Sync {
+pub trait PuppetObject: Any + fmt::Debug + Send + Sync {
     /// Its type, which [`Type::is_instance`] asks. An iterator's is `Iterator[T]`.
     fn object_type(&self) -> Type;
 
@@ -25,7 +25,7 @@ pub trait Object: Any + fmt::Debug + Send + Sync {
     }
 
     /// Equality for `==` and for keys of a hash.
-    fn equals(&self, other: &dyn Object) -> bool;
+    fn equals(&self, other: &dyn PuppetObject) -> bool;
 
     /// Equal objects have equal codes. That all have the same is slow and not wrong.
     fn hash_code(&self) -> u64 {

@@ -10,9 +10,9 @@ use ruby_regex::{Regex, RegexError};
 
 /// A regular expression: its source, without the slashes.
 #[derive(Clone)]
-pub struct Regexp(Arc<Inner>);
+pub struct Regexp(Arc<RegexpSource>);
 
-struct Inner {
+struct RegexpSource {
     source: Box<str>,
     compiled: OnceLock<Result<Regex, RegexError>>,
 }
@@ -21,7 +21,7 @@ impl Regexp {
     /// Takes a source as it stands between the slashes, `\/` already unescaped. Whether it is one shows
     /// when it is compiled.
     pub fn new(source: impl Into<Box<str>>) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(RegexpSource {
             source: source.into(),
             compiled: OnceLock::new(),
         }))

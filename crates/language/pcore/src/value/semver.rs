@@ -14,13 +14,13 @@ pub struct SemVer {
     pub(crate) major: u64,
     pub(crate) minor: u64,
     pub(crate) patch: u64,
-    pub(crate) prerelease: Option<Vec<Part>>,
+    pub(crate) prerelease: Option<Vec<PrereleasePart>>,
     pub(crate) build: Option<Vec<Arc<str>>>,
 }
 
 /// A part of a pre-release. Numbers come before texts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Part {
+pub(crate) enum PrereleasePart {
     Number(u64),
     Text(Arc<str>),
 }
@@ -91,7 +91,7 @@ impl SemVer {
         build: Option<&str>,
     ) -> Self {
         Self {
-            prerelease: prerelease.map(|text| vec![Part::Text(text.into())]),
+            prerelease: prerelease.map(|text| vec![PrereleasePart::Text(text.into())]),
             build: build.map(|text| vec![text.into()]),
             ..Self::new(major, minor, patch)
         }
@@ -182,7 +182,7 @@ impl fmt::Display for SemVer {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for PrereleasePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -214,18 +214,19 @@ pub(crate) fn is_qualifier(text: &str) -> bool {
     })
 }
 
-pub(super) fn prerelease_parts(text: &str) -> Result<Vec<Part>, SemVerError> {
+pub(super) fn prerelease_parts(text: &str) -> Result<Vec<PrereleasePart>, SemVerError> {
     text.split('.')
         .map(|part| {
             if !part.bytes().all(|byte| byte.is_ascii_digit()) {
-                return Ok(Part::Text(part.into()));
+                return Ok(PrereleasePart::Text(part.into()));
             }
             if part.len() > 1 && part.starts_with('0') {
                 return Err(SemVerError::LeadingZero);
             }
-            Ok(part
-                .parse()
-                .map_or_else(|_| Part::Text(part.into()), Part::Number))
+            Ok(part.parse().map_or_else(
+                |_| PrereleasePart::Text(part.into()),
+                PrereleasePart::Number,
+            ))
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Points in time and lengths of time, to the nanosecond. Main types: [`Timestamp`], [`Timespan`].
+//! Points in time and lengths of time, to the nanosecond. Main types: [`PuppetTimestamp`], [`Timespan`].
 //!
 //! Invariant: a time is kept exactly; seconds as a float are only made when asked for.
 
@@ -7,12 +7,12 @@ pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A number of nanoseconds, in 16 bytes at an alignment of 8 so that a value stays small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Nanos {
+pub(super) struct PackedNanoseconds {
     seconds: i64,
     nanos: u32,
 }
 
-impl Nanos {
+impl PackedNanoseconds {
     /// `None` if the seconds do not fit into 64 bits.
     fn new(nanos: i128) -> Option<Self> {
         Some(Self {
@@ -36,13 +36,13 @@ impl Nanos {
 
 /// A point in time: nanoseconds since 1970 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(pub(super) Nanos);
+pub struct PuppetTimestamp(pub(super) PackedNanoseconds);
 
-impl Timestamp {
+impl PuppetTimestamp {
     /// `None` if it is further away than 64 bits of seconds.
     #[must_use]
     pub fn from_nanos(nanos: i128) -> Option<Self> {
-        Nanos::new(nanos).map(Self)
+        PackedNanoseconds::new(nanos).map(Self)
     }
 
     #[must_use]
@@ -65,13 +65,13 @@ impl Timestamp {
 
 /// A length of time in nanoseconds; may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timespan(pub(super) Nanos);
+pub struct Timespan(pub(super) PackedNanoseconds);
 
 impl Timespan {
     /// `None` if it is longer than 64 bits of seconds.
     #[must_use]
     pub fn from_nanos(nanos: i128) -> Option<Self> {
-        Nanos::new(nanos).map(Self)
+        PackedNanoseconds::new(nanos).map(Self)
     }
 
     #[must_use]

@@ -22,7 +22,7 @@ pub struct Uri {
 
 /// A text is not a URI.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UriError {
+pub enum PuppetUriError {
     /// The text as Ruby shows it.
     #[error("bad URI(is not URI?): {0}")]
     Malformed(String),
@@ -56,11 +56,11 @@ const PORTS: [(&str, i64); 7] = [
 
 impl Uri {
     /// Reads a URI or a relative reference, as Ruby 3.1 does: a query may have anything in it but `#`.
-    pub fn parse(text: &str) -> Result<Self, UriError> {
+    pub fn parse(text: &str) -> Result<Self, PuppetUriError> {
         if !text.is_ascii() {
-            return Err(UriError::NotAscii(ruby_dump(text)));
+            return Err(PuppetUriError::NotAscii(ruby_dump(text)));
         }
-        let refused = || UriError::Malformed(syntax::ruby_inspect(text));
+        let refused = || PuppetUriError::Malformed(syntax::ruby_inspect(text));
         let (rest, fragment) = split_first(text, '#');
         if fragment.is_some_and(|part| !has_only(part, b":@/?")) {
             return Err(refused());
@@ -110,11 +110,11 @@ impl Uri {
     }
 
     /// A URI of parts by their names in the language. Ruby checks them by older rules than whole texts.
-    pub(crate) fn from_parts(parts: &Hash) -> Result<Self, UriError> {
+    pub(crate) fn from_parts(parts: &Hash) -> Result<Self, PuppetUriError> {
         let part = |name: &str| parts.get_str(name).and_then(Value::as_str);
         let checked = |name: &str, expected: &'static str, fits: fn(&str) -> bool| match part(name)
         {
-            Some(text) if !fits(text) => Err(UriError::Component {
+            Some(text) if !fits(text) => Err(PuppetUriError::Component {
                 expected,
                 text: text.to_owned(),
             }),
@@ -131,19 +131,19 @@ impl Uri {
             host: part("host").map(checked_host).transpose()?,
             port: port.or_else(|| default_port(scheme.as_deref()?)),
             path: Some(checked("path", path_kind, is_path)?.unwrap_or_default()),
-            query: part("query").map(|text| escaped(text, is_in_query)),
+            query: part("query").map(|text| escape(text, is_in_query)),
             fragment: part("fragment")
-                .map(|text| escaped(text, |byte| (b'!'..=b'~').contains(&byte))),
+                .map(|text| escape(text, |byte| (b'!'..=b'~').contains(&byte))),
             opaque: checked("opaque", "opaque", is_opaque)?,
             scheme,
         })
     }
 
     /// Resolves a reference relative to an opaque URI such as a mail address: only its fragment is used.
-    pub fn merge_opaque(&self, reference: &Self) -> Option<Result<Self, UriError>> {
+    pub fn merge_opaque(&self, reference: &Self) -> Option<Result<Self, PuppetUriError>> {
         self.opaque.as_ref()?;
         if reference.query.is_some() {
-            return Some(Err(UriError::QueryOfOpaque));
+            return Some(Err(PuppetUriError::QueryOfOpaque));
         }
         Some(Ok(Self {
             fragment: reference.fragment.clone(),
@@ -152,9 +152,9 @@ impl Uri {
     }
 
     /// Addresses, separated by commas or semicolons.
-    fn check_mailto(&self) -> Result<(), UriError> {
+    fn check_mailto(&self) -> Result<(), PuppetUriError> {
         let Some(opaque) = &self.opaque else {
-            return Err(UriError::MailtoWithoutAddress);
+            return Err(PuppetUriError::MailtoWithoutAddress);
         };
         let (to, _) = split_first(opaque, '?');
         let to = to.strip_suffix([',', ';']).unwrap_or(to);
@@ -163,7 +163,7 @@ impl Uri {
             None => false,
         };
         if !to.is_empty() && !to.split([',', ';']).all(is_address) {
-            return Err(UriError::Mailto(opaque.clone()));
+            return Err(PuppetUriError::Mailto(opaque.clone()));
         }
         Ok(())
     }
@@ -316,14 +316,14 @@ fn has_only(part: &str, more: &[u8]) -> bool {
 }
 
 /// An address with colons gets its brackets.
-fn checked_host(text: &str) -> Result<String, UriError> {
+fn checked_host(text: &str) -> Result<String, PuppetUriError> {
     let host = match text.contains(':') && !text.starts_with('[') {
         true => format!("[{text}]"),
         false => text.to_owned(),
     };
     match is_host(&host) {
         true => Ok(host),
-        false => Err(UriError::Component {
+        false => Err(PuppetUriError::Component {
             expected: "host",
             text: host,
         }),
@@ -358,7 +358,7 @@ fn is_in_query(byte: u8) -> bool {
 }
 
 /// Percent-encodes the characters that are not allowed; line ends and tabs are removed.
-fn escaped(text: &str, is_allowed: fn(u8) -> bool) -> String {
+fn escape(text: &str, is_allowed: fn(u8) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes().filter(|byte| !b"\t\r\n".contains(byte)) {
         if is_allowed(byte) {

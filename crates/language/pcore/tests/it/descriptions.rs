@@ -1,6 +1,6 @@
 //! Why something does not fit, in Puppet's words.
 
-use pcore::{CallableType, Hash, Kind, Signature, StructElement, Type, Value};
+use pcore::{CallSignature, CallableType, Hash, StructElement, Type, TypeKind, Value};
 
 use super::{ty, value};
 
@@ -102,20 +102,20 @@ fn several_mismatches_make_several_lines() {
     );
 }
 
-fn signature(callable: &str, names: &[&str]) -> Signature {
+fn signature(callable: &str, names: &[&str]) -> CallSignature {
     let ty = ty(callable);
-    let Kind::Callable(callable) = ty.kind() else {
+    let TypeKind::Callable(callable) = ty.kind() else {
         panic!("{ty} is no Callable");
     };
     let callable: &CallableType = callable;
-    Signature {
+    CallSignature {
         callable: callable.clone(),
         parameter_names: names.iter().map(|name| (*name).into()).collect(),
         block_name: "block".into(),
     }
 }
 
-fn call(signatures: &[Signature], arguments: &str) -> String {
+fn call(signatures: &[CallSignature], arguments: &str) -> String {
     let arguments = value(arguments);
     let types: Vec<Type> = arguments
         .as_array()

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pcore::{Hash, ObjectType, Type, Value, new_instance};
+use pcore::{Hash, ObjectTypeDefinition, Type, Value, new_instance};
 
 use super::value;
 
-fn object(name: &str, init: &str) -> Result<Arc<ObjectType>, String> {
+fn object(name: &str, init: &str) -> Result<Arc<ObjectTypeDefinition>, String> {
     object_with(name, init, &|_| None)
 }
 
@@ -14,8 +14,8 @@ fn object_with(
     name: &str,
     init: &str,
     lookup: &dyn Fn(&str) -> Option<Type>,
-) -> Result<Arc<ObjectType>, String> {
-    let object = ObjectType::declare(Some(name.into()));
+) -> Result<Arc<ObjectTypeDefinition>, String> {
+    let object = ObjectTypeDefinition::declare(Some(name.into()));
     let init = match value_with(init, lookup) {
         Value::Hash(init) => init,
         other => panic!("{other} is no hash"),
@@ -30,7 +30,7 @@ fn value_with(text: &str, lookup: &dyn Fn(&str) -> Option<Type>) -> Value {
     Value::parse_literal_with(text, lookup).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn make(object: &Arc<ObjectType>, arguments: &str) -> Result<Value, String> {
+fn make(object: &Arc<ObjectTypeDefinition>, arguments: &str) -> Result<Value, String> {
     let arguments = value(&format!("[{arguments}]"));
     new_instance(&object.clone().into(), arguments.as_array().unwrap())
         .map_err(|error| error.to_string())

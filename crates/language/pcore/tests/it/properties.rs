@@ -1,6 +1,6 @@
 //! What holds for all types and values.
 
-use pcore::{Kind, Type, Value, format_value};
+use pcore::{Type, TypeKind, Value, format_value};
 use proptest::prelude::*;
 
 use super::generated::{type_text, value_text};
@@ -53,7 +53,7 @@ proptest! {
         prop_assert!(detailed.is_instance(&one), "{} is a {}", text, detailed);
         prop_assert!(detailed.generalize().is_instance(&one) || text.contains("[]") || text.contains("{}"),
             "{} is a {}", text, detailed.generalize());
-        let is_container = matches!(wide.kind(), Kind::Array { .. } | Kind::Hash { .. });
+        let is_container = matches!(wide.kind(), TypeKind::Array { .. } | TypeKind::Hash { .. });
         prop_assert!(is_container || wide == detailed, "{} is not {}", wide, detailed);
     }
 

@@ -1,12 +1,12 @@
 //! Aliases that hold themselves.
 
-use pcore::{Alias, Type, Value};
+use pcore::{NamedTypeAlias, Type, Value};
 
 use super::value;
 
 /// `type Name = text`, where the text may name the alias.
 fn alias(name: &str, text: &str) -> Result<Type, String> {
-    let alias = Alias::declare(name);
+    let alias = NamedTypeAlias::declare(name);
     let ty = Type::from(alias.clone());
     let body = Type::parse_with(text, &|other| (other == name).then(|| ty.clone()));
     alias

@@ -1,12 +1,12 @@
 //! Formats of times, as Ruby 3.1 and Puppet write them.
 
-use pcore::{TimeError, Timespan, Timestamp};
+use pcore::{PuppetTimestamp, TimeError, Timespan};
 
 const MOMENT_NANOS: i128 = 1_476_101_594_050_000_000;
 
 #[test]
 fn timestamps_in_formats_of_strftime() {
-    let time = Timestamp::from_nanos(MOMENT_NANOS).unwrap();
+    let time = PuppetTimestamp::from_nanos(MOMENT_NANOS).unwrap();
     let cases = [
         ("%FT%T.%L", None, "2016-10-10T12:13:14.050"),
         ("%-d.%-m.%y %I %p %P", None, "10.10.16 12 PM pm"),
@@ -38,13 +38,13 @@ fn timestamps_in_formats_of_strftime() {
 
 #[test]
 fn timestamps_before_1970_and_in_leap_years() {
-    let at = |nanos: i128| Timestamp::from_nanos(nanos).unwrap().to_string();
+    let at = |nanos: i128| PuppetTimestamp::from_nanos(nanos).unwrap().to_string();
     assert_eq!(at(-250_000_000), "1969-12-31T23:59:59.750000000 UTC");
     assert_eq!(
         at(951_782_400_000_000_000),
         "2000-02-29T00:00:00.000000000 UTC"
     );
-    let leap = Timestamp::parse("2000-02-29", None, None).unwrap();
+    let leap = PuppetTimestamp::parse("2000-02-29", None, None).unwrap();
     assert_eq!(leap.whole_seconds(), 951_782_400);
 }
 
@@ -73,7 +73,7 @@ fn timespans_in_formats() {
 #[test]
 fn formats_of_times_have_no_flags_and_no_widths() {
     let read = |text: &str, format: &str| {
-        Timestamp::parse_as(text, format, None).map(|time| time.to_string()[..10].to_owned())
+        PuppetTimestamp::parse_as(text, format, None).map(|time| time.to_string()[..10].to_owned())
     };
     for (text, format, expected) in [
         ("2016-%-m", "%Y-%-m", "2016-01-01"),
@@ -97,8 +97,8 @@ fn formats_of_times_have_no_flags_and_no_widths() {
     ] {
         assert!(read(text, format).is_err(), "{text} as {format}");
     }
-    let far = Timestamp::parse_as("999999999999999", "%Y", None);
+    let far = PuppetTimestamp::parse_as("999999999999999", "%Y", None);
     assert_eq!(far, Err(TimeError::OutOfRange));
-    let late = Timestamp::parse_as("2016 24:01", "%Y %R", None);
+    let late = PuppetTimestamp::parse_as("2016 24:01", "%Y %R", None);
     assert_eq!(late.unwrap_err().to_string(), "min out of range");
 }

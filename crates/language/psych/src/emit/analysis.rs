@@ -2,7 +2,7 @@
 
 /// The styles that would be read as the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Analysis {
+pub(super) struct ScalarAnalysis {
     pub(super) multiline: bool,
     pub(super) plain: bool,
     pub(super) single_quoted: bool,
@@ -11,7 +11,7 @@ pub(super) struct Analysis {
 
 /// Combinations of neighbouring characters, found character by character.
 #[derive(Default)]
-struct Found {
+struct CharacterFindings {
     indicators: bool,
     breaks: bool,
     special: bool,
@@ -21,9 +21,9 @@ struct Found {
     blank_then_break: bool,
 }
 
-pub(super) fn analyse(text: &str) -> Analysis {
+pub(super) fn analyse(text: &str) -> ScalarAnalysis {
     if text.is_empty() {
-        return Analysis {
+        return ScalarAnalysis {
             multiline: false,
             plain: true,
             single_quoted: true,
@@ -31,7 +31,7 @@ pub(super) fn analyse(text: &str) -> Analysis {
         };
     }
     let found = find(text);
-    Analysis {
+    ScalarAnalysis {
         multiline: found.breaks,
         plain: !(found.blank_at_an_end
             || found.break_then_blank
@@ -44,10 +44,10 @@ pub(super) fn analyse(text: &str) -> Analysis {
     }
 }
 
-fn find(text: &str) -> Found {
-    let mut found = Found {
+fn find(text: &str) -> CharacterFindings {
+    let mut found = CharacterFindings {
         indicators: text.starts_with("---") || text.starts_with("..."),
-        ..Found::default()
+        ..CharacterFindings::default()
     };
     let mut before: Option<char> = None;
     let mut letters = text.chars().peekable();

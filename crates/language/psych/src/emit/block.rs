@@ -1,10 +1,10 @@
 //! Scalars on the lines below: after `|` and `>`.
 
 use super::analysis::{is_blank_or_break, is_break};
-use super::writer::Writer;
+use super::writer::YamlWriter;
 
-impl Writer {
-    pub(super) fn literal(&mut self, text: &str) {
+impl YamlWriter {
+    pub(super) fn write_literal(&mut self, text: &str) {
         self.block_start("|", text);
         let mut breaks = true;
         for c in text.chars() {
@@ -14,7 +14,7 @@ impl Writer {
                 breaks = true;
             } else {
                 if breaks {
-                    self.indent();
+                    self.put_indent();
                 }
                 self.put(c);
                 self.indention = false;
@@ -23,7 +23,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn folded(&mut self, text: &str) {
+    pub(super) fn write_folded(&mut self, text: &str) {
         self.block_start(">", text);
         let (mut breaks, mut leading_blanks) = (true, true);
         for (at, c) in text.char_indices() {
@@ -37,12 +37,12 @@ impl Writer {
                 breaks = true;
             } else {
                 if breaks {
-                    self.indent();
+                    self.put_indent();
                     leading_blanks = matches!(c, ' ' | '\t');
                 }
                 let may_break = !breaks && c == ' ' && !rest.starts_with(' ');
                 if may_break && self.column > self.width {
-                    self.indent();
+                    self.put_indent();
                 } else {
                     self.put(c);
                 }
@@ -55,21 +55,21 @@ impl Writer {
     /// Writes the sign, with properties that the reader cannot infer: the indentation of a text
     /// that begins with a blank, and the line breaks at the end that belong to the text.
     fn block_start(&mut self, sign: &str, text: &str) {
-        self.indicator(sign, true, false);
+        self.put_indicator(sign, true, false);
         if text.starts_with(|c: char| c == ' ' || is_break(c)) {
             let hint = self.step.to_string();
-            self.indicator(&hint, false, false);
+            self.put_indicator(&hint, false, false);
         }
         self.open_ended = false;
         let mut ends = text.chars().rev();
         match (ends.next(), ends.next()) {
             (Some(last), before) if is_break(last) => {
                 if before.is_none_or(is_break) {
-                    self.indicator("+", false, false);
+                    self.put_indicator("+", false, false);
                     self.open_ended = true;
                 }
             }
-            _ => self.indicator("-", false, false),
+            _ => self.put_indicator("-", false, false),
         }
         self.put_break();
         self.indention = true;

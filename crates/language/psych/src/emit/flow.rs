@@ -2,33 +2,33 @@
 //! beyond the width; the reader replaces the break by one blank.
 
 use super::analysis::{is_break, is_printable};
-use super::writer::Writer;
+use super::writer::YamlWriter;
 
-impl Writer {
-    pub(super) fn plain(&mut self, text: &str, may_break: bool) {
+impl YamlWriter {
+    pub(super) fn write_plain(&mut self, text: &str, may_break: bool) {
         if !self.whitespace && !text.is_empty() {
             self.put(' ');
         }
         self.words(text, |writer, c, at| {
             let alone = !at.behind_blank && !at.before_blank;
             if c == ' ' && may_break && alone && writer.column > writer.width {
-                writer.indent();
+                writer.put_indent();
             } else {
                 writer.put(c);
                 writer.indention &= c == ' ';
             }
         });
-        self.wrote();
+        self.end_token();
     }
 
-    pub(super) fn single_quoted(&mut self, text: &str, may_break: bool) {
-        self.indicator("'", true, false);
+    pub(super) fn write_single_quoted(&mut self, text: &str, may_break: bool) {
+        self.put_indicator("'", true, false);
         let mut breaks = false;
         self.words(text, |writer, c, at| {
             if c == ' ' {
                 let alone = !at.behind_blank && !at.before_blank;
                 if may_break && alone && !at.is_end && writer.column > writer.width {
-                    writer.indent();
+                    writer.put_indent();
                 } else {
                     writer.put(c);
                 }
@@ -41,7 +41,7 @@ impl Writer {
                 breaks = true;
             } else {
                 if breaks {
-                    writer.indent();
+                    writer.put_indent();
                 }
                 if c == '\'' {
                     writer.put('\'');
@@ -52,14 +52,14 @@ impl Writer {
             }
         });
         if breaks {
-            self.indent();
+            self.put_indent();
         }
-        self.indicator("'", false, false);
-        self.wrote();
+        self.put_indicator("'", false, false);
+        self.end_token();
     }
 
-    pub(super) fn double_quoted(&mut self, text: &str, may_break: bool) {
-        self.indicator("\"", true, false);
+    pub(super) fn write_double_quoted(&mut self, text: &str, may_break: bool) {
+        self.put_indicator("\"", true, false);
         self.words(text, |writer, c, at| {
             if !is_printable(c) || is_break(c) || c == '"' || c == '\\' {
                 for c in escape(c).chars() {
@@ -71,7 +71,7 @@ impl Writer {
                 && !at.is_end
                 && writer.column > writer.width
             {
-                writer.indent();
+                writer.put_indent();
                 if at.before_blank {
                     writer.put('\\');
                 }
@@ -79,16 +79,16 @@ impl Writer {
                 writer.put(c);
             }
         });
-        self.indicator("\"", false, false);
-        self.wrote();
+        self.put_indicator("\"", false, false);
+        self.end_token();
     }
 
-    fn words(&mut self, text: &str, mut write: impl FnMut(&mut Self, char, Surroundings)) {
+    fn words(&mut self, text: &str, mut write: impl FnMut(&mut Self, char, CharacterContext)) {
         let mut before = None;
         let mut letters = text.chars().peekable();
         while let Some(c) = letters.next() {
             let after = letters.peek();
-            let at = Surroundings {
+            let at = CharacterContext {
                 behind_blank: before == Some(' '),
                 before_blank: after == Some(&' '),
                 is_end: before.is_none() || after.is_none(),
@@ -100,7 +100,7 @@ impl Writer {
 }
 
 #[derive(Clone, Copy)]
-struct Surroundings {
+struct CharacterContext {
     behind_blank: bool,
     before_blank: bool,
     /// True for the first or the last character.

@@ -1,6 +1,6 @@
 //! Converts a tree to text in the format of Ruby's Psych: [`emit`].
 //!
-//! `walk` traverses the tree, `choose` decides the style of a scalar, `analysis` determines the
+//! `walk` traverses the tree, `scalar_style` decides the style of a scalar, `analysis` determines the
 //! possible styles, `writer` tracks columns and indentation; `flow` and `block` write scalars.
 //!
 //! Invariants: the bytes are those of Psych 4 with libyaml 0.2.5, without anchors, since shared
@@ -9,19 +9,19 @@
 
 mod analysis;
 mod block;
-mod choose;
 mod flow;
+mod scalar_style;
 mod walk;
 mod writer;
 
-use crate::Value;
+use crate::YamlValue;
 use crate::defaults::{MAX_EMIT_BYTES, MAX_EMIT_DEPTH};
-use walk::Walk;
-use writer::Writer;
+use walk::EmitWalk;
+use writer::YamlWriter;
 
 /// The layout of a written text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct EmitLayout {
     /// Number of columns for each level, 2 to 9; any other number counts as 2.
     pub indentation: usize,
     /// The column after which lines are broken. `Some(-1)`: never; `None`: 80, and long texts are
@@ -29,7 +29,7 @@ pub struct Layout {
     pub line_width: Option<i64>,
 }
 
-impl Default for Layout {
+impl Default for EmitLayout {
     fn default() -> Self {
         Self {
             indentation: 2,
@@ -50,20 +50,20 @@ pub enum EmitError {
 }
 
 /// Writes a value as the text of a document.
-pub fn emit(value: &Value, layout: Layout) -> Result<String, EmitError> {
+pub fn emit(value: &YamlValue, layout: EmitLayout) -> Result<String, EmitError> {
     if let Some(width) = layout.line_width
         && width < -1
     {
         return Err(EmitError::LineWidth(width));
     }
-    let mut walk = Walk {
-        writer: Writer::new(layout),
+    let mut walk = EmitWalk {
+        writer: YamlWriter::new(layout),
         fold_above: layout
             .line_width
             .and_then(|width| usize::try_from(width).ok()),
         depth: 0,
     };
-    walk.document(value)?;
+    walk.write_document(value)?;
     Ok(walk.writer.finish())
 }
 

@@ -1,10 +1,10 @@
-//! Traversal of a tree: [`Walk`].
+//! Traversal of a tree: [`EmitWalk`].
 
-use crate::{Mapping, Node, Value};
+use crate::{YamlMapping, YamlTreeNode, YamlValue};
 
 use super::analysis::analyse;
-use super::choose::{Scalar, Style, scalar};
-use super::writer::Writer;
+use super::scalar_style::{EmittedStyle, StyledScalar, scalar};
+use super::writer::YamlWriter;
 use super::{EmitError, check_depth, check_size};
 
 /// Maximum length in bytes of a key on the line of its colon.
@@ -12,7 +12,7 @@ const SIMPLE_KEY_BYTES: usize = 128;
 
 /// The position of a value in its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum EmitPosition {
     Root,
     Element,
     SimpleKey,
@@ -20,39 +20,41 @@ enum Place {
     Entry,
 }
 
-pub(super) struct Walk {
-    pub(super) writer: Writer,
+pub(super) struct EmitWalk {
+    pub(super) writer: YamlWriter,
     /// The length above which texts are folded.
     pub(super) fold_above: Option<usize>,
     pub(super) depth: usize,
 }
 
-impl Walk {
-    pub(super) fn document(&mut self, value: &Value) -> Result<(), EmitError> {
-        self.writer.indicator("---", true, false);
-        self.value(value, Place::Root)?;
-        self.writer.indent();
+impl EmitWalk {
+    pub(super) fn write_document(&mut self, value: &YamlValue) -> Result<(), EmitError> {
+        self.writer.put_indicator("---", true, false);
+        self.value(value, EmitPosition::Root)?;
+        self.writer.put_indent();
         if self.writer.open_ended {
-            self.writer.indicator("...", true, false);
-            self.writer.indent();
+            self.writer.put_indicator("...", true, false);
+            self.writer.put_indent();
         }
         Ok(())
     }
 
-    fn value(&mut self, value: &Value, place: Place) -> Result<(), EmitError> {
+    fn value(&mut self, value: &YamlValue, place: EmitPosition) -> Result<(), EmitError> {
         check_size(self.writer.len())?;
         match value {
-            Value::Sequence(items) if items.is_empty() => self.writer.indicator("[]", true, false),
-            Value::Mapping(entries) if entries.is_empty() => {
-                self.writer.indicator("{}", true, false);
+            YamlValue::Sequence(items) if items.is_empty() => {
+                self.writer.put_indicator("[]", true, false)
             }
-            Value::Sequence(items) => {
+            YamlValue::Mapping(entries) if entries.is_empty() => {
+                self.writer.put_indicator("{}", true, false);
+            }
+            YamlValue::Sequence(items) => {
                 self.depth += 1;
                 check_depth(self.depth)?;
                 self.sequence(items, place)?;
                 self.depth -= 1;
             }
-            Value::Mapping(entries) => {
+            YamlValue::Mapping(entries) => {
                 self.depth += 1;
                 check_depth(self.depth)?;
                 self.mapping(entries)?;
@@ -60,68 +62,68 @@ impl Walk {
             }
             leaf => {
                 if let Some(scalar) = scalar(leaf, self.fold_above) {
-                    self.scalar(scalar, place == Place::SimpleKey);
+                    self.scalar(scalar, place == EmitPosition::SimpleKey);
                 }
             }
         }
         Ok(())
     }
 
-    fn sequence(&mut self, items: &[Node], place: Place) -> Result<(), EmitError> {
+    fn sequence(&mut self, items: &[YamlTreeNode], place: EmitPosition) -> Result<(), EmitError> {
         // under a key, dashes are in the column of the key
-        let indentless = place == Place::Entry && !self.writer.indention;
-        let outer = self.writer.deeper(false, indentless);
+        let indentless = place == EmitPosition::Entry && !self.writer.indention;
+        let outer = self.writer.enter_level(false, indentless);
         for item in items {
-            self.writer.indent();
-            self.writer.indicator("-", true, true);
-            self.value(&item.value, Place::Element)?;
+            self.writer.put_indent();
+            self.writer.put_indicator("-", true, true);
+            self.value(&item.value, EmitPosition::Element)?;
         }
         self.writer.indent = outer;
         Ok(())
     }
 
-    fn mapping(&mut self, entries: &Mapping) -> Result<(), EmitError> {
-        let outer = self.writer.deeper(false, false);
+    fn mapping(&mut self, entries: &YamlMapping) -> Result<(), EmitError> {
+        let outer = self.writer.enter_level(false, false);
         for (key, value) in entries {
-            self.writer.indent();
+            self.writer.put_indent();
             if self.is_simple_key(&key.value) {
-                self.value(&key.value, Place::SimpleKey)?;
-                self.writer.indicator(":", false, false);
+                self.value(&key.value, EmitPosition::SimpleKey)?;
+                self.writer.put_indicator(":", false, false);
             } else {
-                self.writer.indicator("?", true, true);
-                self.value(&key.value, Place::Entry)?;
-                self.writer.indent();
-                self.writer.indicator(":", true, true);
+                self.writer.put_indicator("?", true, true);
+                self.value(&key.value, EmitPosition::Entry)?;
+                self.writer.put_indent();
+                self.writer.put_indicator(":", true, true);
             }
-            self.value(&value.value, Place::Entry)?;
+            self.value(&value.value, EmitPosition::Entry)?;
         }
         self.writer.indent = outer;
         Ok(())
     }
 
-    fn is_simple_key(&self, key: &Value) -> bool {
+    fn is_simple_key(&self, key: &YamlValue) -> bool {
         match key {
-            Value::Sequence(items) => items.is_empty(),
-            Value::Mapping(entries) => entries.is_empty(),
+            YamlValue::Sequence(items) => items.is_empty(),
+            YamlValue::Mapping(entries) => entries.is_empty(),
             leaf => scalar(leaf, self.fold_above).is_some_and(|scalar| {
                 !analyse(&scalar.text).multiline && scalar.text.len() <= SIMPLE_KEY_BYTES
             }),
         }
     }
 
-    fn scalar(&mut self, mut scalar: Scalar<'_>, is_simple_key: bool) {
-        scalar.settle(analyse(&scalar.text), is_simple_key);
+    fn scalar(&mut self, mut scalar: StyledScalar<'_>, is_simple_key: bool) {
+        scalar.choose_style(analyse(&scalar.text), is_simple_key);
         if let Some(tag) = scalar.tag {
-            self.writer.indicator(tag, true, false);
+            self.writer.put_indicator(tag, true, false);
         }
-        let outer = self.writer.deeper(true, false);
+        let outer = self.writer.enter_level(true, false);
         let text = &scalar.text;
         match scalar.style {
-            Style::Plain => self.writer.plain(text, !is_simple_key),
-            Style::Single => self.writer.single_quoted(text, !is_simple_key),
-            Style::Double => self.writer.double_quoted(text, !is_simple_key),
-            Style::Literal => self.writer.literal(text),
-            Style::Folded => self.writer.folded(text),
+            EmittedStyle::Plain => self.writer.write_plain(text, !is_simple_key),
+            EmittedStyle::Single => self.writer.write_single_quoted(text, !is_simple_key),
+            EmittedStyle::Double => self.writer.write_double_quoted(text, !is_simple_key),
+            EmittedStyle::Literal => self.writer.write_literal(text),
+            EmittedStyle::Folded => self.writer.write_folded(text),
         }
         self.writer.indent = outer;
     }

@@ -1,14 +1,14 @@
-//! The position in the written text: [`Writer`].
+//! The position in the written text: [`YamlWriter`].
 //!
 //! Invariant: `column` counts characters since the last line break, and `indention` is true if
 //! there is nothing but indentation and indicators since then.
 
-use super::Layout;
+use super::EmitLayout;
 
 /// The default column after which lines are broken.
 const WIDTH: usize = 80;
 
-pub(super) struct Writer {
+pub(super) struct YamlWriter {
     text: String,
     pub(super) column: usize,
     /// The indentation; `None` outside of all collections.
@@ -23,8 +23,8 @@ pub(super) struct Writer {
     pub(super) open_ended: bool,
 }
 
-impl Writer {
-    pub(super) fn new(layout: Layout) -> Self {
+impl YamlWriter {
+    pub(super) fn new(layout: EmitLayout) -> Self {
         let step = match layout.indentation {
             step @ 2..=9 => step,
             _ => 2,
@@ -72,7 +72,7 @@ impl Writer {
         self.column = 0;
     }
 
-    pub(super) fn indicator(&mut self, sign: &str, needs_blank: bool, indention: bool) {
+    pub(super) fn put_indicator(&mut self, sign: &str, needs_blank: bool, indention: bool) {
         if needs_blank && !self.whitespace {
             self.put(' ');
         }
@@ -84,7 +84,7 @@ impl Writer {
     }
 
     /// Moves to the indentation, on a new line if necessary.
-    pub(super) fn indent(&mut self) {
+    pub(super) fn put_indent(&mut self) {
         let indent = self.indent.unwrap_or_default();
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
             self.put_break();
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     /// Begins a deeper level; the returned value ends it.
-    pub(super) fn deeper(&mut self, of_scalar: bool, indentless: bool) -> Option<usize> {
+    pub(super) fn enter_level(&mut self, of_scalar: bool, indentless: bool) -> Option<usize> {
         let outer = self.indent;
         self.indent = Some(match outer {
             None if of_scalar => self.step,
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// Records that the last character is neither blank nor indentation.
-    pub(super) fn wrote(&mut self) {
+    pub(super) fn end_token(&mut self) {
         self.whitespace = false;
         self.indention = false;
     }

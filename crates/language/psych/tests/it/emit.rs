@@ -1,25 +1,27 @@
 //! Trees to texts, as Ruby 3.1 with libyaml 0.2.5 writes them, and back.
 
 use proptest::prelude::*;
-use psych::{EmitError, Layout, Node, Options, Style, Value, emit, load};
+use psych::{
+    EmitError, EmitLayout, ScalarStyle, YamlLoadOptions, YamlTreeNode, YamlValue, emit, load,
+};
 use std::sync::Arc;
 
 fn written(text: &str) -> String {
-    let document = load(text, Options::HIERA).expect("it is YAML");
-    let root = document.root.map_or(Value::Null, |it| it.value);
-    emit(&root, Layout::default()).expect("it is small")
+    let document = load(text, YamlLoadOptions::HIERA).expect("it is YAML");
+    let root = document.root.map_or(YamlValue::Null, |it| it.value);
+    emit(&root, EmitLayout::default()).expect("it is small")
 }
 
-fn string(text: &str) -> Value {
-    Value::String(text.into())
+fn string(text: &str) -> YamlValue {
+    YamlValue::String(text.into())
 }
 
-fn node(value: Value) -> Node {
-    Node {
+fn node(value: YamlValue) -> YamlTreeNode {
+    YamlTreeNode {
         value,
         line: 0,
         column: 0,
-        style: Style::Plain,
+        style: ScalarStyle::Plain,
     }
 }
 
@@ -53,7 +55,7 @@ fn texts_are_quoted_where_they_would_be_read_as_something_else() {
         ("\na", "--- |2-\n\n  a\n"),
         ("é\u{7}🙂", "--- \"é\\a\\U0001F642\"\n"),
     ] {
-        let ours = emit(&string(text), Layout::default()).expect("it is small");
+        let ours = emit(&string(text), EmitLayout::default()).expect("it is small");
         assert_eq!(ours, wanted, "{text:?}");
     }
 }
@@ -63,10 +65,10 @@ fn long_texts_are_broken_or_folded() {
     let text = "word ".repeat(20);
     let line = "word ".repeat(15);
     assert_eq!(
-        emit(&string(&text), Layout::default()).expect("it is small"),
+        emit(&string(&text), EmitLayout::default()).expect("it is small"),
         format!("--- '{line}word\n  word word word word '\n")
     );
-    let narrow = Layout {
+    let narrow = EmitLayout {
         line_width: Some(20),
         indentation: 4,
     };
@@ -81,21 +83,21 @@ fn long_texts_are_broken_or_folded() {
 fn trees_without_end_are_refused() {
     let mut deep = string("x");
     for _ in 0..psych::defaults::MAX_EMIT_DEPTH + 1 {
-        deep = Value::Sequence(Arc::new(vec![node(deep)]));
+        deep = YamlValue::Sequence(Arc::new(vec![node(deep)]));
     }
     let limit = psych::defaults::MAX_EMIT_DEPTH;
     assert_eq!(
-        emit(&deep, Layout::default()),
+        emit(&deep, EmitLayout::default()),
         Err(EmitError::Depth { limit })
     );
     // shared lists that would be 4^20 texts
     let mut wide = string("x");
     for _ in 0..20 {
-        wide = Value::Sequence(Arc::new(vec![node(wide); 4]));
+        wide = YamlValue::Sequence(Arc::new(vec![node(wide); 4]));
     }
     let limit = psych::defaults::MAX_EMIT_BYTES;
     assert_eq!(
-        emit(&wide, Layout::default()),
+        emit(&wide, EmitLayout::default()),
         Err(EmitError::Size { limit })
     );
 }
@@ -105,9 +107,9 @@ proptest! {
     #[test]
     fn what_is_written_is_read_again(texts in prop::collection::vec("[a-z0-9 :#'\"\\[\\]{},!&*|>%@-]{0,40}(\n[ a-z]{0,8}){0,3}", 0..4)) {
         let items = texts.iter().map(|it| node(string(it))).collect();
-        let tree = Value::Sequence(Arc::new(items));
-        let text = emit(&tree, Layout::default()).expect("it is small");
-        let read = load(&text, Options::HIERA).expect("it is YAML").root.expect("it is there");
+        let tree = YamlValue::Sequence(Arc::new(items));
+        let text = emit(&tree, EmitLayout::default()).expect("it is small");
+        let read = load(&text, YamlLoadOptions::HIERA).expect("it is YAML").root.expect("it is there");
         prop_assert_eq!(read.value, tree, "{}", text);
     }
 }

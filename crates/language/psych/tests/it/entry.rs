@@ -2,9 +2,9 @@
 //! the text; the tree is no deeper than allowed; without aliases nothing is shared.
 
 use psych::defaults::MAX_DEPTH;
-use psych::{Node, Options, load};
+use psych::{YamlLoadOptions, YamlTreeNode, load};
 
-const EVERYTHING: Options = Options {
+const EVERYTHING: YamlLoadOptions = YamlLoadOptions {
     aliases: true,
     symbols: true,
     times: true,
@@ -13,7 +13,7 @@ const EVERYTHING: Options = Options {
 pub(crate) fn document(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = u32::try_from(text.split(['\n', '\r']).count()).expect("inputs are short");
-    for options in [EVERYTHING, Options::HIERA, Options::PLAN] {
+    for options in [EVERYTHING, YamlLoadOptions::HIERA, YamlLoadOptions::PLAN] {
         match load(&text, options) {
             Ok(document) => {
                 if let Some(root) = document.root {
@@ -29,7 +29,7 @@ pub(crate) fn document(data: &[u8]) {
     }
 }
 
-fn look(node: &Node, lines: u32, depth: usize) {
+fn look(node: &YamlTreeNode, lines: u32, depth: usize) {
     assert!(depth <= MAX_DEPTH);
     assert!((1..=lines + 1).contains(&node.line), "line {}", node.line);
     assert!(node.column >= 1);

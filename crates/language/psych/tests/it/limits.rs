@@ -3,16 +3,22 @@
 use std::fmt::Write as _;
 
 use psych::defaults::{MAX_BYTES, MAX_DEPTH, MAX_NODES};
-use psych::{Error, Options, load};
+use psych::{Error, YamlLoadOptions, load};
 
 fn refused(text: &str) -> Error {
-    load(text, Options::HIERA).unwrap_err()
+    load(text, YamlLoadOptions::HIERA).unwrap_err()
 }
 
 #[test]
 fn depth() {
     let deep = MAX_DEPTH;
-    assert!(load(&("[".repeat(deep) + &"]".repeat(deep)), Options::HIERA).is_ok());
+    assert!(
+        load(
+            &("[".repeat(deep) + &"]".repeat(deep)),
+            YamlLoadOptions::HIERA
+        )
+        .is_ok()
+    );
     for text in [
         "[".repeat(100_000),
         "{a: ".repeat(100_000),
@@ -73,5 +79,5 @@ fn long_numbers() {
 #[test]
 fn blanks_to_be_put_right_everywhere() {
     let text = "a:\tx\n".repeat(100_000);
-    assert!(load(&text, Options::HIERA).is_err());
+    assert!(load(&text, YamlLoadOptions::HIERA).is_err());
 }

@@ -4,13 +4,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Refusal, Translator};
+use super::{PatternTranslator, RefusedPattern};
 
-const INVALID_BYTES: Refusal = "invalid multibyte escape";
+const INVALID_BYTES: RefusedPattern = "invalid multibyte escape";
 
-impl Translator<'_> {
+impl PatternTranslator<'_> {
     /// Translates the rest of an escape after `\u`.
-    pub(super) fn unicode_escape(&mut self) -> Result<(), Refusal> {
+    pub(super) fn unicode_escape(&mut self) -> Result<(), RefusedPattern> {
         if !self.eat('{') {
             if self.rest.is_empty() {
                 return Err("too short escape sequence");
@@ -39,26 +39,26 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn character(&mut self, code: u32) -> Result<(), Refusal> {
+    fn character(&mut self, code: u32) -> Result<(), RefusedPattern> {
         let c = char::from_u32(code).ok_or("invalid Unicode range")?;
         push_code_point(&mut self.out, u32::from(c));
         Ok(())
     }
 
     /// Translates the rest of an escape after `\x`.
-    pub(super) fn hex_escape(&mut self) -> Result<(), Refusal> {
+    pub(super) fn hex_escape(&mut self) -> Result<(), RefusedPattern> {
         let first = self.hex_byte()?;
         self.utf8(first)
     }
 
     /// Translates an escape after a backslash and the first octal digit of a byte above 127.
-    pub(super) fn octal_escape(&mut self, first: char) -> Result<(), Refusal> {
+    pub(super) fn octal_escape(&mut self, first: char) -> Result<(), RefusedPattern> {
         let first = self.octal_byte(first)?;
         self.utf8(first)
     }
 
     /// The character that consists of a byte or begins with it.
-    fn utf8(&mut self, first: u8) -> Result<(), Refusal> {
+    fn utf8(&mut self, first: u8) -> Result<(), RefusedPattern> {
         let length = match first {
             0..=0x7f => 1,
             0xc2..=0xdf => 2,
@@ -86,7 +86,7 @@ impl Translator<'_> {
     }
 
     /// One or two hexadecimal digits.
-    fn hex_byte(&mut self) -> Result<u8, Refusal> {
+    fn hex_byte(&mut self) -> Result<u8, RefusedPattern> {
         let length = self
             .rest
             .bytes()
@@ -98,7 +98,7 @@ impl Translator<'_> {
         u8::from_str_radix(digits, 16).map_err(|_| "invalid hex escape")
     }
 
-    fn octal_byte(&mut self, first: char) -> Result<u8, Refusal> {
+    fn octal_byte(&mut self, first: char) -> Result<u8, RefusedPattern> {
         let code = octal(self.rest, first);
         let more = self.rest.bytes().take(2).take_while(is_octal).count();
         self.rest = &self.rest[more..];

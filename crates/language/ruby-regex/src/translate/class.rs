@@ -1,7 +1,7 @@
 //! Brackets: `[a-z\w[:alpha:]&&[^b]]`.
 
-use super::escape::Written;
-use super::{Charset, Refusal, TOO_DEEP, Translator};
+use super::escape::BracketEscape;
+use super::{CharacterClassMode, PatternTranslator, RefusedPattern, TOO_DEEP};
 use crate::defaults::MAX_DEPTH;
 
 /// The distance within which the engine looks for the end of `[:name:]`.
@@ -9,7 +9,7 @@ const POSIX_NAME_BYTES: usize = 20;
 
 /// The element before a position in brackets.
 #[derive(Clone, Copy, PartialEq)]
-enum Before {
+enum BracketPosition {
     /// The beginning, a set or a whole range.
     Other,
     /// A character, with which a range may begin.
@@ -18,12 +18,12 @@ enum Before {
     Dash,
 }
 
-impl Translator<'_> {
+impl PatternTranslator<'_> {
     /// Translates up to the end of the brackets, of which the first was read.
-    pub(super) fn class(&mut self) -> Result<(), Refusal> {
+    pub(super) fn class(&mut self) -> Result<(), RefusedPattern> {
         self.open_class();
         let mut depth = 1;
-        let mut before = Before::Other;
+        let mut before = BracketPosition::Other;
         while let Some(c) = self.next() {
             before = match c {
                 ']' => {
@@ -32,7 +32,7 @@ impl Translator<'_> {
                     if depth == 0 {
                         return Ok(());
                     }
-                    Before::Other
+                    BracketPosition::Other
                 }
                 '[' if self.posix_class() => self.set(before)?,
                 '[' => {
@@ -41,19 +41,19 @@ impl Translator<'_> {
                         return Err(TOO_DEEP);
                     }
                     self.open_class();
-                    Before::Other
+                    BracketPosition::Other
                 }
                 '\\' => self.escape_in_class(before)?,
                 '&' if self.eat('&') => {
                     self.out.push_str("&&");
-                    Before::Other
+                    BracketPosition::Other
                 }
                 '-' => {
                     self.out.push('-');
                     match before {
-                        Before::Character => Before::Dash,
-                        Before::Dash => Before::Other,
-                        Before::Other => Before::Character,
+                        BracketPosition::Character => BracketPosition::Dash,
+                        BracketPosition::Dash => BracketPosition::Other,
+                        BracketPosition::Other => BracketPosition::Character,
                     }
                 }
                 other => {
@@ -79,23 +79,26 @@ impl Translator<'_> {
         }
     }
 
-    fn escape_in_class(&mut self, before: Before) -> Result<Before, Refusal> {
+    fn escape_in_class(
+        &mut self,
+        before: BracketPosition,
+    ) -> Result<BracketPosition, RefusedPattern> {
         match self.class_escape()? {
-            Written::Character => Ok(character(before)),
-            Written::Set => self.set(before),
+            BracketEscape::Character => Ok(character(before)),
+            BracketEscape::Set => self.set(before),
         }
     }
 
     /// Handles a set, which cannot be the start or end of a range.
-    fn set(&self, before: Before) -> Result<Before, Refusal> {
-        if before == Before::Dash {
+    fn set(&self, before: BracketPosition) -> Result<BracketPosition, RefusedPattern> {
+        if before == BracketPosition::Dash {
             return Err("char-class value at end of range");
         }
         match self.rest.strip_prefix('-') {
             Some(rest) if !rest.is_empty() && !rest.starts_with(']') && !rest.starts_with("&&") => {
                 Err("unmatched range specifier in char-class")
             }
-            _ => Ok(Before::Other),
+            _ => Ok(BracketPosition::Other),
         }
     }
 
@@ -118,7 +121,7 @@ impl Translator<'_> {
         }
         self.rest = rest;
         let written_out = match plain {
-            _ if self.mode.charset == Charset::Ascii => ascii_posix(plain),
+            _ if self.mode.charset == CharacterClassMode::Ascii => ascii_posix(plain),
             // The engine counts all symbols as punctuation, Ruby those of ASCII.
             "punct" => Some("\\p{P}$+<=>\\^`|~"),
             _ => None,
@@ -139,10 +142,10 @@ impl Translator<'_> {
     }
 }
 
-fn character(before: Before) -> Before {
+fn character(before: BracketPosition) -> BracketPosition {
     match before {
-        Before::Dash => Before::Other,
-        Before::Other | Before::Character => Before::Character,
+        BracketPosition::Dash => BracketPosition::Other,
+        BracketPosition::Other | BracketPosition::Character => BracketPosition::Character,
     }
 }
 

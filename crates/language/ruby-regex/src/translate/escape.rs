@@ -1,7 +1,7 @@
 //! The characters after a backslash, outside and inside of brackets.
 
 use super::bytes::{octal, push_code_point};
-use super::{Charset, Refusal, Translator};
+use super::{CharacterClassMode, PatternTranslator, RefusedPattern};
 
 /// `\b` and `\B` if only ASCII counts.
 const ASCII_BOUNDARY: &str =
@@ -20,22 +20,24 @@ fn ascii_set(letter: char) -> &'static str {
 
 /// The kind of an escape inside of brackets.
 #[derive(PartialEq)]
-pub(super) enum Written {
+pub(super) enum BracketEscape {
     /// One character, which can be the start or end of a range.
     Character,
     /// A set of characters.
     Set,
 }
 
-impl Translator<'_> {
+impl PatternTranslator<'_> {
     /// Translates an escape outside of brackets.
-    pub(super) fn escape(&mut self) -> Result<(), Refusal> {
+    pub(super) fn escape(&mut self) -> Result<(), RefusedPattern> {
         let Some(letter) = self.next() else {
             return Err("too short escape sequence");
         };
         match letter {
-            'w' | 'W' | 'd' | 'D' | 's' | 'S' if self.mode.charset != Charset::Unicode => {
-                let set = bracketed(letter);
+            'w' | 'W' | 'd' | 'D' | 's' | 'S'
+                if self.mode.charset != CharacterClassMode::Unicode =>
+            {
+                let set = bracket_class(letter);
                 // The sets do not depend on case; otherwise `ſ` would match because of `s`.
                 if self.mode.ignore_case {
                     self.out.push_str("(?-i:");
@@ -45,8 +47,8 @@ impl Translator<'_> {
                     self.out.push_str(&set);
                 }
             }
-            'b' if self.mode.charset == Charset::Ascii => self.anchor(ASCII_BOUNDARY),
-            'B' if self.mode.charset == Charset::Ascii => self.anchor(ASCII_INSIDE),
+            'b' if self.mode.charset == CharacterClassMode::Ascii => self.anchor(ASCII_BOUNDARY),
+            'B' if self.mode.charset == CharacterClassMode::Ascii => self.anchor(ASCII_INSIDE),
             'b' => self.anchor("\\b"),
             'B' => self.anchor("\\B"),
             'A' => self.anchor("\\A"),
@@ -72,26 +74,28 @@ impl Translator<'_> {
     }
 
     /// Translates an escape inside of brackets; the backslash has been read.
-    pub(super) fn class_escape(&mut self) -> Result<Written, Refusal> {
+    pub(super) fn class_escape(&mut self) -> Result<BracketEscape, RefusedPattern> {
         let Some(letter) = self.next() else {
             return Err("too short escape sequence");
         };
         match letter {
-            'w' | 'W' | 'd' | 'D' | 's' | 'S' if self.mode.charset != Charset::Unicode => {
-                self.out.push_str(&bracketed(letter));
-                Ok(Written::Set)
+            'w' | 'W' | 'd' | 'D' | 's' | 'S'
+                if self.mode.charset != CharacterClassMode::Unicode =>
+            {
+                self.out.push_str(&bracket_class(letter));
+                Ok(BracketEscape::Set)
             }
             'w' | 'W' | 'd' | 'D' | 's' | 'S' | 'h' | 'H' => {
                 self.out.push('\\');
                 self.out.push(letter);
-                Ok(Written::Set)
+                Ok(BracketEscape::Set)
             }
             _ => self.common_escape(letter),
         }
     }
 
     /// Translates escapes with the same meaning inside and outside of brackets.
-    fn common_escape(&mut self, letter: char) -> Result<Written, Refusal> {
+    fn common_escape(&mut self, letter: char) -> Result<BracketEscape, RefusedPattern> {
         match letter {
             'u' => self.unicode_escape()?,
             'x' => self.hex_escape()?,
@@ -103,7 +107,7 @@ impl Translator<'_> {
             'M' => return Err("too short escaped multibyte character"),
             'p' | 'P' if self.rest.starts_with('{') => {
                 self.property(letter);
-                return Ok(Written::Set);
+                return Ok(BracketEscape::Set);
             }
             // Escapes of the engine only; Ruby treats them as letters.
             'y' | 'Y' | 'o' | 'N' | 'O' => self.out.push(letter),
@@ -112,7 +116,7 @@ impl Translator<'_> {
                 self.out.push(other);
             }
         }
-        Ok(Written::Character)
+        Ok(BracketEscape::Character)
     }
 
     /// Translates `\p{…}`, of which the backslash and the letter were read.
@@ -137,7 +141,7 @@ impl Translator<'_> {
     }
 
     /// `\cx` and `\C-x`.
-    fn control_escape(&mut self) -> Result<(), Refusal> {
+    fn control_escape(&mut self) -> Result<(), RefusedPattern> {
         match self.next() {
             Some('?') => push_code_point(&mut self.out, 0x7f),
             Some(c) if c.is_ascii() && c != '\\' => {
@@ -150,7 +154,7 @@ impl Translator<'_> {
 }
 
 /// `\w` as `[0-9A-Za-z_]`, `\W` as `[^0-9A-Za-z_]`.
-fn bracketed(letter: char) -> String {
+fn bracket_class(letter: char) -> String {
     let not = if letter.is_ascii_uppercase() { "^" } else { "" };
     format!("[{not}{}]", ascii_set(letter))
 }

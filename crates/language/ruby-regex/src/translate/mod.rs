@@ -12,25 +12,25 @@ mod bytes;
 mod class;
 mod escape;
 
-use crate::Flags;
+use crate::RegexFlags;
 use crate::defaults::{MAX_DEPTH, MAX_PATTERN_BYTES};
 
 /// The reason for which a pattern is refused, in Ruby's words if Ruby has a message.
-type Refusal = &'static str;
+type RefusedPattern = &'static str;
 
-const TOO_DEEP: Refusal = "groups or brackets are nested deeper than 40";
+const TOO_DEEP: RefusedPattern = "groups or brackets are nested deeper than 40";
 
-pub(crate) fn translate(source: &str, flags: Flags) -> Result<String, Refusal> {
+pub(crate) fn translate(source: &str, flags: RegexFlags) -> Result<String, RefusedPattern> {
     if source.len() > MAX_PATTERN_BYTES {
         return Err("the pattern is longer than 65536 bytes");
     }
-    let mut translator = Translator {
+    let mut translator = PatternTranslator {
         rest: source,
         out: String::with_capacity(source.len() + source.len() / 4),
-        mode: Mode {
+        mode: TranslateMode {
             extended: flags.extended,
             ignore_case: flags.ignore_case,
-            charset: Charset::Default,
+            charset: CharacterClassMode::Default,
         },
         outer: Vec::new(),
         isolated: 0,
@@ -39,26 +39,26 @@ pub(crate) fn translate(source: &str, flags: Flags) -> Result<String, Refusal> {
     Ok(translator.out)
 }
 
-struct Translator<'s> {
+struct PatternTranslator<'s> {
     rest: &'s str,
     out: String,
-    mode: Mode,
+    mode: TranslateMode,
     /// The modes to which the open groups return.
-    outer: Vec<Mode>,
+    outer: Vec<TranslateMode>,
     /// Number of options that apply from their position to the end of their group.
     isolated: usize,
 }
 
 /// The options that affect the translation.
 #[derive(Clone, Copy)]
-struct Mode {
+struct TranslateMode {
     extended: bool,
     ignore_case: bool,
-    charset: Charset,
+    charset: CharacterClassMode,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Charset {
+enum CharacterClassMode {
     /// `(?d)`: `\w \d \s` are ASCII, `\b` and `[[:alpha:]]` are not.
     Default,
     /// `(?a)`: all are ASCII.
@@ -67,8 +67,8 @@ enum Charset {
     Unicode,
 }
 
-impl Translator<'_> {
-    fn pattern(&mut self) -> Result<(), Refusal> {
+impl PatternTranslator<'_> {
+    fn pattern(&mut self) -> Result<(), RefusedPattern> {
         while let Some(c) = self.next() {
             match c {
                 '\\' => self.escape()?,
@@ -119,7 +119,7 @@ impl Translator<'_> {
     }
 
     /// Translates the characters after an opening parenthesis that belong to it.
-    fn open(&mut self) -> Result<(), Refusal> {
+    fn open(&mut self) -> Result<(), RefusedPattern> {
         self.out.push('(');
         if !self.eat('?') {
             return self.enter();
@@ -169,7 +169,7 @@ impl Translator<'_> {
     }
 
     /// `(?imx-imx)` and `(?imx-imx:`; the options `a d u` affect only this translation.
-    fn options(&mut self, letters: usize) -> Result<(), Refusal> {
+    fn options(&mut self, letters: usize) -> Result<(), RefusedPattern> {
         let (options, rest) = self.rest.split_at(letters);
         let mut mode = self.mode;
         let mut negative = false;
@@ -180,9 +180,9 @@ impl Translator<'_> {
                 'x' => mode.extended = !negative,
                 'i' => mode.ignore_case = !negative,
                 'a' | 'd' | 'u' if negative => return Err("undefined group option"),
-                'a' => mode.charset = Charset::Ascii,
-                'd' => mode.charset = Charset::Default,
-                'u' => mode.charset = Charset::Unicode,
+                'a' => mode.charset = CharacterClassMode::Ascii,
+                'd' => mode.charset = CharacterClassMode::Default,
+                'u' => mode.charset = CharacterClassMode::Unicode,
                 _ => {}
             }
             if !matches!(option, 'a' | 'd' | 'u') {
@@ -207,12 +207,12 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<(), Refusal> {
+    fn enter(&mut self) -> Result<(), RefusedPattern> {
         self.outer.push(self.mode);
         self.check_depth()
     }
 
-    fn check_depth(&self) -> Result<(), Refusal> {
+    fn check_depth(&self) -> Result<(), RefusedPattern> {
         if self.outer.len() + self.isolated > MAX_DEPTH {
             return Err(TOO_DEEP);
         }

@@ -1,7 +1,7 @@
 //! Invariants for fuzzing and property tests with arbitrary text: no panic; matches are inside the
 //! text and at character boundaries; a printed pattern has the same meaning.
 
-use ruby_regex::{Flags, Regex};
+use ruby_regex::{Regex, RegexFlags};
 
 /// Length of the longest searched text; exponential patterns are bounded, but slow.
 const SUBJECT_CHARS: usize = 40;
@@ -11,7 +11,7 @@ pub(crate) fn pattern_and_text(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (pattern, subject) = text.split_once('\n').unwrap_or((&text, "abc aab"));
     let subject: String = subject.chars().take(SUBJECT_CHARS).collect();
-    let flags = Flags {
+    let flags = RegexFlags {
         extended: data.len() % 5 == 1,
         ignore_case: data.len() % 3 == 1,
         multiline: data.len() % 2 == 1,
@@ -34,5 +34,5 @@ pub(crate) fn pattern_and_text(data: &[u8]) {
     }
     let _ = regex.replace(&subject, r"<\0\1\k<a>>", true);
     let _ = regex.split(&subject);
-    let _ = (regex.inspect(), regex.printed());
+    let _ = (regex.inspect(), regex.to_printed());
 }

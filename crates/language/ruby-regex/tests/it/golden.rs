@@ -1,6 +1,6 @@
 //! Ruby's results, case by case; `tests/oracles` compares them with Ruby.
 
-use ruby_regex::{Cache, Flags, Regex, SearchError};
+use ruby_regex::{Regex, RegexCache, RegexFlags, SearchError};
 
 fn first(pattern: &str, subject: &str) -> Option<Vec<Option<String>>> {
     let regex = Regex::new(pattern).unwrap();
@@ -65,7 +65,7 @@ fn groups() {
     assert_eq!(regex.names(), [("n".to_owned(), vec![1, 2])]);
     let found = regex.captures("xby").unwrap().unwrap();
     assert_eq!(found.name("n"), Some("b"));
-    assert_eq!((found.before(), found.after()), ("x", "y"));
+    assert_eq!((found.text_before(), found.text_after()), ("x", "y"));
     assert_eq!(
         (found.span(0), found.span(1), found.span(9)),
         (Some(1..2), None, None)
@@ -127,19 +127,19 @@ fn splits() {
 
 #[test]
 fn printed_forms_are_read_back() {
-    let flags = Flags {
+    let flags = RegexFlags {
         ignore_case: true,
-        ..Flags::default()
+        ..RegexFlags::default()
     };
     let regex = Regex::with_flags("a/b", flags).unwrap();
     assert_eq!(regex.inspect(), r"/a\/b/i");
-    assert_eq!(regex.printed(), r"(?i-mx:a\/b)");
-    let again = Regex::new(&regex.printed()).unwrap();
-    assert_eq!(again.printed(), regex.printed());
+    assert_eq!(regex.to_printed(), r"(?i-mx:a\/b)");
+    let again = Regex::new(&regex.to_printed()).unwrap();
+    assert_eq!(again.to_printed(), regex.to_printed());
     assert!(again.is_match("A/B").unwrap());
-    assert_eq!(Regex::new("(?i:a)").unwrap().printed(), "(?i-mx:a)");
+    assert_eq!(Regex::new("(?i:a)").unwrap().to_printed(), "(?i-mx:a)");
     assert_eq!(
-        Regex::new("(?:a)|(b)").unwrap().printed(),
+        Regex::new("(?:a)|(b)").unwrap().to_printed(),
         "(?-mix:(?:a)|(b))"
     );
     assert_ne!(regex, Regex::new("a/b").unwrap());
@@ -176,8 +176,8 @@ fn refusals_read_as_in_ruby() {
 
 #[test]
 fn a_cache_forgets_what_is_not_asked_for() {
-    let cache = Cache::new(2);
-    let of = |source: &str| cache.get(source, Flags::default());
+    let cache = RegexCache::new(2);
+    let of = |source: &str| cache.get(source, RegexFlags::default());
     let a = of("a").unwrap();
     assert_eq!(of("a").unwrap(), a);
     of("b").unwrap();

@@ -3,7 +3,7 @@
 //! The pattern of a compressed IPv6 address counts the groups before `::`, which limits the number
 //! of groups after it.
 
-use super::Definition;
+use super::AliasDefinition;
 
 macro_rules! octet {
     () => {
@@ -218,7 +218,7 @@ macro_rules! misprinted_octet {
 
 pub(crate) const V4_NOSUBNET: &str = concat!(r"Pattern[/\A", v4!(), r"\z/]");
 
-pub(super) const ALIASES: &[Definition] = &[
+pub(super) const ALIASES: &[AliasDefinition] = &[
     (
         "Stdlib::Compat::Ip_address",
         "Variant[Stdlib::Compat::Ipv4, Stdlib::Compat::Ipv6]",

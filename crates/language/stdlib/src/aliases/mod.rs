@@ -11,15 +11,15 @@ mod plain;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use pcore::{Alias, Kind, Type};
+use pcore::{NamedTypeAlias, Type, TypeKind};
 
 pub(crate) use addresses::V4_NOSUBNET;
 pub(crate) use names::{DNS_ZONE, EMAIL, FQDN};
 
 /// The name of an alias and its type expression.
-type Definition = (&'static str, &'static str);
+type AliasDefinition = (&'static str, &'static str);
 
-fn definitions() -> impl Iterator<Item = &'static Definition> {
+fn definitions() -> impl Iterator<Item = &'static AliasDefinition> {
     [
         addresses::ALIASES,
         names::ALIASES,
@@ -30,18 +30,21 @@ fn definitions() -> impl Iterator<Item = &'static Definition> {
     .flatten()
 }
 
-struct Known {
-    definition: &'static Definition,
+struct ParsedAlias {
+    definition: &'static AliasDefinition,
     ty: OnceLock<Option<Type>>,
 }
 
-fn known(name: &str) -> Option<&'static Known> {
-    static KNOWN: OnceLock<HashMap<String, Known>> = OnceLock::new();
+fn known(name: &str) -> Option<&'static ParsedAlias> {
+    static KNOWN: OnceLock<HashMap<String, ParsedAlias>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
         definitions()
             .map(|definition| {
                 let ty = OnceLock::new();
-                (definition.0.to_ascii_lowercase(), Known { definition, ty })
+                (
+                    definition.0.to_ascii_lowercase(),
+                    ParsedAlias { definition, ty },
+                )
             })
             .collect()
     });
@@ -66,9 +69,9 @@ pub fn named_type(name: &str) -> Option<Type> {
     known.ty.get_or_init(|| made(known.definition)).clone()
 }
 
-fn made((name, text): &Definition) -> Option<Type> {
-    let alias = Alias::declare(*name);
+fn made((name, text): &AliasDefinition) -> Option<Type> {
+    let alias = NamedTypeAlias::declare(*name);
     let ty = Type::parse_with(text, &named_type).ok()?;
     alias.resolve(&ty).ok()?;
-    Some(Kind::Alias(alias).into())
+    Some(TypeKind::Alias(alias).into())
 }

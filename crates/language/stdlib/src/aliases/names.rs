@@ -1,6 +1,6 @@
 //! Names of hosts and domains, email addresses and URLs.
 
-use super::Definition;
+use super::AliasDefinition;
 
 /// A label of a host's name.
 macro_rules! label {
@@ -28,7 +28,7 @@ pub(crate) const EMAIL: &str = concat!(
     r")*\z/]"
 );
 
-pub(super) const ALIASES: &[Definition] = &[
+pub(super) const ALIASES: &[AliasDefinition] = &[
     ("Stdlib::Dns::Zone", DNS_ZONE),
     ("Stdlib::Email", EMAIL),
     ("Stdlib::Fqdn", FQDN),

@@ -1,6 +1,6 @@
 //! Paths, file modes, and sources of files.
 
-use super::Definition;
+use super::AliasDefinition;
 
 /// A drive, or a share of a server.
 macro_rules! windows {
@@ -16,7 +16,7 @@ macro_rules! mode {
     };
 }
 
-pub(super) const ALIASES: &[Definition] = &[
+pub(super) const ALIASES: &[AliasDefinition] = &[
     (
         "Stdlib::Absolutepath",
         "Variant[Stdlib::Windowspath, Stdlib::Unixpath]",

@@ -1,8 +1,8 @@
 //! Numbers, words and types composed of other types.
 
-use super::Definition;
+use super::AliasDefinition;
 
-pub(super) const ALIASES: &[Definition] = &[
+pub(super) const ALIASES: &[AliasDefinition] = &[
     (
         "Stdlib::Base32",
         r"Pattern[/\A(?:[a-z2-7]+|[A-Z2-7]+)={0,6}\z/]",

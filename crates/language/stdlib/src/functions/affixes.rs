@@ -1,10 +1,10 @@
 //! `prefix`, `suffix`, `join_keys_to_values`: text before or after other texts.
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "join_keys_to_values" => join_keys_to_values;
@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "suffix" => suffix;
 };
 
-fn join_keys_to_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn join_keys_to_values(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 2 {
         return raise(format!(
             "join_keys_to_values(): Takes exactly two arguments, but {} given.",
@@ -22,13 +22,13 @@ fn join_keys_to_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     let Some(entries) = old.hash(0) else {
         return raise(format!(
             "join_keys_to_values(): The first argument must be a hash, but a {} was given.",
-            class(old.get(0))
+            class_name(old.get(0))
         ));
     };
     let Some(separator) = old.text(1) else {
         return raise(format!(
             "join_keys_to_values(): The second argument must be a string, but a {} was given.",
-            class(old.get(1))
+            class_name(old.get(1))
         ));
     };
     let mut joined = Vec::new();
@@ -75,25 +75,25 @@ fn bare_keys(entries: &Hash) -> Vec<(usize, Value)> {
     found
 }
 
-fn prefix(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    affixed(evaluator, old, "prefix", |text, affix| {
+fn prefix(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    add_affix(evaluator, old, "prefix", |text, affix| {
         format!("{affix}{text}")
     })
 }
 
-fn suffix(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    affixed(evaluator, old, "suffix", |text, affix| {
+fn suffix(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    add_affix(evaluator, old, "suffix", |text, affix| {
         format!("{text}{affix}")
     })
 }
 
-fn affixed(
+fn add_affix(
     evaluator: &Evaluator<'_>,
-    old: &Old,
+    old: &OldCall,
     name: &str,
     join: fn(&str, &str) -> String,
-) -> Eval {
-    old.some(name, "1")?;
+) -> EvalResult {
+    old.check_any_count(name, "1")?;
     if !matches!(old.get(0), Value::Array(_) | Value::Hash(_)) {
         return raise(format!(
             "{name}(): expected first argument to be an Array or a Hash, got {}",
@@ -110,7 +110,7 @@ fn affixed(
             ));
         }
     };
-    let made = |value: &Value| -> Eval {
+    let made = |value: &Value| -> EvalResult {
         let text = join(&ruby::to_s(value), affix);
         evaluator.charge_element()?;
         evaluator.charge_bytes(text.len())?;
@@ -128,7 +128,7 @@ fn affixed(
             let list = other.as_array().unwrap_or_default();
             list.iter()
                 .map(made)
-                .collect::<Eval<Vec<_>>>()
+                .collect::<EvalResult<Vec<_>>>()
                 .map(Value::array)
         }
     }

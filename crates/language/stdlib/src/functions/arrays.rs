@@ -1,12 +1,12 @@
 //! Lists: `concat`, `union`, `delete_at`, `values_at`, `zip` and their like.
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 use ruby_regex::Regex;
 
 use super::booleans::str2bool_of;
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 use crate::ruby::numbers::value_to_i;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -24,7 +24,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "zip" => zip;
 };
 
-fn any2array(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn any2array(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     Ok(match old.arguments.as_slice() {
         [list @ Value::Array(_)] => list.clone(),
         [Value::Str(text)] if text.is_empty() => Value::array(Vec::new()),
@@ -39,7 +39,7 @@ fn any2array(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     })
 }
 
-fn concat(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn concat(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "concat(): Wrong number of arguments given ({} for < 2)",
@@ -61,7 +61,7 @@ fn concat(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::array(all))
 }
 
-fn delete_at(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn delete_at(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "delete_at(): Wrong number of arguments given ({} for 2)",
@@ -100,7 +100,7 @@ fn select(
     first: &[Value],
     second: &[Value],
     if_in: bool,
-) -> Eval<Vec<Value>> {
+) -> EvalResult<Vec<Value>> {
     evaluator.charge(first.len() + second.len())?;
     let known: Hash = second.iter().map(|it| (it.clone(), Value::Undef)).collect();
     Ok(first
@@ -115,7 +115,7 @@ fn distinct(values: impl IntoIterator<Item = Value>) -> Value {
     Value::array(seen.keys().cloned().collect())
 }
 
-fn two(old: &Old, name: &str) -> Eval<()> {
+fn two(old: &OldCall, name: &str) -> EvalResult<()> {
     if old.len() == 2 {
         return Ok(());
     }
@@ -125,7 +125,7 @@ fn two(old: &Old, name: &str) -> Eval<()> {
     ))
 }
 
-fn difference(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn difference(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     two(old, "difference")?;
     let (Some(first), Some(second)) = (old.list(0), old.list(1)) else {
         return raise("difference(): Requires 2 arrays");
@@ -133,19 +133,19 @@ fn difference(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     select(evaluator, first, second, false).map(Value::array)
 }
 
-fn intersection(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn intersection(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     two(old, "intersection")?;
     let (Some(first), Some(second)) = (old.list(0), old.list(1)) else {
         return raise(format!(
             "intersection(): Requires 2 arrays, got {} and {}",
-            class(old.get(0)),
-            class(old.get(1))
+            class_name(old.get(0)),
+            class_name(old.get(1))
         ));
     };
     select(evaluator, first, second, true).map(distinct)
 }
 
-fn union(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn union(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "union(): Wrong number of arguments given ({} for < 2)",
@@ -163,7 +163,7 @@ fn union(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(distinct(all))
 }
 
-fn member(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn member(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "member(): Wrong number of arguments given ({} for 2)",
@@ -185,11 +185,11 @@ fn member(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::Bool(missing.is_empty()))
 }
 
-fn pattern(evaluator: &Evaluator<'_>, value: &Value) -> Eval<Regex> {
+fn pattern(evaluator: &Evaluator<'_>, value: &Value) -> EvalResult<Regex> {
     let Value::Str(source) = value else {
         return raise(format!(
             "no implicit conversion of {} into String",
-            class(value)
+            class_name(value)
         ));
     };
     evaluator.charge_bytes(source.len())?;
@@ -197,7 +197,7 @@ fn pattern(evaluator: &Evaluator<'_>, value: &Value) -> Eval<Regex> {
 }
 
 /// True if an element is a text that matches.
-pub(super) fn matches(regex: &Regex, value: &Value) -> Eval<bool> {
+pub(super) fn matches(regex: &Regex, value: &Value) -> EvalResult<bool> {
     match value {
         Value::Str(text) => regex
             .is_match(text)
@@ -206,7 +206,7 @@ pub(super) fn matches(regex: &Regex, value: &Value) -> Eval<bool> {
     }
 }
 
-fn filtered(evaluator: &Evaluator<'_>, old: &Old, name: &str, keep: bool) -> Eval {
+fn filter_matching(evaluator: &Evaluator<'_>, old: &OldCall, name: &str, keep: bool) -> EvalResult {
     if old.len() != 2 {
         return raise(format!(
             "{name}(): Wrong number of arguments given {} for 2",
@@ -237,20 +237,23 @@ fn filtered(evaluator: &Evaluator<'_>, old: &Old, name: &str, keep: bool) -> Eva
             }
             Ok(Value::hash(kept))
         }
-        other => raise(format!("undefined method `{name}' for {}", class(other))),
+        other => raise(format!(
+            "undefined method `{name}' for {}",
+            class_name(other)
+        )),
     }
 }
 
-fn grep(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    filtered(evaluator, old, "grep", true)
+fn grep(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    filter_matching(evaluator, old, "grep", true)
 }
 
-fn reject(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    filtered(evaluator, old, "reject", false)
+fn reject(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    filter_matching(evaluator, old, "reject", false)
 }
 
-fn hash(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("hash", "1")?;
+fn hash(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("hash", "1")?;
     let Some(list) = old.list(0) else {
         return raise("hash(): Requires array to work with");
     };
@@ -268,7 +271,7 @@ fn hash(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::hash(pairs.collect()))
 }
 
-fn values_at(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn values_at(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "values_at(): Wrong number of arguments given ({} for 2)",
@@ -293,7 +296,7 @@ fn values_at(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
 }
 
 /// Parses `3`, `1-3`, `1..3`, `1...3` to the first index and the one after the last.
-fn index_range(text: &str, length: usize) -> Eval<(usize, usize)> {
+fn index_range(text: &str, length: usize) -> EvalResult<(usize, usize)> {
     let number = |text: &str| text.parse::<usize>().unwrap_or(usize::MAX);
     let range = [("...", false), ("..", true), ("-", true)]
         .into_iter()
@@ -322,7 +325,7 @@ fn index_range(text: &str, length: usize) -> Eval<(usize, usize)> {
     Ok((index, index + 1))
 }
 
-fn zip(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn zip(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "zip(): Wrong number of arguments given ({} for 2)",

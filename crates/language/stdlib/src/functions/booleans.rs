@@ -1,10 +1,10 @@
 //! `str2bool`, `bool2str`, `bool2num`, `num2bool`, `any2bool`.
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 
-use crate::old::{Old, old_functions};
+use crate::old_api::{OldCall, old_functions};
 use crate::ruby::numbers::{float, to_i};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -16,7 +16,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 };
 
 /// The boolean that a text denotes: `yes`, `0`, `undef` and the like.
-pub(super) fn str2bool_of(value: &Value) -> Eval<bool> {
+pub(super) fn str2bool_of(value: &Value) -> EvalResult<bool> {
     let text = match value {
         Value::Bool(flag) => return Ok(*flag),
         Value::Str(text) => text,
@@ -41,17 +41,17 @@ pub(super) fn str2bool_of(value: &Value) -> Eval<bool> {
     }
 }
 
-fn str2bool(_: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("str2bool", "1")?;
+fn str2bool(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("str2bool", "1")?;
     str2bool_of(old.get(0)).map(Value::Bool)
 }
 
-fn bool2num(_: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("bool2num", "1")?;
+fn bool2num(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("bool2num", "1")?;
     Ok(Value::Int(i64::from(str2bool_of(old.get(0))?)))
 }
 
-fn bool2str(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn bool2str(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if !matches!(old.len(), 1 | 3) {
         return raise(format!(
             "bool2str(): Wrong number of arguments given ({} for 3)",
@@ -72,7 +72,7 @@ fn bool2str(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-fn num2bool_of(value: &Value) -> Eval<bool> {
+fn num2bool_of(value: &Value) -> EvalResult<bool> {
     Ok(match value {
         Value::Int(number) => *number > 0,
         Value::Float(number) => *number >= 1.0,
@@ -89,7 +89,7 @@ fn num2bool_of(value: &Value) -> Eval<bool> {
     })
 }
 
-fn num2bool(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn num2bool(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise(format!(
             "num2bool(): Wrong number of arguments given ({} for 1)",
@@ -99,8 +99,8 @@ fn num2bool(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     num2bool_of(old.get(0)).map(Value::Bool)
 }
 
-fn any2bool(_: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("any2bool", "1")?;
+fn any2bool(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("any2bool", "1")?;
     let value = old.get(0);
     Ok(Value::Bool(match value {
         Value::Bool(flag) => *flag,

@@ -2,8 +2,8 @@
 //! returns an error with the reason. `assert_private` checks the calling module, which only code of
 //! a catalog has.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
-use evaluator::{Eval, Evaluator, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
+use evaluator::{EvalResult, Evaluator, raise};
 use pcore::Value;
 
 const PACKAGES: &str = "Variant[String[1], Array[String[1]]]";
@@ -11,7 +11,7 @@ const PACKAGES: &str = "Variant[String[1], Array[String[1]]]";
 macro_rules! packages {
     () => {
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one(PACKAGES, "packages"),
                     optional("Hash", "default_attributes"),
@@ -19,7 +19,7 @@ macro_rules! packages {
                 needs_catalog,
             )
             .returning("Undef"),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Hash[String[1], Any]", "packages"),
                     optional("Hash", "default_attributes"),
@@ -33,7 +33,7 @@ macro_rules! packages {
 
 macro_rules! any_arguments {
     ($run:path) => {
-        &[Dispatch::new(&[any("Any", "args")], $run)]
+        &[FunctionDispatch::new(&[any("Any", "args")], $run)]
     };
 }
 
@@ -46,13 +46,16 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("getparam", any_arguments!(needs_catalog)),
     FunctionSpec::new(
         "stdlib::str2resource",
-        &[Dispatch::new(&[one("String", "res_string")], needs_catalog)],
+        &[FunctionDispatch::new(
+            &[one("String", "res_string")],
+            needs_catalog,
+        )],
     ),
     FunctionSpec::new("assert_private", any_arguments!(assert_private)),
     FunctionSpec::new("private", any_arguments!(assert_private)),
 ];
 
-fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;
@@ -64,7 +67,7 @@ fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> 
 }
 
 /// Outside of a catalog no code belongs to a module, so no call comes from another one.
-fn assert_private(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
+fn assert_private(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;

@@ -1,13 +1,13 @@
 //! Removal and counting of elements of lists and hashes: `delete`, `delete_values`, `count`.
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 use ruby_regex::Regex;
 
 use super::arrays::matches;
-use crate::old::{Old, class, old_functions};
-use crate::ruby::characters::Characters;
+use crate::old_api::{OldCall, class_name, old_functions};
+use crate::ruby::characters::CharacterSet;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "count" => count, >= 1;
@@ -17,7 +17,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "delete_values" => delete_values;
 };
 
-fn count(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn count(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() > 2 {
         return raise(format!(
             "count(): Wrong number of arguments given {} for 1 or 2.",
@@ -43,10 +43,15 @@ fn count(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             .count(),
         (Value::Hash(entries), None) => entries.len(),
         (Value::Str(text), Some(Value::Str(spec))) => {
-            let set = Characters::parse(spec).or_else(raise)?;
+            let set = CharacterSet::parse(spec).or_else(raise)?;
             text.chars().filter(|c| set.contains(*c)).count()
         }
-        (other, _) => return raise(format!("undefined method `count' for {}", class(other))),
+        (other, _) => {
+            return raise(format!(
+                "undefined method `count' for {}",
+                class_name(other)
+            ));
+        }
     };
     Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
 }
@@ -64,7 +69,7 @@ fn items(value: &Value) -> Vec<Value> {
     }
 }
 
-fn delete(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn delete(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 2 {
         return raise(format!(
             "delete(): Wrong number of arguments given {} for 2",
@@ -96,7 +101,7 @@ fn delete(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
                     other => {
                         return raise(format!(
                             "wrong argument type {} (expected Regexp)",
-                            class(other)
+                            class_name(other)
                         ));
                     }
                 }
@@ -104,7 +109,7 @@ fn delete(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             other => {
                 return raise(format!(
                     "delete(): First argument must be an Array, String, or Hash. Given an argument of class {}.",
-                    class(other)
+                    class_name(other)
                 ));
             }
         };
@@ -112,7 +117,7 @@ fn delete(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(left)
 }
 
-fn delete_regex(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn delete_regex(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 2 {
         return raise(format!(
             "delete_regex(): Wrong number of arguments given {} for 2",
@@ -148,7 +153,7 @@ fn delete_regex(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             other => {
                 return raise(format!(
                     "delete_regex(): First argument must be an Array, Hash, or String. Given an argument of class {}.",
-                    class(other)
+                    class_name(other)
                 ));
             }
         };
@@ -156,7 +161,7 @@ fn delete_regex(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(left)
 }
 
-fn delete_undef_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn delete_undef_values(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.arguments.is_empty() {
         return raise("delete_undef_values(): Wrong number of arguments given (0)");
     }
@@ -171,12 +176,12 @@ fn delete_undef_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         other => raise(format!(
             "delete_undef_values(): expected an array or hash, got {} type  {} ",
             ruby::to_s(other),
-            class(other)
+            class_name(other)
         )),
     }
 }
 
-fn without(evaluator: &Evaluator<'_>, entries: &Hash, item: &Value) -> Eval {
+fn without(evaluator: &Evaluator<'_>, entries: &Hash, item: &Value) -> EvalResult {
     evaluator.charge(entries.len())?;
     let kept = entries
         .iter()
@@ -185,7 +190,7 @@ fn without(evaluator: &Evaluator<'_>, entries: &Hash, item: &Value) -> Eval {
     Ok(Value::hash(kept.collect()))
 }
 
-fn delete_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn delete_values(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 2 {
         return raise(format!(
             "delete_values(): Wrong number of arguments given ({} of 2)",
@@ -196,7 +201,7 @@ fn delete_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         Value::Hash(entries) => without(evaluator, entries, old.get(1)),
         other => raise(format!(
             "delete_values(): First argument must be a Hash. Given an argument of class {}.",
-            class(other)
+            class_name(other)
         )),
     }
 }

@@ -3,25 +3,25 @@
 //!
 //! They work, and each call logs a warning. (Puppet with `strict=error` refuses them.)
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
-use evaluator::{Eval, Evaluator, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
+use evaluator::{EvalResult, Evaluator, raise};
 use pcore::{Value, ruby_float};
 
 use super::random::is_integer;
-use crate::old::Old;
-use crate::ruby::address::Address;
+use crate::old_api::OldCall;
+use crate::ruby::address::IpNetworkAddress;
 use crate::ruby::numbers::{to_f, to_i};
 use crate::ruby::paths;
 
 /// A predicate on the kind of a value.
-type Is = fn(&Value) -> bool;
+type ValuePredicate = fn(&Value) -> bool;
 
 macro_rules! predicates {
     ($($name:literal ($instead:literal, $raw:literal, $wrong:literal) => $is:path;)+) => {
-        &[$(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "args")], {
-            fn entry(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+        &[$(FunctionSpec::new($name, &[FunctionDispatch::new(&[any("Any", "args")], {
+            fn entry(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
                 warn(evaluator, &call, $name, $instead);
-                let old = if $raw { Old::raw(call) } else { Old::of(evaluator, call)? };
+                let old = if $raw { OldCall::with_sensitive(call) } else { OldCall::of(evaluator, call)? };
                 predicate(&old, $name, $wrong, $is)
             }
             entry
@@ -48,7 +48,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = predicates! {
 pub(super) static OTHERS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "deprecation",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("String", "key"),
                 one("String", "message"),
@@ -59,7 +59,7 @@ pub(super) static OTHERS: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "sprintf_hash",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String", "format"), one("Hash", "arguments")],
             sprintf_hash,
         )],
@@ -68,15 +68,15 @@ pub(super) static OTHERS: &[FunctionSpec] = &[
 
 fn warn(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, name: &str, instead: &str) {
     let text = format!("the function '{name}' is deprecated: match with `=~ {instead}`");
-    evaluator.warn_once(name, &text, &call.place());
+    evaluator.warn_once(name, &text, &call.location());
 }
 
-fn predicate(old: &Old, name: &str, wrong: &str, is: Is) -> Eval {
+fn predicate(old: &OldCall, name: &str, wrong: &str, is: ValuePredicate) -> EvalResult {
     let count = old.len();
     match (wrong, count) {
         (_, 1) => {}
         ("any", 2..) => {}
-        ("exactly", _) => old.exactly(name, 1)?,
+        ("exactly", _) => old.check_exact_count(name, 1)?,
         ("plain", _) => {
             return raise(format!(
                 "{name}(): Wrong number of arguments given {count} for 1"
@@ -151,8 +151,10 @@ fn is_number(line: &str) -> bool {
         && exponent.is_none_or(|it| digits(it.strip_prefix('-').unwrap_or(it)))
 }
 
-fn address(value: &Value) -> Option<Address> {
-    value.as_str().and_then(|text| Address::parse(text).ok())
+fn address(value: &Value) -> Option<IpNetworkAddress> {
+    value
+        .as_str()
+        .and_then(|text| IpNetworkAddress::parse(text).ok())
 }
 
 pub(super) fn is_ip(value: &Value) -> bool {
@@ -167,13 +169,13 @@ pub(super) fn is_ipv6(value: &Value) -> bool {
     address(value).is_some_and(|it| it.is_v6)
 }
 
-fn deprecation(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    evaluator.warn_once(&call.text(0), &call.text(1), &call.place());
+fn deprecation(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    evaluator.warn_once(&call.text(0), &call.text(1), &call.location());
     Ok(Value::Undef)
 }
 
-fn sprintf_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sprintf_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = "the function 'sprintf_hash' is deprecated: sprintf takes a hash";
-    evaluator.warn_once("sprintf_hash", text, &call.place());
+    evaluator.warn_once("sprintf_hash", text, &call.location());
     evaluator.call_function("sprintf", call.arguments, None)
 }

@@ -1,10 +1,10 @@
 //! Access to elements of collections: `has_key`, `dig44`, `try_get_value`, `stdlib::nested_values`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 use crate::ruby::numbers::{integer, to_i};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -15,10 +15,10 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 
 pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::nested_values",
-    &[Dispatch::new(&[one("Hash", "hash")], nested_values).returning("Array")],
+    &[FunctionDispatch::new(&[one("Hash", "hash")], nested_values).returning("Array")],
 )];
 
-fn nested_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn nested_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut found = Vec::new();
     collect(evaluator, &call.hash(0), &mut found)?;
     Ok(Value::array(found))
@@ -29,7 +29,7 @@ pub(super) fn collect(
     evaluator: &Evaluator<'_>,
     entries: &Hash,
     found: &mut Vec<Value>,
-) -> Eval<()> {
+) -> EvalResult<()> {
     evaluator.stack_check()?;
     evaluator.charge(entries.len())?;
     for value in entries.values() {
@@ -41,7 +41,7 @@ pub(super) fn collect(
     Ok(())
 }
 
-fn has_key(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn has_key(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 2 {
         return raise(format!(
             "has_key(): wrong number of arguments ({}; must be 2)",
@@ -53,12 +53,12 @@ fn has_key(_: &mut Evaluator<'_>, old: &Old) -> Eval {
         other => raise(format!(
             "has_key(): expects the first argument to be a hash, got {} which is of type {}",
             ruby::inspect(other),
-            class(other)
+            class_name(other)
         )),
     }
 }
 
-fn dig44(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn dig44(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "dig44(): Wrong number of arguments given ({} for at least 2)",
@@ -68,13 +68,13 @@ fn dig44(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     if !matches!(old.get(0), Value::Array(_) | Value::Hash(_)) {
         return raise(format!(
             "dig44(): first argument must be a hash or an array, given {}",
-            class(old.get(0))
+            class_name(old.get(0))
         ));
     }
     let Some(path) = old.list(1) else {
         return raise(format!(
             "dig44(): second argument must be an array, given {}",
-            class(old.get(1))
+            class_name(old.get(1))
         ));
     };
     Ok(walk(old.get(0), path).unwrap_or_else(|| old.get(2).clone()))
@@ -108,7 +108,7 @@ fn walk(data: &Value, path: &[Value]) -> Option<Value> {
     Some(here)
 }
 
-fn try_get_value(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn try_get_value(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     old.warn(
         evaluator,
         "try_get_value() DEPRECATED: this function is deprecated, please use dig() instead.",
@@ -118,7 +118,10 @@ fn try_get_value(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     let path = match old.get(1) {
         Value::Str(path) if is_data && !path.is_empty() => path,
         other if is_data && other.is_truthy() && other.as_str().is_none() => {
-            return raise(format!("undefined method `split' for {}", class(other)));
+            return raise(format!(
+                "undefined method `split' for {}",
+                class_name(other)
+            ));
         }
         _ => {
             let value = if default.is_truthy() {

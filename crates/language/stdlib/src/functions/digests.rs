@@ -1,23 +1,23 @@
 //! `stdlib::sha256`, `stdlib::crc32`, `fqdn_uuid`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 
 const DATA: &str = "Variant[ScalarData, Sensitive[ScalarData], Binary, Sensitive[Binary]]";
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "stdlib::sha256",
-        &[Dispatch::new(&[one(DATA, "my_data")], sha256).returning("String")],
+        &[FunctionDispatch::new(&[one(DATA, "my_data")], sha256).returning("String")],
     ),
     FunctionSpec::new(
         "stdlib::crc32",
-        &[Dispatch::new(&[one(DATA, "my_data")], crc32).returning("String")],
+        &[FunctionDispatch::new(&[one(DATA, "my_data")], crc32).returning("String")],
     ),
 ];
 
@@ -44,13 +44,13 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         })
 }
 
-fn sha256(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sha256(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::from(hex(&Sha256::digest(
         text(call.get(0)).as_bytes(),
     ))))
 }
 
-fn crc32(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn crc32(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     const POLYNOMIAL: u32 = 0xedb8_8320;
     let rest = text(call.get(0)).bytes().fold(u32::MAX, |rest, byte| {
         (0..8).fold(rest ^ u32::from(byte), |rest, _| {
@@ -61,7 +61,7 @@ fn crc32(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// The version 5 UUID of a name in the DNS name space.
-fn fqdn_uuid(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn fqdn_uuid(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     const DNS: u128 = 0x6ba7_b810_9dad_11d1_80b4_00c0_4fd4_30c8;
     match old.arguments.as_slice() {
         [] => raise("fqdn_uuid: No arguments given"),
@@ -79,7 +79,7 @@ fn fqdn_uuid(_: &mut Evaluator<'_>, old: &Old) -> Eval {
         }
         [other] => raise(format!(
             "no implicit conversion of {} into String",
-            class(other)
+            class_name(other)
         )),
         _ => raise(format!(
             "fqdn_uuid: Too many arguments given ({})",

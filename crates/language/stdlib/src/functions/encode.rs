@@ -1,10 +1,10 @@
 //! `base64`, and texts escaped for PowerShell and for batch files.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Binary, Value};
 
-use crate::old::{Old, old_functions};
+use crate::old_api::{OldCall, old_functions};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "base64" => base64;
@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 
 macro_rules! escapes {
     ($($name:literal => $run:path),+) => {
-        &[$(FunctionSpec::new($name, &[Dispatch::new(&[one("Any", "string")], $run)])),+]
+        &[$(FunctionSpec::new($name, &[FunctionDispatch::new(&[one("Any", "string")], $run)])),+]
     };
 }
 
@@ -23,7 +23,7 @@ pub(super) static ESCAPES: &[FunctionSpec] = escapes!(
     "stdlib::powershell_escape" => powershell_escape
 );
 
-fn batch_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn batch_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = ruby::to_s(call.get(0));
     evaluator.charge_bytes(text.len())?;
     let mut escaped = String::from("\"");
@@ -39,7 +39,7 @@ fn batch_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval 
     Ok(Value::from(escaped))
 }
 
-fn powershell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn powershell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = ruby::to_s(call.get(0));
     evaluator.charge_bytes(text.len())?;
     let mut escaped = String::with_capacity(text.len());
@@ -54,7 +54,7 @@ fn powershell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> 
     Ok(Value::from(escaped))
 }
 
-fn base64(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn base64(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "base64(): Wrong number of arguments ({}; must be >= 2)",
@@ -79,14 +79,14 @@ fn base64(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
     evaluator.charge_bytes(text.len() * 2)?;
     if action == "encode" {
-        Ok(Value::from(encoded(text, method)))
+        Ok(Value::from(encode(text, method)))
     } else {
-        decoded(text, method)
+        decode(text, method)
     }
 }
 
 /// Encodes a text; the default method has lines of 60 characters.
-fn encoded(text: &str, method: &str) -> String {
+fn encode(text: &str, method: &str) -> String {
     const LINE: usize = 60;
     let strict = Binary::new(text.as_bytes()).to_string();
     match method {
@@ -109,7 +109,7 @@ fn encoded(text: &str, method: &str) -> String {
 }
 
 /// Decodes a text; the default method accepts any input.
-fn decoded(text: &str, method: &str) -> Eval {
+fn decode(text: &str, method: &str) -> EvalResult {
     let strict = match method {
         "strict" => text.to_owned(),
         "urlsafe" => {

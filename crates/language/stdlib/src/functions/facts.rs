@@ -1,7 +1,7 @@
 //! Facts: `fact`, `os_version_gte`, `has_interface_with`, `has_ip_address`, `has_ip_network`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, LogLevel, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, LogLevel, raise};
 use pcore::Value;
 
 use crate::ruby::numbers::integer;
@@ -12,8 +12,9 @@ const ADDRESS: &str = "Stdlib::IP::Address::V4::Nosubnet";
 macro_rules! interface {
     () => {
         &[
-            Dispatch::new(&[one("String[1]", "interface")], has_interface).returning("Boolean"),
-            Dispatch::new(
+            FunctionDispatch::new(&[one("String[1]", "interface")], has_interface)
+                .returning("Boolean"),
+            FunctionDispatch::new(
                 &[one(KIND, "kind"), one("String[1]", "value")],
                 has_interface_with,
             )
@@ -24,7 +25,7 @@ macro_rules! interface {
 
 macro_rules! version {
     () => {
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String[1]", "os"), one("String[1]", "version")],
             os_version_gte,
         )
@@ -36,7 +37,7 @@ macro_rules! address {
     ($name:literal, $parameter:literal, $run:path) => {
         FunctionSpec::new(
             $name,
-            &[Dispatch::new(&[one(ADDRESS, $parameter)], $run).returning("Boolean")],
+            &[FunctionDispatch::new(&[one(ADDRESS, $parameter)], $run).returning("Boolean")],
         )
         .with_types(&[(ADDRESS, crate::aliases::V4_NOSUBNET)])
     };
@@ -45,7 +46,7 @@ macro_rules! address {
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "fact",
-        &[Dispatch::new(&[one("String", "fact_name")], fact)],
+        &[FunctionDispatch::new(&[one("String", "fact_name")], fact)],
     ),
     FunctionSpec::new("os_version_gte", version!()),
     FunctionSpec::new("stdlib::os_version_gte", version!()),
@@ -58,7 +59,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
 ];
 
 /// The variable `facts`.
-pub(super) fn facts(evaluator: &Evaluator<'_>) -> Eval {
+pub(super) fn facts(evaluator: &Evaluator<'_>) -> EvalResult {
     match evaluator.global("facts") {
         Some(facts) => Ok(facts),
         None => evaluator
@@ -69,7 +70,7 @@ pub(super) fn facts(evaluator: &Evaluator<'_>) -> Eval {
 }
 
 /// A fact by its path; undef if it is missing.
-pub(super) fn known(evaluator: &Evaluator<'_>, path: &[&str]) -> Eval {
+pub(super) fn known_fact(evaluator: &Evaluator<'_>, path: &[&str]) -> EvalResult {
     let mut here = facts(evaluator)?;
     for name in path {
         let next = here.as_hash().and_then(|it| it.get_str(name)).cloned();
@@ -105,7 +106,7 @@ fn names(path: &str) -> Vec<String> {
     names
 }
 
-fn dotted(names: &[String]) -> String {
+fn join_with_dots(names: &[String]) -> String {
     let quoted: Vec<String> = names
         .iter()
         .map(|name| {
@@ -119,7 +120,7 @@ fn dotted(names: &[String]) -> String {
     quoted.join(".")
 }
 
-fn fact(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn fact(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let wanted = call.text(0);
     let names = names(&wanted);
     let mut here = facts(evaluator)?;
@@ -127,11 +128,11 @@ fn fact(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
         let warn = |what: &str| {
             let text = format!(
                 "fact request for {wanted} returning nil: '{}' is {what} to '{name}'",
-                dotted(&names[..walked])
+                join_with_dots(&names[..walked])
             );
             evaluator
                 .host()
-                .log(LogLevel::Warning, &text, &call.place());
+                .log(LogLevel::Warning, &text, &call.location());
             Ok(Value::Undef)
         };
         here = match &here {
@@ -158,23 +159,23 @@ fn at(list: &[Value], index: i64) -> Value {
         .unwrap_or_default()
 }
 
-fn os_version_gte(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    if known(evaluator, &["os", "name"])? != *call.get(0) {
+fn os_version_gte(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    if known_fact(evaluator, &["os", "name"])? != *call.get(0) {
         return Ok(Value::Bool(false));
     }
-    let actual = known(evaluator, &["os", "release", "major"])?;
+    let actual = known_fact(evaluator, &["os", "release", "major"])?;
     let order = evaluator.call_function("versioncmp", vec![actual, call.get(1).clone()], None)?;
     Ok(Value::Bool(order.as_int() >= Some(0)))
 }
 
-fn interfaces(evaluator: &Evaluator<'_>) -> Eval {
-    match known(evaluator, &["networking", "interfaces"])? {
+fn interfaces(evaluator: &Evaluator<'_>) -> EvalResult {
+    match known_fact(evaluator, &["networking", "interfaces"])? {
         found @ Value::Hash(_) => Ok(found),
         _ => raise("the fact networking.interfaces is not known here"),
     }
 }
 
-fn has_interface(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn has_interface(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let interfaces = interfaces(evaluator)?;
     let entries = interfaces.as_hash();
     Ok(Value::Bool(
@@ -182,7 +183,7 @@ fn has_interface(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval
     ))
 }
 
-fn any_interface(evaluator: &Evaluator<'_>, kind: &str, value: &Value) -> Eval {
+fn any_interface(evaluator: &Evaluator<'_>, kind: &str, value: &Value) -> EvalResult {
     let kind = match kind {
         "ipaddress" => "ip",
         "macaddress" => "mac",
@@ -197,14 +198,14 @@ fn any_interface(evaluator: &Evaluator<'_>, kind: &str, value: &Value) -> Eval {
     Ok(Value::Bool(found))
 }
 
-fn has_interface_with(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn has_interface_with(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     any_interface(evaluator, &call.text(0), call.get(1))
 }
 
-fn has_ip_address(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn has_ip_address(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     any_interface(evaluator, "ipaddress", call.get(0))
 }
 
-fn has_ip_network(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn has_ip_network(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     any_interface(evaluator, "network", call.get(0))
 }

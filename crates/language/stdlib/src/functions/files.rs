@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use evaluator::function::FunctionSpec;
-use evaluator::{CodeOwner, Eval, Evaluator, raise, ruby};
+use evaluator::{CodeOwner, EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
-use psych::Options;
+use psych::YamlLoadOptions;
 
-use super::parse::{json, or_default, yaml};
-use crate::old::{Old, class, old_functions};
+use super::parse::{or_default, parse_json, parse_yaml};
+use crate::old_api::{OldCall, class_name, old_functions};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "get_module_path" => get_module_path;
@@ -20,14 +20,14 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "loadyaml" => loadyaml, >= 1;
 };
 
-fn get_module_path(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn get_module_path(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise("get_module_path(): Wrong number of arguments, expects one");
     }
     module_path(evaluator, old.get(0)).map(Value::Str)
 }
 
-fn module_path(evaluator: &Evaluator<'_>, name: &Value) -> Eval<Arc<str>> {
+fn module_path(evaluator: &Evaluator<'_>, name: &Value) -> EvalResult<Arc<str>> {
     let name = ruby::to_s(name);
     match evaluator.host().code().module(&name) {
         Some(module) => Ok(module.path),
@@ -35,14 +35,14 @@ fn module_path(evaluator: &Evaluator<'_>, name: &Value) -> Eval<Arc<str>> {
     }
 }
 
-fn load_module_metadata(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn load_module_metadata(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if !matches!(old.len(), 1 | 2) {
         return raise("load_module_metadata(): Wrong number of arguments, expects one or two");
     }
     module_path(evaluator, old.get(0))?;
     let name = ruby::to_s(old.get(0));
     match read(evaluator, &name, "metadata.json")? {
-        Some(text) => json(&text).or_else(raise),
+        Some(text) => parse_json(&text).or_else(raise),
         None if old.get(1).is_truthy() => Ok(Value::hash(Hash::new())),
         None => raise(format!(
             "load_module_metadata(): No metadata.json file for module {name}"
@@ -51,7 +51,11 @@ fn load_module_metadata(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
 }
 
 /// A file of a module, as text.
-pub(super) fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<Option<String>> {
+pub(super) fn read(
+    evaluator: &Evaluator<'_>,
+    module: &str,
+    path: &str,
+) -> EvalResult<Option<String>> {
     let file = match evaluator
         .host()
         .code()
@@ -69,7 +73,7 @@ pub(super) fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<
 }
 
 /// A file by the path that `find_file` and `module_directory` return.
-fn of_a_module(evaluator: &Evaluator<'_>, path: &str) -> Eval<Option<String>> {
+fn read_module_file(evaluator: &Evaluator<'_>, path: &str) -> EvalResult<Option<String>> {
     let code = evaluator.host().code();
     for name in code.modules() {
         let Some(module) = code.module(&name) else {
@@ -89,12 +93,12 @@ fn of_a_module(evaluator: &Evaluator<'_>, path: &str) -> Eval<Option<String>> {
     Ok(None)
 }
 
-fn loaded(
+fn load_structured(
     evaluator: &Evaluator<'_>,
-    old: &Old,
+    old: &OldCall,
     name: &str,
     parse: impl FnOnce(&str) -> Result<Value, String>,
-) -> Eval {
+) -> EvalResult {
     let default = old.get(1);
     let path = match old.get(0) {
         Value::Str(path) => path,
@@ -102,7 +106,7 @@ fn loaded(
         other => {
             return raise(format!(
                 "undefined method `start_with?' for {}",
-                class(other)
+                class_name(other)
             ));
         }
     };
@@ -111,7 +115,7 @@ fn loaded(
             "{name}(): nothing is loaded from the network, since a program that is evaluated again must see the same: fetch {path} in a task"
         ));
     }
-    match of_a_module(evaluator, path)? {
+    match read_module_file(evaluator, path)? {
         Some(text) => or_default(parse(&text), default),
         None => {
             old.warn(
@@ -123,14 +127,14 @@ fn loaded(
     }
 }
 
-fn loadyaml(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    let options = Options {
+fn loadyaml(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    let options = YamlLoadOptions {
         symbols: true,
-        ..Options::PLAN
+        ..YamlLoadOptions::PLAN
     };
-    loaded(evaluator, old, "loadyaml", |text| yaml(text, options))
+    load_structured(evaluator, old, "loadyaml", |text| parse_yaml(text, options))
 }
 
-fn loadjson(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    loaded(evaluator, old, "loadjson", json)
+fn loadjson(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    load_structured(evaluator, old, "loadjson", parse_json)
 }

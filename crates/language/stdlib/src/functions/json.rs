@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value, ruby_float};
 
-use super::sensitive::written;
+use super::sensitive::write_unwrapped;
 use crate::defaults::NESTING_MAX;
 
 const OPTIONS: &str = "Struct[{ indent => Optional[String], space => Optional[String], \
@@ -16,7 +16,7 @@ const OPTIONS: &str = "Struct[{ indent => Optional[String], space => Optional[St
 
 macro_rules! pretty {
     () => {
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("Variant[Hash, Array]", "data"),
                 optional("Optional[Boolean]", "skip_undef"),
@@ -28,17 +28,20 @@ macro_rules! pretty {
 }
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
-    FunctionSpec::new("to_json", &[Dispatch::new(&[one("Any", "data")], to_json)]),
+    FunctionSpec::new(
+        "to_json",
+        &[FunctionDispatch::new(&[one("Any", "data")], to_json)],
+    ),
     FunctionSpec::new(
         "stdlib::to_json",
-        &[Dispatch::new(&[one("Any", "data")], to_json)],
+        &[FunctionDispatch::new(&[one("Any", "data")], to_json)],
     ),
     FunctionSpec::new("to_json_pretty", pretty!()),
     FunctionSpec::new("stdlib::to_json_pretty", pretty!()),
 ];
 
 /// The separators between the parts of a document.
-struct Style {
+struct JsonSeparators {
     indent: String,
     space: String,
     space_before: String,
@@ -48,7 +51,7 @@ struct Style {
     nesting_max: usize,
 }
 
-impl Style {
+impl JsonSeparators {
     fn compact() -> Self {
         Self {
             indent: String::new(),
@@ -91,20 +94,20 @@ impl Style {
     }
 }
 
-fn to_json(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    written(evaluator, call.get(0), |value| {
-        text(evaluator, value, Style::compact())
+fn to_json(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    write_unwrapped(evaluator, call.get(0), |value| {
+        text(evaluator, value, JsonSeparators::compact())
     })
 }
 
-fn to_json_pretty(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn to_json_pretty(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let data = if call.get(1).is_truthy() {
         without_undef(call.get(0))
     } else {
         call.get(0).clone()
     };
-    written(evaluator, &data, |value| {
-        let style = Style::pretty(call.get(2).as_hash());
+    write_unwrapped(evaluator, &data, |value| {
+        let style = JsonSeparators::pretty(call.get(2).as_hash());
         let mut text = text(evaluator, value, style)?;
         text.push('\n');
         Ok(text)
@@ -128,8 +131,8 @@ fn without_undef(value: &Value) -> Value {
     }
 }
 
-fn text(evaluator: &Evaluator<'_>, value: &Value, style: Style) -> Eval<String> {
-    let mut writer = Writer {
+fn text(evaluator: &Evaluator<'_>, value: &Value, style: JsonSeparators) -> EvalResult<String> {
+    let mut writer = PrettyJsonWriter {
         evaluator,
         style,
         text: String::new(),
@@ -139,15 +142,15 @@ fn text(evaluator: &Evaluator<'_>, value: &Value, style: Style) -> Eval<String> 
     Ok(writer.text)
 }
 
-struct Writer<'a, 'h> {
+struct PrettyJsonWriter<'a, 'h> {
     evaluator: &'a Evaluator<'h>,
-    style: Style,
+    style: JsonSeparators,
     text: String,
     depth: usize,
 }
 
-impl Writer<'_, '_> {
-    fn value(&mut self, value: &Value) -> Eval<()> {
+impl PrettyJsonWriter<'_, '_> {
+    fn value(&mut self, value: &Value) -> EvalResult<()> {
         self.evaluator.check_size(self.text.len())?;
         match value {
             Value::Undef => self.text.push_str("null"),
@@ -169,7 +172,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn deeper(&mut self) -> Eval<()> {
+    fn deeper(&mut self) -> EvalResult<()> {
         self.depth += 1;
         if self.depth > self.style.nesting_max {
             return raise(format!("nesting of {} is too deep", self.depth - 1));
@@ -183,7 +186,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn list(&mut self, list: &[Value]) -> Eval<()> {
+    fn list(&mut self, list: &[Value]) -> EvalResult<()> {
         self.deeper()?;
         let line_break = self.style.array_break.clone();
         self.text.push('[');
@@ -203,7 +206,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn hash(&mut self, entries: &Hash) -> Eval<()> {
+    fn hash(&mut self, entries: &Hash) -> EvalResult<()> {
         self.deeper()?;
         let line_break = self.style.object_break.clone();
         self.text.push('{');

@@ -1,23 +1,23 @@
 //! `merge`, `deep_merge`, `stdlib::sort_by`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
-use evaluator::{Eval, Evaluator, elements, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
+use evaluator::{EvalResult, Evaluator, elements, raise};
 use pcore::{Hash, Value};
 
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 
 macro_rules! merge {
     () => {
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[any("Variant[Hash[Scalar,Any], Undef, String[0,0]]", "args")],
                 merge,
             )
             .returning("Hash[Scalar,Any]"),
-            Dispatch::new(&[any("Iterable", "args")], merge_indexed)
+            FunctionDispatch::new(&[any("Iterable", "args")], merge_indexed)
                 .with_block("Callable[3,3]")
                 .returning("Hash"),
-            Dispatch::new(&[any("Iterable", "args")], merge_each)
+            FunctionDispatch::new(&[any("Iterable", "args")], merge_each)
                 .with_block("Callable[2,2]")
                 .returning("Hash"),
         ]
@@ -30,9 +30,9 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "stdlib::sort_by",
         &[
-            Dispatch::new(&[one("Array", "ary")], sort_by).with_block("Callable[1,1]"),
-            Dispatch::new(&[one("String", "str")], sort_by).with_block("Callable[1,1]"),
-            Dispatch::new(&[one("Hash", "hsh")], sort_by)
+            FunctionDispatch::new(&[one("Array", "ary")], sort_by).with_block("Callable[1,1]"),
+            FunctionDispatch::new(&[one("String", "str")], sort_by).with_block("Callable[1,1]"),
+            FunctionDispatch::new(&[one("Hash", "hsh")], sort_by)
                 .with_block("Variant[Callable[1,1], Callable[2,2]]"),
         ],
     ),
@@ -42,7 +42,7 @@ pub(super) static DEEP: &[FunctionSpec] = old_functions! {
     "deep_merge" => deep_merge;
 };
 
-fn merge_into(evaluator: &Evaluator<'_>, all: &mut Hash, more: &Value) -> Eval<()> {
+fn merge_into(evaluator: &Evaluator<'_>, all: &mut Hash, more: &Value) -> EvalResult<()> {
     if let Value::Hash(entries) = more {
         evaluator.charge(entries.len())?;
         all.extend(
@@ -54,7 +54,7 @@ fn merge_into(evaluator: &Evaluator<'_>, all: &mut Hash, more: &Value) -> Eval<(
     Ok(())
 }
 
-fn merge(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn merge(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut all = Hash::new();
     for argument in &call.arguments {
         merge_into(evaluator, &mut all, argument)?;
@@ -63,7 +63,7 @@ fn merge(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// The elements to iterate over; there must be exactly one argument.
-fn iterated(call: &CallArguments<'_>) -> Eval<impl Iterator<Item = Value> + use<>> {
+fn iterate_arguments(call: &CallArguments<'_>) -> EvalResult<impl Iterator<Item = Value> + use<>> {
     if call.len() != 1 {
         return raise(format!(
             "wrong number of arguments (given {}, expected 1)",
@@ -72,13 +72,13 @@ fn iterated(call: &CallArguments<'_>) -> Eval<impl Iterator<Item = Value> + use<
     }
     match elements(call.get(0)) {
         Some(elements) => Ok(elements),
-        None => raise(format!("{} is not iterable", class(call.get(0)))),
+        None => raise(format!("{} is not iterable", class_name(call.get(0)))),
     }
 }
 
-fn merge_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn merge_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut all = Hash::new();
-    for element in iterated(&call)? {
+    for element in iterate_arguments(&call)? {
         evaluator.charge_element()?;
         let so_far = Value::hash(all.clone());
         let more = evaluator.call_block(call.required_block(), [so_far, element])?;
@@ -88,10 +88,10 @@ fn merge_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// Entries of a hash are passed as key and value, other elements with their index.
-fn merge_indexed(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn merge_indexed(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_hash = matches!(call.get(0), Value::Hash(_));
     let mut all = Hash::new();
-    for (index, element) in iterated(&call)?.enumerate() {
+    for (index, element) in iterate_arguments(&call)?.enumerate() {
         evaluator.charge_element()?;
         let (first, second) = match (&element, is_hash) {
             (Value::Array(pair), true) if pair.len() == 2 => (pair[0].clone(), pair[1].clone()),
@@ -107,7 +107,7 @@ fn merge_indexed(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval
     Ok(Value::hash(all))
 }
 
-fn deep_merge(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn deep_merge(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() < 2 {
         return raise(format!(
             "deep_merge(): wrong number of arguments ({}; must be at least 2)",
@@ -122,7 +122,7 @@ fn deep_merge(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             other => {
                 return raise(format!(
                     "deep_merge: unexpected argument type {}, only expects hash arguments",
-                    class(other)
+                    class_name(other)
                 ));
             }
         }
@@ -130,7 +130,7 @@ fn deep_merge(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::hash(all))
 }
 
-fn deeply(evaluator: &Evaluator<'_>, left: &Hash, right: &Hash) -> Eval<Hash> {
+fn deeply(evaluator: &Evaluator<'_>, left: &Hash, right: &Hash) -> EvalResult<Hash> {
     evaluator.stack_check()?;
     evaluator.charge(left.len() + right.len())?;
     let mut all = left.clone();
@@ -145,13 +145,15 @@ fn deeply(evaluator: &Evaluator<'_>, left: &Hash, right: &Hash) -> Eval<Hash> {
 }
 
 /// Sorts by the results of the block: numbers, texts, and lists of them have an order.
-fn sort_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sort_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let block = call.required_block();
     let mut keyed = Vec::new();
     for element in elements(call.get(0)).into_iter().flatten() {
         evaluator.charge_element()?;
         let key = match &element {
-            Value::Array(pair) if matches!(call.get(0), Value::Hash(_)) && block.takes(2) => {
+            Value::Array(pair)
+                if matches!(call.get(0), Value::Hash(_)) && block.accepts_arity(2) =>
+            {
                 evaluator.call_block(block, [pair[0].clone(), pair[1].clone()])?
             }
             _ => evaluator.call_block(block, [element.clone()])?,
@@ -162,7 +164,11 @@ fn sort_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     keyed.sort_by(|(a, _), (b, _)| {
         order(a, b).unwrap_or_else(|| {
             refused.get_or_insert_with(|| {
-                format!("comparison of {} with {} failed", class(a), class(b))
+                format!(
+                    "comparison of {} with {} failed",
+                    class_name(a),
+                    class_name(b)
+                )
             });
             std::cmp::Ordering::Equal
         })

@@ -4,7 +4,7 @@ mod affixes;
 mod arrays;
 mod booleans;
 mod catalog;
-mod codes;
+mod code_literals;
 mod deletes;
 mod deprecated;
 mod dig;
@@ -19,9 +19,10 @@ mod numbers;
 mod parse;
 mod passwords;
 mod paths;
-mod picks;
+mod pick;
 mod random;
 mod ranges;
+mod refused_functions;
 mod sensitive;
 mod shell;
 mod strings;
@@ -31,7 +32,6 @@ mod toml;
 mod types;
 mod validate;
 mod validate_numbers;
-mod wrong_place;
 mod yaml;
 
 use evaluator::function::FunctionSpec;
@@ -43,7 +43,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {
         arrays::FUNCTIONS,
         booleans::FUNCTIONS,
         catalog::FUNCTIONS,
-        codes::FUNCTIONS,
+        code_literals::FUNCTIONS,
         deletes::FUNCTIONS,
         deprecated::FUNCTIONS,
         deprecated::OTHERS,
@@ -66,7 +66,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {
         passwords::FUNCTIONS,
         paths::FUNCTIONS,
         paths::NEW,
-        picks::FUNCTIONS,
+        pick::FUNCTIONS,
         random::FUNCTIONS,
         random::NEW,
         ranges::FUNCTIONS,
@@ -82,7 +82,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {
         types::OLD,
         validate::FUNCTIONS,
         validate::NEW,
-        wrong_place::FUNCTIONS,
+        refused_functions::FUNCTIONS,
         yaml::FUNCTIONS,
     ]
     .into_iter()

@@ -1,12 +1,12 @@
 //! Addresses: `enclose_ipv6`, `stdlib::ip_in_range`, `is_mac_address`, `is_domain_name`,
 //! `is_email_address`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 
-use crate::old::{Old, class, old_functions};
-use crate::ruby::address::Address;
+use crate::old_api::{OldCall, class_name, old_functions};
+use crate::ruby::address::IpNetworkAddress;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "enclose_ipv6" => enclose_ipv6;
@@ -17,7 +17,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 
 pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::ip_in_range",
-    &[Dispatch::new(
+    &[FunctionDispatch::new(
         &[
             one("String", "ipaddress"),
             one("Variant[String, Array]", "range"),
@@ -27,8 +27,8 @@ pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     .returning("Boolean")],
 )];
 
-fn ip_in_range(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let address = Address::parse(&call.text(0)).or_else(raise)?;
+fn ip_in_range(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let address = IpNetworkAddress::parse(&call.text(0)).or_else(raise)?;
     let mut ranges = Vec::new();
     match call.get(1) {
         Value::Array(texts) => {
@@ -37,12 +37,12 @@ fn ip_in_range(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
                 let Value::Str(text) = text else {
                     return raise("address family must be specified");
                 };
-                ranges.push(Address::parse(text).or_else(raise)?);
+                ranges.push(IpNetworkAddress::parse(text).or_else(raise)?);
             }
         }
         other => {
             let text = other.as_str().unwrap_or_default();
-            ranges.push(Address::parse(text).or_else(raise)?);
+            ranges.push(IpNetworkAddress::parse(text).or_else(raise)?);
         }
     }
     Ok(Value::Bool(
@@ -50,7 +50,7 @@ fn ip_in_range(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     ))
 }
 
-fn enclose_ipv6(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn enclose_ipv6(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise(format!(
             "enclose_ipv6(): Wrong number of arguments given {} for 1",
@@ -60,7 +60,7 @@ fn enclose_ipv6(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     if !matches!(old.get(0), Value::Str(_) | Value::Array(_)) {
         return raise(format!(
             "enclose_ipv6(): Wrong argument type given {} expected String or Array",
-            class(old.get(0))
+            class_name(old.get(0))
         ));
     }
     let mut all: Vec<Value> = Vec::new();
@@ -72,7 +72,7 @@ fn enclose_ipv6(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         evaluator.charge_element()?;
         let enclosed = match value.as_str() {
             Some("*") => value.clone(),
-            text => match text.and_then(|text| Address::parse(text).ok()) {
+            text => match text.and_then(|text| IpNetworkAddress::parse(text).ok()) {
                 Some(address) if address.is_v6 => Value::from(format!("[{address}]")),
                 Some(_) => value.clone(),
                 None => {
@@ -90,7 +90,7 @@ fn enclose_ipv6(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::array(all))
 }
 
-fn one_argument(old: &Old, name: &str) -> Eval<()> {
+fn one_argument(old: &OldCall, name: &str) -> EvalResult<()> {
     if old.len() == 1 {
         return Ok(());
     }
@@ -100,7 +100,7 @@ fn one_argument(old: &Old, name: &str) -> Eval<()> {
     ))
 }
 
-fn is_mac_address(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn is_mac_address(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     one_argument(old, "is_mac_address")?;
     let text = match old.get(0) {
         Value::Undef | Value::Default => return Ok(Value::Bool(false)),
@@ -108,7 +108,7 @@ fn is_mac_address(_: &mut Evaluator<'_>, old: &Old) -> Eval {
         other => {
             return raise(format!(
                 "no implicit conversion of {} into String",
-                class(other)
+                class_name(other)
             ));
         }
     };
@@ -121,7 +121,7 @@ fn is_mac_address(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::Bool(text.split('\n').any(is_mac)))
 }
 
-fn is_domain_name(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn is_domain_name(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     one_argument(old, "is_domain_name")?;
     let text = old.get(0).as_str();
     Ok(Value::Bool(text.is_some_and(is_domain)))
@@ -154,7 +154,7 @@ pub(super) fn is_domain(name: &str) -> bool {
     })
 }
 
-fn is_email_address(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn is_email_address(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     one_argument(old, "is_email_address")?;
     let text = old.get(0).as_str();
     Ok(Value::Bool(text.is_some_and(is_email)))

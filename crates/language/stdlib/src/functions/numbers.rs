@@ -1,11 +1,11 @@
 //! `clamp`, `convert_base`, `to_bytes`.
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::defaults::BASE_DIGITS_MAX;
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 use crate::ruby::numbers::{to_f, value_to_i};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -18,7 +18,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-fn clamp(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn clamp(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     let flat = evaluator.flatten(&old.arguments)?;
     if flat.len() != 3 {
         return raise("clamp(): Wrong number of arguments, need three to clamp");
@@ -47,7 +47,7 @@ fn clamp(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::Int(numbers[1]))
 }
 
-fn convert_base(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn convert_base(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     for (index, which) in [(0, "First"), (1, "Second")] {
         if !matches!(old.get(index), Value::Int(_) | Value::Str(_)) {
             return raise(format!(
@@ -100,7 +100,7 @@ fn in_base(decimal: &str, base: u32) -> String {
     written.iter().rev().collect()
 }
 
-fn to_bytes(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn to_bytes(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise(format!(
             "to_bytes(): Wrong number of arguments given ({} for 1)",
@@ -114,7 +114,7 @@ fn to_bytes(_: &mut Evaluator<'_>, old: &Old) -> Eval {
         other => {
             return raise(format!(
                 "no implicit conversion of {} into String",
-                class(other)
+                class_name(other)
             ));
         }
     };

@@ -1,11 +1,11 @@
 //! `parsejson`, `parseyaml`, `parsehocon`, `parsepson`: texts as data, or a default.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator, raise};
 use pcore::{Binary, Hash, Value};
-use psych::Options;
+use psych::YamlLoadOptions;
 
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "parsejson" => parsejson;
@@ -14,7 +14,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 
 macro_rules! hocon {
     () => {
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String", "hocon_string"), optional("Any", "default")],
             parsehocon,
         )]
@@ -26,14 +26,14 @@ pub(super) static NEW: &[FunctionSpec] = &[
     FunctionSpec::new("stdlib::parsehocon", hocon!()),
     FunctionSpec::new(
         "parsepson",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String[1]", "pson_string"), optional("Any", "default")],
             parsepson,
         )],
     ),
 ];
 
-pub(super) fn json(text: &str) -> Result<Value, String> {
+pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
         Ok(json) => Ok(Value::from_json(&json)),
         Err(error) => Err(format!("unexpected JSON: {error}")),
@@ -41,41 +41,43 @@ pub(super) fn json(text: &str) -> Result<Value, String> {
 }
 
 /// The value of the first document; `undef` if there is none.
-pub(super) fn yaml(text: &str, options: Options) -> Result<Value, String> {
+pub(super) fn parse_yaml(text: &str, options: YamlLoadOptions) -> Result<Value, String> {
     let document = psych::load(text, options).map_err(|error| error.to_string())?;
     Ok(document
         .root
-        .map_or(Value::Undef, |root| of_yaml(&root.value)))
+        .map_or(Value::Undef, |root| from_yaml(&root.value)))
 }
 
-fn of_yaml(value: &psych::Value) -> Value {
+fn from_yaml(value: &psych::YamlValue) -> Value {
     match value {
-        psych::Value::Null => Value::Undef,
-        psych::Value::Bool(flag) => Value::Bool(*flag),
-        psych::Value::Integer(number) => Value::Int(*number),
-        psych::Value::Float(number) => Value::Float(*number),
-        psych::Value::BigInteger(text) | psych::Value::String(text) => Value::Str(text.clone()),
-        psych::Value::Symbol(name) if name.as_ref() == "default" => Value::Default,
-        psych::Value::Symbol(name) => Value::Str(name.clone()),
-        psych::Value::Binary(bytes) => Value::Binary(Binary::new(bytes.clone())),
-        psych::Value::Date(_) | psych::Value::Time(_) => {
-            let text = psych::emit(value, psych::Layout::default()).unwrap_or_default();
+        psych::YamlValue::Null => Value::Undef,
+        psych::YamlValue::Bool(flag) => Value::Bool(*flag),
+        psych::YamlValue::Integer(number) => Value::Int(*number),
+        psych::YamlValue::Float(number) => Value::Float(*number),
+        psych::YamlValue::BigInteger(text) | psych::YamlValue::String(text) => {
+            Value::Str(text.clone())
+        }
+        psych::YamlValue::Symbol(name) if name.as_ref() == "default" => Value::Default,
+        psych::YamlValue::Symbol(name) => Value::Str(name.clone()),
+        psych::YamlValue::Binary(bytes) => Value::Binary(Binary::new(bytes.clone())),
+        psych::YamlValue::Date(_) | psych::YamlValue::Time(_) => {
+            let text = psych::emit(value, psych::EmitLayout::default()).unwrap_or_default();
             Value::from(text.trim_start_matches("--- ").trim_end())
         }
-        psych::Value::Sequence(items) => {
-            Value::array(items.iter().map(|it| of_yaml(&it.value)).collect())
+        psych::YamlValue::Sequence(items) => {
+            Value::array(items.iter().map(|it| from_yaml(&it.value)).collect())
         }
-        psych::Value::Mapping(entries) => Value::hash(
+        psych::YamlValue::Mapping(entries) => Value::hash(
             entries
                 .iter()
-                .map(|(key, it)| (of_yaml(&key.value), of_yaml(&it.value)))
+                .map(|(key, it)| (from_yaml(&key.value), from_yaml(&it.value)))
                 .collect::<Hash>(),
         ),
     }
 }
 
 /// The value that was read; the default if it is undef or reading failed.
-pub(super) fn or_default(read: Result<Value, String>, default: &Value) -> Eval {
+pub(super) fn or_default(read: Result<Value, String>, default: &Value) -> EvalResult {
     match read {
         Ok(value) if value.is_truthy() => Ok(value),
         Ok(_) => Ok(default.clone()),
@@ -84,11 +86,11 @@ pub(super) fn or_default(read: Result<Value, String>, default: &Value) -> Eval {
     }
 }
 
-fn parsed(
+fn parse_with_default(
     evaluator: &Evaluator<'_>,
-    old: &Old,
+    old: &OldCall,
     parse: impl FnOnce(&str) -> Result<Value, String>,
-) -> Eval {
+) -> EvalResult {
     if old.arguments.is_empty() {
         return raise("Wrong number of arguments. 1 or 2 arguments should be provided.");
     }
@@ -99,25 +101,25 @@ fn parsed(
         }
         other => Err(format!(
             "no implicit conversion of {} into String",
-            class(other)
+            class_name(other)
         )),
     };
     or_default(read, old.get(1))
 }
 
-fn parsejson(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    parsed(evaluator, old, json)
+fn parsejson(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    parse_with_default(evaluator, old, parse_json)
 }
 
-fn parseyaml(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    let options = Options {
+fn parseyaml(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    let options = YamlLoadOptions {
         symbols: true,
-        ..Options::PLAN
+        ..YamlLoadOptions::PLAN
     };
-    parsed(evaluator, old, |text| yaml(text, options))
+    parse_with_default(evaluator, old, |text| parse_yaml(text, options))
 }
 
-fn parsehocon(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn parsehocon(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;
     match hocon::parse(&text) {
@@ -127,11 +129,11 @@ fn parsehocon(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     }
 }
 
-fn parsepson(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn parsepson(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;
     // only lists and objects are PSON
-    let read = match json(&text) {
+    let read = match parse_json(&text) {
         _ if !text.trim_start().starts_with(['[', '{']) => {
             Err(format!("source '{text}' not in PSON!"))
         }

@@ -1,12 +1,12 @@
 //! Hashes of passwords: `pw_hash`, `str2saltedpbkdf2`, `str2saltedsha512`.
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise};
+use evaluator::{EvalResult, Evaluator, raise};
 use pcore::{Hash, Value};
 use sha2::{Digest as _, Sha512};
 
 use super::digests::hex;
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 use crate::ruby::crypt;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -22,7 +22,7 @@ fn bare(value: &Value) -> &Value {
     }
 }
 
-fn pw_hash(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn pw_hash(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     let password = match bare(old.get(0)) {
         Value::Str(password) => password,
         Value::Undef => "",
@@ -31,7 +31,7 @@ fn pw_hash(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     let Value::Str(kind) = bare(old.get(1)) else {
         return raise("pw_hash(): second argument must be a string");
     };
-    let Some(method) = crypt::Method::named(&kind.to_lowercase()) else {
+    let Some(method) = crypt::CryptMethod::from_name(&kind.to_lowercase()) else {
         return raise(format!("pw_hash(): {kind} is not a valid hash type"));
     };
     let Value::Str(salt) = bare(old.get(2)) else {
@@ -54,7 +54,7 @@ fn pw_hash(_: &mut Evaluator<'_>, old: &Old) -> Eval {
         .or_else(raise)
 }
 
-fn str2saltedpbkdf2(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn str2saltedpbkdf2(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     const KEY_BYTES: usize = 128;
     if old.len() != 3 {
         return raise(format!(
@@ -94,7 +94,7 @@ fn str2saltedpbkdf2(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
 }
 
 /// The form of macOS 10.7, with a salt of four bytes.
-fn str2saltedsha512(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn str2saltedsha512(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise(format!(
             "str2saltedsha512(): Wrong number of arguments passed ({} but we require 1)",
@@ -104,7 +104,7 @@ fn str2saltedsha512(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     let Value::Str(password) = old.get(0) else {
         return raise(format!(
             "str2saltedsha512(): Requires a String argument, you passed: {}",
-            class(old.get(0))
+            class_name(old.get(0))
         ));
     };
     let random = evaluator.host().random()?;

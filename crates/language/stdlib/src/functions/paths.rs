@@ -1,10 +1,10 @@
 //! `basename`, `dirname`, `stdlib::extname`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise};
 use pcore::Value;
 
-use crate::old::{Old, old_functions};
+use crate::old_api::{OldCall, old_functions};
 use crate::ruby::paths;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -14,14 +14,14 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 
 pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::extname",
-    &[Dispatch::new(&[one("String", "filename")], extname).returning("String")],
+    &[FunctionDispatch::new(&[one("String", "filename")], extname).returning("String")],
 )];
 
-fn extname(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn extname(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::from(paths::extname(&call.text(0))))
 }
 
-fn basename(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn basename(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     match old.arguments.as_slice() {
         [] => raise("basename(): No arguments given"),
         [_, _, _, ..] => raise(format!(
@@ -35,7 +35,7 @@ fn basename(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-fn dirname(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn dirname(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     match old.arguments.as_slice() {
         [] => raise("dirname(): No arguments given"),
         [_, _, ..] => raise(format!(

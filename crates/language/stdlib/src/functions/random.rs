@@ -1,14 +1,14 @@
 //! Numbers derived from a seed (`seeded_rand`, `fqdn_rotate`, `fqdn_rand_string`), and `shuffle`,
 //! which uses the host's random numbers.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
-use evaluator::{Eval, Evaluator, Random, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one, optional};
+use evaluator::{EvalResult, Evaluator, RubyRandom, raise, ruby};
 use md5::{Digest as _, Md5};
 use pcore::Value;
 use sha2::Sha256;
 
-use super::facts::{facts, known};
-use crate::old::{Old, old_functions};
+use super::facts::{facts, known_fact};
+use crate::old_api::{OldCall, old_functions};
 use crate::ruby::numbers::value_to_i;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 
 macro_rules! string {
     () => {
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("Integer[1]", "length"),
                 one("String", "seed"),
@@ -36,14 +36,14 @@ pub(super) static NEW: &[FunctionSpec] = &[
     FunctionSpec::new("stdlib::seeded_rand_string", string!()),
     FunctionSpec::new(
         "stdlib::seeded_rand",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("Integer[1]", "max"), one("String", "seed")],
             new_seeded_rand,
         )],
     ),
     FunctionSpec::new(
         "stdlib::fqdn_rand_string",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("Integer[1]", "length"),
                 optional("Optional[String]", "charset"),
@@ -55,7 +55,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     FunctionSpec::new(
         "stdlib::fqdn_rotate",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("String", "input"),
                     any("Variant[Integer,String]", "seeds"),
@@ -63,7 +63,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
                 new_rotate,
             )
             .returning("String"),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Array", "input"),
                     any("Variant[Integer,String]", "seeds"),
@@ -75,13 +75,13 @@ pub(super) static NEW: &[FunctionSpec] = &[
     ),
 ];
 
-fn below(random: &mut Random, limit: usize) -> usize {
-    usize::try_from(random.below(limit as u64)).unwrap_or_default()
+fn below(random: &mut RubyRandom, limit: usize) -> usize {
+    usize::try_from(random.random_below(limit as u64)).unwrap_or_default()
 }
 
-fn seeded(seed: &str, max: i64) -> Value {
+fn random_from_seed(seed: &str, max: i64) -> Value {
     let limit = u64::try_from(max).unwrap_or(1);
-    let number = Random::new(&Md5::digest(seed.as_bytes())).below(limit);
+    let number = RubyRandom::new(&Md5::digest(seed.as_bytes())).random_below(limit);
     Value::Int(i64::try_from(number).unwrap_or_default())
 }
 
@@ -98,24 +98,24 @@ pub(super) fn is_integer(value: &Value) -> bool {
     }
 }
 
-fn seeded_rand(_: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn seeded_rand(_: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if !is_integer(old.get(0)) || value_to_i(old.get(0))? <= 0 {
         return raise("seeded_rand(): first argument must be a positive integer");
     }
     match old.get(1) {
-        Value::Str(seed) => Ok(seeded(seed, value_to_i(old.get(0))?)),
+        Value::Str(seed) => Ok(random_from_seed(seed, value_to_i(old.get(0))?)),
         _ => raise("seeded_rand(): second argument must be a string"),
     }
 }
 
-fn new_seeded_rand(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    Ok(seeded(&call.text(1), call.int(0)))
+fn new_seeded_rand(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    Ok(random_from_seed(&call.text(1), call.int(0)))
 }
 
-fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     const LETTERS: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let letters: Vec<char> = call.get(2).as_str().unwrap_or(LETTERS).chars().collect();
-    let mut random = Random::new(&Sha256::digest(call.text(1).as_bytes()));
+    let mut random = RubyRandom::new(&Sha256::digest(call.text(1).as_bytes()));
     let mut text = String::new();
     for _ in 0..call.int(0) {
         evaluator.charge_element()?;
@@ -125,20 +125,25 @@ fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) ->
 }
 
 /// `join(':')` of seeds; an empty list adds a separator too.
-fn joined(evaluator: &Evaluator<'_>, seeds: &[Value]) -> Eval<String> {
+fn join_seeds(evaluator: &Evaluator<'_>, seeds: &[Value]) -> EvalResult<String> {
     evaluator.stack_check()?;
     let mut texts = Vec::with_capacity(seeds.len());
     for seed in seeds {
         evaluator.charge_element()?;
         texts.push(match seed {
-            Value::Array(inner) => joined(evaluator, inner)?,
+            Value::Array(inner) => join_seeds(evaluator, inner)?,
             other => ruby::to_s(other),
         });
     }
     Ok(texts.join(":"))
 }
 
-fn rand_string(evaluator: &mut Evaluator<'_>, length: i64, charset: &str, seeds: &[Value]) -> Eval {
+fn rand_string(
+    evaluator: &mut Evaluator<'_>,
+    length: i64,
+    charset: &str,
+    seeds: &[Value],
+) -> EvalResult {
     const LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let letters: Vec<char> = if charset.is_empty() { LETTERS } else { charset }
         .chars()
@@ -149,7 +154,7 @@ fn rand_string(evaluator: &mut Evaluator<'_>, length: i64, charset: &str, seeds:
         evaluator.charge_element()?;
         let mut seeds = seeds.to_vec();
         seeds.push(Value::Int(place));
-        let arguments = vec![count.clone(), Value::from(joined(evaluator, &seeds)?)];
+        let arguments = vec![count.clone(), Value::from(join_seeds(evaluator, &seeds)?)];
         let index = evaluator.call_function("fqdn_rand", arguments, None)?;
         let index = index.as_int().and_then(|it| usize::try_from(it).ok());
         text.extend(index.and_then(|index| letters.get(index)));
@@ -157,7 +162,7 @@ fn rand_string(evaluator: &mut Evaluator<'_>, length: i64, charset: &str, seeds:
     Ok(Value::from(text))
 }
 
-fn fqdn_rand_string(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn fqdn_rand_string(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     let length = match old.get(0) {
         length if is_integer(length) => value_to_i(length)?,
         _ => 0,
@@ -178,7 +183,7 @@ fn fqdn_rand_string(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     )
 }
 
-fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let charset = call.text(1);
     rand_string(
         evaluator,
@@ -190,8 +195,8 @@ fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) 
 
 /// Rotates the letters of a text or the elements of a list by a number derived from the node's
 /// name.
-fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
-    let fqdn = match known(evaluator, &["networking", "fqdn"])? {
+fn rotate(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> EvalResult {
+    let fqdn = match known_fact(evaluator, &["networking", "fqdn"])? {
         Value::Undef => match facts(evaluator)?
             .as_hash()
             .and_then(|it| it.get_str("fqdn"))
@@ -201,8 +206,8 @@ fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
         },
         fqdn => fqdn,
     };
-    let named = joined(evaluator, &[fqdn, Value::array(seeds.to_vec())])?;
-    let mut random = Random::new(&Md5::digest(named.as_bytes()));
+    let named = join_seeds(evaluator, &[fqdn, Value::array(seeds.to_vec())])?;
+    let mut random = RubyRandom::new(&Md5::digest(named.as_bytes()));
     Ok(match value {
         Value::Str(text) if text.chars().nth(1).is_some() => {
             let mut letters: Vec<char> = text.chars().collect();
@@ -222,20 +227,20 @@ fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
     })
 }
 
-fn fqdn_rotate(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("fqdn_rotate", "1")?;
+fn fqdn_rotate(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("fqdn_rotate", "1")?;
     if !matches!(old.get(0), Value::Str(_) | Value::Array(_)) {
         return raise("fqdn_rotate(): Requires either array or string to work with");
     }
-    rotated(evaluator, old.get(0), &old.arguments[1..])
+    rotate(evaluator, old.get(0), &old.arguments[1..])
 }
 
-fn new_rotate(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    rotated(evaluator, call.get(0), &call.arguments[1..])
+fn new_rotate(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    rotate(evaluator, call.get(0), &call.arguments[1..])
 }
 
-fn shuffle(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("shuffle", "1")?;
+fn shuffle(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("shuffle", "1")?;
     let mut elements: Vec<Value> = match old.get(0) {
         Value::Str(text) => text.chars().map(|it| Value::from(it.to_string())).collect(),
         Value::Array(list) => list.to_vec(),
@@ -245,7 +250,7 @@ fn shuffle(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         return Ok(old.get(0).clone());
     }
     evaluator.charge(elements.len())?;
-    let mut random = Random::new(&evaluator.host().random()?);
+    let mut random = RubyRandom::new(&evaluator.host().random()?);
     for place in 0..elements.len() {
         let other = place + below(&mut random, elements.len() - place);
         elements.swap(place, other);

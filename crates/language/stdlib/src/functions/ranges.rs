@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use evaluator::function::FunctionSpec;
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::defaults::RANGE_ELEMENTS_MAX;
-use crate::old::{Old, class, old_functions};
+use crate::old_api::{OldCall, class_name, old_functions};
 use crate::ruby::numbers::{to_i, value_to_i};
 use crate::ruby::successor::upto;
 
@@ -15,15 +15,15 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "range" => range;
 };
 
-struct Range {
+struct RangeArguments {
     from: String,
     to: Value,
     step: usize,
     excludes_end: bool,
 }
 
-fn range(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("range", "1")?;
+fn range(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("range", "1")?;
     let range = if old.len() > 1 {
         let step = match old.get(2) {
             Value::Undef => 1,
@@ -32,7 +32,7 @@ fn range(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
         if step == 0 {
             return raise("range(): 3rd arg (step size) must be a non zero integer (e.g. 1 or -1)");
         }
-        Range {
+        RangeArguments {
             from: ruby::to_s(old.get(0)),
             to: old.get(1).clone(),
             step: usize::try_from(step).unwrap_or(usize::MAX),
@@ -51,9 +51,12 @@ fn range(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
 }
 
 /// Parses `a..c`, `a...c` and `a-c` from one text.
-fn written(value: &Value) -> Eval<Range> {
+fn written(value: &Value) -> EvalResult<RangeArguments> {
     let Value::Str(text) = value else {
-        return raise(format!("undefined method `match' for {}", class(value)));
+        return raise(format!(
+            "undefined method `match' for {}",
+            class_name(value)
+        ));
     };
     let is_word = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -63,7 +66,7 @@ fn written(value: &Value) -> Eval<Range> {
             && is_word(from)
             && is_word(to)
         {
-            return Ok(Range {
+            return Ok(RangeArguments {
                 from: from.to_owned(),
                 to: Value::from(to),
                 step: 1,
@@ -80,7 +83,7 @@ fn written(value: &Value) -> Eval<Range> {
     }
 }
 
-fn numbers(range: &Range) -> Eval<Vec<Value>> {
+fn numbers(range: &RangeArguments) -> EvalResult<Vec<Value>> {
     let (from, to) = (to_i(&range.from), value_to_i(&range.to)?);
     let last = if range.excludes_end {
         to.saturating_sub(1)
@@ -94,7 +97,7 @@ fn numbers(range: &Range) -> Eval<Vec<Value>> {
         .collect())
 }
 
-fn texts(evaluator: &Evaluator<'_>, range: &Range) -> Eval<Vec<Value>> {
+fn texts(evaluator: &Evaluator<'_>, range: &RangeArguments) -> EvalResult<Vec<Value>> {
     let mut elements = Vec::new();
     let mut seen = 0_usize;
     let mut stopped = Ok(());

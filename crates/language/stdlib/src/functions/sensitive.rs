@@ -1,18 +1,18 @@
 //! `stdlib::rewrap_sensitive_data`, and marking of texts made from sensitive values as sensitive.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator};
 use pcore::{Hash, Value};
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::rewrap_sensitive_data",
-    &[Dispatch::new(&[one("Any", "data")], rewrap)
+    &[FunctionDispatch::new(&[one("Any", "data")], rewrap)
         .with_optional_block("Callable[Any]")
         .returning("Any")],
 )];
 
-fn rewrap(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (value, was_sensitive) = unwrapped(evaluator, call.get(0))?;
+fn rewrap(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let (value, was_sensitive) = unwrap_deep(evaluator, call.get(0))?;
     let value = match call.block {
         Some(block) => evaluator.call_block(block, [value])?,
         None => value,
@@ -25,12 +25,12 @@ fn rewrap(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// Writes a value as a text, which is sensitive if any part of the value is.
-pub(super) fn written(
+pub(super) fn write_unwrapped(
     evaluator: &Evaluator<'_>,
     value: &Value,
-    write: impl FnOnce(&Value) -> Eval<String>,
-) -> Eval {
-    let (bare, was_sensitive) = unwrapped(evaluator, value)?;
+    write: impl FnOnce(&Value) -> EvalResult<String>,
+) -> EvalResult {
+    let (bare, was_sensitive) = unwrap_deep(evaluator, value)?;
     let text = write(&bare)?;
     evaluator.charge_bytes(text.len())?;
     let text = Value::from(text);
@@ -42,13 +42,13 @@ pub(super) fn written(
 }
 
 /// A value without its Sensitive wrappers, and true if it had any.
-pub(super) fn unwrapped(evaluator: &Evaluator<'_>, value: &Value) -> Eval<(Value, bool)> {
+pub(super) fn unwrap_deep(evaluator: &Evaluator<'_>, value: &Value) -> EvalResult<(Value, bool)> {
     let mut found = false;
     let bare = unwrap(evaluator, value, &mut found)?;
     Ok((if found { bare } else { value.clone() }, found))
 }
 
-fn unwrap(evaluator: &Evaluator<'_>, value: &Value, found: &mut bool) -> Eval {
+fn unwrap(evaluator: &Evaluator<'_>, value: &Value, found: &mut bool) -> EvalResult {
     evaluator.stack_check()?;
     evaluator.charge_element()?;
     Ok(match value {

@@ -1,10 +1,10 @@
 //! `shell_escape`, `shell_join`, `shell_split`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 
-use crate::old::{Old, old_functions};
+use crate::old_api::{OldCall, old_functions};
 use crate::ruby::shellwords;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
@@ -15,21 +15,21 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
 pub(super) static ESCAPES: &[FunctionSpec] = &[
     FunctionSpec::new(
         "shell_escape",
-        &[Dispatch::new(&[one("Any", "string")], shell_escape)],
+        &[FunctionDispatch::new(&[one("Any", "string")], shell_escape)],
     ),
     FunctionSpec::new(
         "stdlib::shell_escape",
-        &[Dispatch::new(&[one("Any", "string")], shell_escape)],
+        &[FunctionDispatch::new(&[one("Any", "string")], shell_escape)],
     ),
 ];
 
-fn shell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn shell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let escaped = shellwords::escape(&ruby::to_s(call.get(0)));
     evaluator.charge_bytes(escaped.len())?;
     Ok(Value::from(escaped))
 }
 
-fn shell_join(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn shell_join(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise(format!(
             "shell_join(): Wrong number of arguments given ({} for 1)",
@@ -51,7 +51,7 @@ fn shell_join(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::from(escaped.join(" ")))
 }
 
-fn shell_split(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn shell_split(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if old.len() != 1 {
         return raise(format!(
             "shell_split(): Wrong number of arguments given ({} for 1)",

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::Value;
 
-use crate::old::{Old, class, old_functions};
-use crate::ruby::characters::Characters;
+use crate::old_api::{OldCall, class_name, old_functions};
+use crate::ruby::characters::CharacterSet;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "dos2unix" => dos2unix, = 1;
@@ -24,7 +24,7 @@ const ENDS: &str = "Variant[String[1],Array[String[1], 1]]";
 pub(super) static NEW: &[FunctionSpec] = &[
     FunctionSpec::new(
         "stdlib::start_with",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String", "test_string"), one(ENDS, "prefixes")],
             start_with,
         )
@@ -32,7 +32,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "stdlib::end_with",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String", "test_string"), one(ENDS, "suffixes")],
             end_with,
         )
@@ -40,7 +40,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "stdlib::xml_encode",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("String", "str"),
                 optional("Enum['text','attr']", "type"),
@@ -58,17 +58,17 @@ fn any_end(call: &CallArguments<'_>, is_end: impl Fn(&str) -> bool) -> Value {
     })
 }
 
-fn start_with(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn start_with(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     Ok(any_end(&call, |end| text.starts_with(end)))
 }
 
-fn end_with(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn end_with(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let text = call.text(0);
     Ok(any_end(&call, |end| text.ends_with(end)))
 }
 
-fn xml_encode(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn xml_encode(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_attribute = call.get(1).as_str() == Some("attr");
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;
@@ -91,9 +91,14 @@ fn xml_encode(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// Changes a text, or the texts of a list.
-fn changed(evaluator: &Evaluator<'_>, old: &Old, name: &str, change: fn(&str) -> String) -> Eval {
-    old.some(name, "1")?;
-    let text = |text: &str| -> Eval {
+fn change_strings(
+    evaluator: &Evaluator<'_>,
+    old: &OldCall,
+    name: &str,
+    change: fn(&str) -> String,
+) -> EvalResult {
+    old.check_any_count(name, "1")?;
+    let text = |text: &str| -> EvalResult {
         evaluator.charge_bytes(text.len())?;
         Ok(Value::from(change(text)))
     };
@@ -107,7 +112,7 @@ fn changed(evaluator: &Evaluator<'_>, old: &Old, name: &str, change: fn(&str) ->
             };
             list.iter()
                 .map(one)
-                .collect::<Eval<Vec<_>>>()
+                .collect::<EvalResult<Vec<_>>>()
                 .map(Value::array)
         }
         _ => raise(format!(
@@ -116,8 +121,8 @@ fn changed(evaluator: &Evaluator<'_>, old: &Old, name: &str, change: fn(&str) ->
     }
 }
 
-fn swapcase(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    changed(evaluator, old, "swapcase", |text| {
+fn swapcase(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    change_strings(evaluator, old, "swapcase", |text| {
         text.chars().fold(String::new(), |mut swapped, c| {
             if c.is_uppercase() {
                 swapped.extend(c.to_lowercase());
@@ -129,8 +134,8 @@ fn swapcase(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     })
 }
 
-fn regexpescape(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    changed(evaluator, old, "regexpescape", |text| {
+fn regexpescape(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    change_strings(evaluator, old, "regexpescape", |text| {
         text.chars().fold(String::new(), |mut escaped, c| {
             match c {
                 '\n' => escaped.push_str("\\n"),
@@ -146,8 +151,8 @@ fn regexpescape(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     })
 }
 
-fn uriescape(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    changed(evaluator, old, "uriescape", |text| {
+fn uriescape(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    change_strings(evaluator, old, "uriescape", |text| {
         text.bytes().fold(String::new(), |mut escaped, byte| {
             if byte.is_ascii_alphanumeric() || b"-_.!~*'();/?:@&=+$,[]".contains(&byte) {
                 escaped.push(char::from(byte));
@@ -159,8 +164,8 @@ fn uriescape(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     })
 }
 
-fn reverse(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
-    old.some("reverse", "1")?;
+fn reverse(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
+    old.check_any_count("reverse", "1")?;
     match old.get(0) {
         Value::Str(text) => {
             evaluator.charge_bytes(text.len())?;
@@ -174,21 +179,21 @@ fn reverse(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-fn required_text<'o>(old: &'o Old, name: &str) -> Eval<&'o str> {
+fn required_text<'o>(old: &'o OldCall, name: &str) -> EvalResult<&'o str> {
     match old.get(0) {
         Value::Str(text) => Ok(text),
         _ => raise(format!("{name}(): Requires string as argument")),
     }
 }
 
-fn dos2unix(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn dos2unix(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     let text = required_text(old, "dos2unix")?;
     evaluator.charge_bytes(text.len())?;
     Ok(Value::from(text.replace("\r\n", "\n")))
 }
 
 /// Any number of carriage returns before a line feed becomes one.
-fn unix2dos(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn unix2dos(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     let text = required_text(old, "unix2dos")?;
     evaluator.charge_bytes(text.len())?;
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -202,7 +207,7 @@ fn unix2dos(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::from(dos))
 }
 
-fn squeeze(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
+fn squeeze(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult {
     if !matches!(old.len(), 1 | 2) {
         return raise(format!(
             "squeeze(): Wrong number of arguments given {} for 2 or 1",
@@ -214,15 +219,15 @@ fn squeeze(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
     let set = match old.get(1) {
         Value::Undef | Value::Bool(false) => None,
-        Value::Str(spec) => Some(Characters::parse(spec).or_else(raise)?),
+        Value::Str(spec) => Some(CharacterSet::parse(spec).or_else(raise)?),
         other => {
             return raise(format!(
                 "no implicit conversion of {} into String",
-                class(other)
+                class_name(other)
             ));
         }
     };
-    let squeezed = |value: &Value| -> Eval {
+    let squeezed = |value: &Value| -> EvalResult {
         let Value::Str(text) = value else {
             return raise(format!(
                 "undefined method `squeeze' for {}",
@@ -244,7 +249,7 @@ fn squeeze(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             evaluator.charge(list.len())?;
             list.iter()
                 .map(squeezed)
-                .collect::<Eval<Vec<_>>>()
+                .collect::<EvalResult<Vec<_>>>()
                 .map(Value::array)
         }
         one => squeezed(one),

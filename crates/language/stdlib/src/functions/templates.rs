@@ -1,9 +1,9 @@
 //! Functions that stdlib implements in the Puppet language: `stdlib::ensure`,
 //! `stdlib::deferrable_epp`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, raise};
-use pcore::{Kind, Type, Value};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator, raise};
+use pcore::{Type, TypeKind, Value};
 
 use super::dig::collect;
 use super::files::read;
@@ -11,7 +11,7 @@ use super::files::read;
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new(
         "stdlib::ensure",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[
                 one("Variant[Boolean, Enum['present', 'absent']]", "ensure"),
                 optional(
@@ -25,7 +25,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "stdlib::deferrable_epp",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("String", "template"), one("Hash", "variables")],
             deferrable_epp,
         )
@@ -34,7 +34,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
 ];
 
 /// The value of the attribute `ensure` of a resource.
-fn ensure(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn ensure(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_present = match call.get(0) {
         Value::Bool(flag) => *flag,
         word => word.as_str() == Some("present"),
@@ -51,7 +51,7 @@ fn ensure(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 }
 
 /// Rendered on the node, if it needs a value that is known only there.
-fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut values = Vec::new();
     collect(evaluator, &call.hash(1), &mut values)?;
     if !values.iter().any(is_deferred) {
@@ -65,7 +65,7 @@ fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eva
 }
 
 /// The text of a template with the name `module/path`.
-fn template(evaluator: &Evaluator<'_>, name: &str) -> Eval<String> {
+fn template(evaluator: &Evaluator<'_>, name: &str) -> EvalResult<String> {
     let (module, path) = name.split_once('/').unwrap_or((name, ""));
     let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     let file = if is_inside {
@@ -83,7 +83,7 @@ fn is_deferred(value: &Value) -> bool {
     match value {
         Value::Object(object) => {
             let ty = object.object_type();
-            matches!(ty.kind(), Kind::Object(ty) if ty.name() == Some("Deferred"))
+            matches!(ty.kind(), TypeKind::Object(ty) if ty.name() == Some("Deferred"))
         }
         _ => false,
     }

@@ -1,15 +1,15 @@
 //! `to_toml`: pairs first, then tables, then lists of tables, each by their keys.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 
-use super::sensitive::written;
+use super::sensitive::write_unwrapped;
 use crate::defaults::NESTING_MAX;
 
 macro_rules! forms {
     () => {
-        &[Dispatch::new(&[one("Hash", "data")], to_toml)
+        &[FunctionDispatch::new(&[one("Hash", "data")], to_toml)
             .returning("Variant[String, Sensitive[String]]")]
     };
 }
@@ -19,9 +19,9 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("stdlib::to_toml", forms!()),
 ];
 
-fn to_toml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    written(evaluator, call.get(0), |value| {
-        let mut writer = Writer {
+fn to_toml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    write_unwrapped(evaluator, call.get(0), |value| {
+        let mut writer = TomlWriter {
             evaluator,
             text: String::new(),
         };
@@ -32,13 +32,13 @@ fn to_toml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     })
 }
 
-struct Writer<'a, 'h> {
+struct TomlWriter<'a, 'h> {
     evaluator: &'a Evaluator<'h>,
     text: String,
 }
 
-impl Writer<'_, '_> {
-    fn table(&mut self, entries: &Hash, path: &mut Vec<String>) -> Eval<()> {
+impl TomlWriter<'_, '_> {
+    fn table(&mut self, entries: &Hash, path: &mut Vec<String>) -> EvalResult<()> {
         let has_pairs = entries.values().any(is_simple);
         if !path.is_empty() && (has_pairs || entries.is_empty()) {
             self.line(&format!("[{}]", path.join(".")))?;
@@ -46,13 +46,13 @@ impl Writer<'_, '_> {
         self.entries(entries, path)
     }
 
-    fn entries(&mut self, entries: &Hash, path: &mut Vec<String>) -> Eval<()> {
+    fn entries(&mut self, entries: &Hash, path: &mut Vec<String>) -> EvalResult<()> {
         if path.len() > NESTING_MAX {
             return raise(format!(
                 "tables are nested deeper than {NESTING_MAX} levels"
             ));
         }
-        let sorted = sorted(entries)?;
+        let sorted = sort_entries(entries)?;
         for (key, value) in sorted.iter().filter(|(_, value)| is_simple(value)) {
             self.line(&format!("{} = {}", written_key(key), plain(value)))?;
         }
@@ -75,7 +75,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn tables(&mut self, tables: &[Value], path: &mut Vec<String>) -> Eval<()> {
+    fn tables(&mut self, tables: &[Value], path: &mut Vec<String>) -> EvalResult<()> {
         for table in tables {
             self.line(&format!("[[{}]]", path.join(".")))?;
             let Value::Hash(entries) = table else {
@@ -89,7 +89,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn line(&mut self, line: &str) -> Eval<()> {
+    fn line(&mut self, line: &str) -> EvalResult<()> {
         self.evaluator.check_size(self.text.len() + line.len())?;
         self.text.push_str(line);
         self.text.push('\n');
@@ -106,7 +106,7 @@ fn is_simple(value: &Value) -> bool {
     }
 }
 
-fn sorted(entries: &Hash) -> Eval<Vec<(&str, &Value)>> {
+fn sort_entries(entries: &Hash) -> EvalResult<Vec<(&str, &Value)>> {
     let mut all = Vec::with_capacity(entries.len());
     for (key, value) in entries.iter() {
         match key.as_str() {

@@ -2,8 +2,8 @@
 //!
 //! They are older than types: each call logs a warning, except inside `validate_legacy`.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
-use evaluator::{Eval, Evaluator, LogLevel, Unwind, raise, ruby};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
+use evaluator::{EvalResult, EvalUnwind, Evaluator, LogLevel, raise, ruby};
 use pcore::{Type, Value, describe_mismatch};
 use ruby_regex::Regex;
 
@@ -11,12 +11,12 @@ use super::deprecated::{is_absolute_path, is_ip, is_ipv4, is_ipv6};
 use super::network::{is_domain, is_email};
 use super::validate_numbers::{validate_integer, validate_numeric, validate_slength};
 use crate::aliases;
-use crate::old::{Old, class};
+use crate::old_api::{OldCall, class_name};
 
-type Validate = fn(&Evaluator<'_>, &Old) -> Eval<()>;
+type ValidateFunction = fn(&Evaluator<'_>, &OldCall) -> EvalResult<()>;
 
 /// The check of each function, for calls by name.
-const VALIDATORS: [(&str, Validate); 14] = [
+const VALIDATORS: [(&str, ValidateFunction); 14] = [
     ("validate_absolute_path", validate_absolute_path),
     ("validate_array", validate_array),
     ("validate_bool", validate_bool),
@@ -35,13 +35,13 @@ const VALIDATORS: [(&str, Validate); 14] = [
 
 macro_rules! validators {
     ($($name:literal ($instead:literal, $raw:literal) => $run:path;)+) => {
-        &[$(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "args")], {
-            fn entry(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+        &[$(FunctionSpec::new($name, &[FunctionDispatch::new(&[any("Any", "args")], {
+            fn entry(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
                 let text = concat!(
                     "the function '", $name, "' is deprecated: give the parameter the type ", $instead
                 );
-                evaluator.warn_once($name, text, &call.place());
-                let old = if $raw { Old::raw(call) } else { Old::of(evaluator, call)? };
+                evaluator.warn_once($name, text, &call.location());
+                let old = if $raw { OldCall::with_sensitive(call) } else { OldCall::of(evaluator, call)? };
                 $run(evaluator, &old).map(|()| Value::Undef)
             }
             entry
@@ -70,7 +70,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     FunctionSpec::new(
         "validate_legacy",
         &[
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("Type", "target_type"),
                     one("String", "function_name"),
@@ -79,7 +79,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
                 ],
                 validate_legacy,
             ),
-            Dispatch::new(
+            FunctionDispatch::new(
                 &[
                     one("String", "type_string"),
                     one("String", "function_name"),
@@ -92,7 +92,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     ),
     FunctionSpec::new(
         "stdlib::validate_domain_name",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[any("Variant[Stdlib::Fqdn, Stdlib::Dns::Zone]", "values")],
             some_domains,
         )],
@@ -103,7 +103,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     ]),
     FunctionSpec::new(
         "stdlib::validate_email_address",
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[any("Stdlib::Email", "values")],
             some_addresses,
         )],
@@ -111,7 +111,7 @@ pub(super) static NEW: &[FunctionSpec] = &[
     .with_types(&[("Stdlib::Email", aliases::EMAIL)]),
 ];
 
-fn some_domains(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn some_domains(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     if call.is_empty() {
         return raise(
             "stdlib::validate_domain_name(): Wrong number of arguments need at least one",
@@ -120,7 +120,7 @@ fn some_domains(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Undef)
 }
 
-fn some_addresses(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn some_addresses(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     if call.is_empty() {
         return raise(
             "stdlib::validate_email_address(): Wrong number of arguments need at least one",
@@ -131,12 +131,12 @@ fn some_addresses(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 
 /// A value that the old function accepts is accepted, with a warning if the type does not accept
 /// it.
-fn validate_legacy(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn validate_legacy(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let ty = match call.get(0) {
         Value::Type(ty) => ty.clone(),
         text => evaluator.parse_type(text.as_str().unwrap_or_default(), &[])?,
     };
-    let (name, place, value) = (call.text(1), call.place(), call.get(2).clone());
+    let (name, place, value) = (call.text(1), call.location(), call.get(2).clone());
     let fits = ty.is_instance(&value);
     let passed = previous(evaluator, &name, call)?;
     if fits {
@@ -156,8 +156,12 @@ fn validate_legacy(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Ev
 }
 
 /// True if the old function accepts the value.
-fn previous(evaluator: &mut Evaluator<'_>, name: &str, call: CallArguments<'_>) -> Eval<bool> {
-    let mut old = Old::raw(call);
+fn previous(
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+    call: CallArguments<'_>,
+) -> EvalResult<bool> {
+    let mut old = OldCall::with_sensitive(call);
     old.arguments.drain(..2);
     let known = VALIDATORS.iter().find(|(known, _)| *known == name);
     let result = match known {
@@ -167,13 +171,13 @@ fn previous(evaluator: &mut Evaluator<'_>, name: &str, call: CallArguments<'_>) 
     match result {
         Ok(()) => Ok(true),
         Err(unwind) => match *unwind {
-            Unwind::Error(error) if error.code == evaluator::RUNTIME_ERROR => Ok(false),
+            EvalUnwind::Error(error) if error.code == evaluator::RUNTIME_ERROR => Ok(false),
             other => Err(Box::new(other)),
         },
     }
 }
 
-fn some(old: &Old, name: &str) -> Eval<()> {
+fn some(old: &OldCall, name: &str) -> EvalResult<()> {
     if old.arguments.is_empty() {
         return raise(format!(
             "{name}(): wrong number of arguments (0; must be > 0)"
@@ -183,19 +187,19 @@ fn some(old: &Old, name: &str) -> Eval<()> {
 }
 
 /// Refuses the first argument that is not of some kind.
-fn each(old: &Old, name: &str, is: fn(&Value) -> bool, kind: &str) -> Eval<()> {
+fn each(old: &OldCall, name: &str, is: fn(&Value) -> bool, kind: &str) -> EvalResult<()> {
     some(old, name)?;
     match old.arguments.iter().find(|it| !is(it)) {
         Some(other) => raise(format!(
             "{} is not {kind}.  It looks to be a {}",
             ruby::inspect(other),
-            class(other)
+            class_name(other)
         )),
         None => Ok(()),
     }
 }
 
-fn validate_array(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_array(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     each(
         old,
         "validate_array",
@@ -204,7 +208,7 @@ fn validate_array(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_bool(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_bool(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     each(
         old,
         "validate_bool",
@@ -213,7 +217,7 @@ fn validate_bool(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_hash(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_hash(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     each(
         old,
         "validate_hash",
@@ -222,12 +226,12 @@ fn validate_hash(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_string(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_string(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     let is = |it: &Value| matches!(it, Value::Str(_) | Value::Undef);
     each(old, "validate_string", is, "a string")
 }
 
-fn validate_absolute_path(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_absolute_path(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     some(old, "validate_absolute_path")?;
     for argument in &old.arguments {
         let candidates = argument
@@ -241,7 +245,7 @@ fn validate_absolute_path(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
 }
 
 /// Refuses the first argument that is not a text, or that fails the predicate.
-fn texts(old: &Old, name: &str, is: fn(&Value) -> bool, what: &str) -> Eval<()> {
+fn texts(old: &OldCall, name: &str, is: fn(&Value) -> bool, what: &str) -> EvalResult<()> {
     some(old, name)?;
     for argument in &old.arguments {
         if argument.as_str().is_none() {
@@ -254,7 +258,7 @@ fn texts(old: &Old, name: &str, is: fn(&Value) -> bool, what: &str) -> Eval<()> 
     Ok(())
 }
 
-fn validate_domain_name(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_domain_name(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     let is = |it: &Value| it.as_str().is_some_and(is_domain);
     texts(
         old,
@@ -264,24 +268,24 @@ fn validate_domain_name(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     )
 }
 
-fn validate_email_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_email_address(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     let is = |it: &Value| it.as_str().is_some_and(is_email);
     texts(old, "validate_email_address", is, "valid email address")
 }
 
-fn validate_ip_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_ip_address(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     texts(old, "validate_ip_address", is_ip, "valid IP address.")
 }
 
-fn validate_ipv4_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_ipv4_address(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     texts(old, "validate_ipv4_address", is_ipv4, "valid IPv4 address.")
 }
 
-fn validate_ipv6_address(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_ipv6_address(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     texts(old, "validate_ipv6_address", is_ipv6, "valid IPv6 address.")
 }
 
-fn validate_re(evaluator: &Evaluator<'_>, old: &Old) -> Eval<()> {
+fn validate_re(evaluator: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     if !matches!(old.len(), 2 | 3) {
         return raise(format!(
             "validate_re(): wrong number of arguments ({}; must be 2 or 3)",
@@ -291,7 +295,7 @@ fn validate_re(evaluator: &Evaluator<'_>, old: &Old) -> Eval<()> {
     let Value::Str(text) = old.get(0) else {
         return raise(format!(
             "validate_re(): input needs to be a String, not a {}",
-            class(old.get(0))
+            class_name(old.get(0))
         ));
     };
     for pattern in evaluator.flatten(&old.arguments[1..2])? {
@@ -301,7 +305,7 @@ fn validate_re(evaluator: &Evaluator<'_>, old: &Old) -> Eval<()> {
             other => {
                 return raise(format!(
                     "no implicit conversion of {} into String",
-                    class(other)
+                    class_name(other)
                 ));
             }
         };

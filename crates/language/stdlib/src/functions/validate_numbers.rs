@@ -1,13 +1,13 @@
 //! `validate_integer`, `validate_numeric`, `validate_slength`: numbers and lengths within bounds.
 
-use evaluator::{Eval, Evaluator, raise, ruby};
+use evaluator::{EvalResult, Evaluator, raise, ruby};
 use pcore::{Value, ruby_float};
 
-use crate::old::{Old, class};
+use crate::old_api::{OldCall, class_name};
 use crate::ruby::numbers::{float, integer};
 
 /// The differences between the functions for integers and for any numbers.
-struct Kind {
+struct NumberValidation {
     name: &'static str,
     /// The noun of the message with its article.
     a_number: &'static str,
@@ -15,7 +15,7 @@ struct Kind {
     shown: fn(f64) -> String,
 }
 
-const INTEGER: Kind = Kind {
+const INTEGER: NumberValidation = NumberValidation {
     name: "validate_integer",
     a_number: "an Integer",
     #[expect(
@@ -26,28 +26,28 @@ const INTEGER: Kind = Kind {
     shown: |number| format!("{number:.0}"),
 };
 
-const NUMERIC: Kind = Kind {
+const NUMERIC: NumberValidation = NumberValidation {
     name: "validate_numeric",
     a_number: "a Numeric",
     read: float,
     shown: ruby_float,
 };
 
-pub(super) fn validate_integer(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+pub(super) fn validate_integer(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     numbers(old, &INTEGER)
 }
 
-pub(super) fn validate_numeric(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+pub(super) fn validate_numeric(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     numbers(old, &NUMERIC)
 }
 
-struct Bounds {
+struct NumberBounds {
     max: Option<f64>,
     min: Option<f64>,
 }
 
-fn bounds(old: &Old, kind: &Kind) -> Eval<Bounds> {
-    let bound = |index: usize, which: &str, may_be_empty: bool| -> Eval<Option<f64>> {
+fn bounds(old: &OldCall, kind: &NumberValidation) -> EvalResult<NumberBounds> {
+    let bound = |index: usize, which: &str, may_be_empty: bool| -> EvalResult<Option<f64>> {
         if old.len() <= index {
             return Ok(None);
         }
@@ -64,7 +64,7 @@ fn bounds(old: &Old, kind: &Kind) -> Eval<Bounds> {
                 if index == 1 {
                     "String".to_owned()
                 } else {
-                    class(old.get(index))
+                    class_name(old.get(index))
                 }
             )),
         }
@@ -81,10 +81,10 @@ fn bounds(old: &Old, kind: &Kind) -> Eval<Bounds> {
             (kind.shown)(min)
         ));
     }
-    Ok(Bounds { max, min })
+    Ok(NumberBounds { max, min })
 }
 
-fn numbers(old: &Old, kind: &Kind) -> Eval<()> {
+fn numbers(old: &OldCall, kind: &NumberValidation) -> EvalResult<()> {
     if !(1..=3).contains(&old.len()) {
         return raise(format!(
             "{}(): Wrong number of arguments; must be 1, 2 or 3, got {}",
@@ -108,7 +108,7 @@ fn numbers(old: &Old, kind: &Kind) -> Eval<()> {
                             "{}(): Expected element at array position {place} to be {}, got {}",
                             kind.name,
                             kind.a_number,
-                            class(value)
+                            class_name(value)
                         ));
                     }
                 }
@@ -129,7 +129,7 @@ fn numbers(old: &Old, kind: &Kind) -> Eval<()> {
                     raise(format!(
                         "{name}(): Expected first argument to be {} or Array, got {}",
                         kind.a_number,
-                        class(one)
+                        class_name(one)
                     ))
                 }
             }
@@ -137,7 +137,12 @@ fn numbers(old: &Old, kind: &Kind) -> Eval<()> {
     }
 }
 
-fn within(number: f64, bounds: &Bounds, kind: &Kind, shown: &str) -> Eval<()> {
+fn within(
+    number: f64,
+    bounds: &NumberBounds,
+    kind: &NumberValidation,
+    shown: &str,
+) -> EvalResult<()> {
     let refused = |than: &str, bound: f64| {
         raise(format!(
             "{}(): Expected {shown} to be {than} or equal to {}, got {shown}.",
@@ -163,18 +168,18 @@ fn as_integer(value: &Value) -> Option<i64> {
     }
 }
 
-pub(super) fn validate_slength(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
+pub(super) fn validate_slength(_: &Evaluator<'_>, old: &OldCall) -> EvalResult<()> {
     if !matches!(old.len(), 2 | 3) {
         return raise(format!(
             "validate_slength(): Wrong number of arguments ({}; must be 2 or 3)",
             old.len()
         ));
     }
-    let shown = |value: &Value| format!("{}:{}", ruby::to_s(value), class(value));
+    let shown = |value: &Value| format!("{}:{}", ruby::to_s(value), class_name(value));
     let Some(max) = as_integer(old.get(1)).filter(|max| *max > 0) else {
         return raise(format!(
             "validate_slength(): Expected second argument to be a positive Numeric, got {}",
-            shown(&counted(old.get(1)))
+            shown(&integer_or_value(old.get(1)))
         ));
     };
     let min = match old.get(2) {
@@ -184,7 +189,7 @@ pub(super) fn validate_slength(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
             None => {
                 return raise(format!(
                     "validate_slength(): Expected third argument to be unset or a positive Numeric, got {}",
-                    shown(&counted(value))
+                    shown(&integer_or_value(value))
                 ));
             }
         },
@@ -198,11 +203,11 @@ pub(super) fn validate_slength(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
 }
 
 /// The value for the message: the integer, if it can be parsed.
-fn counted(value: &Value) -> Value {
+fn integer_or_value(value: &Value) -> Value {
     as_integer(value).map_or_else(|| value.clone(), Value::Int)
 }
 
-fn lengths(value: &Value, min: i64, max: i64) -> Eval<()> {
+fn lengths(value: &Value, min: i64, max: i64) -> EvalResult<()> {
     let size = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);
     let check = |text: &str, whole: &Value| {
         if (min..=max).contains(&size(text.chars().count())) {
@@ -226,7 +231,7 @@ fn lengths(value: &Value, min: i64, max: i64) -> Eval<()> {
                     other => {
                         return raise(format!(
                             "validate_slength(): Expected element at array position {place} to be a String, got {}",
-                            class(other)
+                            class_name(other)
                         ));
                     }
                 }
@@ -235,7 +240,7 @@ fn lengths(value: &Value, min: i64, max: i64) -> Eval<()> {
         }
         other => raise(format!(
             "validate_slength(): Expected first argument to be a String or Array, got {}",
-            class(other)
+            class_name(other)
         )),
     }
 }

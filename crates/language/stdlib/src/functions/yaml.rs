@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, raise};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator, raise};
 use pcore::{Hash, Value};
-use psych::{Layout, Mapping, Node, Style, emit};
+use psych::{EmitLayout, ScalarStyle, YamlMapping, YamlTreeNode, emit};
 
-use super::sensitive::written;
+use super::sensitive::write_unwrapped;
 use crate::defaults::NESTING_MAX;
 
 macro_rules! forms {
     () => {
-        &[Dispatch::new(
+        &[FunctionDispatch::new(
             &[one("Any", "data"), optional("Hash", "options")],
             to_yaml,
         )]
@@ -24,9 +24,9 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("stdlib::to_yaml", forms!()),
 ];
 
-fn to_yaml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn to_yaml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let layout = layout(&call.hash(1))?;
-    written(evaluator, call.get(0), |value| {
+    write_unwrapped(evaluator, call.get(0), |value| {
         let tree = tree(evaluator, value, 0)?;
         emit(&tree, layout).or_else(|error| raise(error.to_string()))
     })
@@ -34,8 +34,8 @@ fn to_yaml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
 
 /// Unknown options are ignored, as in Psych; options that would change the notation in other ways
 /// are refused.
-fn layout(options: &Hash) -> Eval<Layout> {
-    let mut layout = Layout::default();
+fn layout(options: &Hash) -> EvalResult<EmitLayout> {
+    let mut layout = EmitLayout::default();
     for (name, value) in options.iter() {
         match (name.as_str().unwrap_or_default(), value) {
             ("indentation", Value::Int(columns)) => {
@@ -56,7 +56,7 @@ fn layout(options: &Hash) -> Eval<Layout> {
 
 /// The tree that Psych writes for a value. A value that is not data has a form that only Ruby
 /// reads, so it becomes a text.
-fn tree(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Eval<psych::Value> {
+fn tree(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> EvalResult<psych::YamlValue> {
     evaluator.charge_element()?;
     if depth > NESTING_MAX {
         return raise(format!(
@@ -64,37 +64,37 @@ fn tree(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Eval<psych::V
         ));
     }
     Ok(match value {
-        Value::Undef => psych::Value::Null,
-        Value::Default => psych::Value::Symbol("default".into()),
-        Value::Bool(flag) => psych::Value::Bool(*flag),
-        Value::Int(number) => psych::Value::Integer(*number),
-        Value::Float(number) => psych::Value::Float(*number),
-        Value::Str(text) => psych::Value::String(Arc::clone(text)),
-        Value::Binary(bytes) => psych::Value::Binary(bytes.bytes().into()),
+        Value::Undef => psych::YamlValue::Null,
+        Value::Default => psych::YamlValue::Symbol("default".into()),
+        Value::Bool(flag) => psych::YamlValue::Bool(*flag),
+        Value::Int(number) => psych::YamlValue::Integer(*number),
+        Value::Float(number) => psych::YamlValue::Float(*number),
+        Value::Str(text) => psych::YamlValue::String(Arc::clone(text)),
+        Value::Binary(bytes) => psych::YamlValue::Binary(bytes.bytes().into()),
         Value::Array(list) => {
             let mut items = Vec::with_capacity(list.len());
             for it in list.iter() {
                 items.push(node(tree(evaluator, it, depth + 1)?));
             }
-            psych::Value::Sequence(Arc::new(items))
+            psych::YamlValue::Sequence(Arc::new(items))
         }
         Value::Hash(entries) => {
-            let mut mapping = Mapping::with_capacity(entries.len());
+            let mut mapping = YamlMapping::with_capacity(entries.len());
             for (key, it) in entries.iter() {
                 let key = node(tree(evaluator, key, depth + 1)?);
                 mapping.insert(key, node(tree(evaluator, it, depth + 1)?));
             }
-            psych::Value::Mapping(Arc::new(mapping))
+            psych::YamlValue::Mapping(Arc::new(mapping))
         }
-        other => psych::Value::String(other.to_string().into()),
+        other => psych::YamlValue::String(other.to_string().into()),
     })
 }
 
-fn node(value: psych::Value) -> Node {
-    Node {
+fn node(value: psych::YamlValue) -> YamlTreeNode {
+    YamlTreeNode {
         value,
         line: 0,
         column: 0,
-        style: Style::Plain,
+        style: ScalarStyle::Plain,
     }
 }

@@ -1,9 +1,9 @@
-//! Internet addresses and their networks, parsed and printed as Ruby's `IPAddr` does: [`Address`].
+//! Internet addresses and their networks, parsed and printed as Ruby's `IPAddr` does: [`IpNetworkAddress`].
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct IpNetworkAddress {
     /// The address bits; for an IPv4 address only the last 32.
     bits: u128,
     pub(crate) is_v6: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Address {
 
 const V4: u128 = 0xffff_ffff;
 
-impl Address {
+impl IpNetworkAddress {
     /// Parses an address, or a network as `address/length` or `address/mask`; the error has Ruby's
     /// wording.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
@@ -117,7 +117,7 @@ fn invalid() -> String {
     "invalid address: ".to_owned()
 }
 
-impl std::fmt::Display for Address {
+impl std::fmt::Display for IpNetworkAddress {
     /// Prints the address without the mask. The longest run of zeros is omitted, and the last two
     /// groups of an address that otherwise has only zeros are written as IPv4.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        Address::parse(text).map_or_else(|error| format!("! {error}"), |it| it.to_string())
+        IpNetworkAddress::parse(text).map_or_else(|error| format!("! {error}"), |it| it.to_string())
     }
 
     /// The expected values come from Ruby 3.1.
@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn networks_include_what_is_in_them() {
         let is_in = |network: &str, address: &str| {
-            Address::parse(network)
+            IpNetworkAddress::parse(network)
                 .unwrap()
-                .includes(&Address::parse(address).unwrap())
+                .includes(&IpNetworkAddress::parse(address).unwrap())
         };
         assert!(is_in("10.0.0.0/8", "10.1.2.3") && is_in("10.0.0.0/8", "10.1.0.0/16"));
         assert!(!is_in("10.1.0.0/16", "10.0.0.0/8") && !is_in("::/0", "1.2.3.4"));

@@ -28,7 +28,7 @@ pub(crate) fn bcrypt(variant: char, password: &[u8], setting: &str) -> Result<St
         }
     };
     let salt: Vec<u8> = salt.bytes().take(SALT_LETTERS).collect();
-    let salt_bytes = decoded(&salt);
+    let salt_bytes = decode(&salt);
     let mut key: Vec<u8> = password.to_vec();
     key.push(0);
     key.truncate(KEY_BYTES_MAX);
@@ -64,7 +64,7 @@ fn digest(rounds: u32, salt: &[u8], key: &[u8]) -> Vec<u8> {
 }
 
 /// The 16 bytes of 22 letters; the surplus bits are dropped.
-fn decoded(letters: &[u8]) -> Vec<u8> {
+fn decode(letters: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);
     for letter in letters {

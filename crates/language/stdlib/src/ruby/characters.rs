@@ -1,12 +1,12 @@
 //! Sets of characters with the syntax of Ruby's `squeeze` and `count`: `a-z`, `^0-9`, `\-`. Main
-//! type: [`Characters`].
+//! type: [`CharacterSet`].
 
-pub(crate) struct Characters {
+pub(crate) struct CharacterSet {
     negated: bool,
     ranges: Vec<(char, char)>,
 }
 
-impl Characters {
+impl CharacterSet {
     /// Parses a set; `Err` if a range runs backwards.
     pub(crate) fn parse(spec: &str) -> Result<Self, String> {
         let (negated, spec) = match spec.strip_prefix('^') {
@@ -61,11 +61,11 @@ mod tests {
 
     #[test]
     fn sets_hold_what_ruby_says() {
-        let set = |spec| Characters::parse(spec).unwrap();
+        let set = |spec| CharacterSet::parse(spec).unwrap();
         assert!(set("a-c").contains('b') && !set("a-c").contains('-'));
         assert!(!set("^a-c").contains('b') && set("^a-c").contains('z'));
         assert!(set("a\\-c").contains('-') && !set("a\\-c").contains('b'));
         assert!(set("^").contains('^') && set("a-").contains('-') && !set("").contains('a'));
-        assert!(Characters::parse("z-a").is_err());
+        assert!(CharacterSet::parse("z-a").is_err());
     }
 }

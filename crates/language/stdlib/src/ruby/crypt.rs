@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256, Sha512};
 use super::bcrypt::bcrypt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum CryptMethod {
     Md5,
     Sha256,
     Sha512,
@@ -22,8 +22,8 @@ const PASSWORD_BYTES_MAX: usize = 511;
 const ROUNDS: usize = 5_000;
 const MD5_ROUNDS: usize = 1_000;
 
-impl Method {
-    pub(crate) fn named(name: &str) -> Option<Self> {
+impl CryptMethod {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "md5" => Self::Md5,
             "sha-256" => Self::Sha256,
@@ -58,7 +58,7 @@ impl Method {
 }
 
 /// The hash, prefixed by its method and salt.
-pub(crate) fn crypt(method: Method, password: &str, salt: &str) -> Result<String, String> {
+pub(crate) fn crypt(method: CryptMethod, password: &str, salt: &str) -> Result<String, String> {
     if password.contains('\0') {
         return Err("string contains null byte".to_owned());
     }
@@ -69,16 +69,16 @@ pub(crate) fn crypt(method: Method, password: &str, salt: &str) -> Result<String
     }
     let password = password.as_bytes();
     Ok(match method {
-        Method::Bcrypt(variant) => return bcrypt(variant, password, salt),
-        Method::Md5 => md5_crypt(password, cut(salt, 8)),
-        Method::Sha256 => sha_crypt(
+        CryptMethod::Bcrypt(variant) => return bcrypt(variant, password, salt),
+        CryptMethod::Md5 => md5_crypt(password, cut(salt, 8)),
+        CryptMethod::Sha256 => sha_crypt(
             "5",
             password,
             cut(salt, 16),
             &|parts| digest::<Sha256>(parts),
             &SHA256_ORDER,
         ),
-        Method::Sha512 => sha_crypt(
+        CryptMethod::Sha512 => sha_crypt(
             "6",
             password,
             cut(salt, 16),
@@ -134,13 +134,13 @@ fn round_of<D: sha2::Digest>(round: usize, last: &[u8], password: &[u8], salt: &
     digest::<D>(&parts)
 }
 
-type Digest<'d> = &'d dyn Fn(&[&[u8]]) -> Vec<u8>;
+type DigestFunction<'d> = &'d dyn Fn(&[&[u8]]) -> Vec<u8>;
 
 fn sha_crypt(
     prefix: &str,
     password: &[u8],
     salt: &[u8],
-    digest: Digest<'_>,
+    digest: DigestFunction<'_>,
     order: &[&[usize]],
 ) -> String {
     let inner = digest(&[password, salt, password]);
@@ -285,34 +285,34 @@ mod tests {
     #[test]
     fn hashes_are_those_of_the_system() {
         for (method, password, salt, wanted) in [
-            (Method::Md5, "a", "s", "$1$s$TnTS2d.76xCjLeeIhMx3L0"),
+            (CryptMethod::Md5, "a", "s", "$1$s$TnTS2d.76xCjLeeIhMx3L0"),
             (
-                Method::Md5,
+                CryptMethod::Md5,
                 "password123",
                 "saltsalt",
                 "$1$saltsalt$4WS.Uhxmahm1YZiMsUNcc0",
             ),
-            (Method::Md5, LONG, "./", "$1$./$xwF0GOL2gMfWyeFDPDCE0/"),
+            (CryptMethod::Md5, LONG, "./", "$1$./$xwF0GOL2gMfWyeFDPDCE0/"),
             (
-                Method::Sha256,
+                CryptMethod::Sha256,
                 "a",
                 "s",
                 "$5$s$qgP3B1D0m82PjqmN9fAYcv/rBMS9t2tLp7NrzhQCCyC",
             ),
             (
-                Method::Sha256,
+                CryptMethod::Sha256,
                 LONG,
                 "./",
                 "$5$./$HCiqLKDfLhVs0ba3nMrGwQSB5xpV7.kUbXq7ri4Nth0",
             ),
             (
-                Method::Sha512,
+                CryptMethod::Sha512,
                 "password123",
                 "saltsalt",
                 "$6$saltsalt$I7sf08GTmo.lDz2v6I2Ond3d6r/aJcvBs6MtbEH7x6Z/objDGNAdsYVVcbbcf.vTCAI8Gg5tlfz3HAiw/6jGa1",
             ),
             (
-                Method::Sha512,
+                CryptMethod::Sha512,
                 LONG,
                 "./",
                 "$6$./$PC2G1FtuAQUFw.0gSFET7U.lbrCGeg7VbNoLqiWkhz15NkHdbdtLzFXokPI4SvN7vwBZ1f/m78GeE6wpY.XDh.",

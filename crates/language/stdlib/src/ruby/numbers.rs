@@ -2,10 +2,10 @@
 //! evaluator.
 
 pub(crate) use evaluator::ruby_numbers::{float, integer};
-use evaluator::{Eval, raise};
+use evaluator::{EvalResult, raise};
 use pcore::Value;
 
-use crate::old::class;
+use crate::old_api::class_name;
 
 /// `String#to_i`; a number out of range becomes the largest integer.
 pub(crate) fn to_i(text: &str) -> i64 {
@@ -27,14 +27,14 @@ pub(crate) fn to_i(text: &str) -> i64 {
 }
 
 /// Ruby's `to_i` of any value.
-pub(crate) fn value_to_i(value: &Value) -> Eval<i64> {
+pub(crate) fn value_to_i(value: &Value) -> EvalResult<i64> {
     match value {
         Value::Int(number) => Ok(*number),
         #[expect(clippy::cast_possible_truncation, reason = "it is cut off at the ends")]
         Value::Float(number) => Ok(*number as i64),
         Value::Str(text) => Ok(to_i(text)),
         Value::Undef => Ok(0),
-        other => raise(format!("undefined method `to_i' for {}", class(other))),
+        other => raise(format!("undefined method `to_i' for {}", class_name(other))),
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
             return Ok(words);
         };
         let piece = match first {
-            '\'' => quoted(rest, '\''),
-            '"' => quoted(rest, '"'),
+            '\'' => split_quoted(rest, '\''),
+            '"' => split_quoted(rest, '"'),
             '\\' => {
                 let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
                 let escaped = if length == 1 { rest } else { &rest[1..length] };
@@ -60,7 +60,7 @@ fn is_blank(c: char) -> bool {
 }
 
 /// The text between quotes, and its length in bytes including the quotes.
-fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
+fn split_quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut letters = rest[1..].char_indices();
     while let Some((at, c)) = letters.next() {

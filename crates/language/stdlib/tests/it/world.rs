@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use evaluator::function::NativeFunction;
 use evaluator::{
-    CodeMap, CodeSource, Eval, EvalError, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache,
-    SourceLocation,
+    CodeMap, CodeSource, EvalError, EvalResult, EvaluationHost, EvaluationLimits, Evaluator,
+    LogLevel, ParseCache, SourceLocation,
 };
-use pcore::{Timestamp, Type, Value};
+use pcore::{PuppetTimestamp, Type, Value};
 
 #[derive(Default)]
 pub(crate) struct World {
@@ -15,7 +15,7 @@ pub(crate) struct World {
     pub(crate) logged: RefCell<Vec<(LogLevel, String)>>,
 }
 
-impl Host for World {
+impl EvaluationHost for World {
     fn code(&self) -> &dyn CodeSource {
         &self.code
     }
@@ -32,12 +32,13 @@ impl Host for World {
         self.logged.borrow_mut().push((level, message.to_owned()));
     }
 
-    fn now(&self) -> Eval<Timestamp> {
+    fn now(&self) -> EvalResult<PuppetTimestamp> {
         let nanos = 1_700_000_000_500_000_000;
-        Timestamp::from_nanos(nanos).ok_or_else(|| EvalError::raw("no time").into())
+        PuppetTimestamp::from_nanos(nanos)
+            .ok_or_else(|| EvalError::without_location("no time").into())
     }
 
-    fn random(&self) -> Eval<[u8; 16]> {
+    fn random(&self) -> EvalResult<[u8; 16]> {
         Ok(*b"0123456789abcdef")
     }
 }

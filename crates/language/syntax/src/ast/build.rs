@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use super::{
-    Ast, Call, CallId, Collect, CollectId, Definition, DefinitionId, Epp, Expr, ExprId, Lambda,
-    LambdaId, Pooled, Resource, ResourceId, Slice, next_id,
+    Ast, AstSlice, CallExpr, CallId, CollectId, CollectorExpr, Definition, DefinitionId,
+    EppProperties, Expr, ExprId, Lambda, LambdaId, Pooled, ResourceExpr, ResourceId, next_id,
 };
 use crate::comments::Comment;
 use crate::source::as_u32;
-use crate::{Source, Span};
+use crate::{SourceSpan, SourceText};
 
 /// An [`Ast`] under construction.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    pub(crate) fn new(source: Arc<Source>) -> Self {
+    pub(crate) fn new(source: Arc<SourceText>) -> Self {
         let ast = Ast {
             source,
             exprs: Vec::new(),
@@ -51,7 +51,7 @@ impl Builder {
         texts: Vec<Arc<str>>,
         comments: Vec<Comment>,
         body: Option<ExprId>,
-        epp: Option<Epp>,
+        epp: Option<EppProperties>,
     ) -> Ast {
         let mut ast = Ast {
             texts,
@@ -72,26 +72,26 @@ impl Builder {
         ast
     }
 
-    pub(crate) fn push(&mut self, expr: Expr, span: Span) -> ExprId {
+    pub(crate) fn push(&mut self, expr: Expr, span: SourceSpan) -> ExprId {
         let id = ExprId(next_id(self.ast.exprs.len()));
         self.ast.exprs.push(expr);
         self.ast.spans.push(span);
         id
     }
 
-    pub(crate) fn list<T: Pooled>(&mut self, members: impl IntoIterator<Item = T>) -> Slice<T> {
+    pub(crate) fn list<T: Pooled>(&mut self, members: impl IntoIterator<Item = T>) -> AstSlice<T> {
         let pool = T::pool_mut(&mut self.ast);
         let start = pool.len();
         pool.extend(members);
-        Slice::new(as_u32(start), as_u32(pool.len() - start))
+        AstSlice::new(as_u32(start), as_u32(pool.len() - start))
     }
 
-    pub(crate) fn call(&mut self, call: Call) -> CallId {
+    pub(crate) fn call(&mut self, call: CallExpr) -> CallId {
         self.ast.calls.push(call);
         CallId(as_u32(self.ast.calls.len() - 1))
     }
 
-    pub(crate) fn call_mut(&mut self, id: CallId) -> &mut Call {
+    pub(crate) fn call_mut(&mut self, id: CallId) -> &mut CallExpr {
         &mut self.ast.calls[id.0 as usize]
     }
 
@@ -101,16 +101,16 @@ impl Builder {
         id
     }
 
-    pub(crate) fn resource(&mut self, resource: Resource) -> ResourceId {
+    pub(crate) fn resource(&mut self, resource: ResourceExpr) -> ResourceId {
         self.ast.resources.push(resource);
         ResourceId(as_u32(self.ast.resources.len() - 1))
     }
 
-    pub(crate) fn resource_mut(&mut self, id: ResourceId) -> &mut Resource {
+    pub(crate) fn resource_mut(&mut self, id: ResourceId) -> &mut ResourceExpr {
         &mut self.ast.resources[id.0 as usize]
     }
 
-    pub(crate) fn collect(&mut self, collect: Collect) -> CollectId {
+    pub(crate) fn collect(&mut self, collect: CollectorExpr) -> CollectId {
         self.ast.collects.push(collect);
         CollectId(as_u32(self.ast.collects.len() - 1))
     }
@@ -128,7 +128,7 @@ impl Builder {
         self.ast.exprs[super::index(id.0)] = expr;
     }
 
-    pub(crate) fn set_span(&mut self, id: ExprId, span: Span) {
+    pub(crate) fn set_span(&mut self, id: ExprId, span: SourceSpan) {
         self.ast.spans[super::index(id.0)] = span;
     }
 }

@@ -3,27 +3,27 @@
 //! Invariant: names are fully qualified, so a class or define inside a class has the outer names
 //! before its own.
 
-use super::{Ast, Expr, ExprId, Param, Slice, Sym};
-use crate::Span;
+use super::{Ast, AstSlice, Expr, ExprId, Param, Sym};
+use crate::SourceSpan;
 
 /// One definition of a file: a class, define, plan, function, node or type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Definition {
     pub kind: DefinitionKind,
     /// The range from the keyword to the closing brace.
-    pub span: Span,
+    pub span: SourceSpan,
     /// The span of the name as written; for a node, of its first host.
-    pub name_span: Span,
+    pub name_span: SourceSpan,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DefinitionKind {
-    Class(Class),
+    Class(ClassDefinition),
     /// `define`
-    ResourceType(Body),
-    Plan(Body),
-    Function(Body),
-    Node(Node),
+    ResourceType(DefinitionBody),
+    Plan(DefinitionBody),
+    Function(DefinitionBody),
+    Node(NodeDefinition),
     TypeAlias(TypeAlias),
     /// `type Runtime[…] = …`
     TypeMapping(TypeMapping),
@@ -33,9 +33,9 @@ pub enum DefinitionKind {
 
 /// Name, parameters and body of a definition.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Body {
+pub struct DefinitionBody {
     pub name: Sym,
-    pub params: Slice<Param>,
+    pub params: AstSlice<Param>,
     /// The declared return type; only functions have one.
     pub return_type: Option<ExprId>,
     /// `None` if the braces are empty.
@@ -43,16 +43,16 @@ pub struct Body {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Class {
-    pub body: Body,
+pub struct ClassDefinition {
+    pub body: DefinitionBody,
     /// The name after `inherits`, as written.
     pub parent: Option<Sym>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Node {
+pub struct NodeDefinition {
     /// The hosts: strings, regular expressions and `default`.
-    pub hosts: Slice<ExprId>,
+    pub hosts: AstSlice<ExprId>,
     /// The parent after `inherits`, which is parsed only to be refused.
     pub parent: Option<ExprId>,
     pub body: Option<ExprId>,
@@ -102,7 +102,7 @@ impl Definition {
 
     /// Name, parameters and body of a class, define, plan or function; `None` for others.
     #[must_use]
-    pub fn body(&self) -> Option<&Body> {
+    pub fn body(&self) -> Option<&DefinitionBody> {
         match &self.kind {
             DefinitionKind::Class(class) => Some(&class.body),
             DefinitionKind::ResourceType(body)

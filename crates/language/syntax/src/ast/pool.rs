@@ -1,4 +1,4 @@
-//! The storage of lists in the arena: [`Slice`], a range of one of its tables.
+//! The storage of lists in the arena: [`AstSlice`], a range of one of its tables.
 //!
 //! Invariant: a list is contiguous and never changes after parsing, so a list costs eight bytes in
 //! its owner and no allocation of its own.
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use super::{Ast, AttributeOp, CaseOption, ExprId, HashEntry, Param, ResourceBody, SelectorEntry};
 
 /// A list of `T` in the arena; read it with [`Ast::get`].
-pub struct Slice<T> {
+pub struct AstSlice<T> {
     start: u32,
     len: u32,
     of: PhantomData<fn() -> T>,
@@ -46,7 +46,7 @@ pooled! {
 
 // === impl Slice ===
 
-impl<T> Slice<T> {
+impl<T> AstSlice<T> {
     pub const EMPTY: Self = Self {
         start: 0,
         len: 0,
@@ -76,21 +76,21 @@ impl<T> Slice<T> {
     }
 }
 
-impl<T> Clone for Slice<T> {
+impl<T> Clone for AstSlice<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Slice<T> {}
+impl<T> Copy for AstSlice<T> {}
 
-impl<T> PartialEq for Slice<T> {
+impl<T> PartialEq for AstSlice<T> {
     fn eq(&self, other: &Self) -> bool {
         self.start == other.start && self.len == other.len
     }
 }
 
-impl<T> fmt::Debug for Slice<T> {
+impl<T> fmt::Debug for AstSlice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.start..self.start + self.len)
     }

@@ -1,11 +1,11 @@
 //! Templates: text with code between `<%` and `%>`.
 
-use super::{Lexer, Step, Stop};
-use crate::token::Kind;
+use super::{LexerStep, LexerStop, SourceLexer};
+use crate::token::TokenKind;
 
 /// The tag that encloses the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+pub(super) enum EppTag {
     /// `<%`
     Code,
     /// `<%=`
@@ -13,34 +13,38 @@ pub(super) enum Tag {
 }
 
 /// The end of a stretch of text.
-enum Ending {
+enum TemplateTextEnd {
     Input,
-    Tag { tag: Tag, start: usize },
+    Tag { tag: EppTag, start: usize },
 }
 
-impl Lexer<'_, '_> {
+impl SourceLexer<'_, '_> {
     pub(super) fn epp_start(&mut self) {
-        self.token_to(Kind::EppStart, 0..0, None);
+        self.token_to(TokenKind::EppStart, 0..0, None);
         if self.template_text(false).is_err() {
             self.pos = self.text.len();
         }
     }
 
     /// Handles `%>` or `-%>`.
-    pub(super) fn epp_end(&mut self, len: usize) -> Result<Step, Stop> {
+    pub(super) fn epp_end(&mut self, len: usize) -> Result<LexerStep, LexerStop> {
         let start = self.pos;
         self.pos += len;
         let trim = len == 3;
-        if self.epp == Some(Tag::Expression) {
-            let kind = if trim { Kind::EppEndTrim } else { Kind::EppEnd };
+        if self.epp == Some(EppTag::Expression) {
+            let kind = if trim {
+                TokenKind::EppEndTrim
+            } else {
+                TokenKind::EppEnd
+            };
             self.token(kind, start, None);
         }
         self.template_text(trim)?;
-        Ok(Step::Group)
+        Ok(LexerStep::Group)
     }
 
-    /// Reads text up to the next tag, as [`Kind::RenderString`].
-    fn template_text(&mut self, trim: bool) -> Result<(), Stop> {
+    /// Reads text up to the next tag, as [`TokenKind::RenderString`].
+    fn template_text(&mut self, trim: bool) -> Result<(), LexerStop> {
         let start = self.pos;
         if start == self.text.len() {
             self.epp_open = false;
@@ -49,24 +53,28 @@ impl Lexer<'_, '_> {
         let mut text = String::new();
         let ending = self.scan_template(&mut text, trim)?;
         let (at_end, tag_start) = match ending {
-            Ending::Input => (true, self.pos),
-            Ending::Tag { start, .. } => (false, start),
+            TemplateTextEnd::Input => (true, self.pos),
+            TemplateTextEnd::Tag { start, .. } => (false, start),
         };
         if !text.is_empty() || at_end {
             let value = self.out.interner.intern(&text);
-            self.token_to(Kind::RenderString, start..tag_start, Some(value));
+            self.token_to(TokenKind::RenderString, start..tag_start, Some(value));
         }
         self.epp_open = !at_end;
-        if let Ending::Tag { tag, start } = ending {
-            if tag == Tag::Expression {
-                self.token(Kind::RenderExpr, start, None);
+        if let TemplateTextEnd::Tag { tag, start } = ending {
+            if tag == EppTag::Expression {
+                self.token(TokenKind::RenderExpr, start, None);
             }
             self.epp = Some(tag);
         }
         Ok(())
     }
 
-    fn scan_template(&mut self, text: &mut String, mut trim: bool) -> Result<Ending, Stop> {
+    fn scan_template(
+        &mut self,
+        text: &mut String,
+        mut trim: bool,
+    ) -> Result<TemplateTextEnd, LexerStop> {
         while self.pos < self.text.len() {
             let rest = &self.text[self.pos..];
             let tag = memchr::memmem::find(rest.as_bytes(), b"<%");
@@ -78,7 +86,7 @@ impl Lexer<'_, '_> {
             text.push_str(&part.replace("%%>", "%>"));
             let Some(at) = tag else {
                 self.pos = self.text.len();
-                return Ok(Ending::Input);
+                return Ok(TemplateTextEnd::Input);
             };
             let open = self.pos + at;
             self.pos = open + 2;
@@ -87,13 +95,13 @@ impl Lexer<'_, '_> {
                     let message =
                         "Unbalanced embedded expression - opening <% and reaching end of input";
                     self.fault("EPP_UNBALANCED_EXPRESSION", self.pos..self.pos, message);
-                    return Err(Stop);
+                    return Err(LexerStop);
                 }
                 b'-' => {
                     self.pos += 1;
                     text.truncate(text.trim_end_matches([' ', '\t']).len());
-                    return Ok(Ending::Tag {
-                        tag: Tag::Code,
+                    return Ok(TemplateTextEnd::Tag {
+                        tag: EppTag::Code,
                         start: open,
                     });
                 }
@@ -103,32 +111,32 @@ impl Lexer<'_, '_> {
                 }
                 b'=' => {
                     self.pos += 1;
-                    return Ok(Ending::Tag {
-                        tag: Tag::Expression,
+                    return Ok(TemplateTextEnd::Tag {
+                        tag: EppTag::Expression,
                         start: open,
                     });
                 }
                 b'#' => trim = self.template_comment(text)?,
                 _ => {
-                    return Ok(Ending::Tag {
-                        tag: Tag::Code,
+                    return Ok(TemplateTextEnd::Tag {
+                        tag: EppTag::Code,
                         start: open,
                     });
                 }
             }
         }
-        Ok(Ending::Input)
+        Ok(TemplateTextEnd::Input)
     }
 
     /// Reads a comment from the `#` of `<%#`. Returns true if the text after it is to be trimmed.
-    fn template_comment(&mut self, text: &mut String) -> Result<bool, Stop> {
+    fn template_comment(&mut self, text: &mut String) -> Result<bool, LexerStop> {
         let rest = &self.text.as_bytes()[self.pos..];
         let close =
             memchr::memmem::find_iter(rest, b"%>").find(|at| *at > 0 && rest[at - 1] != b'%');
         let Some(close) = close else {
             let message = "Reaching end after opening <%# without seeing %>";
             self.fault("EPP_UNBALANCED_COMMENT", self.pos..self.pos, message);
-            return Err(Stop);
+            return Err(LexerStop);
         };
         if rest.get(1) == Some(&b'-') {
             text.truncate(text.trim_end_matches([' ', '\t']).len());

@@ -1,17 +1,17 @@
 //! Escapes with backslashes in texts: [`unescape`].
 //!
-//! The letters that may be escaped depend on the kind of text ([`Escapes`]); a backslash before any
+//! The letters that may be escaped depend on the kind of text ([`EscapeSet`]); a backslash before any
 //! other character stays, with a warning in double quotes.
 
 use std::borrow::Cow;
 
 /// The set of characters that may follow a backslash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Escapes(u16);
+pub(super) struct EscapeSet(u16);
 
 /// Irregularities found while unescaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Odd {
+pub(super) enum EscapeIrregularity {
     /// `\u` without digits.
     NoDigits,
     /// A letter that has no meaning as an escape here.
@@ -35,7 +35,7 @@ const NEWLINE: u16 = 1 << 9;
 
 // === impl Escapes ===
 
-impl Escapes {
+impl EscapeSet {
     pub(super) const NONE: Self = Self(0);
     pub(super) const DOUBLE_QUOTED: Self = Self(0x3FF);
 
@@ -72,8 +72,8 @@ impl Escapes {
 /// Removes the escapes from a text. `odd` receives each irregularity with its offset.
 pub(super) fn unescape<'t>(
     raw: &'t str,
-    escapes: Escapes,
-    mut odd: impl FnMut(usize, Odd),
+    escapes: EscapeSet,
+    mut odd: impl FnMut(usize, EscapeIrregularity),
 ) -> Cow<'t, str> {
     if escapes.is_empty() || memchr::memchr(b'\\', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
@@ -83,14 +83,19 @@ pub(super) fn unescape<'t>(
     while let Some(next) = memchr::memchr(b'\\', &raw.as_bytes()[at..]) {
         text.push_str(&raw[at..at + next]);
         at += next;
-        at += one(&raw[at..], escapes, &mut text, |what| odd(at, what));
+        at += unescape_one(&raw[at..], escapes, &mut text, |what| odd(at, what));
     }
     text.push_str(&raw[at..]);
     Cow::Owned(text)
 }
 
 /// Reads one escape from the front of `rest`, which begins with a backslash; returns its length.
-fn one(rest: &str, escapes: Escapes, text: &mut String, mut odd: impl FnMut(Odd)) -> usize {
+fn unescape_one(
+    rest: &str,
+    escapes: EscapeSet,
+    text: &mut String,
+    mut odd: impl FnMut(EscapeIrregularity),
+) -> usize {
     let Some(letter) = rest[1..].chars().next() else {
         text.push('\\');
         return 1;
@@ -118,7 +123,7 @@ fn one(rest: &str, escapes: Escapes, text: &mut String, mut odd: impl FnMut(Odd)
             2
         }
         _ => {
-            odd(Odd::Unknown(letter));
+            odd(EscapeIrregularity::Unknown(letter));
             text.push('\\');
             text.push(letter);
             1 + letter.len_utf8()
@@ -135,9 +140,9 @@ fn line_end(text: &str) -> Option<usize> {
 }
 
 /// `\uXXXX` or `\u{X…}`, at most six digits.
-fn unicode(rest: &str, text: &mut String, mut odd: impl FnMut(Odd)) -> usize {
+fn unicode(rest: &str, text: &mut String, mut odd: impl FnMut(EscapeIrregularity)) -> usize {
     let Some((digits, len)) = unicode_digits(&rest[2..]) else {
-        odd(Odd::NoDigits);
+        odd(EscapeIrregularity::NoDigits);
         text.push_str("\\u");
         return 2;
     };
@@ -146,7 +151,7 @@ fn unicode(rest: &str, text: &mut String, mut odd: impl FnMut(Odd)) -> usize {
         .and_then(char::from_u32);
     match character {
         Some(character) => text.push(character),
-        None => odd(Odd::NoCharacter),
+        None => odd(EscapeIrregularity::NoCharacter),
     }
     2 + len
 }

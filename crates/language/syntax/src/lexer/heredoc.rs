@@ -4,21 +4,21 @@
 //! is code. The margin is removed from lines that have exactly that margin, and positions inside
 //! the text remain those of the file.
 
-use super::escapes::Escapes;
-use super::quoted::Style;
-use super::{Lexer, Places, Step, Stop, is_blank};
+use super::escapes::EscapeSet;
+use super::quoted::QuotedTextRules;
+use super::{LexerStep, LexerStop, LexerTextOrigin, SourceLexer, is_blank};
 use crate::ast::Sym;
 use crate::defaults::MAX_INTERPOLATION_DEPTH;
 use crate::source::as_u32;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The contents of the parentheses.
 #[derive(Debug)]
-struct Tag {
+struct HeredocTag {
     end: String,
     syntax: String,
     interpolate: bool,
-    escapes: Escapes,
+    escapes: EscapeSet,
 }
 
 /// The line that ends the text.
@@ -29,8 +29,8 @@ struct EndLine<'t> {
     chomp: bool,
 }
 
-impl Lexer<'_, '_> {
-    pub(super) fn heredoc(&mut self) -> Result<Step, Stop> {
+impl SourceLexer<'_, '_> {
+    pub(super) fn heredoc(&mut self) -> Result<LexerStep, LexerStop> {
         self.group(|lexer| {
             let start = lexer.pos;
             let rest = &lexer.text.as_bytes()[start..];
@@ -39,23 +39,23 @@ impl Lexer<'_, '_> {
                 let some = some.replace('\t', "\\t").replace('\n', "\\n");
                 let message = format!("Unclosed parenthesis after '@(' followed by '{some}...'");
                 lexer.fault("HEREDOC_UNCLOSED_PARENTHESIS", start..start + 2, message);
-                return Err(Stop);
+                return Err(LexerStop);
             };
             let after = start + close + 1;
             lexer.pos = after;
             let Some(tag) = lexer.heredoc_tag(start, after) else {
-                return Ok(Step::Group);
+                return Ok(LexerStep::Group);
             };
             let syntax = (!tag.syntax.is_empty()).then(|| lexer.out.interner.intern(&tag.syntax));
-            lexer.token(Kind::Heredoc, start, syntax);
+            lexer.token(TokenKind::Heredoc, start, syntax);
             let made = lexer.heredoc_text(start, &tag);
             lexer.pos = after;
-            made.map(|()| Step::Group)
+            made.map(|()| LexerStep::Group)
         })
     }
 
     /// Reads the tag; `None` if it is invalid, and then a fault has been reported.
-    fn heredoc_tag(&mut self, start: usize, after: usize) -> Option<Tag> {
+    fn heredoc_tag(&mut self, start: usize, after: usize) -> Option<HeredocTag> {
         let inner = &self.text[start + 2..after - 1];
         let Some((name, syntax, escapes)) = split_tag(inner) else {
             let fault = self.fault(
@@ -80,7 +80,7 @@ impl Lexer<'_, '_> {
             return None;
         }
         let escapes = self.heredoc_escapes(escapes, after)?;
-        Some(Tag {
+        Some(HeredocTag {
             end: end.to_owned(),
             syntax: syntax.to_owned(),
             interpolate: quoted.is_some(),
@@ -88,8 +88,8 @@ impl Lexer<'_, '_> {
         })
     }
 
-    fn heredoc_escapes(&mut self, names: Option<&str>, after: usize) -> Option<Escapes> {
-        let mut escapes = Escapes::NONE;
+    fn heredoc_escapes(&mut self, names: Option<&str>, after: usize) -> Option<EscapeSet> {
+        let mut escapes = EscapeSet::NONE;
         let names = match names {
             None => return Some(escapes),
             Some("") => "trnsuL$",
@@ -120,7 +120,7 @@ impl Lexer<'_, '_> {
     }
 
     /// Finds the text, removes its margin and lexes it.
-    fn heredoc_text(&mut self, start: usize, tag: &Tag) -> Result<(), Stop> {
+    fn heredoc_text(&mut self, start: usize, tag: &HeredocTag) -> Result<(), LexerStop> {
         let text = self.text;
         let from = match self.newline_jump {
             Some(jump) => jump,
@@ -132,7 +132,7 @@ impl Lexer<'_, '_> {
                         self.pos..self.pos,
                         "Heredoc without any following lines of text",
                     );
-                    return Err(Stop);
+                    return Err(LexerStop);
                 }
             },
         };
@@ -155,13 +155,13 @@ impl Lexer<'_, '_> {
             from..from,
             "Heredoc without end-tagged line",
         );
-        fault.labels.push(crate::diagnostic::Label {
+        fault.labels.push(crate::diagnostic::DiagnosticLabel {
             span: opened,
             message: "the heredoc begins here".into(),
         });
         let help = format!("end the text by a line `| {}`", tag.end);
         fault.help.push(help.into());
-        Err(Stop)
+        Err(LexerStop)
     }
 
     fn heredoc_body(
@@ -169,8 +169,8 @@ impl Lexer<'_, '_> {
         from: usize,
         lines: &[(usize, &str)],
         end: &EndLine<'_>,
-        tag: &Tag,
-    ) -> Result<(), Stop> {
+        tag: &HeredocTag,
+    ) -> Result<(), LexerStop> {
         let mut text = String::new();
         let mut places = Vec::with_capacity(lines.len() + 1);
         for (at, line) in lines {
@@ -179,7 +179,7 @@ impl Lexer<'_, '_> {
             } else {
                 0
             };
-            places.push((as_u32(text.len()), self.place(at + cut)));
+            places.push((as_u32(text.len()), self.source_offset(at + cut)));
             text.push_str(&line[cut..]);
         }
         if end.chomp && text.ends_with('\n') {
@@ -188,7 +188,7 @@ impl Lexer<'_, '_> {
                 text.pop();
             }
         }
-        let start = self.place(from);
+        let start = self.source_offset(from);
         if places.is_empty() {
             places.push((0, start));
         }
@@ -196,15 +196,15 @@ impl Lexer<'_, '_> {
             let message =
                 format!("Heredocs are nested more than {MAX_INTERPOLATION_DEPTH} levels deep");
             self.fault("TOO_DEEP", self.pos..self.pos, message);
-            return Err(Stop);
+            return Err(LexerStop);
         }
-        let places = Places::Lines {
+        let places = LexerTextOrigin::Lines {
             start,
             lines: places,
         };
-        let mut inner = Lexer::new(&text, self.mode, places, self.depth + 1, self.out);
+        let mut inner = SourceLexer::new(&text, self.mode, places, self.depth + 1, self.out);
         if tag.interpolate {
-            let style = Style {
+            let style = QuotedTextRules {
                 escapes: tag.escapes,
                 quotes: false,
             };
@@ -212,12 +212,12 @@ impl Lexer<'_, '_> {
         } else {
             let value: Sym = inner.plain_text(tag.escapes);
             inner.pos = text.len();
-            inner.token(Kind::String, 0, Some(value));
+            inner.token(TokenKind::String, 0, Some(value));
             Ok(())
         }
     }
 
-    fn plain_text(&mut self, escapes: Escapes) -> Sym {
+    fn plain_text(&mut self, escapes: EscapeSet) -> Sym {
         let text = super::escapes::unescape(self.text, escapes, |_, _| {});
         self.out.interner.intern(&text)
     }

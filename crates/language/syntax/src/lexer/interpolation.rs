@@ -3,19 +3,19 @@
 //! Invariant, as in Puppet: if the expression is one token, or its first token is followed by `.`
 //! or `[`, then a leading name, number or keyword is the name of a variable.
 
-use super::{Lexer, Step, Stop};
+use super::{LexerStep, LexerStop, SourceLexer};
 use crate::defaults::MAX_INTERPOLATION_DEPTH;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
-impl Lexer<'_, '_> {
+impl SourceLexer<'_, '_> {
     /// Reads from after `${` to after its `}`.
-    pub(super) fn interpolation(&mut self) -> Result<(), Stop> {
+    pub(super) fn interpolation(&mut self) -> Result<(), LexerStop> {
         if self.depth >= MAX_INTERPOLATION_DEPTH {
             let message = format!(
                 "Interpolations are nested more than {MAX_INTERPOLATION_DEPTH} levels deep"
             );
             self.fault("TOO_DEEP", self.pos - 2..self.pos, message);
-            return Err(Stop);
+            return Err(LexerStop);
         }
         self.depth += 1;
         let done = self.until_brace();
@@ -23,16 +23,16 @@ impl Lexer<'_, '_> {
         done
     }
 
-    fn until_brace(&mut self) -> Result<(), Stop> {
+    fn until_brace(&mut self) -> Result<(), LexerStop> {
         let outside = self.braces;
         self.braces += 1;
         let first = self.out.tokens.len();
         while self.pos < self.text.len() {
-            let Step::Token(kind) = self.step()? else {
+            let LexerStep::Token(kind) = self.step()? else {
                 continue;
             };
             self.after = kind;
-            if kind == Kind::RBrace && self.braces == outside {
+            if kind == TokenKind::RBrace && self.braces == outside {
                 self.out.tokens.pop();
                 self.make_variable(first);
                 return Ok(());
@@ -45,7 +45,7 @@ impl Lexer<'_, '_> {
         let tokens = &mut self.out.tokens[first..];
         let accessed = match tokens {
             [_] => true,
-            [_, next, ..] => matches!(next.kind, Kind::Dot | Kind::LBracket),
+            [_, next, ..] => matches!(next.kind, TokenKind::Dot | TokenKind::LBracket),
             [] => false,
         };
         let Some(token) = tokens.first_mut() else {
@@ -55,8 +55,8 @@ impl Lexer<'_, '_> {
             return;
         }
         match token.kind {
-            Kind::True | Kind::False => {
-                let name = if token.kind == Kind::True {
+            TokenKind::True | TokenKind::False => {
+                let name = if token.kind == TokenKind::True {
                     "true"
                 } else {
                     "false"
@@ -66,17 +66,17 @@ impl Lexer<'_, '_> {
                      rule /^((::)?[a-z]\\w*)*((::)?[a-z_]\\w*)$/"
                 );
                 let span = token.span;
-                token.kind = Kind::Error;
+                token.kind = TokenKind::Error;
                 let mut fault = crate::Diagnostic::error("ILLEGAL_VAR_NAME", span, message);
                 fault
                     .help
                     .push("a single word in `${…}` is the name of a variable".into());
                 self.out.faults.push((first, fault));
             }
-            kind if matches!(kind, Kind::Name | Kind::Word | Kind::Number)
+            kind if matches!(kind, TokenKind::Name | TokenKind::Word | TokenKind::Number)
                 || kind.is_plain_keyword() =>
             {
-                token.kind = Kind::Variable;
+                token.kind = TokenKind::Variable;
             }
             _ => {}
         }

@@ -1,11 +1,11 @@
 //! Numbers, and the four errors with which Puppet refuses one.
 
 use super::words::is_word;
-use super::{Lexer, Step};
-use crate::token::Kind;
+use super::{LexerStep, SourceLexer};
+use crate::token::TokenKind;
 
-impl Lexer<'_, '_> {
-    pub(super) fn number(&mut self) -> Step {
+impl SourceLexer<'_, '_> {
+    pub(super) fn number(&mut self) -> LexerStep {
         let start = self.pos;
         let bytes = self.text.as_bytes();
         let Some(end) = number_end(bytes, start) else {
@@ -20,16 +20,16 @@ impl Lexer<'_, '_> {
             let octal = text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
             if !octal {
                 self.pos = end;
-                return self.refused(start, start, end);
+                return self.refuse_number(start, start, end);
             }
         }
         let value = self.out.interner.intern(text);
         self.pos = end;
-        self.token(Kind::Number, start, Some(value))
+        self.token(TokenKind::Number, start, Some(value))
     }
 
     /// A digit at which no number begins.
-    fn bad_number(&mut self, start: usize) -> Step {
+    fn bad_number(&mut self, start: usize) -> LexerStep {
         let bytes = self.text.as_bytes();
         let mut end = start;
         while bytes.get(end).is_some_and(|byte| is_word(*byte)) {
@@ -45,10 +45,10 @@ impl Lexer<'_, '_> {
             }
         }
         self.pos = end;
-        self.refused(start, begin, end)
+        self.refuse_number(start, begin, end)
     }
 
-    fn refused(&mut self, token: usize, begin: usize, end: usize) -> Step {
+    fn refuse_number(&mut self, token: usize, begin: usize, end: usize) -> LexerStep {
         let text = &self.text[begin..end];
         let bytes = text.as_bytes();
         let (code, message) = if bytes.len() > 1 && bytes[0] == b'0' && bytes[1] | 32 == b'x' {
@@ -73,7 +73,7 @@ impl Lexer<'_, '_> {
         };
         let end = end.max(token + 1);
         self.fault(code, begin..end, message).label = Some(label.into());
-        Step::Token(Kind::Error)
+        LexerStep::Token(TokenKind::Error)
     }
 }
 

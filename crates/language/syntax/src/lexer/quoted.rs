@@ -2,37 +2,37 @@
 
 use std::borrow::Cow;
 
-use super::escapes::{Escapes, Odd, unescape};
+use super::escapes::{EscapeIrregularity, EscapeSet, unescape};
 use super::words::variable_name;
-use super::{Lexer, Step, Stop, escaped};
-use crate::token::Kind;
+use super::{LexerStep, LexerStop, SourceLexer, escaped};
+use crate::token::TokenKind;
 
 /// The rules for reading a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Style {
-    pub(super) escapes: Escapes,
+pub(super) struct QuotedTextRules {
+    pub(super) escapes: EscapeSet,
     /// True if the text ends at a `"`; otherwise it ends with the input.
     pub(super) quotes: bool,
 }
 
 /// The end of a stretch of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum QuotedTextEnd {
     Text,
     Dollar,
     DollarBrace,
 }
 
-impl<'s> Lexer<'s, '_> {
-    pub(super) fn single_quoted(&mut self) -> Result<Step, Stop> {
+impl<'s> SourceLexer<'s, '_> {
+    pub(super) fn single_quoted(&mut self) -> Result<LexerStep, LexerStop> {
         let start = self.pos;
         let rest = &self.text.as_bytes()[start + 1..];
         let ends = |byte| byte == b'\'';
-        let found = doubled(rest, ends)
+        let found = find_doubled(rest, ends)
             .or_else(|| memchr::memchr_iter(b'\'', rest).find(|at| !escaped(&rest[..*at])));
         let Some(len) = found else {
-            self.unclosed(start, start + 1, "\"'\"".to_owned());
-            return Err(Stop);
+            self.report_unclosed(start, start + 1, "\"'\"".to_owned());
+            return Err(LexerStop);
         };
         let raw = &self.text[start + 1..start + 1 + len];
         let value = if memchr::memchr(b'\\', raw.as_bytes()).is_some() {
@@ -41,34 +41,38 @@ impl<'s> Lexer<'s, '_> {
             self.out.interner.intern(raw)
         };
         self.pos = start + len + 2;
-        Ok(self.token(Kind::String, start, Some(value)))
+        Ok(self.token(TokenKind::String, start, Some(value)))
     }
 
-    pub(super) fn double_quoted(&mut self) -> Result<Step, Stop> {
+    pub(super) fn double_quoted(&mut self) -> Result<LexerStep, LexerStop> {
         self.group(|lexer| {
             let start = lexer.pos;
             lexer.pos += 1;
-            let style = Style {
-                escapes: Escapes::DOUBLE_QUOTED,
+            let style = QuotedTextRules {
+                escapes: EscapeSet::DOUBLE_QUOTED,
                 quotes: true,
             };
             lexer.interpolated(start, style)
         })
     }
 
-    /// Reads text from here to its end, as [`Kind::String`] or as the tokens of an interpolation.
-    pub(super) fn interpolated(&mut self, start: usize, style: Style) -> Result<Step, Stop> {
+    /// Reads text from here to its end, as [`TokenKind::String`] or as the tokens of an interpolation.
+    pub(super) fn interpolated(
+        &mut self,
+        start: usize,
+        style: QuotedTextRules,
+    ) -> Result<LexerStep, LexerStop> {
         let mut before = start;
         let mut first = true;
         loop {
             let kinds = if first {
-                (Kind::DqPre, Kind::String)
+                (TokenKind::DqPre, TokenKind::String)
             } else {
-                (Kind::DqMid, Kind::DqPost)
+                (TokenKind::DqMid, TokenKind::DqPost)
             };
-            if self.segment(before, start, kinds, style)? == Ending::Text {
-                let step = Step::Token(Kind::String);
-                return Ok(if first { step } else { Step::Group });
+            if self.segment(before, start, kinds, style)? == QuotedTextEnd::Text {
+                let step = LexerStep::Token(TokenKind::String);
+                return Ok(if first { step } else { LexerStep::Group });
             }
             first = false;
             before = self.pos;
@@ -80,34 +84,34 @@ impl<'s> Lexer<'s, '_> {
         &mut self,
         before: usize,
         start: usize,
-        kinds: (Kind, Kind),
-        style: Style,
-    ) -> Result<Ending, Stop> {
+        kinds: (TokenKind, TokenKind),
+        style: QuotedTextRules,
+    ) -> Result<QuotedTextEnd, LexerStop> {
         let mut value = Cow::Borrowed("");
         loop {
             let (text, ending) = self.stretch(start, style)?;
             add(&mut value, text);
             let name = match ending {
-                Ending::Dollar => variable_name(&self.text.as_bytes()[self.pos..]),
+                QuotedTextEnd::Dollar => variable_name(&self.text.as_bytes()[self.pos..]),
                 _ => 0,
             };
-            if ending == Ending::Dollar && name == 0 {
+            if ending == QuotedTextEnd::Dollar && name == 0 {
                 add(&mut value, Cow::Borrowed("$"));
                 continue;
             }
             let value = Some(self.out.interner.intern(&value));
             match ending {
-                Ending::Text => {
+                QuotedTextEnd::Text => {
                     self.token(kinds.1, before, value);
                 }
-                Ending::Dollar => {
+                QuotedTextEnd::Dollar => {
                     let dollar = self.pos - 1;
                     self.token_to(kinds.0, before..dollar, value);
                     self.pos += name;
                     let name = self.out.interner.intern(&self.text[dollar + 1..self.pos]);
-                    self.token(Kind::Variable, dollar, Some(name));
+                    self.token(TokenKind::Variable, dollar, Some(name));
                 }
-                Ending::DollarBrace => {
+                QuotedTextEnd::DollarBrace => {
                     self.token(kinds.0, before, value);
                     self.interpolation()?;
                 }
@@ -117,45 +121,51 @@ impl<'s> Lexer<'s, '_> {
     }
 
     /// Reads text up to a character with a meaning, which is consumed.
-    fn stretch(&mut self, start: usize, style: Style) -> Result<(Cow<'s, str>, Ending), Stop> {
+    fn stretch(
+        &mut self,
+        start: usize,
+        style: QuotedTextRules,
+    ) -> Result<(Cow<'s, str>, QuotedTextEnd), LexerStop> {
         let from = self.pos;
         let rest = &self.text.as_bytes()[from..];
         let found = find_ending(rest, style);
         let (len, ending) = match found {
-            Some(at) if rest[at] == b'"' && style.quotes => (at, Ending::Text),
-            Some(at) if rest.get(at + 1) == Some(&b'{') => (at, Ending::DollarBrace),
-            Some(at) => (at, Ending::Dollar),
+            Some(at) if rest[at] == b'"' && style.quotes => (at, QuotedTextEnd::Text),
+            Some(at) if rest.get(at + 1) == Some(&b'{') => (at, QuotedTextEnd::DollarBrace),
+            Some(at) => (at, QuotedTextEnd::Dollar),
             None if style.quotes => {
                 let after = self.last_matched(start);
-                self.unclosed(start, from, after);
-                return Err(Stop);
+                self.report_unclosed(start, from, after);
+                return Err(LexerStop);
             }
-            None => (rest.len(), Ending::Text),
+            None => (rest.len(), QuotedTextEnd::Text),
         };
         let width = match ending {
-            Ending::Text => usize::from(style.quotes),
-            Ending::Dollar => 1,
-            Ending::DollarBrace => 2,
+            QuotedTextEnd::Text => usize::from(style.quotes),
+            QuotedTextEnd::Dollar => 1,
+            QuotedTextEnd::DollarBrace => 2,
         };
         self.pos = from + len + width;
         let raw = &self.text[from..from + len];
         let mut oddities = Vec::new();
         let text = unescape(raw, style.escapes, |at, odd| oddities.push((at, odd)));
         for (at, odd) in oddities {
-            self.odd_escape(from + at, odd, style.quotes);
+            self.report_escape(from + at, odd, style.quotes);
         }
         Ok((text, ending))
     }
 
-    fn odd_escape(&mut self, at: usize, odd: Odd, warn_unknown: bool) {
+    fn report_escape(&mut self, at: usize, odd: EscapeIrregularity, warn_unknown: bool) {
         let unicode = "Unicode escape '\\u' was not followed by 4 hex digits or 1-6 hex digits in {} \
                        or was > 10ffff";
         match odd {
-            Odd::NoCharacter => {
+            EscapeIrregularity::NoCharacter => {
                 self.fault("ILLEGAL_UNICODE_ESCAPE", at..at + 2, unicode);
             }
-            Odd::NoDigits => self.warn("ILLEGAL_UNICODE_ESCAPE", at..at + 2, unicode.to_owned()),
-            Odd::Unknown(letter) if warn_unknown => {
+            EscapeIrregularity::NoDigits => {
+                self.warn("ILLEGAL_UNICODE_ESCAPE", at..at + 2, unicode.to_owned())
+            }
+            EscapeIrregularity::Unknown(letter) if warn_unknown => {
                 let message = format!("Unrecognized escape sequence '\\{letter}'");
                 self.warn(
                     "UNRECOGNIZED_ESCAPE",
@@ -163,11 +173,11 @@ impl<'s> Lexer<'s, '_> {
                     message,
                 );
             }
-            Odd::Unknown(_) => {}
+            EscapeIrregularity::Unknown(_) => {}
         }
     }
 
-    fn unclosed(&mut self, start: usize, from: usize, after: String) {
+    fn report_unclosed(&mut self, start: usize, from: usize, after: String) {
         let follows = &self.text[from..];
         let followed_by = if follows.is_empty() {
             "<eof>".to_owned()
@@ -180,7 +190,7 @@ impl<'s> Lexer<'s, '_> {
         let message = format!("Unclosed quote after {after} followed by '{followed_by}'");
         let width = follows.chars().next().map_or(0, char::len_utf8);
         let fault = self.fault("UNCLOSED_QUOTE", from..from + width, message);
-        fault.labels.push(crate::diagnostic::Label {
+        fault.labels.push(crate::diagnostic::DiagnosticLabel {
             span: opened,
             message: "the string begins here".into(),
         });
@@ -207,8 +217,8 @@ impl<'s> Lexer<'s, '_> {
     /// others: the fault replaces them all.
     pub(super) fn group(
         &mut self,
-        make: impl FnOnce(&mut Self) -> Result<Step, Stop>,
-    ) -> Result<Step, Stop> {
+        make: impl FnOnce(&mut Self) -> Result<LexerStep, LexerStop>,
+    ) -> Result<LexerStep, LexerStop> {
         let start = self.pos;
         let tokens = self.out.tokens.len();
         let faults = self.out.faults.len();
@@ -217,11 +227,11 @@ impl<'s> Lexer<'s, '_> {
             return made;
         }
         self.out.tokens.truncate(tokens);
-        self.token(Kind::Error, start, None);
+        self.token(TokenKind::Error, start, None);
         for (index, _) in &mut self.out.faults[faults..] {
             *index = tokens;
         }
-        made.map(|_| Step::Token(Kind::Error))
+        made.map(|_| LexerStep::Token(TokenKind::Error))
     }
 }
 
@@ -235,7 +245,7 @@ fn add<'t>(value: &mut Cow<'t, str>, text: Cow<'t, str>) {
 
 /// Puppet treats an ending at the start as text if another one follows it at once, so `'''` is a
 /// string of one quote. Returns the position of that other one.
-fn doubled(rest: &[u8], ends: impl Fn(u8) -> bool) -> Option<usize> {
+fn find_doubled(rest: &[u8], ends: impl Fn(u8) -> bool) -> Option<usize> {
     let first = rest.first().copied().is_some_and(&ends);
     if !first {
         return None;
@@ -246,9 +256,9 @@ fn doubled(rest: &[u8], ends: impl Fn(u8) -> bool) -> Option<usize> {
 }
 
 /// The first quote or dollar that is not escaped by a backslash.
-fn find_ending(rest: &[u8], style: Style) -> Option<usize> {
+fn find_ending(rest: &[u8], style: QuotedTextRules) -> Option<usize> {
     if style.quotes {
-        if let Some(at) = doubled(rest, |byte| matches!(byte, b'"' | b'$')) {
+        if let Some(at) = find_doubled(rest, |byte| matches!(byte, b'"' | b'$')) {
             return Some(at);
         }
         return memchr::memchr2_iter(b'"', b'$', rest).find(|at| !escaped(&rest[..*at]));

@@ -1,35 +1,35 @@
 //! Names, bare words, keywords, type names and variables.
 
-use super::{Lexer, Step};
-use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS};
+use super::{LexerStep, SourceLexer};
+use crate::token::{KEYWORDS, TASK_KEYWORDS, TokenKind};
 
-impl Lexer<'_, '_> {
+impl SourceLexer<'_, '_> {
     /// Reads a word that begins with a small letter or `_`.
-    pub(super) fn word(&mut self) -> Step {
+    pub(super) fn word(&mut self) -> LexerStep {
         let start = self.pos;
         self.pos = bare_word(self.text.as_bytes(), start).unwrap_or(start + 1);
         let text = &self.text[start..self.pos];
         if !is_name(text.as_bytes()) {
             let value = self.out.interner.intern(text);
-            return self.token(Kind::Word, start, Some(value));
+            return self.token(TokenKind::Word, start, Some(value));
         }
-        let kind = keyword(text, self.mode.tasks).unwrap_or(Kind::Name);
+        let kind = keyword(text, self.mode.tasks).unwrap_or(TokenKind::Name);
         let value = self.out.interner.intern(text);
         self.token(kind, start, Some(value))
     }
 
-    pub(super) fn type_name(&mut self) -> Step {
+    pub(super) fn type_name(&mut self) -> LexerStep {
         let start = self.pos;
         self.pos = class_ref(self.text.as_bytes(), start).unwrap_or(start + 1);
         if self.peek(0) == b':' && self.peek(1) == b':' {
             return self.bad_type_name(start, "ILLEGAL_CLASS_REFERENCE", "Illegal class reference");
         }
         let value = self.out.interner.intern(&self.text[start..self.pos]);
-        self.token(Kind::ClassRef, start, Some(value))
+        self.token(TokenKind::ClassRef, start, Some(value))
     }
 
     /// Reads `::` and the name that it qualifies.
-    pub(super) fn qualified(&mut self) -> Step {
+    pub(super) fn qualified(&mut self) -> LexerStep {
         let start = self.pos;
         let bytes = self.text.as_bytes();
         if self.peek(2).is_ascii_uppercase() {
@@ -40,7 +40,7 @@ impl Lexer<'_, '_> {
                 return self.bad_type_name(start, code, message);
             }
             let value = self.out.interner.intern(&self.text[start..self.pos]);
-            return self.token(Kind::ClassRef, start, Some(value));
+            return self.token(TokenKind::ClassRef, start, Some(value));
         }
         let Some(end) = bare_word(bytes, start) else {
             self.pos = start + 2;
@@ -51,21 +51,21 @@ impl Lexer<'_, '_> {
                 "Illegal fully qualified name",
             )
             .label = Some("a name must follow `::`".into());
-            return Step::Token(Kind::Error);
+            return LexerStep::Token(TokenKind::Error);
         };
         self.pos = end;
         let text = &self.text[start..end];
         let kind = if is_name(text.as_bytes()) {
-            Kind::Name
+            TokenKind::Name
         } else {
-            Kind::Word
+            TokenKind::Word
         };
         let value = self.out.interner.intern(text);
         self.token(kind, start, Some(value))
     }
 
     /// `Foo::` without a capital letter after it. Puppet reports a position inside the colons.
-    fn bad_type_name(&mut self, start: usize, code: &'static str, message: &str) -> Step {
+    fn bad_type_name(&mut self, start: usize, code: &'static str, message: &str) -> LexerStep {
         let colons = self.pos;
         let bytes = self.text.as_bytes();
         let mut end = colons + 2;
@@ -84,18 +84,18 @@ impl Lexer<'_, '_> {
         let fault = self.fault(code, colons + 1..end, message.to_owned());
         fault.label = Some("a capital letter was expected after `::`".into());
         fault.help.push(help.into());
-        Step::Token(Kind::Error)
+        LexerStep::Token(TokenKind::Error)
     }
 
-    pub(super) fn variable(&mut self) -> Step {
+    pub(super) fn variable(&mut self) -> LexerStep {
         let start = self.pos;
         self.pos = start + 1 + variable_name(&self.text.as_bytes()[start + 1..]);
         let value = self.out.interner.intern(&self.text[start + 1..self.pos]);
-        self.token(Kind::Variable, start, Some(value))
+        self.token(TokenKind::Variable, start, Some(value))
     }
 }
 
-fn keyword(text: &str, tasks: bool) -> Option<Kind> {
+fn keyword(text: &str, tasks: bool) -> Option<TokenKind> {
     if !(2..=8).contains(&text.len()) {
         return None;
     }

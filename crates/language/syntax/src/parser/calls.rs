@@ -1,72 +1,72 @@
 //! Calls of functions and methods, indices, lambdas.
 
-use super::literals::Member;
-use super::{Parsed, Parser};
-use crate::Span;
-use crate::ast::{Call, Expr, ExprId, Lambda, LambdaId, Slice};
-use crate::token::Kind;
+use super::literals::LiteralMember;
+use super::{PartResult, SourceParser};
+use crate::SourceSpan;
+use crate::ast::{AstSlice, CallExpr, Expr, ExprId, Lambda, LambdaId};
+use crate::token::TokenKind;
 
-impl Parser<'_> {
+impl SourceParser<'_> {
     /// Parses `left(arguments) |lambda| { }`.
-    pub(super) fn function_call(&mut self, left: ExprId) -> Parsed<ExprId> {
+    pub(super) fn function_call(&mut self, left: ExprId) -> PartResult<ExprId> {
         self.bump();
-        let args = if self.kind() == Kind::RParen {
-            Slice::EMPTY
+        let args = if self.kind() == TokenKind::RParen {
+            AstSlice::EMPTY
         } else {
-            let members = self.members(Kind::RParen, Parser::argument)?;
+            let members = self.members(TokenKind::RParen, SourceParser::argument)?;
             self.with_pairs(members)
         };
-        let close = self.expect(Kind::RParen, "`,` or `)`")?;
+        let close = self.expect(TokenKind::RParen, "`,` or `)`")?;
         let mut end = close.span;
         let mut lambda = None;
-        if self.kind() == Kind::Pipe {
+        if self.kind() == TokenKind::Pipe {
             let id = self.lambda()?;
             end = self.builder.ast().lambda(id).span;
             lambda = Some(id);
         }
-        let call = self.builder.call(Call {
+        let call = self.builder.call(CallExpr {
             functor: left,
             args,
             lambda,
             rvalue: true,
         });
-        let span = Span::new(self.span_of(left).start, end.end);
+        let span = SourceSpan::new(self.span_of(left).start, end.end);
         Ok(self.builder.push(Expr::Call(call), span))
     }
 
     /// Parses `left.name(arguments) |lambda| { }`; no comma may precede the parenthesis.
-    pub(super) fn method_call(&mut self, left: ExprId) -> Parsed<ExprId> {
+    pub(super) fn method_call(&mut self, left: ExprId) -> PartResult<ExprId> {
         let dot = self.bump();
-        if !matches!(self.kind(), Kind::Name | Kind::Type) {
+        if !matches!(self.kind(), TokenKind::Name | TokenKind::Type) {
             return self.unexpected("the name of a method");
         }
         let name = self.bump();
         let value = self.value(name);
         let name_id = self.builder.push(Expr::QName(value), name.span);
-        let access = dot.span.to(name.span);
+        let access = dot.span.join(name.span);
         let functor = Expr::NamedAccess {
             left,
             name: name_id,
         };
         let functor = self.builder.push(functor, access);
         let mut span = access;
-        let mut args = Slice::EMPTY;
-        if self.kind() == Kind::LParen {
+        let mut args = AstSlice::EMPTY;
+        if self.kind() == TokenKind::LParen {
             let open = self.bump();
-            if self.kind() != Kind::RParen {
+            if self.kind() != TokenKind::RParen {
                 let mut members = vec![self.argument()?];
-                while self.eat(Kind::Comma) {
+                while self.eat(TokenKind::Comma) {
                     members.push(self.argument()?);
                 }
                 args = self.with_pairs(members);
             }
-            let close = self.expect(Kind::RParen, "`,` or `)`")?;
-            span = open.span.to(close.span);
+            let close = self.expect(TokenKind::RParen, "`,` or `)`")?;
+            span = open.span.join(close.span);
         }
-        let lambda = (self.kind() == Kind::Pipe)
+        let lambda = (self.kind() == TokenKind::Pipe)
             .then(|| self.lambda())
             .transpose()?;
-        let call = self.builder.call(Call {
+        let call = self.builder.call(CallExpr {
             functor,
             args,
             lambda,
@@ -76,7 +76,7 @@ impl Parser<'_> {
     }
 
     /// Parses `left[keys]`.
-    pub(super) fn access(&mut self, left: ExprId) -> Parsed<ExprId> {
+    pub(super) fn access(&mut self, left: ExprId) -> PartResult<ExprId> {
         let open = self.bump();
         self.access_from(left, open.span, true)
     }
@@ -86,12 +86,12 @@ impl Parser<'_> {
     pub(super) fn access_from(
         &mut self,
         left: ExprId,
-        _open: Span,
+        _open: SourceSpan,
         end_comma: bool,
-    ) -> Parsed<ExprId> {
+    ) -> PartResult<ExprId> {
         let mut members = vec![self.access_arg()?];
-        while self.kind() == Kind::Comma {
-            if end_comma && self.kind_after() == Kind::RBracket {
+        while self.kind() == TokenKind::Comma {
+            if end_comma && self.kind_after() == TokenKind::RBracket {
                 self.bump();
                 break;
             }
@@ -99,19 +99,21 @@ impl Parser<'_> {
             members.push(self.access_arg()?);
         }
         let keys = self.with_pairs(members);
-        let close = self.expect(Kind::RBracket, "`,` or `]`")?;
-        let span = Span::new(self.span_of(left).start, close.span.end);
+        let close = self.expect(TokenKind::RBracket, "`,` or `]`")?;
+        let span = SourceSpan::new(self.span_of(left).start, close.span.end);
         Ok(self.builder.push(Expr::Access { left, keys }, span))
     }
 
     /// A key: not an assignment or a resource, unless an arrow follows.
-    fn access_arg(&mut self) -> Parsed<Member> {
-        if matches!(self.kind(), Kind::Type | Kind::Function) && self.kind_after() == Kind::Farrow {
+    fn access_arg(&mut self) -> PartResult<LiteralMember> {
+        if matches!(self.kind(), TokenKind::Type | TokenKind::Function)
+            && self.kind_after() == TokenKind::Farrow
+        {
             return self.argument();
         }
         let plain = self.at;
         let value = self.assignment()?;
-        if self.kind() == Kind::Farrow || self.is_expression(value, plain) {
+        if self.kind() == TokenKind::Farrow || self.is_expression(value, plain) {
             return self.member_from(value);
         }
         self.unexpected("`=>`")
@@ -126,19 +128,19 @@ impl Parser<'_> {
             | Expr::ResourceDefaults { .. }
             | Expr::ResourceOverride { .. } => false,
             // a titleless resource, not the body of a construct
-            Expr::Block(_) => self.tokens[start].kind != Kind::Name,
+            Expr::Block(_) => self.tokens[start].kind != TokenKind::Name,
             _ => true,
         }
     }
 
-    pub(super) fn lambda(&mut self) -> Parsed<LambdaId> {
+    pub(super) fn lambda(&mut self) -> PartResult<LambdaId> {
         let open = self.bump();
-        let params = if self.kind() == Kind::Pipe {
-            Slice::EMPTY
+        let params = if self.kind() == TokenKind::Pipe {
+            AstSlice::EMPTY
         } else {
-            self.parameters(Kind::Pipe)?
+            self.parameters(TokenKind::Pipe)?
         };
-        self.expect(Kind::Pipe, "`,` or `|`")?;
+        self.expect(TokenKind::Pipe, "`,` or `|`")?;
         let return_type = self.return_type()?;
         let (statements, braces) = self.braced("`{`")?;
         let body = self.block(&statements, Some(braces));
@@ -146,7 +148,7 @@ impl Parser<'_> {
             params,
             return_type,
             body,
-            span: open.span.to(braces),
+            span: open.span.join(braces),
         }))
     }
 }

@@ -1,32 +1,32 @@
 //! Conditions: `if`, `unless`, `case` and the selector.
 
 use super::expressions::LOOSEST;
-use super::{Parsed, Parser};
-use crate::Span;
+use super::{PartResult, SourceParser};
+use crate::SourceSpan;
 use crate::ast::{CaseOption, Expr, ExprId, SelectorEntry};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
-impl Parser<'_> {
-    pub(super) fn if_expression(&mut self) -> Parsed<ExprId> {
+impl SourceParser<'_> {
+    pub(super) fn if_expression(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         self.if_part(start)
     }
 
     /// Parses the condition, the body and the alternative; `elsif` nests.
-    fn if_part(&mut self, start: Span) -> Parsed<ExprId> {
+    fn if_part(&mut self, start: SourceSpan) -> PartResult<ExprId> {
         self.nested(|parser| {
             let test = parser.expression(LOOSEST)?;
             let (statements, braces) = parser.braced("`{` or an operator")?;
             let then = parser.block(&statements, Some(braces));
             let mut end = braces;
             let otherwise = match parser.kind() {
-                Kind::Elsif => {
+                TokenKind::Elsif => {
                     let start = parser.bump().span;
                     let id = parser.if_part(start)?;
                     end = parser.span_of(id);
                     Some(id)
                 }
-                Kind::Else => {
+                TokenKind::Else => {
                     let (body, braces) = parser.else_body()?;
                     end = braces;
                     body
@@ -38,22 +38,22 @@ impl Parser<'_> {
                 then,
                 otherwise,
             };
-            Ok(parser.builder.push(expr, start.to(end)))
+            Ok(parser.builder.push(expr, start.join(end)))
         })
     }
 
-    fn else_body(&mut self) -> Parsed<(Option<ExprId>, Span)> {
+    fn else_body(&mut self) -> PartResult<(Option<ExprId>, SourceSpan)> {
         self.bump();
         let (statements, braces) = self.braced("`{`")?;
         Ok((self.block(&statements, Some(braces)), braces))
     }
 
-    pub(super) fn unless_expression(&mut self) -> Parsed<ExprId> {
+    pub(super) fn unless_expression(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let test = self.expression(LOOSEST)?;
         let (statements, braces) = self.braced("`{` or an operator")?;
         let then = self.block(&statements, Some(braces));
-        let otherwise = if self.kind() == Kind::Else {
+        let otherwise = if self.kind() == TokenKind::Else {
             self.else_body()?.0
         } else {
             None
@@ -63,51 +63,51 @@ impl Parser<'_> {
             then,
             otherwise,
         };
-        Ok(self.builder.push(expr, start.to(braces)))
+        Ok(self.builder.push(expr, start.join(braces)))
     }
 
-    pub(super) fn case_expression(&mut self) -> Parsed<ExprId> {
+    pub(super) fn case_expression(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let test = self.expression(LOOSEST)?;
-        self.expect(Kind::LBrace, "`{` or an operator")?;
+        self.expect(TokenKind::LBrace, "`{` or an operator")?;
         let mut options = vec![self.case_option()?];
-        while self.kind() != Kind::RBrace {
+        while self.kind() != TokenKind::RBrace {
             options.push(self.case_option()?);
         }
         let close = self.bump();
         let options = self.builder.list(options);
-        let span = start.to(close.span);
+        let span = start.join(close.span);
         Ok(self.builder.push(Expr::Case { test, options }, span))
     }
 
-    fn case_option(&mut self) -> Parsed<CaseOption> {
+    fn case_option(&mut self) -> PartResult<CaseOption> {
         let mut values = vec![self.expression(LOOSEST)?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             values.push(self.expression(LOOSEST)?);
         }
-        let colon = self.expect(Kind::Colon, "`:` or `,`")?;
+        let colon = self.expect(TokenKind::Colon, "`:` or `,`")?;
         let (statements, braces) = self.braced("`{`")?;
         let then = self.block(&statements, Some(braces));
         Ok(CaseOption {
             values: self.builder.list(values),
             then,
-            span: colon.span.to(braces),
+            span: colon.span.join(braces),
         })
     }
 
     /// `left ? { match => value, … }`, or one entry without braces.
-    pub(super) fn selector(&mut self, left: ExprId) -> Parsed<ExprId> {
+    pub(super) fn selector(&mut self, left: ExprId) -> PartResult<ExprId> {
         self.bump();
         let mut entries = Vec::new();
-        if self.eat(Kind::SelBrace) {
+        if self.eat(TokenKind::SelBrace) {
             entries.push(self.selector_entry()?);
-            while self.eat(Kind::Comma) {
-                if self.kind() == Kind::RBrace {
+            while self.eat(TokenKind::Comma) {
+                if self.kind() == TokenKind::RBrace {
                     break;
                 }
                 entries.push(self.selector_entry()?);
             }
-            self.expect(Kind::RBrace, "`,` or `}`")?;
+            self.expect(TokenKind::RBrace, "`,` or `}`")?;
         } else {
             entries.push(self.selector_entry()?);
         }
@@ -116,9 +116,9 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::Selector { left, entries }, span))
     }
 
-    fn selector_entry(&mut self) -> Parsed<SelectorEntry> {
+    fn selector_entry(&mut self) -> PartResult<SelectorEntry> {
         let matching = self.expression(LOOSEST)?;
-        let arrow = self.expect(Kind::Farrow, "`=>`")?;
+        let arrow = self.expect(TokenKind::Farrow, "`=>`")?;
         let value = self.expression(LOOSEST)?;
         Ok(SelectorEntry {
             matching,

@@ -1,21 +1,22 @@
 //! Classes, defines, plans, functions, nodes, and `apply`.
 
 use super::expressions::LOOSEST;
-use super::{Parsed, Parser};
-use crate::Span;
+use super::{PartResult, SourceParser};
+use crate::SourceSpan;
 use crate::ast::{
-    Body, Class, Definition, DefinitionKind, Epp, Expr, ExprId, Node, Param, Slice, Sym,
+    AstSlice, ClassDefinition, Definition, DefinitionBody, DefinitionKind, EppProperties, Expr,
+    ExprId, NodeDefinition, Param, Sym,
 };
 use crate::diagnostic::Diagnostic;
-use crate::token::{Kind, Token};
+use crate::token::{SyntaxToken, TokenKind};
 
-impl Parser<'_> {
-    pub(super) fn definition(&mut self) -> Parsed<ExprId> {
+impl SourceParser<'_> {
+    pub(super) fn definition(&mut self) -> PartResult<ExprId> {
         match self.kind() {
-            Kind::Define => self.define(),
-            Kind::Class => self.class(),
-            Kind::Plan => self.plan(),
-            Kind::Node => self.node(),
+            TokenKind::Define => self.define(),
+            TokenKind::Class => self.class(),
+            TokenKind::Plan => self.plan(),
+            TokenKind::Node => self.node(),
             _ => self.function(),
         }
     }
@@ -23,11 +24,11 @@ impl Parser<'_> {
     pub(super) fn define_as(
         &mut self,
         kind: DefinitionKind,
-        start: Span,
-        name_span: Span,
-        end: Span,
+        start: SourceSpan,
+        name_span: SourceSpan,
+        end: SourceSpan,
     ) -> ExprId {
-        let span = start.to(end);
+        let span = start.join(end);
         let definition = self.builder.definition(Definition {
             kind,
             span,
@@ -36,12 +37,12 @@ impl Parser<'_> {
         self.builder.push(Expr::Definition(definition), span)
     }
 
-    fn define(&mut self) -> Parsed<ExprId> {
+    fn define(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let name = self.definition_name()?;
         let params = self.parameter_list()?;
         let (body, end) = self.definition_body("`(` or `{`")?;
-        let body = Body {
+        let body = DefinitionBody {
             name: self.qualified(name),
             params,
             return_type: None,
@@ -50,32 +51,32 @@ impl Parser<'_> {
         Ok(self.define_as(DefinitionKind::ResourceType(body), start, name.span, end))
     }
 
-    fn class(&mut self) -> Parsed<ExprId> {
+    fn class(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let name = self.definition_name()?;
         let params = self.parameter_list()?;
-        let parent = if self.eat(Kind::Inherits) {
+        let parent = if self.eat(TokenKind::Inherits) {
             Some(self.parent_name()?)
         } else {
             None
         };
         let (body, end) = self.inside(name, "`(`, `inherits` or `{`")?;
-        let body = Body {
+        let body = DefinitionBody {
             name: self.qualified(name),
             params,
             return_type: None,
             body,
         };
-        let class = DefinitionKind::Class(Class { body, parent });
+        let class = DefinitionKind::Class(ClassDefinition { body, parent });
         Ok(self.define_as(class, start, name.span, end))
     }
 
-    fn plan(&mut self) -> Parsed<ExprId> {
+    fn plan(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let name = self.definition_name()?;
         let params = self.parameter_list()?;
         let (body, end) = self.inside(name, "`(` or `{`")?;
-        let body = Body {
+        let body = DefinitionBody {
             name: self.qualified(name),
             params,
             return_type: None,
@@ -84,13 +85,13 @@ impl Parser<'_> {
         Ok(self.define_as(DefinitionKind::Plan(body), start, name.span, end))
     }
 
-    fn function(&mut self) -> Parsed<ExprId> {
+    fn function(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let name = self.definition_name()?;
         let params = self.parameter_list()?;
         let return_type = self.return_type()?;
         let (body, end) = self.definition_body("`(`, `>>` or `{`")?;
-        let body = Body {
+        let body = DefinitionBody {
             name: self.value(name),
             params,
             return_type,
@@ -100,7 +101,11 @@ impl Parser<'_> {
     }
 
     /// Parses the body of a construct whose name qualifies the names in it.
-    fn inside(&mut self, name: Token, expected: &'static str) -> Parsed<(Option<ExprId>, Span)> {
+    fn inside(
+        &mut self,
+        name: SyntaxToken,
+        expected: &'static str,
+    ) -> PartResult<(Option<ExprId>, SourceSpan)> {
         let value = self.value(name);
         self.namespace.push(value);
         let body = self.definition_body(expected);
@@ -108,29 +113,32 @@ impl Parser<'_> {
         body
     }
 
-    fn definition_body(&mut self, expected: &'static str) -> Parsed<(Option<ExprId>, Span)> {
+    fn definition_body(
+        &mut self,
+        expected: &'static str,
+    ) -> PartResult<(Option<ExprId>, SourceSpan)> {
         let (statements, braces) = self.braced(expected)?;
         Ok((self.block(&statements, Some(braces)), braces))
     }
 
-    fn definition_name(&mut self) -> Parsed<Token> {
+    fn definition_name(&mut self) -> PartResult<SyntaxToken> {
         match self.kind() {
-            Kind::Name | Kind::Word | Kind::ClassRef => Ok(self.bump()),
-            Kind::Class => self.refuse_name("'class' keyword not allowed at this location"),
-            Kind::String => self.refuse_name("A quoted string is not valid as a name here"),
+            TokenKind::Name | TokenKind::Word | TokenKind::ClassRef => Ok(self.bump()),
+            TokenKind::Class => self.refuse_name("'class' keyword not allowed at this location"),
+            TokenKind::String => self.refuse_name("A quoted string is not valid as a name here"),
             _ => self.unexpected("a name"),
         }
     }
 
-    fn refuse_name<T>(&mut self, message: &'static str) -> Parsed<T> {
+    fn refuse_name<T>(&mut self, message: &'static str) -> PartResult<T> {
         let fault = Diagnostic::error("SYNTAX_ERROR", self.span(), message)
-            .labelled("a bare name was expected");
+            .with_first_label("a bare name was expected");
         self.fail(fault)
     }
 
     /// The name, qualified by the names of the classes around it. A name that begins with `::` is
     /// kept, and is refused later.
-    fn qualified(&mut self, name: Token) -> Sym {
+    fn qualified(&mut self, name: SyntaxToken) -> Sym {
         let own = self.value(name);
         if self.namespace.is_empty() {
             return own;
@@ -145,8 +153,8 @@ impl Parser<'_> {
         self.interner.intern(text)
     }
 
-    fn parent_name(&mut self) -> Parsed<Sym> {
-        let token = if self.kind() == Kind::Default {
+    fn parent_name(&mut self) -> PartResult<Sym> {
+        let token = if self.kind() == TokenKind::Default {
             self.bump()
         } else {
             self.definition_name()?
@@ -154,23 +162,23 @@ impl Parser<'_> {
         Ok(self.value(token))
     }
 
-    fn node(&mut self) -> Parsed<ExprId> {
+    fn node(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
         let name_span = self.span();
         let mut hosts = vec![self.hostname()?];
-        while self.eat(Kind::Comma) {
-            if matches!(self.kind(), Kind::LBrace | Kind::Inherits) {
+        while self.eat(TokenKind::Comma) {
+            if matches!(self.kind(), TokenKind::LBrace | TokenKind::Inherits) {
                 break;
             }
             hosts.push(self.hostname()?);
         }
-        let parent = if self.eat(Kind::Inherits) {
+        let parent = if self.eat(TokenKind::Inherits) {
             Some(self.hostname()?)
         } else {
             None
         };
         let (body, end) = self.definition_body("`,`, `inherits` or `{`")?;
-        let node = Node {
+        let node = NodeDefinition {
             hosts: self.builder.list(hosts),
             parent,
             body,
@@ -178,35 +186,35 @@ impl Parser<'_> {
         Ok(self.define_as(DefinitionKind::Node(node), start, name_span, end))
     }
 
-    fn hostname(&mut self) -> Parsed<ExprId> {
+    fn hostname(&mut self) -> PartResult<ExprId> {
         match self.kind() {
-            Kind::Name | Kind::Number => self.dotted_name(),
-            Kind::String
-            | Kind::Word
-            | Kind::DqPre
-            | Kind::Heredoc
-            | Kind::Default
-            | Kind::Regex
-            | Kind::Error => self.primary(),
+            TokenKind::Name | TokenKind::Number => self.dotted_name(),
+            TokenKind::String
+            | TokenKind::Word
+            | TokenKind::DqPre
+            | TokenKind::Heredoc
+            | TokenKind::Default
+            | TokenKind::Regex
+            | TokenKind::Error => self.primary(),
             _ => self.unexpected("the name of a node"),
         }
     }
 
-    fn dotted_name(&mut self) -> Parsed<ExprId> {
+    fn dotted_name(&mut self) -> PartResult<ExprId> {
         let first = self.bump();
         let mut span = first.span;
         let mut value = self.value(first);
-        if self.kind() == Kind::Dot {
+        if self.kind() == TokenKind::Dot {
             let mut text = self.interner.text(value).to_string();
-            while self.eat(Kind::Dot) {
-                if !matches!(self.kind(), Kind::Name | Kind::Number) {
+            while self.eat(TokenKind::Dot) {
+                if !matches!(self.kind(), TokenKind::Name | TokenKind::Number) {
                     return self.unexpected("a part of the node's name");
                 }
                 let part = self.bump();
                 let part_value = self.value(part);
                 text.push('.');
                 text.push_str(self.interner.text(part_value));
-                span = span.to(part.span);
+                span = span.join(part.span);
             }
             value = self.interner.intern(&text);
         }
@@ -214,15 +222,15 @@ impl Parser<'_> {
     }
 
     /// `apply(arguments) { statements }`
-    pub(super) fn apply(&mut self) -> Parsed<ExprId> {
+    pub(super) fn apply(&mut self) -> PartResult<ExprId> {
         let start = self.bump().span;
-        self.expect(Kind::LParen, "`(`")?;
-        let members = self.members(Kind::RParen, Parser::argument)?;
+        self.expect(TokenKind::LParen, "`(`")?;
+        let members = self.members(TokenKind::RParen, SourceParser::argument)?;
         let args = self.with_pairs(members);
-        self.expect(Kind::RParen, "`,` or `)`")?;
+        self.expect(TokenKind::RParen, "`,` or `)`")?;
         let (statements, braces) = self.braced("`{`")?;
         let body = self.block(&statements, Some(braces));
-        let span = start.to(braces);
+        let span = start.join(braces);
         Ok(self.builder.push(Expr::Apply { args, body }, span))
     }
 
@@ -230,22 +238,22 @@ impl Parser<'_> {
 
     /// Parses parameters in parentheses, if there are any. After a fault among them, the rest is
     /// still read.
-    fn parameter_list(&mut self) -> Parsed<Slice<Param>> {
-        if !matches!(self.kind(), Kind::LParen | Kind::WsLParen) {
-            return Ok(Slice::EMPTY);
+    fn parameter_list(&mut self) -> PartResult<AstSlice<Param>> {
+        if !matches!(self.kind(), TokenKind::LParen | TokenKind::WsLParen) {
+            return Ok(AstSlice::EMPTY);
         }
         let base = self.open.len();
         self.bump();
-        if self.eat(Kind::RParen) {
-            return Ok(Slice::EMPTY);
+        if self.eat(TokenKind::RParen) {
+            return Ok(AstSlice::EMPTY);
         }
-        let params = self.parameters(Kind::RParen).and_then(|params| {
-            self.expect(Kind::RParen, "`,` or `)`")?;
+        let params = self.parameters(TokenKind::RParen).and_then(|params| {
+            self.expect(TokenKind::RParen, "`,` or `)`")?;
             Ok(params)
         });
         params.or_else(|failed| {
             if self.skip_parentheses(base) {
-                Ok(Slice::EMPTY)
+                Ok(AstSlice::EMPTY)
             } else {
                 Err(failed)
             }
@@ -253,9 +261,9 @@ impl Parser<'_> {
     }
 
     /// Parses one or more parameters; a comma may precede `close`.
-    pub(super) fn parameters(&mut self, close: Kind) -> Parsed<Slice<Param>> {
+    pub(super) fn parameters(&mut self, close: TokenKind) -> PartResult<AstSlice<Param>> {
         let mut params = vec![self.parameter()?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             if self.kind() == close {
                 break;
             }
@@ -264,25 +272,25 @@ impl Parser<'_> {
         Ok(self.builder.list(params))
     }
 
-    fn parameter(&mut self) -> Parsed<Param> {
+    fn parameter(&mut self) -> PartResult<Param> {
         let first = self.at;
-        let type_expr = if self.kind() == Kind::ClassRef {
+        let type_expr = if self.kind() == TokenKind::ClassRef {
             Some(self.parameter_type()?)
         } else {
             None
         };
         let type_text = self.text_from(first);
-        let captures_rest = self.eat(Kind::Times);
+        let captures_rest = self.eat(TokenKind::Times);
         let expected = match (type_expr, captures_rest) {
             (None, false) => "a parameter: `$name` or a type",
             _ => "the parameter's `$name`",
         };
-        let name = self.expect(Kind::Variable, expected)?;
-        let (default, default_text) = if self.eat(Kind::Equals) {
+        let name = self.expect(TokenKind::Variable, expected)?;
+        let (default, default_text) = if self.eat(TokenKind::Equals) {
             let first = self.at;
             (Some(self.expression(LOOSEST)?), self.text_from(first))
         } else {
-            (None, Span::default())
+            (None, SourceSpan::default())
         };
         Ok(Param {
             name: self.value(name),
@@ -296,26 +304,26 @@ impl Parser<'_> {
     }
 
     /// `| parameters |` at the top of a template.
-    pub(super) fn epp_params(&mut self) -> Epp {
-        let none = Epp {
-            params: Slice::EMPTY,
+    pub(super) fn epp_params(&mut self) -> EppProperties {
+        let none = EppProperties {
+            params: AstSlice::EMPTY,
             params_given: false,
         };
-        if !self.eat(Kind::Pipe) {
+        if !self.eat(TokenKind::Pipe) {
             return none;
         }
         let start = self.at;
-        let params = if self.kind() == Kind::Pipe {
-            Ok(Slice::EMPTY)
+        let params = if self.kind() == TokenKind::Pipe {
+            Ok(AstSlice::EMPTY)
         } else {
-            self.parameters(Kind::Pipe)
+            self.parameters(TokenKind::Pipe)
         };
         let closed = params.and_then(|params| {
-            self.expect(Kind::Pipe, "`,` or `|`")?;
+            self.expect(TokenKind::Pipe, "`,` or `|`")?;
             Ok(params)
         });
         match closed {
-            Ok(params) => Epp {
+            Ok(params) => EppProperties {
                 params,
                 params_given: true,
             },

@@ -5,24 +5,24 @@
 //! <= > >=`, `== !=`, `<< >>`, `+ -`, `* / %`, `=~ !~`, `in`; then the prefixes `-`, `*`, `!`; then
 //! the suffixes of a value. As in Puppet, `==` binds tighter than `<`, and `in` tighter than `*`.
 
-use super::{Parsed, Parser};
+use super::{PartResult, SourceParser};
 use crate::ast::{AssignOp, BinaryOp, EdgeOp, Expr, ExprId, UnaryOp};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The binding power at which any operator may follow.
 pub(super) const LOOSEST: u8 = 0;
 const SELECTOR: u8 = 30;
 const PREFIX: u8 = 110;
 
-impl Parser<'_> {
+impl SourceParser<'_> {
     /// `a = b = c`; the level of statements, arguments and members of lists.
-    pub(super) fn assignment(&mut self) -> Parsed<ExprId> {
+    pub(super) fn assignment(&mut self) -> PartResult<ExprId> {
         self.nested(|parser| {
             let left = parser.relationship()?;
             let op = match parser.kind() {
-                Kind::Equals => AssignOp::Set,
-                Kind::Appends => AssignOp::Append,
-                Kind::Deletes => AssignOp::Delete,
+                TokenKind::Equals => AssignOp::Set,
+                TokenKind::Appends => AssignOp::Append,
+                TokenKind::Deletes => AssignOp::Delete,
                 _ => return Ok(left),
             };
             let span = parser.bump().span;
@@ -31,14 +31,14 @@ impl Parser<'_> {
         })
     }
 
-    fn relationship(&mut self) -> Parsed<ExprId> {
+    fn relationship(&mut self) -> PartResult<ExprId> {
         let mut left = self.resource()?;
         loop {
             let op = match self.kind() {
-                Kind::InEdge => EdgeOp::Before,
-                Kind::InEdgeSub => EdgeOp::Notify,
-                Kind::OutEdge => EdgeOp::Require,
-                Kind::OutEdgeSub => EdgeOp::Subscribe,
+                TokenKind::InEdge => EdgeOp::Before,
+                TokenKind::InEdgeSub => EdgeOp::Notify,
+                TokenKind::OutEdge => EdgeOp::Require,
+                TokenKind::OutEdgeSub => EdgeOp::Subscribe,
                 _ => return Ok(left),
             };
             let span = self.bump().span;
@@ -50,7 +50,7 @@ impl Parser<'_> {
     }
 
     /// The level of conditions, indices, titles and values of attributes; no braces may follow.
-    pub(super) fn expression(&mut self, loosest: u8) -> Parsed<ExprId> {
+    pub(super) fn expression(&mut self, loosest: u8) -> PartResult<ExprId> {
         self.nested(|parser| {
             let left = parser.prefix()?;
             parser.operators(left, loosest)
@@ -58,14 +58,14 @@ impl Parser<'_> {
     }
 
     /// Parses the operators after a value, as long as they bind tightly enough.
-    pub(super) fn operators(&mut self, mut left: ExprId, loosest: u8) -> Parsed<ExprId> {
+    pub(super) fn operators(&mut self, mut left: ExprId, loosest: u8) -> PartResult<ExprId> {
         loop {
             left = match self.kind() {
-                Kind::LBracket => self.access(left)?,
-                Kind::Dot => self.method_call(left)?,
-                Kind::LParen => self.function_call(left)?,
-                Kind::LCollect | Kind::LlCollect => self.collector(left)?,
-                Kind::Question if SELECTOR >= loosest => self.selector(left)?,
+                TokenKind::LBracket => self.access(left)?,
+                TokenKind::Dot => self.method_call(left)?,
+                TokenKind::LParen => self.function_call(left)?,
+                TokenKind::LCollect | TokenKind::LlCollect => self.collector(left)?,
+                TokenKind::Question if SELECTOR >= loosest => self.selector(left)?,
                 kind => match binary(kind) {
                     Some((op, power)) if power >= loosest => self.binary(op, power, left)?,
                     _ => return Ok(left),
@@ -74,17 +74,17 @@ impl Parser<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, power: u8, left: ExprId) -> Parsed<ExprId> {
+    fn binary(&mut self, op: BinaryOp, power: u8, left: ExprId) -> PartResult<ExprId> {
         let span = self.bump().span;
         let right = self.expression(power + 1)?;
         Ok(self.builder.push(Expr::Binary { op, left, right }, span))
     }
 
-    fn prefix(&mut self) -> Parsed<ExprId> {
+    fn prefix(&mut self) -> PartResult<ExprId> {
         let op = match self.kind() {
-            Kind::Not => UnaryOp::Not,
-            Kind::Minus => UnaryOp::Minus,
-            Kind::Times => UnaryOp::Unfold,
+            TokenKind::Not => UnaryOp::Not,
+            TokenKind::Minus => UnaryOp::Minus,
+            TokenKind::Times => UnaryOp::Unfold,
             _ => return self.primary(),
         };
         let span = self.bump().span;
@@ -93,26 +93,26 @@ impl Parser<'_> {
     }
 }
 
-fn binary(kind: Kind) -> Option<(BinaryOp, u8)> {
+fn binary(kind: TokenKind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
-        Kind::In => (BinaryOp::In, 100),
-        Kind::Match => (BinaryOp::Match, 90),
-        Kind::NoMatch => (BinaryOp::NoMatch, 90),
-        Kind::Times => (BinaryOp::Mul, 80),
-        Kind::Div => (BinaryOp::Div, 80),
-        Kind::Modulo => (BinaryOp::Mod, 80),
-        Kind::Plus => (BinaryOp::Add, 70),
-        Kind::Minus => (BinaryOp::Sub, 70),
-        Kind::LShift => (BinaryOp::ShiftLeft, 60),
-        Kind::RShift => (BinaryOp::ShiftRight, 60),
-        Kind::IsEqual => (BinaryOp::Eq, 50),
-        Kind::NotEqual => (BinaryOp::Ne, 50),
-        Kind::Less => (BinaryOp::Lt, 40),
-        Kind::LessEqual => (BinaryOp::Le, 40),
-        Kind::Greater => (BinaryOp::Gt, 40),
-        Kind::GreaterEqual => (BinaryOp::Ge, 40),
-        Kind::And => (BinaryOp::And, 20),
-        Kind::Or => (BinaryOp::Or, 10),
+        TokenKind::In => (BinaryOp::In, 100),
+        TokenKind::Match => (BinaryOp::Match, 90),
+        TokenKind::NoMatch => (BinaryOp::NoMatch, 90),
+        TokenKind::Times => (BinaryOp::Mul, 80),
+        TokenKind::Div => (BinaryOp::Div, 80),
+        TokenKind::Modulo => (BinaryOp::Mod, 80),
+        TokenKind::Plus => (BinaryOp::Add, 70),
+        TokenKind::Minus => (BinaryOp::Sub, 70),
+        TokenKind::LShift => (BinaryOp::ShiftLeft, 60),
+        TokenKind::RShift => (BinaryOp::ShiftRight, 60),
+        TokenKind::IsEqual => (BinaryOp::Eq, 50),
+        TokenKind::NotEqual => (BinaryOp::Ne, 50),
+        TokenKind::Less => (BinaryOp::Lt, 40),
+        TokenKind::LessEqual => (BinaryOp::Le, 40),
+        TokenKind::Greater => (BinaryOp::Gt, 40),
+        TokenKind::GreaterEqual => (BinaryOp::Ge, 40),
+        TokenKind::And => (BinaryOp::And, 20),
+        TokenKind::Or => (BinaryOp::Or, 10),
         _ => return None,
     })
 }

@@ -1,47 +1,47 @@
 //! The wording of faults: Puppet's first line, with our additions after it.
 
 use super::hints::add_hints;
-use super::{Failed, Parsed, Parser};
+use super::{PartResult, ReportedFailure, SourceParser};
 use crate::diagnostic::Diagnostic;
-use crate::token::{Kind, Token};
+use crate::token::{SyntaxToken, TokenKind};
 
-impl Parser<'_> {
+impl SourceParser<'_> {
     /// Reports that the current token is not allowed here.
     #[cold]
-    pub(super) fn unexpected<T>(&mut self, expected: &'static str) -> Parsed<T> {
+    pub(super) fn unexpected<T>(&mut self, expected: &'static str) -> PartResult<T> {
         let token = self.token();
-        if token.kind == Kind::Error {
+        if token.kind == TokenKind::Error {
             // the lexer has reported it
-            return Err(Failed);
+            return Err(ReportedFailure);
         }
         let repeated = self.faults.last().is_some_and(|(at, _)| *at == self.at);
         // after a fault the end of the input is often only its consequence
-        if repeated || (token.kind == Kind::End && !self.faults.is_empty()) {
-            return Err(Failed);
+        if repeated || (token.kind == TokenKind::End && !self.faults.is_empty()) {
+            return Err(ReportedFailure);
         }
         let message = match token.kind {
-            Kind::End => "Syntax error at end of input".to_owned(),
+            TokenKind::End => "Syntax error at end of input".to_owned(),
             _ => format!("Syntax error at '{}'", self.text_of(token)),
         };
         let fault = Diagnostic::error("SYNTAX_ERROR", token.span, message)
-            .labelled(format!("expected {expected}"));
+            .with_first_label(format!("expected {expected}"));
         let fault = add_hints(self, fault);
         self.fail(fault)
     }
 
-    pub(super) fn fail<T>(&mut self, fault: Diagnostic) -> Parsed<T> {
+    pub(super) fn fail<T>(&mut self, fault: Diagnostic) -> PartResult<T> {
         self.faults.push((self.at, fault));
-        Err(Failed)
+        Err(ReportedFailure)
     }
 
     /// A token as Puppet's messages show it.
-    pub(super) fn text_of(&self, token: Token) -> String {
+    pub(super) fn text_of(&self, token: SyntaxToken) -> String {
         if let Some(text) = token.kind.fixed_text() {
             return text.to_owned();
         }
         let value = token.value.map_or("", |sym| self.interner.text(sym));
         match token.kind {
-            Kind::Regex => format!("(?-mix:{value})"),
+            TokenKind::Regex => format!("(?-mix:{value})"),
             _ => value.to_owned(),
         }
     }

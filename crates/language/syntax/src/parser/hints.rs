@@ -1,15 +1,15 @@
 //! Hints about the likely intention: [`add_hints`].
 
-use super::Parser;
-use crate::Span;
+use super::SourceParser;
+use crate::SourceSpan;
 use crate::diagnostic::Diagnostic;
-use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS, Token};
+use crate::token::{KEYWORDS, SyntaxToken, TASK_KEYWORDS, TokenKind};
 
 /// Looks for hints around the token that is not allowed here.
-pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
+pub(super) fn add_hints(parser: &SourceParser<'_>, fault: Diagnostic) -> Diagnostic {
     let fault = brackets(parser, fault);
     let before = parser.at.checked_sub(1).map(|at| parser.tokens[at]);
-    if parser.kind() == Kind::Other {
+    if parser.kind() == TokenKind::Other {
         let character = parser.source.slice(parser.span()).escape_debug();
         let help = format!("the character `{character}` means nothing here");
         return fault.with_help(help);
@@ -26,14 +26,14 @@ pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
 }
 
 /// Adds the position of the innermost open bracket, if the input ends or another bracket closes.
-fn brackets(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
+fn brackets(parser: &SourceParser<'_>, fault: Diagnostic) -> Diagnostic {
     let closer = matches!(
         parser.kind(),
-        Kind::End | Kind::RBrace | Kind::RParen | Kind::RBracket
+        TokenKind::End | TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket
     );
     let Some(opened) = parser.open.last().map(|at| parser.tokens[*at]) else {
         return match parser.kind() {
-            Kind::RBrace | Kind::RParen | Kind::RBracket => {
+            TokenKind::RBrace | TokenKind::RParen | TokenKind::RBracket => {
                 fault.with_help("there is no open bracket that this one closes")
             }
             _ => fault,
@@ -41,9 +41,12 @@ fn brackets(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     };
     let fits = matches!(
         (opened.kind, parser.kind()),
-        (Kind::LBrace | Kind::SelBrace, Kind::RBrace)
-            | (Kind::LParen | Kind::WsLParen, Kind::RParen)
-            | (Kind::LBracket | Kind::ListStart, Kind::RBracket)
+        (TokenKind::LBrace | TokenKind::SelBrace, TokenKind::RBrace)
+            | (TokenKind::LParen | TokenKind::WsLParen, TokenKind::RParen)
+            | (
+                TokenKind::LBracket | TokenKind::ListStart,
+                TokenKind::RBracket
+            )
     );
     if closer && !fits {
         fault.with_label(opened.span, "opened here, and not closed")
@@ -53,12 +56,12 @@ fn brackets(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
 }
 
 /// `esle {`: a word at the fault, or before the brace around it, that resembles a keyword.
-fn misspelt_keyword(parser: &Parser<'_>) -> Option<String> {
+fn misspelt_keyword(parser: &SourceParser<'_>) -> Option<String> {
     let here = parser.at.saturating_sub(2)..parser.at + 1;
     let before_brace = parser.open.last().and_then(|at| at.checked_sub(1));
     here.rev().chain(before_brace).find_map(|at| {
         let token = parser.tokens[at];
-        let word = (token.kind == Kind::Name)
+        let word = (token.kind == TokenKind::Name)
             .then_some(token.value)
             .flatten()?;
         let word = parser.interner.text(word);
@@ -90,13 +93,13 @@ fn one_slip(word: &str, keyword: &str) -> bool {
 }
 
 /// `return { 'a' => 1 }`
-fn braces_after_return(parser: &Parser<'_>) -> Option<String> {
-    if parser.kind() != Kind::Farrow {
+fn braces_after_return(parser: &SourceParser<'_>) -> Option<String> {
+    if parser.kind() != TokenKind::Farrow {
         return None;
     }
     let brace = *parser.open.last()?;
     let name = parser.tokens[brace.checked_sub(1)?];
-    if parser.tokens[brace].kind != Kind::LBrace || name.kind != Kind::Name {
+    if parser.tokens[brace].kind != TokenKind::LBrace || name.kind != TokenKind::Name {
         return None;
     }
     let name = parser.interner.text(name.value?);
@@ -106,12 +109,12 @@ fn braces_after_return(parser: &Parser<'_>) -> Option<String> {
 }
 
 /// `return /x/`: after a name `/` divides.
-fn regex_after_name(parser: &Parser<'_>) -> Option<String> {
+fn regex_after_name(parser: &SourceParser<'_>) -> Option<String> {
     let from = parser.at.saturating_sub(8);
     let tokens = &parser.tokens[from..=parser.at];
     let name = tokens.windows(2).find(|pair| {
-        pair[0].kind == Kind::Name
-            && pair[1].kind == Kind::Div
+        pair[0].kind == TokenKind::Name
+            && pair[1].kind == TokenKind::Div
             && pair[0].span.end < pair[1].span.start
     })?;
     let name = parser.interner.text(name[0].value?);
@@ -121,18 +124,18 @@ fn regex_after_name(parser: &Parser<'_>) -> Option<String> {
 }
 
 /// Keywords of former Puppet versions, at the start of a construct.
-fn removed_keyword(parser: &Parser<'_>) -> Option<String> {
+fn removed_keyword(parser: &SourceParser<'_>) -> Option<String> {
     let from = parser.at.saturating_sub(8);
     let pairs = parser.tokens[from..=parser.at].windows(2);
     pairs
         .filter(|pair| {
             matches!(
                 pair[1].kind,
-                Kind::LBrace | Kind::Name | Kind::ClassRef | Kind::DqPre
+                TokenKind::LBrace | TokenKind::Name | TokenKind::ClassRef | TokenKind::DqPre
             )
         })
         .find_map(|pair| {
-            let word = (pair[0].kind == Kind::Name)
+            let word = (pair[0].kind == TokenKind::Name)
                 .then_some(pair[0].value)
                 .flatten()?;
             let word = parser.interner.text(word);
@@ -142,41 +145,49 @@ fn removed_keyword(parser: &Parser<'_>) -> Option<String> {
         })
 }
 
-fn else_if(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
-    let else_if = parser.kind() == Kind::If && before.is_some_and(|last| last.kind == Kind::Else);
+fn else_if(parser: &SourceParser<'_>, before: Option<SyntaxToken>) -> Option<String> {
+    let else_if =
+        parser.kind() == TokenKind::If && before.is_some_and(|last| last.kind == TokenKind::Else);
     else_if.then(|| "write `elsif`".to_owned())
 }
 
 /// A value where a list continues: a comma is missing, or the end of the list.
-fn missing_comma(parser: &Parser<'_>, before: Option<Token>, fault: Diagnostic) -> Diagnostic {
+fn missing_comma(
+    parser: &SourceParser<'_>,
+    before: Option<SyntaxToken>,
+    fault: Diagnostic,
+) -> Diagnostic {
     let (Some(before), Some(open)) = (before, parser.open.last()) else {
         return fault;
     };
     let open = parser.tokens[*open];
     let value_before = before.kind.ends_operand()
-        || matches!(before.kind, Kind::RBrace | Kind::Undef | Kind::Default);
+        || matches!(
+            before.kind,
+            TokenKind::RBrace | TokenKind::Undef | TokenKind::Default
+        );
     let value = matches!(
         parser.kind(),
-        Kind::Name
-            | Kind::Word
-            | Kind::String
-            | Kind::DqPre
-            | Kind::Variable
-            | Kind::Number
-            | Kind::ClassRef
-            | Kind::True
-            | Kind::False
-            | Kind::Undef
+        TokenKind::Name
+            | TokenKind::Word
+            | TokenKind::String
+            | TokenKind::DqPre
+            | TokenKind::Variable
+            | TokenKind::Number
+            | TokenKind::ClassRef
+            | TokenKind::True
+            | TokenKind::False
+            | TokenKind::Undef
     );
-    let next_entry = parser.kind_after() == Kind::Farrow
-        || parser.kind() == Kind::Variable
-        || open.kind != Kind::LBrace;
-    if !value_before || !value || !next_entry || open.kind == Kind::DqPre {
+    let next_entry = parser.kind_after() == TokenKind::Farrow
+        || parser.kind() == TokenKind::Variable
+        || open.kind != TokenKind::LBrace;
+    if !value_before || !value || !next_entry || open.kind == TokenKind::DqPre {
         return fault;
     }
-    let end = Span::new(before.span.end, before.span.end);
+    let end = SourceSpan::new(before.span.end, before.span.end);
     let fault = fault.with_label(end, "is a comma missing here?");
-    if parser.first_on_line() && open.kind != Kind::LBrace {
+    if parser.first_on_line() && open.kind != TokenKind::LBrace {
         return fault.with_label(open.span, "this is still open");
     }
     fault

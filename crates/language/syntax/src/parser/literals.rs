@@ -1,19 +1,19 @@
 //! Numbers, lists, hashes, interpolated strings and heredocs.
 
-use super::{Parsed, Parser};
-use crate::ast::{Expr, ExprId, HashEntry, Slice};
+use super::{PartResult, SourceParser};
+use crate::ast::{AstSlice, Expr, ExprId, HashEntry};
 use crate::defaults::MAX_VALIDATION_FAULTS;
 use crate::diagnostic::Diagnostic;
-use crate::token::{Kind, Token};
+use crate::token::{SyntaxToken, TokenKind};
 
 /// A member of a list or an argument: a value, or a pair that becomes a hash with its neighbours.
-pub(super) enum Member {
+pub(super) enum LiteralMember {
     Value(ExprId),
     Pair(HashEntry),
 }
 
-impl Parser<'_> {
-    pub(super) fn number(&mut self) -> Parsed<ExprId> {
+impl SourceParser<'_> {
+    pub(super) fn number(&mut self) -> PartResult<ExprId> {
         let token = self.bump();
         let text = self.value(token);
         let text = self.interner.text(text).clone();
@@ -37,43 +37,43 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn array(&mut self) -> Parsed<ExprId> {
+    pub(super) fn array(&mut self) -> PartResult<ExprId> {
         let open = self.bump();
-        let members = if self.kind() == Kind::RBracket {
-            Slice::EMPTY
+        let members = if self.kind() == TokenKind::RBracket {
+            AstSlice::EMPTY
         } else {
-            let members = self.members(Kind::RBracket, Parser::collection_entry)?;
+            let members = self.members(TokenKind::RBracket, SourceParser::collection_entry)?;
             self.with_pairs(members)
         };
-        let close = self.expect(Kind::RBracket, "`,` or `]`")?;
-        let span = open.span.to(close.span);
+        let close = self.expect(TokenKind::RBracket, "`,` or `]`")?;
+        let span = open.span.join(close.span);
         Ok(self.builder.push(Expr::Array(members), span))
     }
 
-    pub(super) fn hash(&mut self) -> Parsed<ExprId> {
+    pub(super) fn hash(&mut self) -> PartResult<ExprId> {
         let open = self.bump();
-        if self.kind() == Kind::RBrace {
+        if self.kind() == TokenKind::RBrace {
             let close = self.bump();
-            let span = open.span.to(close.span);
-            return Ok(self.builder.push(Expr::Hash(Slice::EMPTY), span));
+            let span = open.span.join(close.span);
+            return Ok(self.builder.push(Expr::Hash(AstSlice::EMPTY), span));
         }
         let key = self.hash_entry()?;
         self.hash_from(open, key)
     }
 
     /// Parses the rest of a hash after its first key.
-    pub(super) fn hash_from(&mut self, open: Token, key: ExprId) -> Parsed<ExprId> {
+    pub(super) fn hash_from(&mut self, open: SyntaxToken, key: ExprId) -> PartResult<ExprId> {
         let mut entries = vec![self.pair(key)?];
-        while self.eat(Kind::Comma) {
-            if self.kind() == Kind::RBrace {
+        while self.eat(TokenKind::Comma) {
+            if self.kind() == TokenKind::RBrace {
                 break;
             }
             let key = self.hash_entry()?;
             entries.push(self.pair(key)?);
         }
-        let close = self.expect(Kind::RBrace, "`,` or `}`")?;
+        let close = self.expect(TokenKind::RBrace, "`,` or `}`")?;
         let entries = self.builder.list(entries);
-        let span = open.span.to(close.span);
+        let span = open.span.join(close.span);
         Ok(self.builder.push(Expr::Hash(entries), span))
     }
 
@@ -81,12 +81,13 @@ impl Parser<'_> {
     pub(super) fn begins_hash_by_keyword(&self) -> bool {
         let second = self.tokens.get(self.at + 1).map(|token| token.kind);
         let third = self.tokens.get(self.at + 2).map(|token| token.kind);
-        second == Some(Kind::RBrace)
-            || (matches!(second, Some(Kind::Type | Kind::Function)) && third == Some(Kind::Farrow))
+        second == Some(TokenKind::RBrace)
+            || (matches!(second, Some(TokenKind::Type | TokenKind::Function))
+                && third == Some(TokenKind::Farrow))
     }
 
     /// Parses a key or value of a hash; `type` and `function` are plain words here.
-    fn hash_entry(&mut self) -> Parsed<ExprId> {
+    fn hash_entry(&mut self) -> PartResult<ExprId> {
         if self.is_bare_keyword() {
             return Ok(self.keyword_as_text());
         }
@@ -94,15 +95,15 @@ impl Parser<'_> {
     }
 
     fn is_bare_keyword(&self) -> bool {
-        matches!(self.kind(), Kind::Type | Kind::Function)
+        matches!(self.kind(), TokenKind::Type | TokenKind::Function)
             && matches!(
                 self.kind_after(),
-                Kind::Farrow
-                    | Kind::Comma
-                    | Kind::RBracket
-                    | Kind::RBrace
-                    | Kind::RParen
-                    | Kind::End
+                TokenKind::Farrow
+                    | TokenKind::Comma
+                    | TokenKind::RBracket
+                    | TokenKind::RBrace
+                    | TokenKind::RParen
+                    | TokenKind::End
             )
     }
 
@@ -113,15 +114,15 @@ impl Parser<'_> {
     }
 
     /// `=> value` after a key.
-    fn pair(&mut self, key: ExprId) -> Parsed<HashEntry> {
-        let arrow = self.expect(Kind::Farrow, "`=>`")?;
+    fn pair(&mut self, key: ExprId) -> PartResult<HashEntry> {
+        let arrow = self.expect(TokenKind::Farrow, "`=>`")?;
         let value = self.hash_entry()?;
         let span = arrow.span;
         Ok(HashEntry { key, value, span })
     }
 
     /// Parses a member of a list.
-    fn collection_entry(&mut self) -> Parsed<Member> {
+    fn collection_entry(&mut self) -> PartResult<LiteralMember> {
         if self.is_bare_keyword() {
             let value = self.keyword_as_text();
             return self.member_from(value);
@@ -130,9 +131,9 @@ impl Parser<'_> {
     }
 
     /// Parses an argument of a call.
-    pub(super) fn argument(&mut self) -> Parsed<Member> {
-        let keyword =
-            matches!(self.kind(), Kind::Type | Kind::Function) && self.kind_after() == Kind::Farrow;
+    pub(super) fn argument(&mut self) -> PartResult<LiteralMember> {
+        let keyword = matches!(self.kind(), TokenKind::Type | TokenKind::Function)
+            && self.kind_after() == TokenKind::Farrow;
         let value = if keyword {
             self.keyword_as_text()
         } else {
@@ -142,21 +143,21 @@ impl Parser<'_> {
     }
 
     /// Parses a value, or the pair whose key it is.
-    pub(super) fn member_from(&mut self, value: ExprId) -> Parsed<Member> {
-        if self.kind() == Kind::Farrow {
-            return self.pair(value).map(Member::Pair);
+    pub(super) fn member_from(&mut self, value: ExprId) -> PartResult<LiteralMember> {
+        if self.kind() == TokenKind::Farrow {
+            return self.pair(value).map(LiteralMember::Pair);
         }
-        Ok(Member::Value(value))
+        Ok(LiteralMember::Value(value))
     }
 
     /// Parses one or more members, separated by commas; a comma may precede `close`.
     pub(super) fn members(
         &mut self,
-        close: Kind,
-        one: fn(&mut Self) -> Parsed<Member>,
-    ) -> Parsed<Vec<Member>> {
+        close: TokenKind,
+        one: fn(&mut Self) -> PartResult<LiteralMember>,
+    ) -> PartResult<Vec<LiteralMember>> {
         let mut members = vec![one(self)?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             if self.kind() == close {
                 break;
             }
@@ -166,13 +167,13 @@ impl Parser<'_> {
     }
 
     /// Joins adjacent pairs into one hash.
-    pub(super) fn with_pairs(&mut self, members: Vec<Member>) -> Slice<ExprId> {
+    pub(super) fn with_pairs(&mut self, members: Vec<LiteralMember>) -> AstSlice<ExprId> {
         let mut values = Vec::with_capacity(members.len());
         let mut pairs: Vec<HashEntry> = Vec::new();
         for member in members {
             match member {
-                Member::Pair(pair) => pairs.push(pair),
-                Member::Value(value) => {
+                LiteralMember::Pair(pair) => pairs.push(pair),
+                LiteralMember::Value(value) => {
                     self.flush_pairs(&mut pairs, &mut values);
                     values.push(value);
                 }
@@ -191,7 +192,7 @@ impl Parser<'_> {
         values.push(self.builder.push(Expr::Hash(entries), span));
     }
 
-    pub(super) fn interpolated(&mut self) -> Parsed<ExprId> {
+    pub(super) fn interpolated(&mut self) -> PartResult<ExprId> {
         let open = self.bump();
         let mut parts = Vec::new();
         self.text_part(open, &mut parts);
@@ -202,15 +203,15 @@ impl Parser<'_> {
             parts.push(self.builder.push(Expr::Text(inner), start));
             let text = self.token();
             match text.kind {
-                Kind::DqMid => {
+                TokenKind::DqMid => {
                     self.bump();
                     self.text_part(text, &mut parts);
                 }
-                Kind::DqPost => {
+                TokenKind::DqPost => {
                     self.bump();
                     self.text_part(text, &mut parts);
                     let parts = self.builder.list(parts);
-                    let span = open.span.to(text.span);
+                    let span = open.span.join(text.span);
                     return Ok(self.builder.push(Expr::Concat(parts), span));
                 }
                 _ => return self.unexpected("`}`"),
@@ -219,18 +220,18 @@ impl Parser<'_> {
     }
 
     /// Adds the text between interpolations, unless it is empty.
-    fn text_part(&mut self, token: Token, parts: &mut Vec<ExprId>) {
+    fn text_part(&mut self, token: SyntaxToken, parts: &mut Vec<ExprId>) {
         let value = self.value(token);
         if !self.interner.text(value).is_empty() {
             parts.push(self.builder.push(Expr::Str(value), token.span));
         }
     }
 
-    pub(super) fn heredoc(&mut self) -> Parsed<ExprId> {
+    pub(super) fn heredoc(&mut self) -> PartResult<ExprId> {
         let token = self.bump();
         let text = match self.kind() {
-            Kind::DqPre => self.interpolated()?,
-            Kind::String => self.primary()?,
+            TokenKind::DqPre => self.interpolated()?,
+            TokenKind::String => self.primary()?,
             _ => return self.unexpected("the text of the heredoc"),
         };
         let syntax = token.value;
@@ -294,12 +295,12 @@ fn number(text: &str) -> Result<Expr, BadNumber> {
     Ok(Expr::Float(value))
 }
 
-fn bad_float(text: &str, token: Token) -> Diagnostic {
+fn bad_float(text: &str, token: SyntaxToken) -> Diagnostic {
     let message = format!("Internal Error, NUMBER token does not contain a valid number, {text}");
     Diagnostic::error("INVALID_DECIMAL_NUMBER", token.span, message)
 }
 
-fn overflow(text: &str, token: Token) -> Diagnostic {
+fn overflow(text: &str, token: SyntaxToken) -> Diagnostic {
     let message = format!(
         "A Literal Integer resulted in a value outside of Puppet Integer max range, got '{}'",
         overflowing(text)

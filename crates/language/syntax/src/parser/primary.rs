@@ -1,39 +1,41 @@
 //! The beginnings of expressions.
 
-use super::{Failed, Parsed, Parser};
+use super::{PartResult, ReportedFailure, SourceParser};
 use crate::ast::{Expr, ExprId};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
-impl Parser<'_> {
-    pub(super) fn primary(&mut self) -> Parsed<ExprId> {
+impl SourceParser<'_> {
+    pub(super) fn primary(&mut self) -> PartResult<ExprId> {
         match self.kind() {
-            Kind::Name => self.name(),
-            Kind::Number => self.number(),
-            Kind::Variable => self.leaf(Expr::Variable),
-            Kind::String | Kind::Word => self.leaf(Expr::Str),
-            Kind::ClassRef => self.leaf(Expr::QRef),
-            Kind::Regex => self.leaf(Expr::Regex),
-            Kind::Private | Kind::Attr => self.leaf(Expr::Reserved),
-            Kind::RenderString => self.leaf(Expr::RenderString),
-            Kind::True => Ok(self.constant(Expr::Bool(true))),
-            Kind::False => Ok(self.constant(Expr::Bool(false))),
-            Kind::Undef => Ok(self.constant(Expr::Undef)),
-            Kind::Default => Ok(self.constant(Expr::Default)),
-            Kind::DqPre => self.interpolated(),
-            Kind::Heredoc => self.heredoc(),
-            Kind::ListStart | Kind::LBracket => self.array(),
-            Kind::LBrace => self.hash(),
-            Kind::LParen | Kind::WsLParen => self.parenthesized(),
-            Kind::If => self.if_expression(),
-            Kind::Unless => self.unless_expression(),
-            Kind::Case => self.case_expression(),
-            Kind::Define | Kind::Class | Kind::Plan | Kind::Node | Kind::Function => {
-                self.definition()
-            }
-            Kind::Type => self.type_keyword(),
-            Kind::Apply => self.apply(),
-            Kind::RenderExpr => self.render(),
-            Kind::Error => {
+            TokenKind::Name => self.name(),
+            TokenKind::Number => self.number(),
+            TokenKind::Variable => self.leaf(Expr::Variable),
+            TokenKind::String | TokenKind::Word => self.leaf(Expr::Str),
+            TokenKind::ClassRef => self.leaf(Expr::QRef),
+            TokenKind::Regex => self.leaf(Expr::Regex),
+            TokenKind::Private | TokenKind::Attr => self.leaf(Expr::Reserved),
+            TokenKind::RenderString => self.leaf(Expr::RenderString),
+            TokenKind::True => Ok(self.constant(Expr::Bool(true))),
+            TokenKind::False => Ok(self.constant(Expr::Bool(false))),
+            TokenKind::Undef => Ok(self.constant(Expr::Undef)),
+            TokenKind::Default => Ok(self.constant(Expr::Default)),
+            TokenKind::DqPre => self.interpolated(),
+            TokenKind::Heredoc => self.heredoc(),
+            TokenKind::ListStart | TokenKind::LBracket => self.array(),
+            TokenKind::LBrace => self.hash(),
+            TokenKind::LParen | TokenKind::WsLParen => self.parenthesized(),
+            TokenKind::If => self.if_expression(),
+            TokenKind::Unless => self.unless_expression(),
+            TokenKind::Case => self.case_expression(),
+            TokenKind::Define
+            | TokenKind::Class
+            | TokenKind::Plan
+            | TokenKind::Node
+            | TokenKind::Function => self.definition(),
+            TokenKind::Type => self.type_keyword(),
+            TokenKind::Apply => self.apply(),
+            TokenKind::RenderExpr => self.render(),
+            TokenKind::Error => {
                 // the lexer has reported it; the token counts as a value
                 Ok(self.constant(Expr::Nop))
             }
@@ -41,7 +43,7 @@ impl Parser<'_> {
         }
     }
 
-    fn leaf(&mut self, make: fn(crate::ast::Sym) -> Expr) -> Parsed<ExprId> {
+    fn leaf(&mut self, make: fn(crate::ast::Sym) -> Expr) -> PartResult<ExprId> {
         let token = self.bump();
         let value = self.value(token);
         Ok(self.builder.push(make(value), token.span))
@@ -52,48 +54,48 @@ impl Parser<'_> {
         self.builder.push(expr, span)
     }
 
-    fn name(&mut self) -> Parsed<ExprId> {
+    fn name(&mut self) -> PartResult<ExprId> {
         self.leaf(Expr::QName)
     }
 
-    fn parenthesized(&mut self) -> Parsed<ExprId> {
+    fn parenthesized(&mut self) -> PartResult<ExprId> {
         let open = self.bump();
         let inner = self.assignment()?;
-        self.expect(Kind::RParen, "`)` or an operator")?;
+        self.expect(TokenKind::RParen, "`)` or an operator")?;
         Ok(self.builder.push(Expr::Paren(inner), open.span))
     }
 
     /// `<%= expression %>` or `<%= { statements } %>`
-    fn render(&mut self) -> Parsed<ExprId> {
+    fn render(&mut self) -> PartResult<ExprId> {
         let open = self.bump();
-        let inner = if self.kind() == Kind::LBrace {
+        let inner = if self.kind() == TokenKind::LBrace {
             self.rendered_braces()?
         } else {
             self.expression(super::expressions::LOOSEST)?
         };
-        if !matches!(self.kind(), Kind::EppEnd | Kind::EppEndTrim) {
+        if !matches!(self.kind(), TokenKind::EppEnd | TokenKind::EppEndTrim) {
             return self.unexpected("`%>`");
         }
         let close = self.bump();
-        let span = open.span.to(close.span);
+        let span = open.span.join(close.span);
         Ok(self.builder.push(Expr::RenderExpr(inner), span))
     }
 
     /// A brace in `<%= {` begins a hash or a block; an arrow after the first value makes it a hash.
-    fn rendered_braces(&mut self) -> Parsed<ExprId> {
+    fn rendered_braces(&mut self) -> PartResult<ExprId> {
         if self.begins_hash_by_keyword() {
             let hash = self.hash()?;
             return self.operators(hash, super::expressions::LOOSEST);
         }
         let open = self.bump();
         let first = self.assignment()?;
-        if self.kind() == Kind::Farrow {
+        if self.kind() == TokenKind::Farrow {
             let hash = self.hash_from(open, first)?;
             return self.operators(hash, super::expressions::LOOSEST);
         }
         let statements = self.statements_from(first)?;
-        let close = self.expect(Kind::RBrace, "`}`")?;
-        let span = open.span.to(close.span);
-        self.block(&statements, Some(span)).ok_or(Failed)
+        let close = self.expect(TokenKind::RBrace, "`}`")?;
+        let span = open.span.join(close.span);
+        self.block(&statements, Some(span)).ok_or(ReportedFailure)
     }
 }

@@ -1,44 +1,44 @@
-//! Recovery after a fault: [`Parser::recover`].
+//! Recovery after a fault: [`SourceParser::recover`].
 //!
 //! Invariant: every recovery consumes a token, so parsing ends; the brackets that were open at the
 //! start of the statement are open at the start of the next one.
 
-use super::Parser;
-use crate::token::Kind;
+use super::SourceParser;
+use crate::token::TokenKind;
 
-impl Parser<'_> {
+impl SourceParser<'_> {
     /// Skips to the start of the next statement. `start` is the first token of the broken one,
     /// `base` the number of brackets around it.
     pub(super) fn recover(&mut self, start: usize, base: usize, inside: bool) {
-        if self.given_up() {
+        if self.has_given_up() {
             return;
         }
-        if self.at == start && !(inside && self.kind() == Kind::RBrace) {
+        if self.at == start && !(inside && self.kind() == TokenKind::RBrace) {
             self.bump();
         }
         loop {
             let level = self.open.len();
             match self.kind() {
-                Kind::End => return,
-                Kind::RBrace if level <= base => {
+                TokenKind::End => return,
+                TokenKind::RBrace if level <= base => {
                     if inside {
                         return;
                     }
                     self.bump();
                 }
-                Kind::RBrace => {
+                TokenKind::RBrace => {
                     self.close_to_brace(base);
                     self.bump();
                     if self.open.len() <= base {
                         return;
                     }
                 }
-                Kind::Semicolon if level <= base => {
+                TokenKind::Semicolon if level <= base => {
                     self.bump();
                     return;
                 }
                 kind if level <= base && begins_statement(kind) && self.first_on_line() => return,
-                Kind::RParen | Kind::RBracket if level <= base => {
+                TokenKind::RParen | TokenKind::RBracket if level <= base => {
                     // closes a bracket that the broken statement never opened
                     self.at += 1;
                 }
@@ -52,17 +52,17 @@ impl Parser<'_> {
     /// Skips past the parenthesis that closes a list of parameters. False if there is none before
     /// the body.
     pub(super) fn skip_parentheses(&mut self, base: usize) -> bool {
-        while !self.given_up() {
+        while !self.has_given_up() {
             match self.kind() {
-                Kind::End => return false,
+                TokenKind::End => return false,
                 // a body: the parenthesis is missing
-                Kind::LBrace
+                TokenKind::LBrace
                     if self.open.len() == base + 1
-                        && self.tokens[self.at - 1].kind != Kind::Equals =>
+                        && self.tokens[self.at - 1].kind != TokenKind::Equals =>
                 {
                     return false;
                 }
-                Kind::RParen if self.open.len() == base + 1 => {
+                TokenKind::RParen if self.open.len() == base + 1 => {
                     self.bump();
                     return true;
                 }
@@ -78,7 +78,7 @@ impl Parser<'_> {
     fn close_to_brace(&mut self, base: usize) {
         while self.open.len() > base {
             let opened = self.open.last().map(|index| self.tokens[*index].kind);
-            if matches!(opened, Some(Kind::LBrace | Kind::SelBrace)) {
+            if matches!(opened, Some(TokenKind::LBrace | TokenKind::SelBrace)) {
                 return;
             }
             self.open.pop();
@@ -94,16 +94,16 @@ impl Parser<'_> {
 }
 
 /// Keywords that usually begin a statement.
-fn begins_statement(kind: Kind) -> bool {
+fn begins_statement(kind: TokenKind) -> bool {
     matches!(
         kind,
-        Kind::Class
-            | Kind::Define
-            | Kind::Node
-            | Kind::Function
-            | Kind::Plan
-            | Kind::If
-            | Kind::Unless
-            | Kind::Case
+        TokenKind::Class
+            | TokenKind::Define
+            | TokenKind::Node
+            | TokenKind::Function
+            | TokenKind::Plan
+            | TokenKind::If
+            | TokenKind::Unless
+            | TokenKind::Case
     )
 }

@@ -4,42 +4,42 @@
 //! form: a name (a resource), a type (defaults) or a reference (override).
 
 use super::expressions::LOOSEST;
-use super::{Parsed, Parser};
-use crate::Span;
+use super::{PartResult, SourceParser};
+use crate::SourceSpan;
 use crate::ast::{
-    AttributeOp, AttributeOpKind, Collect, Expr, ExprId, HashEntry, Resource, ResourceBody,
-    ResourceForm, Slice,
+    AstSlice, AttributeOp, AttributeOpKind, CollectorExpr, Expr, ExprId, HashEntry, ResourceBody,
+    ResourceExpr, ResourceForm,
 };
 use crate::diagnostic::Diagnostic;
-use crate::token::{Kind, Token};
+use crate::token::{SyntaxToken, TokenKind};
 
 /// The contents of a brace after a value.
-enum Braces {
+enum ResourceBraces {
     /// `title: …`
     Titled(Vec<ResourceBody>),
     /// Attributes only.
     Untitled(Vec<AttributeOp>),
 }
 
-impl Parser<'_> {
-    pub(super) fn resource(&mut self) -> Parsed<ExprId> {
+impl SourceParser<'_> {
+    pub(super) fn resource(&mut self) -> PartResult<ExprId> {
         let mut left = match self.kind() {
-            Kind::At | Kind::AtAt => return self.virtual_resource(),
-            Kind::Class if self.kind_after() == Kind::LBrace => self.class_resource()?,
+            TokenKind::At | TokenKind::AtAt => return self.virtual_resource(),
+            TokenKind::Class if self.kind_after() == TokenKind::LBrace => self.class_resource()?,
             _ => self.expression(LOOSEST)?,
         };
-        while self.kind() == Kind::LBrace {
+        while self.kind() == TokenKind::LBrace {
             left = self.resource_braces(left)?;
         }
         Ok(left)
     }
 
     /// `@` or `@@` and a resource.
-    fn virtual_resource(&mut self) -> Parsed<ExprId> {
+    fn virtual_resource(&mut self) -> PartResult<ExprId> {
         self.nested(|parser| {
             let mark = parser.bump();
             let id = parser.resource()?;
-            let (form, name) = if mark.kind == Kind::At {
+            let (form, name) = if mark.kind == TokenKind::At {
                 (ResourceForm::Virtual, "Virtual (@)")
             } else {
                 (ResourceForm::Exported, "Exported (@@)")
@@ -51,7 +51,9 @@ impl Parser<'_> {
                 return Ok(id);
             }
             let end = parser.span_of(id).end;
-            parser.builder.set_span(id, Span::new(mark.span.start, end));
+            parser
+                .builder
+                .set_span(id, SourceSpan::new(mark.span.start, end));
             Ok(id)
         })
     }
@@ -81,24 +83,24 @@ impl Parser<'_> {
     }
 
     /// `class { title: … }`
-    fn class_resource(&mut self) -> Parsed<ExprId> {
+    fn class_resource(&mut self) -> PartResult<ExprId> {
         let class = self.bump();
         let name = self.value(class);
         let type_name = self.builder.push(Expr::QName(name), class.span);
         self.bump();
         let bodies = self.resource_bodies()?;
-        let close = self.expect(Kind::RBrace, "`;` or `}`")?;
-        Ok(self.make_resource(type_name, bodies, class.span.to(close.span)))
+        let close = self.expect(TokenKind::RBrace, "`;` or `}`")?;
+        Ok(self.make_resource(type_name, bodies, class.span.join(close.span)))
     }
 
     fn make_resource(
         &mut self,
         type_name: ExprId,
         bodies: Vec<ResourceBody>,
-        span: Span,
+        span: SourceSpan,
     ) -> ExprId {
         let bodies = self.builder.list(bodies);
-        let resource = self.builder.resource(Resource {
+        let resource = self.builder.resource(ResourceExpr {
             form: ResourceForm::Regular,
             type_name,
             bodies,
@@ -107,57 +109,63 @@ impl Parser<'_> {
     }
 
     /// One body and more after semicolons, the last of which may be empty.
-    fn resource_bodies(&mut self) -> Parsed<Vec<ResourceBody>> {
+    fn resource_bodies(&mut self) -> PartResult<Vec<ResourceBody>> {
         let mut bodies = Vec::new();
         loop {
             let title = self.expression(LOOSEST)?;
             bodies.push(self.resource_body(title)?);
-            if !self.eat(Kind::Semicolon) || self.kind() == Kind::RBrace {
+            if !self.eat(TokenKind::Semicolon) || self.kind() == TokenKind::RBrace {
                 return Ok(bodies);
             }
         }
     }
 
-    fn resource_body(&mut self, title: ExprId) -> Parsed<ResourceBody> {
-        self.expect(Kind::Colon, "`:` after the title")?;
+    fn resource_body(&mut self, title: ExprId) -> PartResult<ResourceBody> {
+        self.expect(TokenKind::Colon, "`:` after the title")?;
         let ops = self.attribute_ops()?;
         let ops = self.builder.list(ops);
         Ok(ResourceBody { title, ops })
     }
 
     /// Parses a brace after a value.
-    fn resource_braces(&mut self, left: ExprId) -> Parsed<ExprId> {
+    fn resource_braces(&mut self, left: ExprId) -> PartResult<ExprId> {
         let open = self.bump();
         let braces = if self.begins_attributes() {
-            Braces::Untitled(self.attribute_ops()?)
+            ResourceBraces::Untitled(self.attribute_ops()?)
         } else {
             let title = self.expression(LOOSEST)?;
             let mut bodies = vec![self.resource_body(title)?];
-            if self.eat(Kind::Semicolon) && self.kind() != Kind::RBrace {
+            if self.eat(TokenKind::Semicolon) && self.kind() != TokenKind::RBrace {
                 bodies.extend(self.resource_bodies()?);
             }
-            Braces::Titled(bodies)
+            ResourceBraces::Titled(bodies)
         };
         let expected = match braces {
-            Braces::Titled(_) => "`,`, `;` or `}`",
-            Braces::Untitled(_) => "`,` or `}`",
+            ResourceBraces::Titled(_) => "`,`, `;` or `}`",
+            ResourceBraces::Untitled(_) => "`,` or `}`",
         };
-        let close = self.expect(Kind::RBrace, expected)?;
-        let span = Span::new(self.span_of(left).start, close.span.end);
+        let close = self.expect(TokenKind::RBrace, expected)?;
+        let span = SourceSpan::new(self.span_of(left).start, close.span.end);
         match braces {
-            Braces::Titled(bodies) => Ok(self.make_resource(left, bodies, span)),
-            Braces::Untitled(ops) => self.untitled(left, ops, open, span),
+            ResourceBraces::Titled(bodies) => Ok(self.make_resource(left, bodies, span)),
+            ResourceBraces::Untitled(ops) => self.untitled(left, ops, open, span),
         }
     }
 
     fn begins_attributes(&self) -> bool {
         match self.kind() {
-            Kind::RBrace | Kind::Comma => true,
-            Kind::Times => self.kind_after() == Kind::Farrow,
+            TokenKind::RBrace | TokenKind::Comma => true,
+            TokenKind::Times => self.kind_after() == TokenKind::Farrow,
             // these begin no title
-            Kind::And | Kind::Else | Kind::Elsif | Kind::In | Kind::Inherits | Kind::Or => true,
+            TokenKind::And
+            | TokenKind::Else
+            | TokenKind::Elsif
+            | TokenKind::In
+            | TokenKind::Inherits
+            | TokenKind::Or => true,
             kind => {
-                kind.is_attribute_name() && matches!(self.kind_after(), Kind::Farrow | Kind::Parrow)
+                kind.is_attribute_name()
+                    && matches!(self.kind_after(), TokenKind::Farrow | TokenKind::Parrow)
             }
         }
     }
@@ -167,9 +175,9 @@ impl Parser<'_> {
         &mut self,
         left: ExprId,
         ops: Vec<AttributeOp>,
-        open: Token,
-        span: Span,
-    ) -> Parsed<ExprId> {
+        open: SyntaxToken,
+        span: SourceSpan,
+    ) -> PartResult<ExprId> {
         match self.expr(left) {
             Expr::QName(_) => self.titleless(left, &ops, open, span),
             Expr::QRef(_) => {
@@ -206,18 +214,18 @@ impl Parser<'_> {
         &mut self,
         left: ExprId,
         ops: &[AttributeOp],
-        open: Token,
-        span: Span,
-    ) -> Parsed<ExprId> {
+        open: SyntaxToken,
+        span: SourceSpan,
+    ) -> PartResult<ExprId> {
         if ops.iter().any(|op| op.kind == AttributeOpKind::Append) {
             let message = "Syntax error resource body without title or hash with +>";
             let fault = Diagnostic::error("SYNTAX_ERROR", open.span, message)
-                .labelled("a title was expected: `'title': …`");
+                .with_first_label("a title was expected: `'title': …`");
             self.faults.push((self.at, fault));
             return Ok(left);
         }
         // Puppet's entries have no position but that of their hash
-        let braces = Span::new(open.span.start, span.end);
+        let braces = SourceSpan::new(open.span.start, span.end);
         let mut entries = Vec::with_capacity(ops.len());
         for op in ops {
             let key = match op.name {
@@ -238,19 +246,19 @@ impl Parser<'_> {
             self.builder.set_span(call, span);
             return Ok(call);
         }
-        let list: Slice<ExprId> = self.builder.list([left, hash]);
+        let list: AstSlice<ExprId> = self.builder.list([left, hash]);
         Ok(self.builder.push(Expr::Block(list), span))
     }
 
     /// Attributes separated by commas; Puppet also accepts a comma before the first and after the
     /// last.
-    pub(super) fn attribute_ops(&mut self) -> Parsed<Vec<AttributeOp>> {
+    pub(super) fn attribute_ops(&mut self) -> PartResult<Vec<AttributeOp>> {
         let mut ops = Vec::new();
-        let ends = |kind| matches!(kind, Kind::RBrace | Kind::Semicolon);
-        if !ends(self.kind()) && self.kind() != Kind::Comma {
+        let ends = |kind| matches!(kind, TokenKind::RBrace | TokenKind::Semicolon);
+        if !ends(self.kind()) && self.kind() != TokenKind::Comma {
             ops.push(self.attribute_op()?);
         }
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             if ends(self.kind()) {
                 break;
             }
@@ -259,17 +267,17 @@ impl Parser<'_> {
         Ok(ops)
     }
 
-    fn attribute_op(&mut self) -> Parsed<AttributeOp> {
+    fn attribute_op(&mut self) -> PartResult<AttributeOp> {
         let name = self.token();
-        if name.kind == Kind::Times {
+        if name.kind == TokenKind::Times {
             self.bump();
-            self.expect(Kind::Farrow, "`=>`")?;
+            self.expect(TokenKind::Farrow, "`=>`")?;
             let value = self.expression(LOOSEST)?;
             return Ok(AttributeOp {
                 kind: AttributeOpKind::Splat,
                 name: None,
                 value,
-                span: Span::new(name.span.start, self.span_of(value).end),
+                span: SourceSpan::new(name.span.start, self.span_of(value).end),
             });
         }
         if !name.kind.is_attribute_name() {
@@ -277,8 +285,8 @@ impl Parser<'_> {
         }
         self.bump();
         let kind = match self.kind() {
-            Kind::Farrow => AttributeOpKind::Set,
-            Kind::Parrow => AttributeOpKind::Append,
+            TokenKind::Farrow => AttributeOpKind::Set,
+            TokenKind::Parrow => AttributeOpKind::Append,
             _ => return self.unexpected("`=>`"),
         };
         self.bump();
@@ -287,18 +295,18 @@ impl Parser<'_> {
             kind,
             name: Some(self.value(name)),
             value,
-            span: Span::new(name.span.start, self.span_of(value).end),
+            span: SourceSpan::new(name.span.start, self.span_of(value).end),
         })
     }
 
     /// `left <| query |> { attributes }`
-    pub(super) fn collector(&mut self, left: ExprId) -> Parsed<ExprId> {
+    pub(super) fn collector(&mut self, left: ExprId) -> PartResult<ExprId> {
         let open = self.bump();
-        let exported = open.kind == Kind::LlCollect;
+        let exported = open.kind == TokenKind::LlCollect;
         let (close, expected) = if exported {
-            (Kind::RrCollect, "`|>>` or a query")
+            (TokenKind::RrCollect, "`|>>` or a query")
         } else {
-            (Kind::RCollect, "`|>` or a query")
+            (TokenKind::RCollect, "`|>` or a query")
         };
         let query = if self.kind() == close {
             None
@@ -308,19 +316,19 @@ impl Parser<'_> {
         let close = self.expect(close, expected)?;
         let mut end = close.span;
         let mut ops = Vec::new();
-        if self.eat(Kind::LBrace) {
+        if self.eat(TokenKind::LBrace) {
             ops = self.attribute_ops()?;
-            end = self.expect(Kind::RBrace, "`,` or `}`")?.span;
+            end = self.expect(TokenKind::RBrace, "`,` or `}`")?.span;
         }
-        let collect = Collect {
+        let collect = CollectorExpr {
             type_expr: left,
             exported,
             query,
-            query_span: open.span.to(close.span),
+            query_span: open.span.join(close.span),
             ops: self.builder.list(ops),
         };
         let collect = self.builder.collect(collect);
-        let span = Span::new(self.span_of(left).start, end.end);
+        let span = SourceSpan::new(self.span_of(left).start, end.end);
         Ok(self.builder.push(Expr::Collect(collect), span))
     }
 }

@@ -4,11 +4,11 @@
 //! functions takes the following expressions as its arguments only once the whole list of
 //! statements has been read.
 
-use super::{Parsed, Parser};
-use crate::Span;
-use crate::ast::{Call, Expr, ExprId, Slice};
+use super::{PartResult, SourceParser};
+use crate::SourceSpan;
+use crate::ast::{AstSlice, CallExpr, Expr, ExprId};
 use crate::diagnostic::Diagnostic;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The functions that can be called without parentheses.
 const STATEMENT_CALLS: [&str; 15] = [
@@ -18,28 +18,28 @@ const STATEMENT_CALLS: [&str; 15] = [
 
 /// A statement, and the expressions that follow it after commas.
 #[derive(Debug)]
-struct Statement {
+struct ParsedStatement {
     first: ExprId,
     rest: Vec<ExprId>,
     /// The span of the first comma.
-    comma: Option<Span>,
+    comma: Option<SourceSpan>,
 }
 
 /// Statements of one list, in which calls are resolved.
 #[derive(Debug, Default)]
-struct List {
+struct StatementList {
     members: Vec<ExprId>,
     /// Faults that Puppet finds when the list ends.
     faults: Vec<Diagnostic>,
 }
 
-impl Parser<'_> {
+impl SourceParser<'_> {
     /// Parses all statements up to the end of the input.
     pub(super) fn statements_to_end(&mut self) -> Vec<ExprId> {
-        let mut list = List::default();
-        while self.kind() != Kind::End {
+        let mut list = StatementList::default();
+        while self.kind() != TokenKind::End {
             self.statement_list(&mut list, false);
-            if self.kind() == Kind::End || self.given_up() {
+            if self.kind() == TokenKind::End || self.has_given_up() {
                 break;
             }
             // a bracket that closes nothing
@@ -50,18 +50,22 @@ impl Parser<'_> {
     }
 
     /// Parses `{ statements }` or `{ }`; returns the members and the span of the braces.
-    pub(super) fn braced(&mut self, what: &'static str) -> Parsed<(Vec<ExprId>, Span)> {
-        let open = self.expect(Kind::LBrace, what)?;
-        let mut list = List::default();
-        if self.kind() != Kind::RBrace {
+    pub(super) fn braced(&mut self, what: &'static str) -> PartResult<(Vec<ExprId>, SourceSpan)> {
+        let open = self.expect(TokenKind::LBrace, what)?;
+        let mut list = StatementList::default();
+        if self.kind() != TokenKind::RBrace {
             self.statement_list(&mut list, true);
         }
-        let close = self.expect(Kind::RBrace, "`}` or a statement")?;
-        Ok((list.members, open.span.to(close.span)))
+        let close = self.expect(TokenKind::RBrace, "`}` or a statement")?;
+        Ok((list.members, open.span.join(close.span)))
     }
 
     /// One expression for a list: its only member, or a block.
-    pub(super) fn block(&mut self, statements: &[ExprId], braces: Option<Span>) -> Option<ExprId> {
+    pub(super) fn block(
+        &mut self,
+        statements: &[ExprId],
+        braces: Option<SourceSpan>,
+    ) -> Option<ExprId> {
         match statements {
             [] => None,
             [one] => Some(*one),
@@ -73,7 +77,7 @@ impl Parser<'_> {
         }
     }
 
-    fn statement_list(&mut self, list: &mut List, inside: bool) {
+    fn statement_list(&mut self, list: &mut StatementList, inside: bool) {
         let base = self.open.len();
         loop {
             let start = self.at;
@@ -81,7 +85,7 @@ impl Parser<'_> {
             match self.statement() {
                 Ok(statement) => {
                     self.add(list, statement);
-                    if self.eat(Kind::Semicolon) {
+                    if self.eat(TokenKind::Semicolon) {
                         if self.ends_statements() {
                             let _ = self.unexpected::<()>("a statement after `;`");
                             break;
@@ -98,7 +102,7 @@ impl Parser<'_> {
                     self.recover(start, base, inside);
                 }
             }
-            if self.given_up() || self.ends_statements() {
+            if self.has_given_up() || self.ends_statements() {
                 break;
             }
         }
@@ -110,36 +114,36 @@ impl Parser<'_> {
     fn ends_statements(&self) -> bool {
         matches!(
             self.kind(),
-            Kind::End
-                | Kind::RBrace
-                | Kind::RParen
-                | Kind::RBracket
-                | Kind::EppEnd
-                | Kind::EppEndTrim
-                | Kind::DqMid
-                | Kind::DqPost
+            TokenKind::End
+                | TokenKind::RBrace
+                | TokenKind::RParen
+                | TokenKind::RBracket
+                | TokenKind::EppEnd
+                | TokenKind::EppEndTrim
+                | TokenKind::DqMid
+                | TokenKind::DqPost
         )
     }
 
-    fn statement(&mut self) -> Parsed<Statement> {
+    fn statement(&mut self) -> PartResult<ParsedStatement> {
         let first = self.assignment()?;
         self.statement_after(first)
     }
 
     /// Parses the continuation of a statement after its first expression.
-    fn statement_after(&mut self, first: ExprId) -> Parsed<Statement> {
+    fn statement_after(&mut self, first: ExprId) -> PartResult<ParsedStatement> {
         let mut rest = Vec::new();
         let mut comma = None;
-        while self.kind() == Kind::Comma {
+        while self.kind() == TokenKind::Comma {
             let token = self.bump();
             comma = comma.or(Some(token.span));
             rest.push(self.assignment()?);
         }
-        Ok(Statement { first, rest, comma })
+        Ok(ParsedStatement { first, rest, comma })
     }
 
     /// Adds a statement to its list: as a statement, or as the arguments of the name before it.
-    fn add(&mut self, list: &mut List, statement: Statement) {
+    fn add(&mut self, list: &mut StatementList, statement: ParsedStatement) {
         let before = list.members.last().copied();
         if let Some(name) = before.filter(|id| self.is_statement_name(*id)) {
             let args = std::iter::once(statement.first).chain(statement.rest);
@@ -167,9 +171,9 @@ impl Parser<'_> {
         let last = args
             .last()
             .map_or(self.span_of(name), |id| self.span_of(*id));
-        let span = Span::new(self.span_of(name).start, last.end);
-        let args: Slice<ExprId> = self.builder.list(args);
-        let call = self.builder.call(Call {
+        let span = SourceSpan::new(self.span_of(name).start, last.end);
+        let args: AstSlice<ExprId> = self.builder.list(args);
+        let call = self.builder.call(CallExpr {
             functor: name,
             args,
             lambda: None,
@@ -184,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    fn illegal_list(&self, before: Option<ExprId>, comma: Span) -> Diagnostic {
+    fn illegal_list(&self, before: Option<ExprId>, comma: SourceSpan) -> Diagnostic {
         let name = before.and_then(|id| match self.expr(id) {
             Expr::QName(name) => Some(self.interner.text(name)),
             _ => None,
@@ -203,11 +207,11 @@ impl Parser<'_> {
     }
 
     /// For `{` of `<%= {`: parses statements whose first expression has already been read.
-    pub(super) fn statements_from(&mut self, first: ExprId) -> Parsed<Vec<ExprId>> {
-        let mut list = List::default();
+    pub(super) fn statements_from(&mut self, first: ExprId) -> PartResult<Vec<ExprId>> {
+        let mut list = StatementList::default();
         let statement = self.statement_after(first)?;
         self.add(&mut list, statement);
-        let more = self.eat(Kind::Semicolon);
+        let more = self.eat(TokenKind::Semicolon);
         if more || !self.ends_statements() {
             self.statement_list(&mut list, true);
         } else {

@@ -1,45 +1,45 @@
 //! Types before parameters and after `>>`, and the keyword `type`.
 
-use super::{Parsed, Parser};
-use crate::Span;
+use super::{PartResult, SourceParser};
+use crate::SourceSpan;
 use crate::ast::{
-    DefinitionKind, Expr, ExprId, HashEntry, Slice, Sym, TypeAlias, TypeDefinition, TypeMapping,
+    AstSlice, DefinitionKind, Expr, ExprId, HashEntry, Sym, TypeAlias, TypeDefinition, TypeMapping,
 };
-use crate::token::Kind;
+use crate::token::TokenKind;
 
-impl Parser<'_> {
+impl SourceParser<'_> {
     /// `Name` or `Name[…]`
-    pub(super) fn parameter_type(&mut self) -> Parsed<ExprId> {
+    pub(super) fn parameter_type(&mut self) -> PartResult<ExprId> {
         let left = self.type_name()?;
-        if self.kind() == Kind::LBracket {
+        if self.kind() == TokenKind::LBracket {
             return self.type_access(left, false);
         }
         Ok(left)
     }
 
-    fn type_name(&mut self) -> Parsed<ExprId> {
-        let token = self.expect(Kind::ClassRef, "a type")?;
+    fn type_name(&mut self) -> PartResult<ExprId> {
+        let token = self.expect(TokenKind::ClassRef, "a type")?;
         let name = self.value(token);
         Ok(self.builder.push(Expr::QRef(name), token.span))
     }
 
-    fn type_access(&mut self, left: ExprId, end_comma: bool) -> Parsed<ExprId> {
+    fn type_access(&mut self, left: ExprId, end_comma: bool) -> PartResult<ExprId> {
         let open = self.bump();
         self.access_from(left, open.span, end_comma)
     }
 
     /// Parses `>> Type`, if present.
-    pub(super) fn return_type(&mut self) -> Parsed<Option<ExprId>> {
-        if !self.eat(Kind::RShift) {
+    pub(super) fn return_type(&mut self) -> PartResult<Option<ExprId>> {
+        if !self.eat(TokenKind::RShift) {
             return Ok(None);
         }
         self.parameter_type().map(Some)
     }
 
     /// `type` begins an alias or a definition, or is the function of that name.
-    pub(super) fn type_keyword(&mut self) -> Parsed<ExprId> {
+    pub(super) fn type_keyword(&mut self) -> PartResult<ExprId> {
         let keyword = self.bump();
-        if self.kind() == Kind::LParen {
+        if self.kind() == TokenKind::LParen {
             let name = self.value(keyword);
             return Ok(self.builder.push(Expr::QName(name), keyword.span));
         }
@@ -50,10 +50,10 @@ impl Parser<'_> {
             return self.type_assignment(name.span, left, None);
         };
         match self.kind() {
-            Kind::LBrace => self.type_definition(start, name.span, own, None),
-            Kind::Inherits => {
+            TokenKind::LBrace => self.type_definition(start, name.span, own, None),
+            TokenKind::Inherits => {
                 self.bump();
-                let parent = self.expect(Kind::ClassRef, "a type")?;
+                let parent = self.expect(TokenKind::ClassRef, "a type")?;
                 let parent = self.value(parent);
                 self.type_definition(start, name.span, own, Some(parent))
             }
@@ -63,11 +63,11 @@ impl Parser<'_> {
 
     fn type_definition(
         &mut self,
-        start: Span,
-        name_span: Span,
+        start: SourceSpan,
+        name_span: SourceSpan,
         name: Sym,
         parent: Option<Sym>,
-    ) -> Parsed<ExprId> {
+    ) -> PartResult<ExprId> {
         let (statements, braces) = self.braced("`{`")?;
         let body = self.block(&statements, Some(braces));
         let kind = DefinitionKind::TypeDefinition(TypeDefinition { name, parent, body });
@@ -78,19 +78,19 @@ impl Parser<'_> {
     /// alias report the position of its name.
     fn type_assignment(
         &mut self,
-        name_span: Span,
+        name_span: SourceSpan,
         left: ExprId,
         name: Option<Sym>,
-    ) -> Parsed<ExprId> {
-        self.expect(Kind::Equals, "`=`")?;
+    ) -> PartResult<ExprId> {
+        self.expect(TokenKind::Equals, "`=`")?;
         let mut right = match self.kind() {
-            Kind::ClassRef => self.aliased_type(name_span)?,
-            Kind::LBrace => self.hash()?,
-            Kind::ListStart | Kind::LBracket => self.array()?,
+            TokenKind::ClassRef => self.aliased_type(name_span)?,
+            TokenKind::LBrace => self.hash()?,
+            TokenKind::ListStart | TokenKind::LBracket => self.array()?,
             _ => return self.unexpected("a type"),
         };
         let end = self.last_span();
-        let whole = name_span.to(end);
+        let whole = name_span.join(end);
         let kind = match name {
             Some(name) => {
                 if let Expr::Hash(_) = self.expr(right) {
@@ -116,12 +116,12 @@ impl Parser<'_> {
     }
 
     /// A type, its arguments, or the hash of a new object type that inherits from it.
-    fn aliased_type(&mut self, alias: Span) -> Parsed<ExprId> {
+    fn aliased_type(&mut self, alias: SourceSpan) -> PartResult<ExprId> {
         let token = self.token();
         let parent = self.type_name()?;
         match self.kind() {
-            Kind::LBracket => self.type_access(parent, true),
-            Kind::LBrace => {
+            TokenKind::LBracket => self.type_access(parent, true),
+            TokenKind::LBrace => {
                 let mut hash = self.hash()?;
                 let name = self.value(token);
                 let own = matches!(&**self.interner.text(name), "Object" | "TypeSet");
@@ -139,8 +139,8 @@ impl Parser<'_> {
 
     /// `type[hash]`
     fn object_of(&mut self, left: ExprId, hash: ExprId) -> ExprId {
-        let keys: Slice<ExprId> = self.builder.list([hash]);
-        let span = self.span_of(left).to(self.span_of(hash));
+        let keys: AstSlice<ExprId> = self.builder.list([hash]);
+        let span = self.span_of(left).join(self.span_of(hash));
         self.builder.push(Expr::Access { left, keys }, span)
     }
 

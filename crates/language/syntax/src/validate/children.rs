@@ -1,44 +1,44 @@
 //! The children of a part, in Puppet's order: [`push`].
 
-use super::Part;
-use crate::ast::{Ast, DefinitionKind, Expr, ExprId, Param, Pooled, Slice};
+use super::AstPart;
+use crate::ast::{Ast, AstSlice, DefinitionKind, Expr, ExprId, Param, Pooled};
 
 /// Calls `give` for each child.
-pub(super) fn push(ast: &Ast, part: Part, mut give: impl FnMut(Part)) {
+pub(super) fn push(ast: &Ast, part: AstPart, mut give: impl FnMut(AstPart)) {
     match part {
-        Part::Expr(id) => expr(ast, id, &mut give),
-        Part::Lambda(id) => {
+        AstPart::Expr(id) => expr(ast, id, &mut give),
+        AstPart::Lambda(id) => {
             let lambda = ast.lambda(id);
             params(ast, lambda.params, &mut give);
-            maybe(lambda.body, &mut give);
-            maybe(lambda.return_type, &mut give);
+            give_optional(lambda.body, &mut give);
+            give_optional(lambda.return_type, &mut give);
         }
-        Part::Param(param) => {
-            maybe(param.default, &mut give);
-            maybe(param.type_expr, &mut give);
+        AstPart::Param(param) => {
+            give_optional(param.default, &mut give);
+            give_optional(param.type_expr, &mut give);
         }
-        Part::Entry(entry) => {
-            give(Part::Expr(entry.key));
-            give(Part::Expr(entry.value));
+        AstPart::Entry(entry) => {
+            give(AstPart::Expr(entry.key));
+            give(AstPart::Expr(entry.value));
         }
-        Part::Option(option) => {
+        AstPart::Option(option) => {
             exprs(ast, option.values, &mut give);
-            maybe(option.then, &mut give);
+            give_optional(option.then, &mut give);
         }
-        Part::Selection(entry) => {
-            give(Part::Expr(entry.matching));
-            give(Part::Expr(entry.value));
+        AstPart::Selection(entry) => {
+            give(AstPart::Expr(entry.matching));
+            give(AstPart::Expr(entry.value));
         }
-        Part::Body(body) => {
-            give(Part::Expr(body.title));
-            each(ast, body.ops, Part::Op, &mut give);
+        AstPart::Body(body) => {
+            give(AstPart::Expr(body.title));
+            each(ast, body.ops, AstPart::Op, &mut give);
         }
-        Part::Op(op) => give(Part::Expr(op.value)),
-        Part::Query(query) => give(Part::Expr(query)),
+        AstPart::Op(op) => give(AstPart::Expr(op.value)),
+        AstPart::Query(query) => give(AstPart::Expr(query)),
     }
 }
 
-fn expr(ast: &Ast, id: ExprId, give: &mut impl FnMut(Part)) {
+fn expr(ast: &Ast, id: ExprId, give: &mut impl FnMut(AstPart)) {
     match ast.expr(id) {
         Expr::Nop
         | Expr::Undef
@@ -58,25 +58,25 @@ fn expr(ast: &Ast, id: ExprId, give: &mut impl FnMut(Part)) {
         | Expr::Heredoc { text: inner, .. }
         | Expr::Paren(inner)
         | Expr::Unary { operand: inner, .. }
-        | Expr::RenderExpr(inner) => give(Part::Expr(inner)),
-        Expr::Hash(entries) => each(ast, entries, Part::Entry, give),
+        | Expr::RenderExpr(inner) => give(AstPart::Expr(inner)),
+        Expr::Hash(entries) => each(ast, entries, AstPart::Entry, give),
         Expr::Binary { left, right, .. }
         | Expr::Assign { left, right, .. }
         | Expr::Relationship { left, right, .. }
         | Expr::NamedAccess { left, name: right } => {
-            give(Part::Expr(left));
-            give(Part::Expr(right));
+            give(AstPart::Expr(left));
+            give(AstPart::Expr(right));
         }
         Expr::Access { left, keys } => {
-            give(Part::Expr(left));
+            give(AstPart::Expr(left));
             exprs(ast, keys, give);
         }
         Expr::Call(call) | Expr::MethodCall(call) => {
             let call = ast.call(call);
-            give(Part::Expr(call.functor));
+            give(AstPart::Expr(call.functor));
             exprs(ast, call.args, give);
             if let Some(lambda) = call.lambda {
-                give(Part::Lambda(lambda));
+                give(AstPart::Lambda(lambda));
             }
         }
         Expr::If {
@@ -89,22 +89,22 @@ fn expr(ast: &Ast, id: ExprId, give: &mut impl FnMut(Part)) {
             then,
             otherwise,
         } => {
-            give(Part::Expr(test));
-            maybe(then, give);
-            maybe(otherwise, give);
+            give(AstPart::Expr(test));
+            give_optional(then, give);
+            give_optional(otherwise, give);
         }
         Expr::Case { test, options } => {
-            give(Part::Expr(test));
-            each(ast, options, Part::Option, give);
+            give(AstPart::Expr(test));
+            each(ast, options, AstPart::Option, give);
         }
         Expr::Selector { left, entries } => {
-            give(Part::Expr(left));
-            each(ast, entries, Part::Selection, give);
+            give(AstPart::Expr(left));
+            each(ast, entries, AstPart::Selection, give);
         }
         Expr::Resource(resource) => {
             let resource = ast.resource(resource);
-            give(Part::Expr(resource.type_name));
-            each(ast, resource.bodies, Part::Body, give);
+            give(AstPart::Expr(resource.type_name));
+            each(ast, resource.bodies, AstPart::Body, give);
         }
         Expr::ResourceDefaults {
             type_ref: left,
@@ -116,70 +116,70 @@ fn expr(ast: &Ast, id: ExprId, give: &mut impl FnMut(Part)) {
             ops,
             ..
         } => {
-            give(Part::Expr(left));
-            each(ast, ops, Part::Op, give);
+            give(AstPart::Expr(left));
+            each(ast, ops, AstPart::Op, give);
         }
         Expr::Collect(collect) => {
             let collect = ast.collect(collect);
-            give(Part::Expr(collect.type_expr));
+            give(AstPart::Expr(collect.type_expr));
             if let Some(query) = collect.query {
-                give(Part::Query(query));
+                give(AstPart::Query(query));
             }
-            each(ast, collect.ops, Part::Op, give);
+            each(ast, collect.ops, AstPart::Op, give);
         }
         Expr::Definition(definition) => {
             definition_parts(ast, ast.definition(definition).kind, give)
         }
         Expr::Apply { args, body } => {
             exprs(ast, args, give);
-            maybe(body, give);
+            give_optional(body, give);
         }
     }
 }
 
-fn definition_parts(ast: &Ast, kind: DefinitionKind, give: &mut impl FnMut(Part)) {
+fn definition_parts(ast: &Ast, kind: DefinitionKind, give: &mut impl FnMut(AstPart)) {
     match kind {
-        DefinitionKind::Class(crate::ast::Class { body, .. })
+        DefinitionKind::Class(crate::ast::ClassDefinition { body, .. })
         | DefinitionKind::ResourceType(body)
         | DefinitionKind::Plan(body)
         | DefinitionKind::Function(body) => {
             params(ast, body.params, give);
-            maybe(body.body, give);
-            maybe(body.return_type, give);
+            give_optional(body.body, give);
+            give_optional(body.return_type, give);
         }
         DefinitionKind::Node(node) => {
-            maybe(node.parent, give);
+            give_optional(node.parent, give);
             exprs(ast, node.hosts, give);
-            maybe(node.body, give);
+            give_optional(node.body, give);
         }
-        DefinitionKind::TypeAlias(alias) => give(Part::Expr(alias.type_expr)),
+        DefinitionKind::TypeAlias(alias) => give(AstPart::Expr(alias.type_expr)),
         DefinitionKind::TypeMapping(mapping) => {
-            give(Part::Expr(mapping.from));
-            give(Part::Expr(mapping.to));
+            give(AstPart::Expr(mapping.from));
+            give(AstPart::Expr(mapping.to));
         }
-        DefinitionKind::TypeDefinition(definition) => maybe(definition.body, give),
+        DefinitionKind::TypeDefinition(definition) => give_optional(definition.body, give),
     }
 }
 
-fn maybe(id: Option<ExprId>, give: &mut impl FnMut(Part)) {
+fn give_optional(id: Option<ExprId>, give: &mut impl FnMut(AstPart)) {
     if let Some(id) = id {
-        give(Part::Expr(id));
+        give(AstPart::Expr(id));
     }
 }
 
-fn exprs(ast: &Ast, list: Slice<ExprId>, give: &mut impl FnMut(Part)) {
-    each(ast, list, Part::Expr, give);
+fn exprs(ast: &Ast, list: AstSlice<ExprId>, give: &mut impl FnMut(AstPart)) {
+    each(ast, list, AstPart::Expr, give);
 }
 
-fn params(ast: &Ast, list: Slice<Param>, give: &mut impl FnMut(Part)) {
-    each(ast, list, Part::Param, give);
+fn params(ast: &Ast, list: AstSlice<Param>, give: &mut impl FnMut(AstPart)) {
+    each(ast, list, AstPart::Param, give);
 }
 
 fn each<T: Pooled + Copy>(
     ast: &Ast,
-    list: Slice<T>,
-    part: fn(T) -> Part,
-    give: &mut impl FnMut(Part),
+    list: AstSlice<T>,
+    part: fn(T) -> AstPart,
+    give: &mut impl FnMut(AstPart),
 ) {
     for member in ast.get(list) {
         give(part(*member));

@@ -1,12 +1,13 @@
 //! Definitions and their parameters.
 
-use super::Validator;
-use crate::Span;
+use super::AstValidator;
+use crate::SourceSpan;
 use crate::ast::labels::with_article;
 use crate::ast::{
-    Body, Definition, DefinitionId, DefinitionKind, Expr, ExprId, Node, Param, TypeMapping,
+    Definition, DefinitionBody, DefinitionId, DefinitionKind, Expr, ExprId, NodeDefinition, Param,
+    TypeMapping,
 };
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 /// Names that classes, defines and types cannot have.
 const RESERVED_TYPE_NAMES: [&str; 28] = [
@@ -40,52 +41,52 @@ const RESERVED_TYPE_NAMES: [&str; 28] = [
     "typeset",
 ];
 
-impl Validator<'_> {
+impl AstValidator<'_> {
     pub(super) fn definition(&mut self, id: ExprId, definition: DefinitionId) {
         let definition = *self.ast.definition(definition);
         let label = definition.kind.label();
         match definition.kind {
-            DefinitionKind::Class(crate::ast::Class { body, .. })
+            DefinitionKind::Class(crate::ast::ClassDefinition { body, .. })
             | DefinitionKind::ResourceType(body) => {
-                self.named(id, &definition, &body);
+                self.check_named(id, &definition, &body);
                 let params = self.ast.get(body.params);
-                self.no_capture(params, label);
-                self.unique_params(params);
-                self.reserved_params(params, label);
+                self.refuse_capture(params, label);
+                self.check_unique_params(params);
+                self.check_reserved_params(params, label);
                 self.no_idle_end(body.body, label);
                 if matches!(definition.kind, DefinitionKind::Class(_)) {
-                    self.literal_types(params);
+                    self.check_literal_types(params);
                 }
             }
             DefinitionKind::Function(body) | DefinitionKind::Plan(body) => {
-                self.named(id, &definition, &body);
+                self.check_named(id, &definition, &body);
                 if let Some(return_type) = body.return_type {
                     self.type_reference(return_type, label);
                 }
-                self.unique_params(self.ast.get(body.params));
+                self.check_unique_params(self.ast.get(body.params));
             }
-            DefinitionKind::Node(node) => self.node(id, &node),
+            DefinitionKind::Node(node) => self.check_node(id, &node),
             DefinitionKind::TypeAlias(alias) => {
                 self.at_top(id, definition.kind);
-                self.alias_name(&definition, self.ast.text(alias.name));
+                self.check_alias_name(&definition, self.ast.text(alias.name));
                 self.type_reference(alias.type_expr, label);
             }
             DefinitionKind::TypeMapping(mapping) => {
                 self.at_top(id, definition.kind);
-                self.mapping(definition.span, &mapping);
+                self.check_mapping(definition.span, &mapping);
             }
             DefinitionKind::TypeDefinition(_) => {
                 self.at_top(id, definition.kind);
-                self.unsupported(definition.span, label);
+                self.report_unsupported(definition.span, label);
             }
         }
     }
 
-    fn named(&mut self, id: ExprId, definition: &Definition, body: &Body) {
+    fn check_named(&mut self, id: ExprId, definition: &Definition, body: &DefinitionBody) {
         self.at_top(id, definition.kind);
         let name = self.ast.text(body.name).clone();
         if !is_definition_name(&name, u8::is_ascii_lowercase) {
-            self.bad_name(definition, &name);
+            self.report_bad_name(definition, &name);
         }
         self.in_its_file(definition.span, &name);
         if RESERVED_TYPE_NAMES.contains(&&*name) {
@@ -99,18 +100,18 @@ impl Validator<'_> {
         if &*name == "plan" {
             let message = format!("Use of future reserved word: '{name}'");
             let mut fault = Diagnostic::warning("FUTURE_RESERVED_WORD", definition.span, message);
-            fault.severity = Severity::Deprecation;
+            fault.severity = DiagnosticSeverity::Deprecation;
             self.report(fault);
         }
     }
 
-    fn alias_name(&mut self, definition: &Definition, name: &str) {
+    fn check_alias_name(&mut self, definition: &Definition, name: &str) {
         if !is_definition_name(name, u8::is_ascii_uppercase) {
-            self.bad_name(definition, name);
+            self.report_bad_name(definition, name);
         }
     }
 
-    fn bad_name(&mut self, definition: &Definition, name: &str) {
+    fn report_bad_name(&mut self, definition: &Definition, name: &str) {
         let message = format!(
             "Unacceptable name. The name '{name}' is unacceptable as the name of {}",
             with_article(definition.kind.label())
@@ -126,11 +127,11 @@ impl Validator<'_> {
             _ => id,
         };
         if !matches!(self.ast.expr(name), Expr::QRef(_)) {
-            self.illegal(id, "a type reference", container);
+            self.report_illegal(id, "a type reference", container);
         }
     }
 
-    fn node(&mut self, id: ExprId, node: &Node) {
+    fn check_node(&mut self, id: ExprId, node: &NodeDefinition) {
         for host in self.ast.get(node.hosts) {
             self.hostname(*host);
         }
@@ -145,14 +146,14 @@ impl Validator<'_> {
     }
 
     /// `type Runtime[ruby, 'X'] = Y`: maps a type to a type, or a pattern to a pattern.
-    fn mapping(&mut self, span: Span, mapping: &TypeMapping) {
+    fn check_mapping(&mut self, span: SourceSpan, mapping: &TypeMapping) {
         let Expr::Access { left, keys } = self.ast.expr(mapping.from) else {
             return;
         };
         let runtime =
             matches!(self.ast.expr(left), Expr::QRef(name) if &**self.ast.text(name) == "Runtime");
         if !runtime {
-            return self.unsupported(span, "Type Mapping");
+            return self.report_unsupported(span, "Type Mapping");
         }
         let pattern = match self.ast.get(keys) {
             [_, second] => self.is_replacement(*second),
@@ -198,7 +199,7 @@ impl Validator<'_> {
         }
     }
 
-    fn unsupported(&mut self, span: Span, label: &str) {
+    fn report_unsupported(&mut self, span: SourceSpan, label: &str) {
         let message = format!(
             "Expressions of type {} are not supported in this version of Puppet",
             with_article(label)
@@ -214,8 +215,8 @@ impl Validator<'_> {
         };
         let params = self.ast.get(epp.params);
         self.captures_last(params);
-        self.no_capture(params, "Epp Template");
-        self.unique_params(params);
+        self.refuse_capture(params, "Epp Template");
+        self.check_unique_params(params);
     }
 
     pub(super) fn captures_last(&mut self, params: &[Param]) {
@@ -228,7 +229,7 @@ impl Validator<'_> {
         }
     }
 
-    fn no_capture(&mut self, params: &[Param], container: &str) {
+    fn refuse_capture(&mut self, params: &[Param], container: &str) {
         for param in params.iter().filter(|param| param.captures_rest) {
             let message = format!(
                 "Parameter ${} has 'captures rest' - not supported in {}",
@@ -239,7 +240,7 @@ impl Validator<'_> {
         }
     }
 
-    fn unique_params(&mut self, params: &[Param]) {
+    fn check_unique_params(&mut self, params: &[Param]) {
         let mut seen = std::collections::HashMap::with_capacity(params.len());
         for param in params {
             if let Some(first) = seen.insert(param.name, param.span) {
@@ -257,7 +258,7 @@ impl Validator<'_> {
     /// Types of a class's parameters that must be evaluated are deprecated. The grammar accepts
     /// only type names, with or without parameters, and a name is a literal; so Puppet's message
     /// always names the class of its own tree for these.
-    fn literal_types(&mut self, params: &[Param]) {
+    fn check_literal_types(&mut self, params: &[Param]) {
         for param in params {
             let Some(ty) = param.type_expr else {
                 continue;
@@ -272,12 +273,12 @@ impl Validator<'_> {
             );
             let mut fault =
                 Diagnostic::warning("ILLEGAL_NONLITERAL_PARAMETER_TYPE", param.span, message);
-            fault.severity = Severity::Deprecation;
+            fault.severity = DiagnosticSeverity::Deprecation;
             self.report(fault);
         }
     }
 
-    fn reserved_params(&mut self, params: &[Param], container: &str) {
+    fn check_reserved_params(&mut self, params: &[Param], container: &str) {
         for param in params {
             let name = self.ast.text(param.name);
             if matches!(&**name, "name" | "title") {

@@ -1,8 +1,8 @@
 //! Expressions without effect: [`idle`], and the positions where they are refused.
 
-use super::Validator;
+use super::AstValidator;
 use crate::ast::labels::with_capital_article;
-use crate::ast::{Ast, BinaryOp, Expr, ExprId, Slice};
+use crate::ast::{Ast, AstSlice, BinaryOp, Expr, ExprId};
 use crate::diagnostic::Diagnostic;
 
 /// For each expression: true if it only returns a value and has no effect. Children come before
@@ -51,13 +51,13 @@ pub(super) fn idle(ast: &Ast) -> Vec<bool> {
     idle
 }
 
-impl Validator<'_> {
+impl AstValidator<'_> {
     fn is_idle(&self, id: ExprId) -> bool {
         self.idle.get(id.index()).copied().unwrap_or(false)
     }
 
     /// Only the last statement of a block may have no effect.
-    pub(super) fn block(&mut self, id: ExprId, statements: Slice<ExprId>) {
+    pub(super) fn block(&mut self, id: ExprId, statements: AstSlice<ExprId>) {
         if let Some(name) = self.titleless(id) {
             let message = format!(
                 "This expression is invalid. Did you try declaring a '{name}' resource without a \
@@ -71,11 +71,11 @@ impl Validator<'_> {
             .take(statements.len().saturating_sub(1))
             .find(|id| self.is_idle(**id));
         if let Some(id) = idle {
-            self.not_last(*id);
+            self.report_idle(*id);
         }
     }
 
-    fn not_last(&mut self, id: ExprId) {
+    fn report_idle(&mut self, id: ExprId) {
         let message = format!(
             "This {} has no effect. A value was produced and then forgotten (one or more preceding \
              expressions may have the wrong form)",

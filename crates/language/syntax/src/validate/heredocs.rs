@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Validator;
+use super::AstValidator;
 use crate::ast::{Expr, ExprId, Sym};
 use crate::diagnostic::Diagnostic;
-use crate::{Options, Source};
+use crate::{SourceText, SyntaxOptions};
 
-impl Validator<'_> {
+impl AstValidator<'_> {
     /// `@(END:pp)` and `@(END:epp)` hold Puppet code.
     pub(super) fn heredoc(&mut self, syntax: Option<Sym>, text: ExprId) {
         let (Some(syntax), Expr::Str(code)) = (syntax, self.ast.expr(text)) else {
@@ -19,11 +19,11 @@ impl Validator<'_> {
             _ => return,
         };
         let code = self.ast.text(code).clone();
-        let options = Options {
+        let options = SyntaxOptions {
             epp,
             tasks: self.tasks,
         };
-        let source = Arc::new(Source::new(None, code));
+        let source = Arc::new(SourceText::new(None, code));
         let parsed = crate::parse_nested(&source, options);
         let Some(fault) = parsed.diagnostics.into_iter().find(Diagnostic::is_error) else {
             return;

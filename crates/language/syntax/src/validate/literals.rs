@@ -1,5 +1,5 @@
 //! Values that are known before evaluation: keys of hashes, types of parameters. Main type:
-//! [`Literals`].
+//! [`LiteralTable`].
 //!
 //! The semantics are those of Puppet 8's literal evaluator, including its oddities: a type with
 //! parameters is the list of its parameters, whatever the type is, and a type name is its text in
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::ast::{Ast, Expr, ExprId, HashEntry, Slice, UnaryOp};
+use crate::ast::{Ast, AstSlice, Expr, ExprId, HashEntry, UnaryOp};
 use crate::defaults::MAX_LITERAL_TEXT_BYTES;
 use crate::ruby::{ruby_float, ruby_inspect};
 
@@ -19,7 +19,7 @@ use crate::ruby::{ruby_float, ruby_inspect};
 pub(super) struct LiteralId(usize);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Literal<'a> {
+enum LiteralValue<'a> {
     Undef,
     Default,
     Bool(bool),
@@ -36,13 +36,13 @@ enum Literal<'a> {
 
 /// The literals of a tree.
 #[derive(Debug)]
-pub(super) struct Literals<'a> {
+pub(super) struct LiteralTable<'a> {
     ast: &'a Ast,
     by_expr: Vec<Option<LiteralId>>,
-    numbers: HashMap<Literal<'a>, LiteralId>,
+    numbers: HashMap<LiteralValue<'a>, LiteralId>,
 }
 
-impl<'a> Literals<'a> {
+impl<'a> LiteralTable<'a> {
     pub(super) fn of(ast: &'a Ast) -> Self {
         let mut literals = Self {
             ast,
@@ -65,21 +65,23 @@ impl<'a> Literals<'a> {
         self.by_expr.get(id.index()).copied().flatten()
     }
 
-    fn read(&self, id: ExprId) -> Option<Literal<'a>> {
+    fn read(&self, id: ExprId) -> Option<LiteralValue<'a>> {
         let ast = self.ast;
         Some(match ast.expr(id) {
-            Expr::Str(text) | Expr::QName(text) => Literal::Text(Cow::Borrowed(ast.text(text))),
-            Expr::QRef(name) => Literal::Text(ast.text(name).to_lowercase().into()),
-            Expr::Int { value, .. } => Literal::Integer(value),
-            Expr::Float(value) => Literal::Float(value.to_bits()),
-            Expr::Bool(value) => Literal::Bool(value),
-            Expr::Regex(source) => Literal::Regex(ast.text(source)),
-            Expr::Undef => Literal::Undef,
-            Expr::Default => Literal::Default,
+            Expr::Str(text) | Expr::QName(text) => {
+                LiteralValue::Text(Cow::Borrowed(ast.text(text)))
+            }
+            Expr::QRef(name) => LiteralValue::Text(ast.text(name).to_lowercase().into()),
+            Expr::Int { value, .. } => LiteralValue::Integer(value),
+            Expr::Float(value) => LiteralValue::Float(value.to_bits()),
+            Expr::Bool(value) => LiteralValue::Bool(value),
+            Expr::Regex(source) => LiteralValue::Regex(ast.text(source)),
+            Expr::Undef => LiteralValue::Undef,
+            Expr::Default => LiteralValue::Default,
             Expr::Unary {
                 op: UnaryOp::Minus,
                 operand,
-            } => self.negated(operand)?,
+            } => self.read_negated(operand)?,
             Expr::Array(members) => self.list(members)?,
             // `Optional[[a]]` is not a literal
             Expr::Access { keys, .. } => match ast.get(keys) {
@@ -92,98 +94,102 @@ impl<'a> Literals<'a> {
     }
 
     /// Ruby's `-` of a text is the text. A second sign is not followed.
-    fn negated(&self, operand: ExprId) -> Option<Literal<'a>> {
+    fn read_negated(&self, operand: ExprId) -> Option<LiteralValue<'a>> {
         if matches!(self.ast.expr(operand), Expr::Unary { .. }) {
             return None;
         }
         match self.read(operand)? {
-            Literal::Integer(value) => value.checked_neg().map(Literal::Integer),
-            Literal::Float(bits) => Some(Literal::Float((-f64::from_bits(bits)).to_bits())),
-            Literal::Text(text) => Some(Literal::Text(text)),
+            LiteralValue::Integer(value) => value.checked_neg().map(LiteralValue::Integer),
+            LiteralValue::Float(bits) => {
+                Some(LiteralValue::Float((-f64::from_bits(bits)).to_bits()))
+            }
+            LiteralValue::Text(text) => Some(LiteralValue::Text(text)),
             _ => None,
         }
     }
 
-    fn list(&self, members: Slice<ExprId>) -> Option<Literal<'a>> {
+    fn list(&self, members: AstSlice<ExprId>) -> Option<LiteralValue<'a>> {
         let members = self.ast.get(members).iter();
         members
             .map(|member| self.get(*member))
             .collect::<Option<_>>()
-            .map(Literal::List)
+            .map(LiteralValue::List)
     }
 
     /// For equal keys the last entry counts.
-    fn hash(&self, entries: Slice<HashEntry>) -> Option<Literal<'a>> {
+    fn hash(&self, entries: AstSlice<HashEntry>) -> Option<LiteralValue<'a>> {
         let entries = self.ast.get(entries).iter();
         let pairs: Option<HashMap<LiteralId, LiteralId>> = entries
             .map(|entry| self.get(entry.key).zip(self.get(entry.value)))
             .collect();
         let mut pairs: Vec<_> = pairs?.into_iter().collect();
         pairs.sort_unstable();
-        Some(Literal::Hash(pairs))
+        Some(LiteralValue::Hash(pairs))
     }
 
     /// The literal as Puppet's message shows it: as Ruby's `to_s` prints it, truncated if it is
     /// very long.
     pub(super) fn text(&self, id: ExprId) -> String {
         match self.read(id) {
-            Some(Literal::Text(text)) => text.into_owned(),
-            Some(Literal::Undef) | None => String::new(),
-            Some(Literal::Default) => "default".to_owned(),
-            Some(Literal::Regex(source)) => format!("(?-mix:{})", escaped_slashes(source)),
-            Some(_) => self.inspected(id),
+            Some(LiteralValue::Text(text)) => text.into_owned(),
+            Some(LiteralValue::Undef) | None => String::new(),
+            Some(LiteralValue::Default) => "default".to_owned(),
+            Some(LiteralValue::Regex(source)) => format!("(?-mix:{})", escaped_slashes(source)),
+            Some(_) => self.inspect_literal(id),
         }
     }
 
     /// The literal as Ruby's `inspect` prints it. The walk has its own stack, since lists may be
     /// very deep.
-    fn inspected(&self, id: ExprId) -> String {
+    fn inspect_literal(&self, id: ExprId) -> String {
         let mut text = String::new();
-        let mut stack = vec![Piece::Literal(id)];
+        let mut stack = vec![UnprintedLiteral::Literal(id)];
         while let Some(piece) = stack.pop() {
             if text.len() > MAX_LITERAL_TEXT_BYTES {
                 text.push_str("...");
                 break;
             }
             match piece {
-                Piece::Sign(sign) => text.push_str(sign),
-                Piece::Literal(id) => self.push_inspected(id, &mut text, &mut stack),
+                UnprintedLiteral::Sign(sign) => text.push_str(sign),
+                UnprintedLiteral::Literal(id) => self.push_literal(id, &mut text, &mut stack),
             }
         }
         text
     }
 
-    fn push_inspected(&self, id: ExprId, text: &mut String, stack: &mut Vec<Piece>) {
+    fn push_literal(&self, id: ExprId, text: &mut String, stack: &mut Vec<UnprintedLiteral>) {
         let ast = self.ast;
         match (ast.expr(id), self.read(id)) {
             (Expr::Array(members) | Expr::Access { keys: members, .. }, _) => {
                 text.push('[');
-                stack.push(Piece::Sign("]"));
+                stack.push(UnprintedLiteral::Sign("]"));
                 for (index, member) in ast.get(members).iter().enumerate().rev() {
-                    stack.push(Piece::Literal(*member));
-                    stack.extend((index > 0).then_some(Piece::Sign(", ")));
+                    stack.push(UnprintedLiteral::Literal(*member));
+                    stack.extend((index > 0).then_some(UnprintedLiteral::Sign(", ")));
                 }
             }
             (Expr::Hash(entries), _) => {
                 text.push('{');
-                stack.push(Piece::Sign("}"));
+                stack.push(UnprintedLiteral::Sign("}"));
                 for (index, entry) in ast.get(entries).iter().enumerate().rev() {
-                    stack.push(Piece::Literal(entry.value));
-                    stack.push(Piece::Sign("=>"));
-                    stack.push(Piece::Literal(entry.key));
-                    stack.extend((index > 0).then_some(Piece::Sign(", ")));
+                    stack.push(UnprintedLiteral::Literal(entry.value));
+                    stack.push(UnprintedLiteral::Sign("=>"));
+                    stack.push(UnprintedLiteral::Literal(entry.key));
+                    stack.extend((index > 0).then_some(UnprintedLiteral::Sign(", ")));
                 }
             }
             (_, Some(literal)) => {
                 let _ = match literal {
-                    Literal::Undef => write!(text, "nil"),
-                    Literal::Default => write!(text, ":default"),
-                    Literal::Bool(value) => write!(text, "{value}"),
-                    Literal::Integer(value) => write!(text, "{value}"),
-                    Literal::Float(bits) => write!(text, "{}", ruby_float(f64::from_bits(bits))),
-                    Literal::Text(value) => write!(text, "{}", ruby_inspect(&value)),
-                    Literal::Regex(source) => write!(text, "/{}/", escaped_slashes(source)),
-                    Literal::List(_) | Literal::Hash(_) => Ok(()),
+                    LiteralValue::Undef => write!(text, "nil"),
+                    LiteralValue::Default => write!(text, ":default"),
+                    LiteralValue::Bool(value) => write!(text, "{value}"),
+                    LiteralValue::Integer(value) => write!(text, "{value}"),
+                    LiteralValue::Float(bits) => {
+                        write!(text, "{}", ruby_float(f64::from_bits(bits)))
+                    }
+                    LiteralValue::Text(value) => write!(text, "{}", ruby_inspect(&value)),
+                    LiteralValue::Regex(source) => write!(text, "/{}/", escaped_slashes(source)),
+                    LiteralValue::List(_) | LiteralValue::Hash(_) => Ok(()),
                 };
             }
             (_, None) => {}
@@ -192,7 +198,7 @@ impl<'a> Literals<'a> {
 }
 
 /// A part that is not printed yet.
-enum Piece {
+enum UnprintedLiteral {
     Literal(ExprId),
     Sign(&'static str),
 }

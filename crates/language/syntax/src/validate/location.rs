@@ -1,21 +1,21 @@
-//! The rule that a file of a module defines the name that its path implies: [`Location`].
+//! The rule that a file of a module defines the name that its path implies: [`ModuleLocation`].
 
 use std::path::{Component, Path};
 
-use super::Validator;
-use crate::Span;
+use super::AstValidator;
+use crate::SourceSpan;
 use crate::ast::{DefinitionKind, Expr};
 
 /// The position of a file within a module, as it concerns names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub struct ModuleLocation {
     /// The path that messages name.
     file: String,
     /// The prefix of all names in the file; `None` if nothing may be defined.
     namespace: Option<String>,
 }
 
-impl Location {
+impl ModuleLocation {
     /// The location of a manifest below a directory of modules. `None` for files to which no rule
     /// applies: those outside, and those that are not manifests.
     #[must_use]
@@ -71,8 +71,8 @@ fn namespace(parts: &[String]) -> Option<String> {
     Some(names.join("::"))
 }
 
-impl Validator<'_> {
-    pub(super) fn in_its_file(&mut self, span: Span, name: &str) {
+impl AstValidator<'_> {
+    pub(super) fn in_its_file(&mut self, span: SourceSpan, name: &str) {
         let Some(location) = self.location else {
             return;
         };

@@ -1,10 +1,10 @@
 //! Names of variables, parameters and nodes.
 
-use super::{Part, Validator, children};
+use super::{AstPart, AstValidator, children};
 use crate::ast::{Expr, ExprId, Param, Sym};
 use crate::diagnostic::Diagnostic;
 
-impl Validator<'_> {
+impl AstValidator<'_> {
     pub(super) fn variable(&mut self, id: ExprId, name: Sym) {
         let name = self.ast.text(name);
         let span = self.ast.span(id);
@@ -45,17 +45,17 @@ impl Validator<'_> {
             self.error("ILLEGAL_PARAM_NAME", param.span, message);
         }
         if let Some(default) = param.default {
-            self.no_assignment(default);
+            self.refuse_assignment(default);
         }
     }
 
     /// A default assigns no variable; a lambda in it may.
-    fn no_assignment(&mut self, default: ExprId) {
-        let mut parts = vec![Part::Expr(default)];
+    fn refuse_assignment(&mut self, default: ExprId) {
+        let mut parts = vec![AstPart::Expr(default)];
         while let Some(part) = parts.pop() {
             match part {
-                Part::Lambda(_) => continue,
-                Part::Expr(id) if matches!(self.ast.expr(id), Expr::Assign { .. }) => {
+                AstPart::Lambda(_) => continue,
+                AstPart::Expr(id) if matches!(self.ast.expr(id), Expr::Assign { .. }) => {
                     self.error(
                         "ILLEGAL_ASSIGNMENT_CONTEXT",
                         self.ast.span(id),
@@ -85,7 +85,7 @@ impl Validator<'_> {
                 let span = self.ast.span(inner.unwrap_or(host));
                 self.error("ILLEGAL_HOSTNAME_INTERPOLATION", span, message);
             }
-            Expr::Heredoc { .. } => self.illegal(host, "hostname", "Node Definition"),
+            Expr::Heredoc { .. } => self.report_illegal(host, "hostname", "Node Definition"),
             _ => {}
         }
     }
@@ -106,10 +106,11 @@ impl Validator<'_> {
 
 /// True for `0`, `1`, `12`: variables that a match sets.
 pub(super) fn is_match_variable(name: &str) -> bool {
-    name == "0" || (!name.starts_with('0') && is_word(name, u8::is_ascii_digit) && digits(name))
+    name == "0"
+        || (!name.starts_with('0') && is_word(name, u8::is_ascii_digit) && is_all_digits(name))
 }
 
-fn digits(name: &str) -> bool {
+fn is_all_digits(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -1,10 +1,10 @@
 //! Checks of values: operands, assignments, keys, conditions, calls, resources.
 
-use super::{Part, Validator};
+use super::{AstPart, AstValidator};
 use crate::ast::labels::{with_article, with_capital_article};
 use crate::ast::{
-    AssignOp, Ast, AttributeOp, AttributeOpKind, BinaryOp, CallId, CaseOption, CollectId, Expr,
-    ExprId, HashEntry, ResourceBody, ResourceForm, ResourceId, SelectorEntry, Slice,
+    AssignOp, Ast, AstSlice, AttributeOp, AttributeOpKind, BinaryOp, CallId, CaseOption, CollectId,
+    Expr, ExprId, HashEntry, ResourceBody, ResourceForm, ResourceId, SelectorEntry,
 };
 use crate::diagnostic::Diagnostic;
 
@@ -25,7 +25,7 @@ pub(super) fn valueless(ast: &Ast) -> Vec<Option<ExprId>> {
     valueless
 }
 
-impl Validator<'_> {
+impl AstValidator<'_> {
     /// Checks that the expression returns a value: collectors and definitions return none.
     pub(super) fn gives_value(&mut self, id: ExprId) {
         let Some(id) = self.valueless.get(id.index()).copied().flatten() else {
@@ -50,7 +50,7 @@ impl Validator<'_> {
 
     pub(super) fn assignment(&mut self, id: ExprId, op: AssignOp, left: ExprId, right: ExprId) {
         if op == AssignOp::Set {
-            self.assignable(left);
+            self.check_assignable(left);
             return self.gives_value(right);
         }
         let message = format!(
@@ -65,11 +65,11 @@ impl Validator<'_> {
         );
     }
 
-    fn assignable(&mut self, left: ExprId) {
+    fn check_assignable(&mut self, left: ExprId) {
         let mut targets = vec![left];
         while let Some(id) = targets.pop() {
             match self.ast.expr(id) {
-                Expr::Variable(name) => self.assignable_variable(id, self.ast.text(name)),
+                Expr::Variable(name) => self.check_assignable_variable(id, self.ast.text(name)),
                 Expr::Array(list) => targets.extend(self.ast.get(list).iter().rev()),
                 Expr::Access { .. } => self.error(
                     "ILLEGAL_INDEXED_ASSIGNMENT",
@@ -87,7 +87,7 @@ impl Validator<'_> {
         }
     }
 
-    fn assignable_variable(&mut self, id: ExprId, name: &str) {
+    fn check_assignable_variable(&mut self, id: ExprId, name: &str) {
         let span = self.ast.span(id);
         if super::names::is_match_variable(name) {
             let message = format!(
@@ -105,7 +105,7 @@ impl Validator<'_> {
         }
     }
 
-    pub(super) fn unique_keys(&mut self, entries: Slice<HashEntry>) {
+    pub(super) fn unique_keys(&mut self, entries: AstSlice<HashEntry>) {
         let entries = self.ast.get(entries);
         if entries.len() < 2 {
             return;
@@ -137,11 +137,11 @@ impl Validator<'_> {
                                parameters to remove leading whitespace";
                 self.error("ILLEGAL_EPP_PARAMETERS", self.ast.span(id), message);
             }
-            _ => self.illegal(functor, "function name", "Function Call"),
+            _ => self.report_illegal(functor, "function name", "Function Call"),
         }
     }
 
-    pub(super) fn case(&mut self, id: ExprId, test: ExprId, options: Slice<CaseOption>) {
+    pub(super) fn case(&mut self, id: ExprId, test: ExprId, options: AstSlice<CaseOption>) {
         self.gives_value(test);
         let values = self.ast.get(options).iter();
         let defaults: Vec<ExprId> = values
@@ -149,20 +149,20 @@ impl Validator<'_> {
             .copied()
             .filter(|value| self.ast.expr(*value) == Expr::Default)
             .collect();
-        self.one_default(id, &defaults, usize::MAX);
+        self.check_single_default(id, &defaults, usize::MAX);
     }
 
-    pub(super) fn selector(&mut self, id: ExprId, left: ExprId, entries: Slice<SelectorEntry>) {
+    pub(super) fn selector(&mut self, id: ExprId, left: ExprId, entries: AstSlice<SelectorEntry>) {
         self.gives_value(left);
         let entries = self.ast.get(entries).iter();
         let defaults: Vec<ExprId> = entries
             .map(|entry| entry.matching)
             .filter(|value| self.ast.expr(*value) == Expr::Default)
             .collect();
-        self.one_default(id, &defaults, 1);
+        self.check_single_default(id, &defaults, 1);
     }
 
-    fn one_default(&mut self, id: ExprId, defaults: &[ExprId], most: usize) {
+    fn check_single_default(&mut self, id: ExprId, defaults: &[ExprId], most: usize) {
         for duplicate in defaults.iter().skip(1).take(most) {
             let message = format!(
                 "This {} already has a 'default' entry - this is a duplicate",
@@ -178,7 +178,7 @@ impl Validator<'_> {
         let type_expr = self.ast.collect(collect).type_expr;
         if !matches!(self.ast.expr(type_expr), Expr::QRef(_)) {
             let container = self.ast.label(id);
-            self.illegal(type_expr, "type name", &container);
+            self.report_illegal(type_expr, "type name", &container);
         }
     }
 
@@ -255,7 +255,7 @@ impl Validator<'_> {
     pub(super) fn attribute(&mut self, op: &AttributeOp) {
         if op.kind == AttributeOpKind::Append {
             let container = match self.path.last() {
-                Some(Part::Expr(id)) => match self.ast.expr(*id) {
+                Some(AstPart::Expr(id)) => match self.ast.expr(*id) {
                     Expr::Collect(_) | Expr::ResourceOverride { .. } => None,
                     _ => Some(self.ast.label(*id)),
                 },

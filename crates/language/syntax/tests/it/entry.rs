@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use syntax::{Options, Source};
+use syntax::{SourceText, SyntaxOptions};
 
 /// A manifest, with and without the keywords of plans.
 pub(crate) fn manifest(data: &[u8]) {
     for tasks in [false, true] {
-        any(data, Options { epp: false, tasks });
+        any(data, SyntaxOptions { epp: false, tasks });
     }
 }
 
@@ -15,15 +15,15 @@ pub(crate) fn manifest(data: &[u8]) {
 pub(crate) fn template(data: &[u8]) {
     any(
         data,
-        Options {
+        SyntaxOptions {
             epp: true,
             tasks: false,
         },
     );
 }
 
-fn any(data: &[u8], options: Options) {
-    let (source, _) = Source::decode(None, data);
+fn any(data: &[u8], options: SyntaxOptions) {
+    let (source, _) = SourceText::decode(None, data);
     let source = Arc::new(source);
     let text = source.text();
     let mut at = 0;
@@ -36,7 +36,7 @@ fn any(data: &[u8], options: Options) {
     assert_eq!(at as usize, text.len(), "pieces are the whole source");
 
     let parsed = syntax::parse(&source, options);
-    let inside = |span: syntax::Span| {
+    let inside = |span: syntax::SourceSpan| {
         assert!(span.start <= span.end && span.end as usize <= text.len());
         source.position(span.start);
     };

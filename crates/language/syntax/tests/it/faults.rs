@@ -1,6 +1,6 @@
 //! Syntax errors: Puppet's wording at Puppet's position, all of a file at once, with hints.
 
-use syntax::Options;
+use syntax::SyntaxOptions;
 use syntax::defaults::{MAX_SYNTAX_ERRORS, MAX_VALIDATION_FAULTS, MAX_WARNINGS};
 
 use crate::{errors, read, read_as};
@@ -146,7 +146,7 @@ fn long_chains_are_read_as_manifests_and_as_plans() {
     ];
     for code in chains {
         for tasks in [false, true] {
-            let parsed = read_as(&code, Options { epp: false, tasks });
+            let parsed = read_as(&code, SyntaxOptions { epp: false, tasks });
             assert_eq!(errors(&parsed), [""; 0], "{}", &code[..20]);
         }
     }

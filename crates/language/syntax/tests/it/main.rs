@@ -8,19 +8,19 @@ mod validation;
 
 use std::sync::Arc;
 
-use syntax::{Diagnostic, Options, Parsed, Source};
+use syntax::{Diagnostic, ParsedSource, SourceText, SyntaxOptions};
 
 /// Reads code as a manifest without a name.
-fn read(code: &str) -> Parsed {
-    read_as(code, Options::default())
+fn read(code: &str) -> ParsedSource {
+    read_as(code, SyntaxOptions::default())
 }
 
-fn read_as(code: &str, options: Options) -> Parsed {
-    syntax::parse(&Arc::new(Source::new(None, code)), options)
+fn read_as(code: &str, options: SyntaxOptions) -> ParsedSource {
+    syntax::parse(&Arc::new(SourceText::new(None, code)), options)
 }
 
 /// `line:column message` of each error.
-fn errors(parsed: &Parsed) -> Vec<String> {
+fn errors(parsed: &ParsedSource) -> Vec<String> {
     parsed
         .diagnostics
         .iter()
@@ -29,7 +29,7 @@ fn errors(parsed: &Parsed) -> Vec<String> {
         .collect()
 }
 
-fn at(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
+fn at(parsed: &ParsedSource, diagnostic: &Diagnostic) -> String {
     let position = parsed.ast.source().position(diagnostic.span.start);
     format!(
         "{}:{} {}",

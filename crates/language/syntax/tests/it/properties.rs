@@ -1,7 +1,7 @@
 //! No input makes the crate panic, overflow the stack, or lose a byte.
 
 use proptest::prelude::*;
-use syntax::{Options, PieceKind, Source};
+use syntax::{PieceKind, SourceText, SyntaxOptions};
 
 use crate::entry::{manifest, template};
 use crate::{errors, read, read_as};
@@ -198,7 +198,7 @@ fn two_hundred_levels_are_read() {
     let blocks = "if $x { ".repeat(200) + "notice(1)" + &" }".repeat(200);
     assert_eq!(errors(&read(&blocks)), Vec::<String>::new());
     let plan = format!("plan a {{ {blocks} }}");
-    let tasks = Options {
+    let tasks = SyntaxOptions {
         tasks: true,
         epp: false,
     };
@@ -207,8 +207,8 @@ fn two_hundred_levels_are_read() {
 
 /// Without faults, the text between tokens is blank.
 fn nothing_is_lost(code: &str) {
-    let source = Source::new(None, code);
-    for piece in syntax::pieces(&source, Options::default()) {
+    let source = SourceText::new(None, code);
+    for piece in syntax::pieces(&source, SyntaxOptions::default()) {
         if piece.kind == PieceKind::Between {
             let between = source.slice(piece.span);
             assert!(between.trim_matches('}').trim().is_empty(), "{between:?}");

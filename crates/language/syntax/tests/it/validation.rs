@@ -1,7 +1,7 @@
 //! Well-formed code that is refused, and code that is accepted: Puppet's wording, positions and
 //! order.
 
-use syntax::Severity;
+use syntax::DiagnosticSeverity;
 use syntax::defaults::MAX_TOKENS;
 
 use crate::{at, errors, read};
@@ -395,7 +395,7 @@ fn types_of_parameters_are_literals() {
         assert!(
             deprecations
                 .map(|it| it.severity)
-                .all(|it| it == Severity::Deprecation)
+                .all(|it| it == DiagnosticSeverity::Deprecation)
         );
     }
     // only classes are checked

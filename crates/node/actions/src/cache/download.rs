@@ -1,4 +1,4 @@
-//! Fetches files from the primary servers over mutual TLS: [`Downloader`].
+//! Fetches files from the primary servers over mutual TLS: [`FileDownloader`].
 //!
 //! Invariants: only https is used; the digest is computed from the bytes as they are written, and
 //! only a file with the requested digest gets its final name; every primary server is tried in each
@@ -22,7 +22,7 @@ use sha2::Digest;
 use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::retry::{Verdict, judge, wait_before};
+use super::retry::{RetryVerdict, classify_failure, wait_before};
 use crate::defaults::{
     CHUNKS_IN_FLIGHT, DOWNLOAD_BACKOFF_MAX, DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_FAULTY_ROUNDS,
     DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES, MAX_FILE_SERVERS,
@@ -60,7 +60,7 @@ impl Default for DownloadConfig {
 
 /// Reason for which a file is not available.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FetchError {
+pub(crate) enum FileFetchError {
     #[error("invalid file {filename:?}: {why}")]
     Spec { filename: String, why: String },
     #[error("cannot write to the task cache at {path}: {source}")]
@@ -90,29 +90,29 @@ enum AttemptError {
     Faulty(String),
     Permanent(String),
     /// A failure of the node itself: no other server helps.
-    Local(FetchError),
+    Local(FileFetchError),
 }
 
 /// A round in which no server had the file.
 #[derive(Debug)]
 struct FailedRound {
     /// Prospect of the most promising server of the round.
-    hope: Hope,
+    prospect: RetryProspect,
     /// The longest wait that a server requested.
     wait: Option<Duration>,
     /// Failure of the last server tried.
-    failure: Failure,
+    failure: DownloadFailure,
 }
 
 #[derive(Debug)]
-struct Failure {
+struct DownloadFailure {
     url: String,
     why: String,
 }
 
 /// Prospect of another round of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Hope {
+enum RetryProspect {
     /// Every server refused permanently.
     None,
     /// A server is reachable but fails for this file.
@@ -123,7 +123,7 @@ enum Hope {
 
 /// A file, the URLs it can be fetched from, and its destination.
 #[derive(Debug)]
-struct Wanted<'a> {
+struct DownloadRequest<'a> {
     urls: &'a [Url],
     spec: &'a FileSpec,
     directory: &'a Path,
@@ -132,12 +132,12 @@ struct Wanted<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Downloader {
+pub(super) struct FileDownloader {
     config: DownloadConfig,
     slots: Semaphore,
 }
 
-impl Downloader {
+impl FileDownloader {
     pub(super) fn new(config: DownloadConfig) -> Self {
         Self {
             config,
@@ -151,16 +151,16 @@ impl Downloader {
         spec: &FileSpec,
         file_servers: &[String],
         directory: &Path,
-    ) -> Result<(), FetchError> {
+    ) -> Result<(), FileFetchError> {
         let urls = self.urls(spec, file_servers)?;
         let last = Mutex::new(None);
-        let wanted = Wanted {
+        let wanted = DownloadRequest {
             urls: &urls,
             spec,
             directory,
             advice: advice(file_servers),
         };
-        let rounds = self.rounds(&wanted, &last);
+        let rounds = self.run_rounds(&wanted, &last);
 
         tokio::time::timeout(self.config.total_timeout, rounds)
             .await
@@ -171,7 +171,7 @@ impl Downloader {
                     Some(why) => format!("tried for {limit:?} (`task-download-timeout`): {why}"),
                     None => format!("it took more than {limit:?} (`task-download-timeout`)"),
                 };
-                Err(FetchError::Download {
+                Err(FileFetchError::Download {
                     url: urls[0].to_string(),
                     why,
                     advice: wanted.advice,
@@ -181,23 +181,23 @@ impl Downloader {
 
     /// Repeats rounds until the file is fetched or cannot be. `last` receives the last failure,
     /// which is reported if the time runs out.
-    async fn rounds(
+    async fn run_rounds(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &DownloadRequest<'_>,
         last: &Mutex<Option<String>>,
-    ) -> Result<(), FetchError> {
+    ) -> Result<(), FileFetchError> {
         let (mut failed_rounds, mut faulty_rounds) = (0_u32, 0);
         loop {
-            let round = self.round(wanted).await?;
+            let round = self.run_round(wanted).await?;
             let Some(round) = round else {
                 return Ok(());
             };
             failed_rounds = failed_rounds.saturating_add(1);
-            faulty_rounds += u32::from(round.hope == Hope::Little);
-            if round.hope == Hope::None || faulty_rounds == DOWNLOAD_FAULTY_ROUNDS {
-                let Failure { url, why } = round.failure;
+            faulty_rounds += u32::from(round.prospect == RetryProspect::Little);
+            if round.prospect == RetryProspect::None || faulty_rounds == DOWNLOAD_FAULTY_ROUNDS {
+                let DownloadFailure { url, why } = round.failure;
                 let advice = wanted.advice;
-                return Err(FetchError::Download { url, why, advice });
+                return Err(FileFetchError::Download { url, why, advice });
             }
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(round.failure.why);
             let ceiling = self.config.backoff_max;
@@ -207,8 +207,11 @@ impl Downloader {
     }
 
     /// Tries every server once; `None` if one of them had the file.
-    async fn round(&self, wanted: &Wanted<'_>) -> Result<Option<FailedRound>, FetchError> {
-        let Wanted {
+    async fn run_round(
+        &self,
+        wanted: &DownloadRequest<'_>,
+    ) -> Result<Option<FailedRound>, FileFetchError> {
+        let DownloadRequest {
             urls,
             spec,
             directory,
@@ -224,24 +227,24 @@ impl Downloader {
         let client = self.client()?;
         let mut failed: Option<FailedRound> = None;
         for url in urls {
-            let (why, hope, wait) = match attempt(&client, url, spec, directory).await {
+            let (why, hope, wait) = match attempt_download(&client, url, spec, directory).await {
                 Ok(()) => return Ok(None),
                 Err(AttemptError::Local(error)) => return Err(error),
-                Err(AttemptError::Permanent(why)) => (why, Hope::None, None),
-                Err(AttemptError::Faulty(why)) => (why, Hope::Little, None),
-                Err(AttemptError::Transient { why, wait }) => (why, Hope::Good, wait),
+                Err(AttemptError::Permanent(why)) => (why, RetryProspect::None, None),
+                Err(AttemptError::Faulty(why)) => (why, RetryProspect::Little, None),
+                Err(AttemptError::Transient { why, wait }) => (why, RetryProspect::Good, wait),
             };
             tracing::warn!(%url, why, "download failed");
             let before = failed.as_ref();
             let failure = match before {
                 Some(before) => before.failure.and(url, &why),
-                None => Failure {
+                None => DownloadFailure {
                     url: url.to_string(),
                     why,
                 },
             };
             failed = Some(FailedRound {
-                hope: before.map_or(hope, |before| before.hope.max(hope)),
+                prospect: before.map_or(hope, |before| before.prospect.max(hope)),
                 wait: before.and_then(|before| before.wait).max(wait),
                 failure,
             });
@@ -249,15 +252,15 @@ impl Downloader {
         Ok(failed)
     }
 
-    fn urls(&self, spec: &FileSpec, file_servers: &[String]) -> Result<Vec<Url>, FetchError> {
+    fn urls(&self, spec: &FileSpec, file_servers: &[String]) -> Result<Vec<Url>, FileFetchError> {
         let named = file_servers.iter().take(MAX_FILE_SERVERS);
         let mut servers: Vec<&String> = named.collect();
         let own = self.config.primary_uris.iter();
         servers.extend(own.filter(|uri| !file_servers.contains(uri)));
         if servers.is_empty() && !spec.uri.path.starts_with('@') {
-            return Err(FetchError::NoServer);
+            return Err(FileFetchError::NoServer);
         }
-        let invalid = |why| FetchError::Spec {
+        let invalid = |why| FileFetchError::Spec {
             filename: spec.filename.to_string(),
             why,
         };
@@ -274,27 +277,29 @@ impl Downloader {
 
     /// Builds the client for one download, so that renewed certificates and revocation lists count
     /// and an idle agent holds no TLS state for it.
-    fn client(&self) -> Result<Client, FetchError> {
+    fn client(&self) -> Result<Client, FileFetchError> {
         let tls = self.config.tls.as_ref();
-        let files = tls.ok_or_else(|| FetchError::Setup("no certificate is configured".into()))?;
-        let tls = ClientTls::load(files).map_err(|error| FetchError::Setup(chain(&error)))?;
+        let files =
+            tls.ok_or_else(|| FileFetchError::Setup("no certificate is configured".into()))?;
+        let tls = ClientTls::load(files).map_err(|error| FileFetchError::Setup(chain(&error)))?;
         let mut builder = http_client::builder(tls)
             .https_only(true)
             .connect_timeout(self.config.connect_timeout);
         if let Some(proxy) = &self.config.proxy {
-            let proxy = reqwest::Proxy::all(proxy)
-                .map_err(|error| FetchError::Setup(format!("`master-proxy`: {}", chain(&error))))?;
+            let proxy = reqwest::Proxy::all(proxy).map_err(|error| {
+                FileFetchError::Setup(format!("`master-proxy`: {}", chain(&error)))
+            })?;
             builder = builder.proxy(proxy);
         }
         builder
             .build()
-            .map_err(|error| FetchError::Setup(chain(&error)))
+            .map_err(|error| FileFetchError::Setup(chain(&error)))
     }
 }
 
 // === impl Failure ===
 
-impl Failure {
+impl DownloadFailure {
     /// Adds the failure of another server.
     fn and(&self, url: &Url, why: &str) -> Self {
         Self {
@@ -346,14 +351,14 @@ fn file_url(primary: &str, path: &str, params: &Map<String, Value>) -> Result<Ur
     Ok(url)
 }
 
-async fn attempt(
+async fn attempt_download(
     client: &Client,
     url: &Url,
     spec: &FileSpec,
     directory: &Path,
 ) -> Result<(), AttemptError> {
     let response = client.get(url.clone()).send().await.map_err(|error| {
-        let error = ConnectionError::of(&error);
+        let error = ConnectionError::from_error(&error);
         let why = error.to_string();
         match error.kind() {
             ConnectionErrorKind::PeerCertificate => AttemptError::Permanent(why),
@@ -362,19 +367,19 @@ async fn attempt(
     })?;
     let status = response.status();
     let retry_after = response.headers().get(http::header::RETRY_AFTER);
-    match judge(status, retry_after.and_then(|value| value.to_str().ok())) {
-        Verdict::Good => {}
-        Verdict::Permanent => {
+    match classify_failure(status, retry_after.and_then(|value| value.to_str().ok())) {
+        RetryVerdict::Good => {}
+        RetryVerdict::Permanent => {
             return Err(AttemptError::Permanent(format!(
                 "the server answered {status}"
             )));
         }
-        Verdict::Faulty => {
+        RetryVerdict::Faulty => {
             return Err(AttemptError::Faulty(format!(
                 "the server answered {status}"
             )));
         }
-        Verdict::Transient(wait) => {
+        RetryVerdict::Transient(wait) => {
             return Err(AttemptError::Transient {
                 why: format!("the server answered {status}"),
                 wait,
@@ -396,7 +401,7 @@ async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(
     while let Some(chunk) = body.next().await {
         // The writer drops an unfinished file when its channel closes early.
         let chunk = chunk.map_err(|error| AttemptError::Transient {
-            why: ConnectionError::of(&error).to_string(),
+            why: ConnectionError::from_error(&error).to_string(),
             wait: None,
         })?;
         if chunks.send(Some(chunk)).await.is_err() {
@@ -415,7 +420,7 @@ fn write(
     directory: &Path,
 ) -> Result<(), AttemptError> {
     let local = |source| {
-        AttemptError::Local(FetchError::Cache {
+        AttemptError::Local(FileFetchError::Cache {
             path: directory.to_owned(),
             source,
         })
@@ -499,7 +504,7 @@ mod tests {
             "filename": "x", "sha256": "ab".repeat(32), "uri": {"path": "/x", "params": {}},
         });
         let spec: FileSpec = serde_json::from_value(spec).unwrap();
-        let downloader = Downloader::new(DownloadConfig::default());
+        let downloader = FileDownloader::new(DownloadConfig::default());
         let error = downloader
             .fetch(&spec, &[], Path::new("/nowhere"))
             .await

@@ -20,16 +20,16 @@ use std::time::{Duration, SystemTime};
 use pxp::action::{FileSpec, Sha256};
 
 pub use download::DownloadConfig;
-pub(crate) use download::FetchError;
+pub(crate) use download::FileFetchError;
 
 use crate::process::copy_hashed;
-use download::Downloader;
+use download::FileDownloader;
 
 /// The cache directory and the downloader that fills it.
 #[derive(Debug)]
 pub(crate) struct TaskCache {
     directory: PathBuf,
-    downloader: Downloader,
+    downloader: FileDownloader,
     /// One lock per file that is being looked up or fetched.
     underway: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
 }
@@ -47,7 +47,7 @@ impl TaskCache {
         make_directory(directory)?;
         Ok(Self {
             directory: directory.canonicalize()?,
-            downloader: Downloader::new(downloads),
+            downloader: FileDownloader::new(downloads),
             underway: Mutex::default(),
         })
     }
@@ -58,7 +58,7 @@ impl TaskCache {
         &self,
         spec: &FileSpec,
         file_servers: &[String],
-    ) -> Result<CachedFile, FetchError> {
+    ) -> Result<CachedFile, FileFetchError> {
         let directory = self.directory.join(spec.sha256.to_string());
         let path = directory.join(spec.filename.file_name());
         let lock = self.lock_of(&path);
@@ -67,11 +67,11 @@ impl TaskCache {
             path: path.clone(),
             sha256: spec.sha256,
         };
-        if holds(path, spec.sha256).await {
+        if is_cached(path, spec.sha256).await {
             touch(&directory);
             return Ok(cached);
         }
-        make_directory(&directory).map_err(|source| FetchError::Cache {
+        make_directory(&directory).map_err(|source| FileFetchError::Cache {
             path: directory.clone(),
             source,
         })?;
@@ -116,7 +116,7 @@ fn make_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// True if the file exists and has this digest.
-async fn holds(path: PathBuf, sha256: Sha256) -> bool {
+async fn is_cached(path: PathBuf, sha256: Sha256) -> bool {
     let checked =
         tokio::task::spawn_blocking(move || copy_hashed(&mut File::open(path)?, &mut io::sink()));
     matches!(checked.await, Ok(Ok(found)) if found == sha256)

@@ -1,4 +1,4 @@
-//! Retry policy of failed downloads: [`Verdict`] and [`wait_before`], without clock or network.
+//! Retry policy of failed downloads: [`RetryVerdict`] and [`wait_before`], without clock or network.
 //!
 //! Invariant: only a failure that may pass by itself is retried, as long as the caller has time; a
 //! missing file or wrong content fails at once, and an internal error of the server fails after a
@@ -12,7 +12,7 @@ use crate::defaults::{DOWNLOAD_BACKOFF, DOWNLOAD_RETRY_AFTER_MAX};
 
 /// Classification of a failed response of a primary server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RetryVerdict {
     Good,
     /// A failure that may pass, with the wait that the server requested.
     Transient(Option<Duration>),
@@ -21,12 +21,12 @@ pub(super) enum Verdict {
     Permanent,
 }
 
-pub(super) fn judge(status: StatusCode, retry_after: Option<&str>) -> Verdict {
+pub(super) fn classify_failure(status: StatusCode, retry_after: Option<&str>) -> RetryVerdict {
     if status.is_success() {
-        return Verdict::Good;
+        return RetryVerdict::Good;
     }
     if status == StatusCode::INTERNAL_SERVER_ERROR || status == StatusCode::NOT_IMPLEMENTED {
-        return Verdict::Faulty;
+        return RetryVerdict::Faulty;
     }
     if status.is_server_error()
         || status == StatusCode::TOO_MANY_REQUESTS
@@ -34,9 +34,9 @@ pub(super) fn judge(status: StatusCode, retry_after: Option<&str>) -> Verdict {
     {
         // The other form of `Retry-After`, a date, needs synchronized clocks: not worth it.
         let seconds = retry_after.and_then(|text| text.trim().parse().ok());
-        return Verdict::Transient(seconds.map(Duration::from_secs));
+        return RetryVerdict::Transient(seconds.map(Duration::from_secs));
     }
-    Verdict::Permanent
+    RetryVerdict::Permanent
 }
 
 /// The wait after `failed_rounds` rounds: it doubles from one second up to `ceiling`, half of it is
@@ -59,22 +59,31 @@ mod tests {
 
     #[test]
     fn answers_are_judged() {
-        let judge = |status: u16, after| judge(StatusCode::from_u16(status).unwrap(), after);
-        assert_eq!(judge(200, None), Verdict::Good);
+        let judge =
+            |status: u16, after| classify_failure(StatusCode::from_u16(status).unwrap(), after);
+        assert_eq!(judge(200, None), RetryVerdict::Good);
         for status in [400, 401, 403, 404, 410] {
-            assert_eq!(judge(status, Some("1")), Verdict::Permanent, "{status}");
+            assert_eq!(
+                judge(status, Some("1")),
+                RetryVerdict::Permanent,
+                "{status}"
+            );
         }
         for status in [500, 501] {
-            assert_eq!(judge(status, Some("1")), Verdict::Faulty, "{status}");
+            assert_eq!(judge(status, Some("1")), RetryVerdict::Faulty, "{status}");
         }
         for status in [408, 429, 502, 503, 504, 599] {
-            assert_eq!(judge(status, None), Verdict::Transient(None), "{status}");
+            assert_eq!(
+                judge(status, None),
+                RetryVerdict::Transient(None),
+                "{status}"
+            );
         }
-        let asked = Verdict::Transient(Some(Duration::from_secs(7)));
+        let asked = RetryVerdict::Transient(Some(Duration::from_secs(7)));
         assert_eq!(judge(503, Some(" 7 ")), asked);
         assert_eq!(
             judge(503, Some("Fri, 31 Dec 1999 23:59:59 GMT")),
-            Verdict::Transient(None)
+            RetryVerdict::Transient(None)
         );
     }
 

@@ -2,28 +2,38 @@
 //!
 //! Invariant: a waiting requester gets a response, even if the result is too large for a message.
 
-use pxp::{Body, Response, RpcError, TransactionId};
+use pxp::{PxpMessageBody, PxpResponse, RpcError, TransactionId};
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
-use super::asker::Asker;
-use super::{Shared, not_sent};
+use super::requester::ActionRequester;
+use super::{ActionEngineState, not_sent};
 use crate::outbox::NotSent;
 
-impl Shared {
-    pub(super) async fn send_error(&self, asker: &Asker, id: TransactionId, description: String) {
+impl ActionEngineState {
+    pub(super) async fn send_error(
+        &self,
+        asker: &ActionRequester,
+        id: TransactionId,
+        description: String,
+    ) {
         tracing::info!(transaction_id = %id, description, "error reply");
         let error = RpcError {
             transaction_id: id.clone(),
             id: asker.message_id,
             description,
         };
-        self.answer(asker, id, Body::Error(error)).await;
+        self.answer(asker, id, PxpMessageBody::Error(error)).await;
     }
 
     /// Sends a response. One that no message can hold becomes an error with pxp-agent's text,
     /// because the requester waits. Returns false if nothing could be sent.
-    pub(super) async fn answer(&self, asker: &Asker, id: TransactionId, body: Body) -> bool {
+    pub(super) async fn answer(
+        &self,
+        asker: &ActionRequester,
+        id: TransactionId,
+        body: PxpMessageBody,
+    ) -> bool {
         let message_type = body.message_type();
         match self.outbox.send(&asker.uri, body).await {
             Ok(()) => true,
@@ -39,7 +49,7 @@ impl Shared {
                     id: asker.message_id,
                     description,
                 };
-                self.send(&asker.uri, Body::Error(error)).await
+                self.send(&asker.uri, PxpMessageBody::Error(error)).await
             }
             Err(error) => not_sent(&asker.uri, message_type, &error),
         }
@@ -47,16 +57,20 @@ impl Shared {
 
     pub(super) async fn send_results(
         &self,
-        asker: &Asker,
+        asker: &ActionRequester,
         transaction_id: TransactionId,
         results: &Value,
     ) {
         let results = to_raw_value(results).expect("a JSON value serialises");
-        let response = Response {
+        let response = PxpResponse {
             transaction_id: transaction_id.clone(),
             results,
         };
-        self.answer(asker, transaction_id, Body::BlockingResponse(response))
-            .await;
+        self.answer(
+            asker,
+            transaction_id,
+            PxpMessageBody::BlockingResponse(response),
+        )
+        .await;
     }
 }

@@ -1,6 +1,6 @@
-//! Execution of planned work in a spool entry: [`Execution`].
+//! Execution of planned work in a spool entry: [`ActionExecution`].
 //!
-//! Invariant: [`Execution::perform`] returns an [`End`] that is true. An action that did not run is
+//! Invariant: [`ActionExecution::perform`] returns an [`ActionEnd`] that is true. An action that did not run is
 //! never reported as having run, nor the other way round; if neither is known, the end is reported
 //! as unknown.
 
@@ -9,33 +9,35 @@ use std::path::Path;
 use futures_util::future::try_join_all;
 use tokio::sync::watch;
 
-use super::Shared;
-use super::disk::on_disk;
-use super::end::End;
-use super::transactions::{Stop, Turn};
-use crate::cache::{CachedFile, FetchError};
+use super::ActionEngineState;
+use super::action_end::ActionEnd;
+use super::disk::run_blocking;
+use super::transactions::{StopRequest, TransactionGuard};
+use crate::cache::{CachedFile, FileFetchError};
 use crate::modules::{
-    FILES_DIRECTORY, FilePlan, Input, ItemKind, PlannedFile, Program, RunPlan, Work, place,
+    ActionPlan, FILES_DIRECTORY, FilePlan, ItemKind, PlannedFile, PlannedProgram, ProcessInput,
+    RunPlan, install_item,
 };
 use crate::process::{
-    Account, ExitRecord, LaidOutFile, LaunchError, ProcessIdentity, RunOrder, Supervised,
+    ExitRecord, LaidOutFile, LaunchError, LocalAccount, ProcessIdentity, SupervisedAction,
+    WrapperRequest,
 };
-use crate::spool::{Claim, ClaimError, Entry, STDERR_FILE, STDOUT_FILE};
+use crate::spool::{ActionClaim, ActionClaimError, STDERR_FILE, STDOUT_FILE, SpoolEntry};
 
 /// Exit code of an action that was cancelled before it began: SIGTERM's code.
 const CANCELLED_EXITCODE: i32 = 128 + 15;
 
-pub(super) struct Execution<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) turn: &'a mut Turn,
-    pub(super) entry: &'a Entry,
+pub(super) struct ActionExecution<'a> {
+    pub(super) shared: &'a ActionEngineState,
+    pub(super) turn: &'a mut TransactionGuard,
+    pub(super) entry: &'a SpoolEntry,
     /// Servers that have the files, as named by the requester.
     pub(super) file_servers: &'a [String],
 }
 
-impl Execution<'_> {
-    pub(super) async fn perform(mut self, work: Work) -> End {
-        let mut stops = self.turn.active.stops();
+impl ActionExecution<'_> {
+    pub(super) async fn perform(mut self, work: ActionPlan) -> ActionEnd {
+        let mut stops = self.turn.active.subscribe_stops();
         let shared = self.shared;
         let place = tokio::select! {
             biased;
@@ -43,14 +45,18 @@ impl Execution<'_> {
             place = shared.places.acquire() => place.expect("the semaphore is never closed"),
         };
         let end = match work {
-            Work::Run(plan) => self.run(plan, &mut stops).await,
-            Work::Files(plan) => self.place_files(plan, &mut stops).await,
+            ActionPlan::Run(plan) => self.run(plan, &mut stops).await,
+            ActionPlan::Files(plan) => self.place_files(plan, &mut stops).await,
         };
         drop(place);
         end
     }
 
-    async fn run(&mut self, mut plan: RunPlan, stops: &mut watch::Receiver<Stop>) -> End {
+    async fn run(
+        &mut self,
+        mut plan: RunPlan,
+        stops: &mut watch::Receiver<StopRequest>,
+    ) -> ActionEnd {
         let files = std::mem::take(&mut plan.files);
         let fetched = tokio::select! {
             biased;
@@ -62,7 +68,7 @@ impl Execution<'_> {
             Err(error) => return self.not_run(error.to_string()).await,
         };
         let account = match plan.user.take() {
-            Some(name) => match on_disk(move || Ok(Account::find(&name))).await {
+            Some(name) => match run_blocking(move || Ok(LocalAccount::find(&name))).await {
                 Ok(Ok(account)) => account,
                 Ok(Err(error)) => return self.not_run(error.to_string()).await,
                 Err(error) => return self.not_run(error.to_string()).await,
@@ -71,7 +77,8 @@ impl Execution<'_> {
         };
         let (order, stdin) = self.order(plan, layout, account.as_ref());
         let entry = self.entry.path();
-        let launched = Supervised::launch(&self.shared.config.wrapper, entry, &order, &stdin).await;
+        let launched =
+            SupervisedAction::launch(&self.shared.config.wrapper, entry, &order, &stdin).await;
         drop((order, stdin));
         self.turn.release_bytes();
         match launched {
@@ -80,24 +87,26 @@ impl Execution<'_> {
                 self.not_run(error.to_string()).await
             }
             // The claim shows if the action was started.
-            Err(error @ LaunchError::Silent) => match self.claim(Claim::Abandoned).await {
+            Err(error @ LaunchError::Silent) => match self.claim(ActionClaim::Abandoned).await {
                 Ok(()) => self.not_run(error.to_string()).await,
-                Err(ClaimError::Taken) => match self.entry.claim() {
-                    Ok(Some(Claim::Started(identity))) => {
+                Err(ActionClaimError::Taken) => match self.entry.claim() {
+                    Ok(Some(ActionClaim::Started(identity))) => {
                         reattach(identity, self.entry, stops).await
                     }
-                    Ok(Some(Claim::Abandoned)) => self.not_run(error.to_string()).await,
-                    Ok(None) => End::undetermined("its claim vanished from the spool"),
-                    Err(cause) => End::undetermined(format!("its claim is unreadable: {cause}")),
+                    Ok(Some(ActionClaim::Abandoned)) => self.not_run(error.to_string()).await,
+                    Ok(None) => ActionEnd::undetermined("its claim vanished from the spool"),
+                    Err(cause) => {
+                        ActionEnd::undetermined(format!("its claim is unreadable: {cause}"))
+                    }
                 },
-                Err(ClaimError::Io(cause)) => {
-                    End::undetermined(format!("its wrapper ended without a word: {cause}"))
+                Err(ActionClaimError::Io(cause)) => {
+                    ActionEnd::undetermined(format!("its wrapper ended without a word: {cause}"))
                 }
             },
         }
     }
 
-    async fn fetch(&self, file: &PlannedFile) -> Result<LaidOutFile, FetchError> {
+    async fn fetch(&self, file: &PlannedFile) -> Result<LaidOutFile, FileFetchError> {
         let CachedFile { path, sha256 } =
             self.shared.cache.get(&file.spec, self.file_servers).await?;
         Ok(LaidOutFile {
@@ -111,20 +120,20 @@ impl Execution<'_> {
         &self,
         plan: RunPlan,
         layout: Vec<LaidOutFile>,
-        account: Option<&Account>,
-    ) -> (RunOrder, Vec<u8>) {
-        let private =
-            account.map(|account| account.private(&uuid::Uuid::new_v4().simple().to_string()));
+        account: Option<&LocalAccount>,
+    ) -> (WrapperRequest, Vec<u8>) {
+        let private = account
+            .map(|account| account.private_directory(&uuid::Uuid::new_v4().simple().to_string()));
         let place = private.as_ref().map(|private| private.directory.as_path());
         let place = place.unwrap_or(self.entry.path());
         let (stdin, mut variables) = match plan.input {
-            Input::Nothing => (vec![], vec![]),
-            Input::Stdin(bytes) => (bytes, vec![]),
-            Input::Task(input) => {
+            ProcessInput::Nothing => (vec![], vec![]),
+            ProcessInput::Stdin(bytes) => (bytes, vec![]),
+            ProcessInput::Task(input) => {
                 let installdir = place.join(FILES_DIRECTORY);
                 input.render(&installdir.to_string_lossy())
             }
-            Input::Puppet(input) => {
+            ProcessInput::Puppet(input) => {
                 let config = &self.shared.config;
                 let directory = config.modules_config_dir.as_deref();
                 (input.render(directory, &config.spool_dir), vec![])
@@ -138,22 +147,24 @@ impl Execution<'_> {
         let milliseconds =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (program, args) = match plan.program {
-            Program::Installed(path) => (path, plan.args),
-            Program::File(path) => (place.join(&path).to_string_lossy().into_owned(), plan.args),
-            Program::OurOwn => {
-                let (program, mut args) = self.our_own(plan.args);
+            PlannedProgram::Installed(path) => (path, plan.args),
+            PlannedProgram::File(path) => {
+                (place.join(&path).to_string_lossy().into_owned(), plan.args)
+            }
+            PlannedProgram::AgentExecutable => {
+                let (program, mut args) = self.own_executable(plan.args);
                 args.push(self.entry.path().to_string_lossy().into_owned());
                 (program, args)
             }
         };
         let (program, args) = match account {
-            Some(account) => self.our_own(account.words(&program, args)),
+            Some(account) => self.own_executable(account.become_args(&program, args)),
             None => (program, args),
         };
-        let order = RunOrder {
+        let order = WrapperRequest {
             program,
             args,
-            env: self.shared.environment.with(variables),
+            env: self.shared.environment.merge_variables(variables),
             layout,
             remove_layout: !plan.keep_files,
             stdin_bytes: stdin.len() as u64,
@@ -167,7 +178,7 @@ impl Execution<'_> {
     }
 
     /// The agent's own executable with the given arguments instead of a spool entry's path.
-    fn our_own(&self, words: Vec<String>) -> (String, Vec<String>) {
+    fn own_executable(&self, words: Vec<String>) -> (String, Vec<String>) {
         let text = |part: &std::ffi::OsStr| part.to_string_lossy().into_owned();
         let mut command = self.shared.config.wrapper.iter().map(|part| text(part));
         let program = command.next().unwrap_or_default();
@@ -175,11 +186,15 @@ impl Execution<'_> {
     }
 
     /// Performs the work of the `file` module in the agent itself.
-    async fn place_files(&mut self, plan: FilePlan, stops: &mut watch::Receiver<Stop>) -> End {
+    async fn place_files(
+        &mut self,
+        plan: FilePlan,
+        stops: &mut watch::Receiver<StopRequest>,
+    ) -> ActionEnd {
         self.turn.release_bytes();
         let claimed = match ProcessIdentity::current() {
-            Ok(me) => self.claim(Claim::Started(me)).await,
-            Err(error) => Err(ClaimError::Io(error)),
+            Ok(me) => self.claim(ActionClaim::Started(me)).await,
+            Err(error) => Err(ActionClaimError::Io(error)),
         };
         if let Err(error) = claimed {
             return self.not_run(error.to_string()).await;
@@ -199,11 +214,11 @@ impl Execution<'_> {
                 }
                 ItemKind::Directory | ItemKind::Symlink { .. } => None,
             };
-            let placed = on_disk(move || {
+            let placed = run_blocking(move || {
                 let cached = cached
                     .as_ref()
                     .map(|file| (file.path.as_path(), file.sha256));
-                place(&item, cached).map_err(std::io::Error::other)
+                install_item(&item, cached).map_err(std::io::Error::other)
             })
             .await;
             if let Err(error) = placed {
@@ -217,12 +232,12 @@ impl Execution<'_> {
         .await
     }
 
-    async fn claim(&self, claim: Claim) -> Result<(), ClaimError> {
+    async fn claim(&self, claim: ActionClaim) -> Result<(), ActionClaimError> {
         let entry = self.entry.clone();
-        on_disk(move || Ok(entry.take_claim(&claim))).await?
+        run_blocking(move || Ok(entry.take_claim(&claim))).await?
     }
 
-    async fn cancelled(&self) -> End {
+    async fn cancelled(&self) -> ActionEnd {
         let mut record = ExitRecord::not_run(CANCELLED_EXITCODE, None);
         record.cancelled = true;
         self.record(
@@ -232,7 +247,7 @@ impl Execution<'_> {
         .await
     }
 
-    async fn not_run(&self, why: String) -> End {
+    async fn not_run(&self, why: String) -> ActionEnd {
         self.record(ExitRecord::not_run(1, Some(why)), None).await
     }
 
@@ -241,7 +256,7 @@ impl Execution<'_> {
         &self,
         mut record: ExitRecord,
         text: Option<(&'static str, &'static str)>,
-    ) -> End {
+    ) -> ActionEnd {
         if let Some((stream, text)) = text {
             match stream {
                 STDOUT_FILE => record.stdout_bytes = text.len() as u64,
@@ -249,7 +264,7 @@ impl Execution<'_> {
             }
         }
         let (entry, recorded) = (self.entry.clone(), record.clone());
-        let written = on_disk(move || {
+        let written = run_blocking(move || {
             // If the text cannot be written, the result lacks it; nothing else depends on it.
             let output = text.map_or(Ok(()), |(stream, text)| entry.write_output(stream, text));
             entry.write_exit(&recorded).map_err(|error| error.source)?;
@@ -260,24 +275,24 @@ impl Execution<'_> {
             // The end is true and is reported anyway; it is lost only by a restart.
             tracing::error!(%error, "cannot record the end of an action");
         }
-        End::Exit(record)
+        ActionEnd::Exit(record)
     }
 }
 
 /// Waits for the end of a running action and passes stop requests on.
 pub(super) async fn follow(
-    mut supervised: Supervised,
-    entry: &Entry,
-    stops: &mut watch::Receiver<Stop>,
-) -> End {
+    mut supervised: SupervisedAction,
+    entry: &SpoolEntry,
+    stops: &mut watch::Receiver<StopRequest>,
+) -> ActionEnd {
     stops.mark_changed();
     loop {
         tokio::select! {
-            () = supervised.ended() => break,
+            () = supervised.wait_ended() => break,
             Ok(()) = stops.changed() => match *stops.borrow_and_update() {
-                Stop::No => {}
-                Stop::Politely => supervised.stop(false),
-                Stop::AtOnce => supervised.stop(true),
+                StopRequest::No => {}
+                StopRequest::Terminate => supervised.stop(false),
+                StopRequest::Kill => supervised.stop(true),
             },
         }
     }
@@ -287,29 +302,33 @@ pub(super) async fn follow(
 /// Follows a wrapper that a previous agent process started.
 pub(super) async fn reattach(
     identity: ProcessIdentity,
-    entry: &Entry,
-    stops: &mut watch::Receiver<Stop>,
-) -> End {
-    match Supervised::attach(identity) {
+    entry: &SpoolEntry,
+    stops: &mut watch::Receiver<StopRequest>,
+) -> ActionEnd {
+    match SupervisedAction::attach(identity) {
         Ok(supervised) => follow(supervised, entry, stops).await,
-        Err(error) => End::undetermined(format!("cannot watch the running action: {error}")),
+        Err(error) => ActionEnd::undetermined(format!("cannot watch the running action: {error}")),
     }
 }
 
 /// The end recorded by a wrapper that is gone or reported completion.
-fn end_of(entry: &Path) -> End {
+fn end_of(entry: &Path) -> ActionEnd {
     match ExitRecord::read(entry) {
-        Ok(Some(record)) => End::Exit(record),
-        Ok(None) => End::undetermined(
+        Ok(Some(record)) => ActionEnd::Exit(record),
+        Ok(None) => ActionEnd::undetermined(
             "the process that supervised the action ended without recording it; what the action \
              started may still run",
         ),
-        Err(error) => End::undetermined(format!("its record is unreadable: {error}")),
+        Err(error) => ActionEnd::undetermined(format!("its record is unreadable: {error}")),
     }
 }
 
-async fn stop_wanted(stops: &mut watch::Receiver<Stop>) {
-    if stops.wait_for(|stop| *stop != Stop::No).await.is_err() {
+async fn stop_wanted(stops: &mut watch::Receiver<StopRequest>) {
+    if stops
+        .wait_for(|stop| *stop != StopRequest::No)
+        .await
+        .is_err()
+    {
         // The sender lives in the turn, so this cannot happen; if it did, it would not be a stop
         // request.
         std::future::pending().await

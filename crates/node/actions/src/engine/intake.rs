@@ -8,28 +8,39 @@ use std::time::Instant;
 
 use pcp::{MessageId, PcpUri};
 use pxp::action::CancelParams;
-use pxp::{Body, Request, TransactionId};
+use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use serde_json::{Value, json};
 
-use super::asker::{Asker, label, refusal_text};
-use super::transactions::Admission;
-use super::{Shared, run, status};
-use crate::modules::{self, FactPrograms, Planned};
-use crate::spool::Carriage;
+use super::requester::{ActionRequester, label, refusal_text};
+use super::transactions::TransactionAdmission;
+use super::{ActionEngineState, run, status};
+use crate::modules::{self, FactPrograms, RequestPlan};
+use crate::spool::OutputEncoding;
 
-pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId, body: Body) {
-    let asker = Asker {
+pub(super) fn handle(
+    shared: &Arc<ActionEngineState>,
+    sender: PcpUri,
+    message_id: MessageId,
+    body: PxpMessageBody,
+) {
+    let asker = ActionRequester {
         uri: sender,
         message_id,
     };
     match body {
-        Body::BlockingRequest(request) => take(shared, asker, request, true),
-        Body::NonBlockingRequest(request) => take(shared, asker, request, false),
-        Body::OutcomeAck { transaction_id } => {
-            let owned = Arc::clone(shared);
-            shared.spawn(async move { owned.acknowledged(&asker.uri, transaction_id).await });
+        PxpMessageBody::BlockingRequest(request) => accept_request(shared, asker, request, true),
+        PxpMessageBody::NonBlockingRequest(request) => {
+            accept_request(shared, asker, request, false)
         }
-        Body::OutputCredit {
+        PxpMessageBody::OutcomeAck { transaction_id } => {
+            let owned = Arc::clone(shared);
+            shared.spawn(async move {
+                owned
+                    .handle_acknowledgement(&asker.uri, transaction_id)
+                    .await
+            });
+        }
+        PxpMessageBody::OutputCredit {
             transaction_id,
             until,
         } => {
@@ -37,7 +48,7 @@ pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId
                 .live
                 .credit(shared, &transaction_id, &asker.uri, until);
         }
-        Body::Cancel {
+        PxpMessageBody::Cancel {
             transaction_id,
             force,
         } => {
@@ -55,7 +66,7 @@ pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId
 }
 
 /// Stops an action. `false`: it is not running; if it has already ended, its outcome tells its end.
-fn cancel(shared: &Shared, asker: &Asker, order: &CancelParams) -> bool {
+fn cancel(shared: &ActionEngineState, asker: &ActionRequester, order: &CancelParams) -> bool {
     let CancelParams {
         transaction_id,
         force,
@@ -69,25 +80,43 @@ fn cancel(shared: &Shared, asker: &Asker, order: &CancelParams) -> bool {
     true
 }
 
-fn take(shared: &Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
+fn accept_request(
+    shared: &Arc<ActionEngineState>,
+    asker: ActionRequester,
+    request: PxpRequest,
+    blocking: bool,
+) {
     if modules::is_quick(&request.module) {
-        reply(shared, quick(Arc::clone(shared), asker, request, blocking));
+        reply(
+            shared,
+            answer_quick(Arc::clone(shared), asker, request, blocking),
+        );
         return;
     }
     let id = &request.transaction_id;
     match shared.transactions.admit(id, request.params.get().len()) {
-        Ok(Admission::Taken(turn)) if blocking => {
-            shared.spawn(run::blocking(Arc::clone(shared), turn, asker, request));
+        Ok(TransactionAdmission::Admitted(turn)) if blocking => {
+            shared.spawn(run::run_blocking_request(
+                Arc::clone(shared),
+                turn,
+                asker,
+                request,
+            ));
         }
-        Ok(Admission::Taken(turn)) => {
-            shared.spawn(run::non_blocking(Arc::clone(shared), turn, asker, request));
+        Ok(TransactionAdmission::Admitted(turn)) => {
+            shared.spawn(run::run_non_blocking_request(
+                Arc::clone(shared),
+                turn,
+                asker,
+                request,
+            ));
         }
-        Ok(Admission::Duplicate) if blocking => {
+        Ok(TransactionAdmission::Duplicate) if blocking => {
             let why = "an action with this transaction id is running".to_owned();
             refuse(shared, asker, request.transaction_id, why);
         }
-        Ok(Admission::Duplicate) => {
-            let body = Body::ProvisionalResponse {
+        Ok(TransactionAdmission::Duplicate) => {
+            let body = PxpMessageBody::ProvisionalResponse {
                 transaction_id: request.transaction_id,
             };
             let owned = Arc::clone(shared);
@@ -100,24 +129,31 @@ fn take(shared: &Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
 }
 
 /// Runs modules that answer at once, even if the agent is busy.
-async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
+async fn answer_quick(
+    shared: Arc<ActionEngineState>,
+    asker: ActionRequester,
+    request: PxpRequest,
+    blocking: bool,
+) {
     let id = request.transaction_id;
-    let carriage = Carriage::of(request.extended == Some(true));
+    let carriage = OutputEncoding::of(request.extended == Some(true));
     let planned = if blocking {
         modules::plan(&request.module, &request.action, &request.params)
             .expect("quick modules are our own")
     } else {
-        Err(modules::Refusal::OnlyBlocking(request.module.clone()))
+        Err(modules::RequestRefusal::OnlyBlocking(
+            request.module.clone(),
+        ))
     };
     let results = match planned {
-        Ok(Planned::Reply(results)) => results,
-        Ok(Planned::Status(asked)) => match status::query(&shared, asked, carriage).await {
+        Ok(RequestPlan::Reply(results)) => results,
+        Ok(RequestPlan::Status(asked)) => match status::query(&shared, asked, carriage).await {
             Ok(results) => results,
             Err(error) => return shared.send_error(&asker, id, error.to_string()).await,
         },
-        Ok(Planned::Cancel(order)) => json!({"cancelled": cancel(&shared, &asker, &order)}),
-        Ok(Planned::Facts) => facts(&shared).await,
-        Ok(Planned::Work(_)) => unreachable!("quick modules plan no work"),
+        Ok(RequestPlan::Cancel(order)) => json!({"cancelled": cancel(&shared, &asker, &order)}),
+        Ok(RequestPlan::Facts) => facts(&shared).await,
+        Ok(RequestPlan::Work(_)) => unreachable!("quick modules plan no work"),
         Err(refusal) => {
             let label = label(&request.module, &request.action, &id, blocking);
             shared
@@ -131,7 +167,7 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
 
 /// Collects facts, one collection at a time: each starts a program that takes seconds. Requests
 /// that arrive meanwhile, or soon after it, get the same answer.
-async fn facts(shared: &Shared) -> Value {
+async fn facts(shared: &ActionEngineState) -> Value {
     let mut last = shared.last_facts.lock().await;
     if let Some((at, answer)) = &*last
         && at.elapsed() < shared.config.facts_min_interval
@@ -148,7 +184,7 @@ async fn facts(shared: &Shared) -> Value {
     answer
 }
 
-fn refuse(shared: &Arc<Shared>, asker: Asker, id: TransactionId, why: String) {
+fn refuse(shared: &Arc<ActionEngineState>, asker: ActionRequester, id: TransactionId, why: String) {
     tracing::warn!(transaction_id = %id, sender = %asker.uri, why, "request refused");
     let owned = Arc::clone(shared);
     reply(
@@ -158,7 +194,7 @@ fn refuse(shared: &Arc<Shared>, asker: Asker, id: TransactionId, why: String) {
 }
 
 /// Sends a small answer in the background, unless too many are being sent.
-fn reply(shared: &Arc<Shared>, work: impl Future<Output = ()> + Send + 'static) {
+fn reply(shared: &Arc<ActionEngineState>, work: impl Future<Output = ()> + Send + 'static) {
     match Arc::clone(&shared.replies).try_acquire_owned() {
         Ok(permit) => shared.spawn(async move {
             work.await;

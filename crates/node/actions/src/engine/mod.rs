@@ -1,4 +1,4 @@
-//! Processing of PXP requests: [`Engine`].
+//! Processing of PXP requests: [`ActionEngine`].
 //!
 //! ```text
 //! connection ──handle()──▶ intake ──▶ transactions (taken? duplicate? full?)
@@ -10,34 +10,34 @@
 //!                  outcome ──▶ Outbox      courier: again, until acknowledged
 //! ```
 //!
-//! Invariants: [`Engine::handle`] never blocks and never drops a request silently; a transaction id
+//! Invariants: [`ActionEngine::handle`] never blocks and never drops a request silently; a transaction id
 //! is executed at most once, also across restarts; a wrapper outlives the engine, and the next
 //! engine finds it again.
 
+mod action_end;
 mod answer;
-mod asker;
-mod carry;
 mod config;
-mod courier;
 mod disk;
-mod end;
 mod execute;
+mod housekeeping;
 mod intake;
-mod live;
+mod live_output;
 mod outcome;
+mod outcome_delivery;
+mod output_encoding;
 mod recover;
+mod requester;
+mod resend_schedule;
 mod run;
-mod schedule;
 mod status;
 mod transactions;
-mod upkeep;
 mod watcher;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pcp::{MessageId, PcpUri};
-use pxp::{Body, Capabilities};
+use pxp::{AgentCapabilities, PxpMessageBody};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -45,20 +45,20 @@ use uuid::Uuid;
 
 use crate::cache::TaskCache;
 use crate::defaults::{MAX_CONCURRENT_STATUS_QUERIES, MAX_PENDING_REPLIES};
-use crate::modules::{Environment, ExternalModules};
-use crate::outbox::{NotSent, Outbox};
+use crate::modules::{AgentEnvironment, ExternalModules};
+use crate::outbox::{NotSent, PxpOutbox};
 use crate::spool::{OpenSpoolError, Spool};
 
 pub use config::EngineConfig;
 
-use courier::Courier;
-use live::LiveOutputs;
-use transactions::{Limits, Transactions};
+use live_output::LiveOutputs;
+use outcome_delivery::OutcomeDelivery;
+use transactions::{ActiveTransactions, TransactionLimits};
 
 /// Executes PXP requests. Cheap to clone; all clones share one engine.
 #[derive(Clone)]
-pub struct Engine {
-    shared: Arc<Shared>,
+pub struct ActionEngine {
+    shared: Arc<ActionEngineState>,
 }
 
 /// Reason for which the engine could not start.
@@ -82,32 +82,32 @@ pub enum EngineStartError {
 }
 
 /// State shared by all tasks of an engine.
-struct Shared {
+struct ActionEngineState {
     config: EngineConfig,
-    outbox: Arc<dyn Outbox>,
+    outbox: Arc<dyn PxpOutbox>,
     spool: Spool,
     cache: TaskCache,
-    environment: Environment,
+    environment: AgentEnvironment,
     external: ExternalModules,
-    transactions: Arc<Transactions>,
+    transactions: Arc<ActiveTransactions>,
     /// One permit per running action.
     places: Semaphore,
     status_places: Semaphore,
     /// The last facts and when they were collected; held while a collection runs.
     last_facts: tokio::sync::Mutex<Option<(Instant, serde_json::Value)>>,
     replies: Arc<Semaphore>,
-    courier: Courier,
+    courier: OutcomeDelivery,
     live: LiveOutputs,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Engine {
+impl ActionEngine {
     /// Opens the spool, resumes actions that earlier agents left running or unsent, and starts to
     /// work. Must be called within a tokio runtime.
     pub async fn start(
         config: EngineConfig,
-        outbox: Arc<dyn Outbox>,
+        outbox: Arc<dyn PxpOutbox>,
     ) -> Result<Self, EngineStartError> {
         if config.wrapper.is_empty() {
             return Err(EngineStartError::NoWrapper);
@@ -115,12 +115,12 @@ impl Engine {
         let spool = Spool::open(&config.spool_dir)?;
         let cache = TaskCache::open(&config.task_cache_dir, config.downloads.clone())
             .map_err(EngineStartError::Cache)?;
-        let environment = Environment::of_the_agent(&config.pass_environment);
-        let transactions = Transactions::new(Limits {
+        let environment = AgentEnvironment::from_agent(&config.pass_environment);
+        let transactions = ActiveTransactions::new(TransactionLimits {
             max_actions: config.max_concurrent_actions + config.max_queued_actions,
             max_bytes: config.max_queued_bytes,
         });
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ActionEngineState {
             external: ExternalModules::new(
                 config.modules_dir.clone(),
                 config.modules_config_dir.clone(),
@@ -130,7 +130,7 @@ impl Engine {
             status_places: Semaphore::new(MAX_CONCURRENT_STATUS_QUERIES),
             last_facts: tokio::sync::Mutex::default(),
             replies: Arc::new(Semaphore::new(MAX_PENDING_REPLIES)),
-            courier: Courier::default(),
+            courier: OutcomeDelivery::default(),
             live: LiveOutputs::start().map_err(EngineStartError::Watch)?,
             tracker: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -144,20 +144,20 @@ impl Engine {
         recover::recover(&shared)
             .await
             .map_err(EngineStartError::Recover)?;
-        shared.spawn(courier::run(Arc::clone(&shared)));
-        shared.spawn(upkeep::run(Arc::clone(&shared)));
-        shared.spawn(live::run(Arc::clone(&shared)));
+        shared.spawn(outcome_delivery::run(Arc::clone(&shared)));
+        shared.spawn(housekeeping::run(Arc::clone(&shared)));
+        shared.spawn(live_output::run(Arc::clone(&shared)));
         Ok(Self { shared })
     }
 
     /// Takes a message from a broker. Never blocks.
-    pub fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body) {
+    pub fn handle(&self, sender: PcpUri, message_id: MessageId, body: PxpMessageBody) {
         intake::handle(&self.shared, sender, message_id, body);
     }
 
     /// Capabilities that this agent announces beyond plain PXP.
-    pub fn capabilities(&self) -> Capabilities {
-        Capabilities {
+    pub fn capabilities(&self) -> AgentCapabilities {
+        AgentCapabilities {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             live_output: true,
             acknowledged_results: true,
@@ -199,7 +199,7 @@ impl Engine {
     }
 }
 
-impl std::fmt::Debug for Engine {
+impl std::fmt::Debug for ActionEngine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
             .field("spool", &self.shared.spool)
@@ -207,7 +207,7 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-impl Shared {
+impl ActionEngineState {
     /// Spawns a task that ends with the engine.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
@@ -219,7 +219,7 @@ impl Shared {
 
     /// Sends a message; a failure is only logged, because nothing else can be done. Returns true on
     /// success.
-    async fn send(&self, to: &PcpUri, body: Body) -> bool {
+    async fn send(&self, to: &PcpUri, body: PxpMessageBody) -> bool {
         let message_type = body.message_type();
         match self.outbox.send(to, body).await {
             Ok(()) => true,

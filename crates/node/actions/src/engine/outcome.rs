@@ -1,4 +1,4 @@
-//! Builds the outcome reported to a requester from a spool entry: [`Outcome`].
+//! Builds the outcome reported to a requester from a spool entry: [`ActionOutcome`].
 //!
 //! Blocks on the disk. Invariant: the entry is read each time, so an outcome that waits for a
 //! connection takes no memory.
@@ -7,24 +7,26 @@ use std::fmt::Display;
 use std::io;
 
 use pxp::action::ActionResult;
-use pxp::{Body, Response, RpcError, TransactionId};
+use pxp::{PxpMessageBody, PxpResponse, RpcError, TransactionId};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::asker::Asker;
-use super::carry::{Captured, Carried, fit, fits};
 use super::config::EngineConfig;
+use super::output_encoding::{CapturedOutput, EncodedOutput, fit, fits};
+use super::requester::ActionRequester;
 use crate::defaults::MESSAGE_OVERHEAD_BYTES;
 use crate::modules::result_of;
 use crate::process::ExitRecord;
-use crate::spool::{Carriage, Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
+use crate::spool::{
+    OutputEncoding, RecordStatus, ResultKind, STDERR_FILE, STDOUT_FILE, SpoolEntry,
+};
 
 /// First words of every text about an action which may or may not have run.
 const NOT_KNOWN: &str = "the outcome is not known";
 
 /// The end of an action in the form reported to its requester.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum ActionOutcome {
     Results {
         results: Box<RawValue>,
         success: bool,
@@ -33,14 +35,14 @@ pub(super) enum Outcome {
     Error(String),
 }
 
-impl Outcome {
+impl ActionOutcome {
     /// The outcome of an action with this end. `label` names the request, and `carriage` is its
     /// requester's.
     pub(super) fn of(
-        entry: &Entry,
+        entry: &SpoolEntry,
         exit: &ExitRecord,
         kind: &ResultKind,
-        (label, carriage): (&str, Carriage),
+        (label, carriage): (&str, OutputEncoding),
         config: &EngineConfig,
     ) -> io::Result<Self> {
         if let Some(error) = &exit.error {
@@ -61,7 +63,7 @@ impl Outcome {
                 })
             }
             ResultKind::Puppet => {
-                let loss = exit.loss.map(|loss| loss.words(&config.spool_dir));
+                let loss = exit.loss.map(|loss| loss.describe(&config.spool_dir));
                 let result = result_of(entry.path(), exit, loss.as_deref());
                 Ok(Self::Results {
                     success: exit.exitcode == 0,
@@ -78,7 +80,7 @@ impl Outcome {
                         stdout.len()
                     )));
                 }
-                let lost = exit.loss.map(|loss| loss.words(&config.spool_dir));
+                let lost = exit.loss.map(|loss| loss.describe(&config.spool_dir));
                 let invalid = |why: String| {
                     let why = lost.clone().unwrap_or(why);
                     Ok(Self::Error(format!(
@@ -101,28 +103,33 @@ impl Outcome {
         }
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> RecordStatus {
         match self {
-            Self::Results { success: true, .. } => Status::Success,
-            Self::Results { .. } | Self::Error(_) => Status::Failure,
+            Self::Results { success: true, .. } => RecordStatus::Success,
+            Self::Results { .. } | Self::Error(_) => RecordStatus::Failure,
         }
     }
 
     /// The message that carries the outcome.
-    pub(super) fn into_body(self, id: TransactionId, asker: &Asker, blocking: bool) -> Body {
+    pub(super) fn into_body(
+        self,
+        id: TransactionId,
+        asker: &ActionRequester,
+        blocking: bool,
+    ) -> PxpMessageBody {
         match self {
             Self::Results { results, .. } => {
-                let response = Response {
+                let response = PxpResponse {
                     transaction_id: id,
                     results,
                 };
                 if blocking {
-                    Body::BlockingResponse(response)
+                    PxpMessageBody::BlockingResponse(response)
                 } else {
-                    Body::NonBlockingResponse(response)
+                    PxpMessageBody::NonBlockingResponse(response)
                 }
             }
-            Self::Error(description) => Body::Error(RpcError {
+            Self::Error(description) => PxpMessageBody::Error(RpcError {
                 transaction_id: id,
                 id: asker.message_id,
                 description,
@@ -142,32 +149,32 @@ pub(super) struct OutputTooLarge {
 /// Exit code and output, cut to the size of a message, or an error if the requester would take cut
 /// output for complete output. If output may be missing, stderr starts with a notice of the agent.
 pub(super) fn action_result(
-    entry: &Entry,
+    entry: &SpoolEntry,
     exit: &ExitRecord,
-    carriage: Carriage,
+    carriage: OutputEncoding,
     config: &EngineConfig,
 ) -> io::Result<Result<ActionResult, OutputTooLarge>> {
     let limit = match carriage {
-        Carriage::Cut => config.max_output_bytes,
-        Carriage::Whole => config.max_message_bytes as u64,
+        OutputEncoding::Cut => config.max_output_bytes,
+        OutputEncoding::Whole => config.max_message_bytes as u64,
     };
-    let capture = |stream, total_bytes: u64| -> io::Result<Captured> {
+    let capture = |stream, total_bytes: u64| -> io::Result<CapturedOutput> {
         let head = entry.output(stream, 0, total_bytes.min(limit))?;
         // A file that lost bytes is carried like one that was cut.
-        Ok(Captured { head, total_bytes })
+        Ok(CapturedOutput { head, total_bytes })
     };
     let stdout = capture(STDOUT_FILE, exit.stdout_bytes)?;
     let mut stderr = capture(STDERR_FILE, exit.stderr_bytes)?;
     if let Some(loss) = exit.loss {
         // At the start of stderr, which every orchestrator shows and quotes first.
-        let words = format!("tutti-agent: {}\n", loss.words(&config.spool_dir));
+        let words = format!("tutti-agent: {}\n", loss.describe(&config.spool_dir));
         stderr.total_bytes += words.len() as u64;
         stderr.head.splice(..0, words.into_bytes());
     }
     let budget = config
         .max_message_bytes
         .saturating_sub(MESSAGE_OVERHEAD_BYTES);
-    if carriage == Carriage::Whole && !fits(&stdout, &stderr, budget) {
+    if carriage == OutputEncoding::Whole && !fits(&stdout, &stderr, budget) {
         return Ok(Err(OutputTooLarge {
             size_bytes: exit.stdout_bytes + exit.stderr_bytes,
             limit_bytes: config.max_message_bytes,
@@ -190,13 +197,13 @@ pub(super) fn action_result(
     }))
 }
 
-fn not_empty(carried: &Carried) -> Option<String> {
+fn not_empty(carried: &EncodedOutput) -> Option<String> {
     (!carried.text.is_empty()).then(|| carried.text.clone())
 }
 
 /// The text of an outcome that cannot be determined. By its first words requesters distinguish it
 /// from an action that is known not to have run.
-pub(super) fn not_known(why: impl Display) -> String {
+pub(super) fn unknown_outcome_text(why: impl Display) -> String {
     let why = why.to_string();
     if why.starts_with(NOT_KNOWN) {
         why
@@ -219,7 +226,7 @@ mod tests {
     const STDOUT: &str = "{\"a\":1}";
 
     /// An entry whose stdout lost all but `left` bytes after its end was recorded.
-    fn damaged(left: usize) -> (tempfile::TempDir, Entry, ExitRecord, EngineConfig) {
+    fn damaged(left: usize) -> (tempfile::TempDir, SpoolEntry, ExitRecord, EngineConfig) {
         let dir = tempfile::tempdir().unwrap();
         let config = EngineConfig::new(dir.path().into(), dir.path().into(), vec![]);
         let entry = Spool::open(dir.path()).unwrap().scratch();
@@ -234,7 +241,7 @@ mod tests {
     fn output_that_was_lost_is_said_to_be_missing() {
         for left in [0, 3] {
             let (_dir, entry, exit, config) = damaged(left);
-            let result = action_result(&entry, &exit, Carriage::Cut, &config);
+            let result = action_result(&entry, &exit, OutputEncoding::Cut, &config);
             let result = result.unwrap().unwrap();
             assert!(result.stdout_truncated);
             assert_eq!(result.stdout_bytes, Some(STDOUT.len() as u64));
@@ -242,7 +249,7 @@ mod tests {
             assert!(!result.stderr_truncated);
         }
         let (_dir, entry, exit, config) = damaged(STDOUT.len());
-        let result = action_result(&entry, &exit, Carriage::Cut, &config);
+        let result = action_result(&entry, &exit, OutputEncoding::Cut, &config);
         let result = result.unwrap().unwrap();
         assert_eq!(
             (result.stdout_truncated, result.stdout_bytes),
@@ -256,16 +263,22 @@ mod tests {
             required: BTreeSet::new(),
         };
         let (_dir, entry, exit, config) = damaged(3);
-        let error =
-            Outcome::of(&entry, &exit, &kind, ("request", Carriage::Cut), &config).unwrap_err();
+        let error = ActionOutcome::of(
+            &entry,
+            &exit,
+            &kind,
+            ("request", OutputEncoding::Cut),
+            &config,
+        )
+        .unwrap_err();
         assert!(error.to_string().contains("only 3 are left"), "{error}");
     }
 
     #[test]
     fn a_reason_is_introduced_once() {
-        let text = not_known("no light");
+        let text = unknown_outcome_text("no light");
         assert_eq!(text, "the outcome is not known: no light");
-        assert_eq!(not_known(&text), text);
-        assert_eq!(not_known(NOT_KNOWN), NOT_KNOWN);
+        assert_eq!(unknown_outcome_text(&text), text);
+        assert_eq!(unknown_outcome_text(NOT_KNOWN), NOT_KNOWN);
     }
 }

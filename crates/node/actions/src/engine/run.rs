@@ -6,26 +6,32 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use pxp::{Body, Request, TransactionId};
+use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 
-use super::asker::{Asker, label, refusal_text};
-use super::disk::on_disk;
-use super::end::End;
-use super::execute::Execution;
-use super::outcome::{Outcome, not_known};
-use super::transactions::Turn;
-use super::{Shared, courier};
-use crate::modules::{self, Planned, Refusal, Work};
+use super::action_end::ActionEnd;
+use super::disk::run_blocking;
+use super::execute::ActionExecution;
+use super::outcome::{ActionOutcome, unknown_outcome_text};
+use super::requester::{ActionRequester, label, refusal_text};
+use super::transactions::TransactionGuard;
+use super::{ActionEngineState, outcome_delivery};
+use crate::modules::{self, ActionPlan, RequestPlan, RequestRefusal};
 use crate::process::boot_id;
 use crate::spool::{
-    Carriage, CreateEntryError, Delivery, Entry, Extension, Record, Status, since_boot,
+    CreateEntryError, DeliveryState, OutputEncoding, RecordExtension, RecordStatus, SpoolEntry,
+    TransactionRecord, since_boot,
 };
 
 /// Runs a request whose sender waits for the outcome.
-pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, request: Request) {
+pub(super) async fn run_blocking_request(
+    shared: Arc<ActionEngineState>,
+    mut turn: TransactionGuard,
+    asker: ActionRequester,
+    request: PxpRequest,
+) {
     let id = request.transaction_id.clone();
     let label = label(&request.module, &request.action, &id, true);
-    let carriage = Carriage::of(request.extended == Some(true));
+    let carriage = OutputEncoding::of(request.extended == Some(true));
     let file_servers = request.file_servers.clone();
     let work = match plan(&shared, request).await {
         Ok(work) => work,
@@ -39,13 +45,13 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
     let entry = shared.spool.scratch();
     turn.active.set_entry(entry.clone());
     let made = entry.clone();
-    if let Err(error) = on_disk(move || made.make()).await {
+    if let Err(error) = run_blocking(move || made.make()).await {
         let place = shared.spool.directory().display();
         let why = format!("cannot make room for the {label} in {place}: {error}");
         return shared.send_error(&asker, id, why).await;
     }
     let kind = work.result_kind();
-    let end = Execution {
+    let end = ActionExecution {
         shared: &shared,
         turn: &mut turn,
         entry: &entry,
@@ -55,27 +61,33 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
     .await;
     shared.live.flush(&shared, &id).await;
     let owned = Arc::clone(&shared);
-    let outcome = on_disk(move || {
+    let outcome = run_blocking(move || {
         let outcome = match end {
-            End::Exit(exit) => Outcome::of(&entry, &exit, &kind, (&label, carriage), &owned.config),
-            End::Undetermined(why) => Ok(Outcome::Error(why)),
+            ActionEnd::Exit(exit) => {
+                ActionOutcome::of(&entry, &exit, &kind, (&label, carriage), &owned.config)
+            }
+            ActionEnd::Undetermined(why) => Ok(ActionOutcome::Error(why)),
         };
         // An entry that cannot be removed now is removed by the next purge.
         let _ = entry.remove();
         outcome
     })
     .await
-    .unwrap_or_else(|error| Outcome::Error(not_known(format!("cannot read the result: {error}"))));
+    .unwrap_or_else(|error| {
+        ActionOutcome::Error(unknown_outcome_text(format!(
+            "cannot read the result: {error}"
+        )))
+    });
     let body = outcome.into_body(id.clone(), &asker, true);
     shared.answer(&asker, id, body).await;
 }
 
 /// Runs a request whose sender gets a provisional response at once and the outcome later.
-pub(super) async fn non_blocking(
-    shared: Arc<Shared>,
-    mut turn: Turn,
-    asker: Asker,
-    request: Request,
+pub(super) async fn run_non_blocking_request(
+    shared: Arc<ActionEngineState>,
+    mut turn: TransactionGuard,
+    asker: ActionRequester,
+    request: PxpRequest,
 ) {
     let id = request.transaction_id.clone();
     let label = label(&request.module, &request.action, &id, false);
@@ -95,10 +107,12 @@ pub(super) async fn non_blocking(
     }
     let spool = shared.spool.clone();
     let written = record.clone();
-    let created = on_disk(move || Ok(spool.create(&written))).await;
+    let created = run_blocking(move || Ok(spool.create(&written))).await;
     let entry = match created {
         Ok(Ok(entry)) => entry,
-        Ok(Err(CreateEntryError::Exists)) => return known(&shared, turn, asker, &record).await,
+        Ok(Err(CreateEntryError::Exists)) => {
+            return answer_ended_transaction(&shared, turn, asker, &record).await;
+        }
         Ok(Err(error)) => return shared.send_error(&asker, id, error.to_string()).await,
         Err(error) => return shared.send_error(&asker, id, error.to_string()).await,
     };
@@ -107,9 +121,12 @@ pub(super) async fn non_blocking(
         shared.live.credit(&shared, &id, &viewer, until);
     }
     shared
-        .send(&asker.uri, Body::ProvisionalResponse { transaction_id: id })
+        .send(
+            &asker.uri,
+            PxpMessageBody::ProvisionalResponse { transaction_id: id },
+        )
         .await;
-    let end = Execution {
+    let end = ActionExecution {
         shared: &shared,
         turn: &mut turn,
         entry: &entry,
@@ -122,35 +139,35 @@ pub(super) async fn non_blocking(
 
 /// Records the end of an action and sends its outcome.
 pub(super) async fn finish(
-    shared: &Arc<Shared>,
-    turn: Turn,
-    mut record: Record,
-    entry: Entry,
-    end: End,
+    shared: &Arc<ActionEngineState>,
+    turn: TransactionGuard,
+    mut record: TransactionRecord,
+    entry: SpoolEntry,
+    end: ActionEnd,
 ) {
     let id = record.transaction_id.clone();
     shared.live.flush(shared, &id).await;
-    if let End::Undetermined(why) = &end {
-        record.status = Status::Undetermined;
+    if let ActionEnd::Undetermined(why) = &end {
+        record.status = RecordStatus::Undetermined;
         record.execution_error = Some(why.clone());
     }
-    let outcome = courier::outcome(shared, &entry, &record, end).await;
-    if record.status == Status::Running {
+    let outcome = outcome_delivery::load_outcome(shared, &entry, &record, end).await;
+    if record.status == RecordStatus::Running {
         record.status = outcome.status();
     }
-    if let Outcome::Error(why) = &outcome {
+    if let ActionOutcome::Error(why) = &outcome {
         record.execution_error = Some(why.clone());
     }
     record.end = Some(Timestamp::now());
-    record.results_are_valid = Some(matches!(outcome, Outcome::Results { .. }));
+    record.results_are_valid = Some(matches!(outcome, ActionOutcome::Results { .. }));
 
-    if record.status == Status::Undetermined {
+    if record.status == RecordStatus::Undetermined {
         // Nothing else on disk records it, and a query may arrive before the rest is done.
         write(&entry, &record).await;
     } else {
         keep_end(&entry, &id).await;
     }
-    let asker = Asker::of(&record);
+    let asker = ActionRequester::of(&record);
     let mut sends = 0;
     if record.notify_outcome && *shared.outbox.connected().borrow() {
         let body = outcome.into_body(id.clone(), &asker, false);
@@ -168,28 +185,33 @@ pub(super) async fn finish(
 }
 
 /// Ends the turn, and applies an acknowledgement that arrived earlier.
-async fn end_turn(shared: &Arc<Shared>, turn: Turn, asker: &Asker, id: TransactionId) {
+async fn end_turn(
+    shared: &Arc<ActionEngineState>,
+    turn: TransactionGuard,
+    asker: &ActionRequester,
+    id: TransactionId,
+) {
     let active = Arc::clone(&turn.active);
     drop(turn);
     if active.is_acknowledged() {
-        shared.acknowledged(&asker.uri, id).await;
+        shared.handle_acknowledgement(&asker.uri, id).await;
     }
 }
 
 /// Flushes the exit record to disk. Its name may not be on disk yet, and a power cut must not make
 /// a reported outcome unknown.
-async fn keep_end(entry: &Entry, id: &TransactionId) {
+async fn keep_end(entry: &SpoolEntry, id: &TransactionId) {
     let synced = entry.clone();
-    if let Err(error) = on_disk(move || synced.sync()).await {
+    if let Err(error) = run_blocking(move || synced.sync()).await {
         // The end is true and is reported anyway; it is lost only by a power cut.
         tracing::error!(transaction_id = %id, %error, "cannot put the end of an action on disk");
     }
 }
 
 /// Flushes the summary of the end to disk.
-async fn write(entry: &Entry, record: &Record) {
+async fn write(entry: &SpoolEntry, record: &TransactionRecord) {
     let (entry, written) = (entry.clone(), record.clone());
-    let result = on_disk(move || entry.write_record(&written)).await;
+    let result = run_blocking(move || entry.write_record(&written)).await;
     if let Err(error) = result {
         // The exit record exists; only its summary is missing.
         tracing::error!(transaction_id = %record.transaction_id, %error, "cannot update the spool");
@@ -197,20 +219,28 @@ async fn write(entry: &Entry, record: &Record) {
 }
 
 /// Answers a request for a transaction that ended in the past from the spool; it never runs again.
-async fn known(shared: &Arc<Shared>, turn: Turn, asker: Asker, asked: &Record) {
+async fn answer_ended_transaction(
+    shared: &Arc<ActionEngineState>,
+    turn: TransactionGuard,
+    asker: ActionRequester,
+    asked: &TransactionRecord,
+) {
     let id = asked.transaction_id.clone();
     tracing::info!(transaction_id = %id, sender = %asker.uri, "already carried out; not run again");
-    let body = Body::ProvisionalResponse {
+    let body = PxpMessageBody::ProvisionalResponse {
         transaction_id: id.clone(),
     };
     if shared.send(&asker.uri, body).await && asked.notify_outcome {
-        courier::deliver(shared, &id, Some(&asker)).await;
+        outcome_delivery::deliver(shared, &id, Some(&asker)).await;
     }
     end_turn(shared, turn, &asker, id).await;
 }
 
-async fn plan(shared: &Shared, request: Request) -> Result<Work, Refusal> {
-    let Request {
+async fn plan(
+    shared: &ActionEngineState,
+    request: PxpRequest,
+) -> Result<ActionPlan, RequestRefusal> {
+    let PxpRequest {
         module,
         action,
         params,
@@ -221,15 +251,18 @@ async fn plan(shared: &Shared, request: Request) -> Result<Work, Refusal> {
         None => shared.external.plan(&module, &action, &params).await?,
     };
     match planned {
-        Planned::Work(work) => Ok(work),
-        Planned::Reply(_) | Planned::Status(_) | Planned::Cancel(_) | Planned::Facts => {
+        RequestPlan::Work(work) => Ok(work),
+        RequestPlan::Reply(_)
+        | RequestPlan::Status(_)
+        | RequestPlan::Cancel(_)
+        | RequestPlan::Facts => {
             unreachable!("answered by the intake")
         }
     }
 }
 
-fn new_record(asker: &Asker, request: &Request) -> Record {
-    Record {
+fn new_record(asker: &ActionRequester, request: &PxpRequest) -> TransactionRecord {
+    TransactionRecord {
         requester: asker.uri.clone(),
         module: request.module.clone(),
         action: request.action.clone(),
@@ -238,16 +271,16 @@ fn new_record(asker: &Asker, request: &Request) -> Record {
         request_id: asker.message_id.as_str().to_owned(),
         notify_outcome: request.notify_outcome.unwrap_or(true),
         start: Timestamp::now(),
-        status: Status::Running,
+        status: RecordStatus::Running,
         end: None,
         results_are_valid: None,
         execution_error: None,
-        tutti: Some(Extension {
+        tutti: Some(RecordExtension {
             boot_id: boot_id().unwrap_or_default(),
             boot_ms: u64::try_from(since_boot().as_millis()).ok(),
             result: crate::spool::ResultKind::Output,
             extended: request.extended == Some(true),
-            delivery: Delivery::default(),
+            delivery: DeliveryState::default(),
         }),
     }
 }

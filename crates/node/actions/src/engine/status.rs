@@ -7,20 +7,20 @@
 use std::sync::Arc;
 
 use pxp::TransactionId;
-use pxp::action::{ActionResult, PuppetResult, Status, StatusResult};
+use pxp::action::{ActionResult, PuppetResult, StatusResult, TransactionStatus};
 use serde_json::{Value, json};
 
-use super::Shared;
-use super::disk::on_disk;
-use super::end::{End, is_damaged, why_without_record};
-use super::outcome::{OutputTooLarge, action_result, not_known};
+use super::ActionEngineState;
+use super::action_end::{ActionEnd, describe_unreadable_record, is_damaged};
+use super::disk::run_blocking;
+use super::outcome::{OutputTooLarge, action_result, unknown_outcome_text};
 use crate::modules::{WaitingFor, result_of, status_text};
-use crate::spool::{Carriage, ResultKind};
+use crate::spool::{OutputEncoding, ResultKind};
 
 pub(super) async fn query(
-    shared: &Arc<Shared>,
+    shared: &Arc<ActionEngineState>,
     id: TransactionId,
-    carriage: Carriage,
+    carriage: OutputEncoding,
 ) -> Result<Value, OutputTooLarge> {
     let _place = shared
         .status_places
@@ -29,54 +29,54 @@ pub(super) async fn query(
         .expect("the semaphore is never closed");
     let owned = Arc::clone(shared);
     let asked = id.clone();
-    let answer = on_disk(move || Ok(look(&owned, asked, carriage))).await;
+    let answer = run_blocking(move || Ok(look_up(&owned, asked, carriage))).await;
     let answer = answer.unwrap_or_else(|error| Ok(unknown(id, &error.to_string())))?;
     Ok(serde_json::to_value(answer).expect("a status serialises"))
 }
 
 /// Builds the answer. It includes the spool's id, except for an entry that exists but gives no
 /// status: "unknown" with the id means that the transaction was never seen.
-fn look(
-    shared: &Shared,
+fn look_up(
+    shared: &ActionEngineState,
     id: TransactionId,
-    carriage: Carriage,
+    carriage: OutputEncoding,
 ) -> Result<StatusResult, OutputTooLarge> {
     let mut answer = look_without_id(shared, id.clone(), carriage)?;
     // The id is read last: if entries had been removed before, it would have changed by now.
-    if answer.status != Status::Unknown || shared.spool.find(&id).is_none() {
-        answer.spool_id = shared.spool.vouched_id();
+    if answer.status != TransactionStatus::Unknown || shared.spool.find(&id).is_none() {
+        answer.spool_id = shared.spool.verified_id();
     }
     Ok(answer)
 }
 
 fn look_without_id(
-    shared: &Shared,
+    shared: &ActionEngineState,
     id: TransactionId,
-    carriage: Carriage,
+    carriage: OutputEncoding,
 ) -> Result<StatusResult, OutputTooLarge> {
     let Some(entry) = shared.spool.find(&id) else {
         // An active transaction whose record is not written yet, or whose sender waits for its
         // result.
         return Ok(if shared.transactions.is_active(&id) {
-            StatusResult::new(id, Status::Running)
+            StatusResult::new(id, TransactionStatus::Running)
         } else {
             unknown(id, "found no results directory")
         });
     };
     let ended = entry
         .record()
-        .and_then(|record| Ok((End::read(&entry, &record)?, record)));
+        .and_then(|record| Ok((ActionEnd::read(&entry, &record)?, record)));
     let (end, record) = match ended {
         Ok(read) => read,
         Err(error) if is_damaged(&error) && !shared.transactions.is_active(&id) => {
-            return Ok(undetermined(id, why_without_record(&entry, &error)));
+            return Ok(undetermined(id, describe_unreadable_record(&entry, &error)));
         }
         Err(error) => {
             let why = format!("the record in the spool is unusable: {error}");
             return Ok(unknown(id, &why));
         }
     };
-    if matches!(end, Some(End::Exit(_)))
+    if matches!(end, Some(ActionEnd::Exit(_)))
         && shared.transactions.is_active(&id)
         && let Err(error) = entry.sync()
     {
@@ -84,11 +84,14 @@ fn look_without_id(
         tracing::error!(transaction_id = %id, %error, "cannot put the end of an action on disk");
     }
     Ok(match end {
-        Some(End::Exit(exit)) => match action_result(&entry, &exit, carriage, &shared.config) {
+        Some(ActionEnd::Exit(exit)) => match action_result(&entry, &exit, carriage, &shared.config)
+        {
             Ok(Err(too_large)) => return Err(too_large),
             Ok(Ok(mut result)) => {
                 if record.result_kind() == ResultKind::Puppet && exit.error.is_none() {
-                    let loss = exit.loss.map(|loss| loss.words(&shared.config.spool_dir));
+                    let loss = exit
+                        .loss
+                        .map(|loss| loss.describe(&shared.config.spool_dir));
                     say_puppet(
                         &mut result,
                         &result_of(entry.path(), &exit, loss.as_deref()),
@@ -99,13 +102,13 @@ fn look_without_id(
             }
             Err(error) => unknown(id, &format!("cannot read the result: {error}")),
         },
-        Some(End::Undetermined(why)) => undetermined(id, why),
+        Some(ActionEnd::Undetermined(why)) => undetermined(id, why),
         None if shared.transactions.is_active(&id) => {
-            let mut status = StatusResult::new(id, Status::Running);
+            let mut status = StatusResult::new(id, TransactionStatus::Running);
             status.waiting = WaitingFor::read(entry.path()).map(|it| it.to_string());
             status
         }
-        None => unknown(id, &not_known("nobody watches it any more")),
+        None => unknown(id, &unknown_outcome_text("nobody watches it any more")),
     })
 }
 
@@ -128,12 +131,12 @@ fn finished(id: TransactionId, result: &mut ActionResult, error: Option<&str>) -
     result.stdout = Some(error_text(error));
     result.stdout_base64 = None;
     let mut status = StatusResult::finished(id, result.clone());
-    status.status = Status::Failure;
+    status.status = TransactionStatus::Failure;
     status
 }
 
 fn unknown(id: TransactionId, why: &str) -> StatusResult {
-    let mut status = StatusResult::new(id, Status::Unknown);
+    let mut status = StatusResult::new(id, TransactionStatus::Unknown);
     status.stdout = Some(error_text(why));
     status
 }

@@ -1,7 +1,7 @@
-//! The active transactions: [`Transactions`], which alone decides if a request is accepted.
+//! The active transactions: [`ActiveTransactions`], which alone decides if a request is accepted.
 //!
 //! Invariants: an id is active once; a request is accepted, reported as a duplicate, or refused
-//! with a reason, never dropped; an [`Active`] leaves the table when its [`Turn`] is dropped,
+//! with a reason, never dropped; an [`ActiveTransaction`] leaves the table when its [`TransactionGuard`] is dropped,
 //! however its task ends.
 
 use std::collections::HashMap;
@@ -13,23 +13,23 @@ use pxp::TransactionId;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::spool::Entry;
+use crate::spool::SpoolEntry;
 
 /// Stop request for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stop {
+pub(super) enum StopRequest {
     No,
     /// SIGTERM first, then SIGKILL.
-    Politely,
-    AtOnce,
+    Terminate,
+    Kill,
 }
 
 /// One transaction that waits or runs.
 #[derive(Debug)]
-pub(super) struct Active {
+pub(super) struct ActiveTransaction {
     pub(super) id: TransactionId,
-    stop: watch::Sender<Stop>,
-    entry: OnceLock<Entry>,
+    stop: watch::Sender<StopRequest>,
+    entry: OnceLock<SpoolEntry>,
     /// Viewer and credit limit in bytes, if credit was granted before the entry existed.
     early_credit: Mutex<Option<(PcpUri, u64)>>,
     acknowledged: AtomicBool,
@@ -38,7 +38,7 @@ pub(super) struct Active {
 
 /// Limits of accepted requests.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct TransactionLimits {
     /// Maximum number of running and waiting actions together.
     pub(super) max_actions: usize,
     /// Maximum total size of the parameters of all of them.
@@ -46,28 +46,28 @@ pub(super) struct Limits {
 }
 
 #[derive(Debug)]
-pub(super) struct Transactions {
-    table: Mutex<Table>,
-    limits: Limits,
+pub(super) struct ActiveTransactions {
+    table: Mutex<TransactionTable>,
+    limits: TransactionLimits,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    active: HashMap<TransactionId, Arc<Active>>,
+struct TransactionTable {
+    active: HashMap<TransactionId, Arc<ActiveTransaction>>,
     bytes: usize,
 }
 
 /// Decision about a request.
 #[derive(Debug)]
-pub(super) enum Admission {
-    Taken(Turn),
+pub(super) enum TransactionAdmission {
+    Admitted(TransactionGuard),
     /// The id is already active.
     Duplicate,
 }
 
 /// Reason for which a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Full {
+pub(super) enum TransactionLimitError {
     #[error("this agent already runs or queues {0} actions, its limit; try again later")]
     Actions(usize),
     #[error(
@@ -78,16 +78,16 @@ pub(super) enum Full {
 
 /// An entry in the table of active transactions, removed on drop.
 #[derive(Debug)]
-pub(super) struct Turn {
-    pub(super) active: Arc<Active>,
+pub(super) struct TransactionGuard {
+    pub(super) active: Arc<ActiveTransaction>,
     bytes: usize,
-    transactions: Arc<Transactions>,
+    transactions: Arc<ActiveTransactions>,
 }
 
 // === impl Transactions ===
 
-impl Transactions {
-    pub(super) fn new(limits: Limits) -> Arc<Self> {
+impl ActiveTransactions {
+    pub(super) fn new(limits: TransactionLimits) -> Arc<Self> {
         Arc::new(Self {
             table: Mutex::default(),
             limits,
@@ -99,27 +99,29 @@ impl Transactions {
         self: &Arc<Self>,
         id: &TransactionId,
         bytes: usize,
-    ) -> Result<Admission, Full> {
+    ) -> Result<TransactionAdmission, TransactionLimitError> {
         let mut table = self.table();
         if table.active.contains_key(id) {
-            return Ok(Admission::Duplicate);
+            return Ok(TransactionAdmission::Duplicate);
         }
         if table.active.len() >= self.limits.max_actions {
-            return Err(Full::Actions(self.limits.max_actions));
+            return Err(TransactionLimitError::Actions(self.limits.max_actions));
         }
         // One request is always accepted, regardless of its size.
         if table.bytes > 0 && table.bytes + bytes > self.limits.max_bytes {
-            return Err(Full::Bytes(self.limits.max_bytes));
+            return Err(TransactionLimitError::Bytes(self.limits.max_bytes));
         }
-        Ok(Admission::Taken(self.insert(&mut table, id, bytes)))
+        Ok(TransactionAdmission::Admitted(
+            self.insert(&mut table, id, bytes),
+        ))
     }
 
     /// Accepts a transaction of an earlier agent process, regardless of the limits.
-    pub(super) fn resume(self: &Arc<Self>, id: &TransactionId) -> Turn {
+    pub(super) fn resume(self: &Arc<Self>, id: &TransactionId) -> TransactionGuard {
         self.insert(&mut self.table(), id, 0)
     }
 
-    pub(super) fn get(&self, id: &TransactionId) -> Option<Arc<Active>> {
+    pub(super) fn get(&self, id: &TransactionId) -> Option<Arc<ActiveTransaction>> {
         self.table().active.get(id).cloned()
     }
 
@@ -128,17 +130,22 @@ impl Transactions {
     }
 
     /// True if an active transaction works in this entry.
-    pub(super) fn uses(&self, entry: &Entry) -> bool {
+    pub(super) fn is_using(&self, entry: &SpoolEntry) -> bool {
         self.table()
             .active
             .values()
             .any(|active| active.entry() == Some(entry))
     }
 
-    fn insert(self: &Arc<Self>, table: &mut Table, id: &TransactionId, bytes: usize) -> Turn {
-        let active = Arc::new(Active {
+    fn insert(
+        self: &Arc<Self>,
+        table: &mut TransactionTable,
+        id: &TransactionId,
+        bytes: usize,
+    ) -> TransactionGuard {
+        let active = Arc::new(ActiveTransaction {
             id: id.clone(),
-            stop: watch::Sender::new(Stop::No),
+            stop: watch::Sender::new(StopRequest::No),
             entry: OnceLock::new(),
             early_credit: Mutex::default(),
             acknowledged: AtomicBool::new(false),
@@ -146,14 +153,14 @@ impl Transactions {
         });
         table.active.insert(id.clone(), Arc::clone(&active));
         table.bytes += bytes;
-        Turn {
+        TransactionGuard {
             active,
             bytes,
             transactions: Arc::clone(self),
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, TransactionTable> {
         // Each change is a single insert or remove, so the table is consistent after a panic
         // elsewhere.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
@@ -162,10 +169,14 @@ impl Transactions {
 
 // === impl Active ===
 
-impl Active {
+impl ActiveTransaction {
     /// Requests the end of the action; a later, harder request replaces a softer one.
     pub(super) fn stop(&self, force: bool) {
-        let wish = if force { Stop::AtOnce } else { Stop::Politely };
+        let wish = if force {
+            StopRequest::Kill
+        } else {
+            StopRequest::Terminate
+        };
         self.stop.send_if_modified(|stop| {
             let harder = wish > *stop;
             *stop = (*stop).max(wish);
@@ -173,11 +184,11 @@ impl Active {
         });
     }
 
-    pub(super) fn stops(&self) -> watch::Receiver<Stop> {
+    pub(super) fn subscribe_stops(&self) -> watch::Receiver<StopRequest> {
         self.stop.subscribe()
     }
 
-    pub(super) fn set_entry(&self, entry: Entry) {
+    pub(super) fn set_entry(&self, entry: SpoolEntry) {
         // Set once, by the task that owns the turn.
         let _ = self.entry.set(entry);
     }
@@ -210,7 +221,7 @@ impl Active {
     }
 
     /// Waits until the turn is dropped.
-    pub(super) async fn ended(&self) {
+    pub(super) async fn wait_ended(&self) {
         self.ended.cancelled().await;
     }
 
@@ -219,19 +230,19 @@ impl Active {
     }
 
     /// The spool entry of the output, as soon as it exists.
-    pub(super) fn entry(&self) -> Option<&Entry> {
+    pub(super) fn entry(&self) -> Option<&SpoolEntry> {
         self.entry.get()
     }
 }
 
-impl Turn {
+impl TransactionGuard {
     /// Records that the parameters are no longer held.
     pub(super) fn release_bytes(&mut self) {
         self.transactions.table().bytes -= std::mem::take(&mut self.bytes);
     }
 }
 
-impl Drop for Turn {
+impl Drop for TransactionGuard {
     fn drop(&mut self) {
         self.release_bytes();
         self.transactions.table().active.remove(&self.active.id);
@@ -247,17 +258,17 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn transactions(max_actions: usize, max_bytes: usize) -> Arc<Transactions> {
-        Transactions::new(Limits {
+    fn transactions(max_actions: usize, max_bytes: usize) -> Arc<ActiveTransactions> {
+        ActiveTransactions::new(TransactionLimits {
             max_actions,
             max_bytes,
         })
     }
 
-    fn take(transactions: &Arc<Transactions>, name: &str, bytes: usize) -> Turn {
+    fn take(transactions: &Arc<ActiveTransactions>, name: &str, bytes: usize) -> TransactionGuard {
         match transactions.admit(&id(name), bytes).unwrap() {
-            Admission::Taken(turn) => turn,
-            Admission::Duplicate => panic!("{name} is active"),
+            TransactionAdmission::Admitted(turn) => turn,
+            TransactionAdmission::Duplicate => panic!("{name} is active"),
         }
     }
 
@@ -267,7 +278,7 @@ mod tests {
         let turn = take(&transactions, "a", 1);
         assert!(matches!(
             transactions.admit(&id("a"), 1),
-            Ok(Admission::Duplicate)
+            Ok(TransactionAdmission::Duplicate)
         ));
         drop(turn);
         assert!(!transactions.is_active(&id("a")));
@@ -280,13 +291,13 @@ mod tests {
         let mut large = take(&transactions, "large", 500);
         assert_eq!(
             transactions.admit(&id("b"), 1).unwrap_err(),
-            Full::Bytes(100)
+            TransactionLimitError::Bytes(100)
         );
         large.release_bytes();
         let _b = take(&transactions, "b", 1);
         assert_eq!(
             transactions.admit(&id("c"), 1).unwrap_err(),
-            Full::Actions(2)
+            TransactionLimitError::Actions(2)
         );
         drop(large);
         take(&transactions, "c", 1);
@@ -298,6 +309,6 @@ mod tests {
         let turn = take(&transactions, "a", 0);
         turn.active.stop(true);
         turn.active.stop(false);
-        assert_eq!(*turn.active.stops().borrow(), Stop::AtOnce);
+        assert_eq!(*turn.active.subscribe_stops().borrow(), StopRequest::Kill);
     }
 }

@@ -1,6 +1,6 @@
-//! Notification of tasks that wait for a file to grow: [`Watcher`], based on inotify.
+//! Notification of tasks that wait for a file to grow: [`DirectoryWatcher`], based on inotify.
 //!
-//! Invariant: one watch per directory, held by a [`Watched`] and removed with it; a lost event only
+//! Invariant: one watch per directory, held by a [`DirectoryWatch`] and removed with it; a lost event only
 //! causes a delay, because waiting tasks also poll.
 
 use std::collections::HashMap;
@@ -15,26 +15,26 @@ use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
-use crate::process::readable;
+use crate::process::to_async_fd;
 
 #[derive(Debug)]
-pub(super) struct Watcher {
+pub(super) struct DirectoryWatcher {
     inotify: AsyncFd<OwnedFd>,
     watches: Mutex<HashMap<i32, Arc<Notify>>>,
 }
 
 /// A watch on one directory.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct DirectoryWatch {
     watch: i32,
     changed: Arc<Notify>,
-    watcher: Arc<Watcher>,
+    watcher: Arc<DirectoryWatcher>,
 }
 
-impl Watcher {
+impl DirectoryWatcher {
     pub(super) fn start() -> io::Result<Arc<Self>> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        let inotify = readable(fd)?;
+        let inotify = to_async_fd(fd)?;
         Ok(Arc::new(Self {
             inotify,
             watches: Mutex::default(),
@@ -42,10 +42,10 @@ impl Watcher {
     }
 
     /// Watches the files of a directory.
-    pub(super) fn watch(self: &Arc<Self>, directory: &Path) -> io::Result<Watched> {
+    pub(super) fn watch(self: &Arc<Self>, directory: &Path) -> io::Result<DirectoryWatch> {
         let watch = inotify::add_watch(self.inotify.get_ref(), directory, WatchFlags::MODIFY)?;
         let changed = Arc::clone(self.watches().entry(watch).or_default());
-        Ok(Watched {
+        Ok(DirectoryWatch {
             watch,
             changed,
             watcher: Arc::clone(self),
@@ -83,14 +83,14 @@ impl Watcher {
     }
 }
 
-impl Watched {
+impl DirectoryWatch {
     /// Waits until a file of the directory was written since the last call.
-    pub(super) async fn changed(&self) {
+    pub(super) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 }
 
-impl Drop for Watched {
+impl Drop for DirectoryWatch {
     fn drop(&mut self) {
         self.watcher.watches().remove(&self.watch);
         // The directory, and its watch with it, may be gone.
@@ -107,14 +107,14 @@ mod tests {
     #[tokio::test]
     async fn a_write_wakes_the_one_who_waits() {
         let dir = tempfile::tempdir().unwrap();
-        let watcher = Watcher::start().unwrap();
+        let watcher = DirectoryWatcher::start().unwrap();
         let running = tokio::spawn({
             let watcher = Arc::clone(&watcher);
             async move { watcher.run().await }
         });
         let watched = watcher.watch(dir.path()).unwrap();
         std::fs::write(dir.path().join("stdout"), "x").unwrap();
-        tokio::time::timeout(Duration::from_secs(20), watched.changed())
+        tokio::time::timeout(Duration::from_secs(20), watched.wait_for_change())
             .await
             .unwrap();
         drop(watched);

@@ -13,13 +13,16 @@ use std::process::ExitCode;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use pxp::action::{CollectParams, Collected, CollectedItem};
+use pxp::action::{CollectParams, CollectedFileItem, CollectedFiles};
 use pxp::defaults::{COLLECT_BYTES, COLLECT_ITEMS, MAX_FILE_PATH_BYTES};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse, without_nul};
+use super::{
+    ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
+    without_nul,
+};
 use crate::defaults::COLLECT_DEPTH;
 use crate::spool::ResultKind;
 
@@ -46,24 +49,24 @@ enum CollectError {
     TooDeep(String),
 }
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let CollectParams { path, run_as } = parse(params)?;
     without_nul("`path`", &path)?;
     if !path.starts_with('/') {
-        return Err(Refusal::Input(format!(
+        return Err(RequestRefusal::Input(format!(
             "`path` {path:?} is no absolute path"
         )));
     }
     if let Some(user) = &run_as {
         without_nul("`run_as`", user)?;
         if user.is_empty() {
-            return Err(Refusal::Input("`run_as` names nobody".to_owned()));
+            return Err(RequestRefusal::Input("`run_as` names nobody".to_owned()));
         }
     }
-    Ok(Planned::Work(Work::Run(RunPlan {
-        program: Program::OurOwn,
+    Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+        program: PlannedProgram::AgentExecutable,
         args: vec![COLLECTOR.to_owned()],
-        input: Input::Stdin(path.into_bytes()),
+        input: ProcessInput::Stdin(path.into_bytes()),
         files: vec![],
         keep_files: false,
         result: ResultKind::Output,
@@ -96,7 +99,7 @@ pub(crate) fn collect_main() -> ExitCode {
 }
 
 /// Reads the file or directory at the path; if the path itself is a link, it is followed.
-fn collect(path: &str) -> Result<Collected, CollectError> {
+fn collect(path: &str) -> Result<CollectedFiles, CollectError> {
     let failed = |source: rustix::io::Errno| CollectError::Io {
         path: path.to_owned(),
         source: source.into(),
@@ -104,9 +107,9 @@ fn collect(path: &str) -> Result<Collected, CollectError> {
     // Opening a pipe must not block until its other end is opened.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
-    let mut gathering = Gathering {
+    let mut gathering = FileCollector {
         top: path,
-        collected: Collected::default(),
+        collected: CollectedFiles::default(),
         bytes: 0,
     };
     match kind_of(&opened).map_err(failed)? {
@@ -124,13 +127,13 @@ fn kind_of(opened: impl AsFd) -> rustix::io::Result<FileType> {
     Ok(FileType::from_raw_mode(rustix::fs::fstat(opened)?.st_mode))
 }
 
-struct Gathering<'a> {
+struct FileCollector<'a> {
     top: &'a str,
-    collected: Collected,
+    collected: CollectedFiles,
     bytes: u64,
 }
 
-impl Gathering<'_> {
+impl FileCollector<'_> {
     fn directory(
         &mut self,
         directory: &OwnedFd,
@@ -238,7 +241,7 @@ impl Gathering<'_> {
         if self.collected.items.len() == COLLECT_ITEMS {
             return Err(CollectError::TooMany(self.top.to_owned()));
         }
-        self.collected.items.push(CollectedItem {
+        self.collected.items.push(CollectedFileItem {
             path,
             content,
             is_executable,
@@ -268,11 +271,11 @@ mod tests {
 
     use super::*;
 
-    fn told(path: &Path) -> Result<Collected, String> {
+    fn told(path: &Path) -> Result<CollectedFiles, String> {
         collect(path.to_str().unwrap()).map_err(|error| error.to_string())
     }
 
-    fn content(item: &CollectedItem) -> Option<Vec<u8>> {
+    fn content(item: &CollectedFileItem) -> Option<Vec<u8>> {
         item.content
             .as_ref()
             .map(|text| BASE64.decode(text).unwrap())

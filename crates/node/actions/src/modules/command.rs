@@ -3,16 +3,19 @@
 use pxp::action::CommandParams;
 use serde_json::value::RawValue;
 
-use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse, without_nul};
+use super::{
+    ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
+    without_nul,
+};
 use crate::spool::ResultKind;
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let CommandParams { command } = parse(params)?;
     without_nul("`command`", &command)?;
-    Ok(Planned::Work(Work::Run(RunPlan {
-        program: Program::Installed(login_shell()),
+    Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+        program: PlannedProgram::Installed(login_shell()),
         args: vec!["-c".into(), command],
-        input: Input::Nothing,
+        input: ProcessInput::Nothing,
         files: vec![],
         keep_files: false,
         result: ResultKind::Output,

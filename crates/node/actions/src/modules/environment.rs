@@ -1,4 +1,4 @@
-//! The part of the agent's environment that is passed to actions: [`Environment`].
+//! The part of the agent's environment that is passed to actions: [`AgentEnvironment`].
 //!
 //! Invariant: only names on the list are passed, so that secrets and settings of the agent's own
 //! process stay with it.
@@ -13,14 +13,14 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 
 /// The part of every action's environment that comes from the agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Environment {
+pub(crate) struct AgentEnvironment {
     variables: Vec<(String, String)>,
 }
 
-impl Environment {
+impl AgentEnvironment {
     /// Reads the agent's environment. `also_passed`: names that the configuration adds (proxies,
     /// for example).
-    pub(crate) fn of_the_agent(also_passed: &[String]) -> Self {
+    pub(crate) fn from_agent(also_passed: &[String]) -> Self {
         Self::filter(
             std::env::vars_os().filter_map(|(name, value)| {
                 Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -44,7 +44,7 @@ impl Environment {
     }
 
     /// This environment together with an action's own variables.
-    pub(crate) fn with(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
+    pub(crate) fn merge_variables(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
         self.variables.iter().cloned().chain(own).collect()
     }
 }
@@ -70,9 +70,9 @@ mod tests {
             "NOTIFY_SOCKET",
             "https_proxy",
         ]);
-        let environment = Environment::filter(all, &["https_proxy".into()]);
+        let environment = AgentEnvironment::filter(all, &["https_proxy".into()]);
         let names: Vec<_> = environment
-            .with(vec![])
+            .merge_variables(vec![])
             .into_iter()
             .map(|(name, _)| name)
             .collect();
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn there_is_always_a_path() {
-        let environment = Environment::filter(pairs(&[]), &[]);
+        let environment = AgentEnvironment::filter(pairs(&[]), &[]);
         assert_eq!(
-            environment.with(vec![]),
+            environment.merge_variables(vec![]),
             [("PATH".into(), DEFAULT_PATH.into())]
         );
     }

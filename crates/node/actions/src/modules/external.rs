@@ -18,7 +18,10 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use super::{Environment, Input, Planned, Program, Refusal, RunPlan, Work, parse, schema};
+use super::{
+    ActionPlan, AgentEnvironment, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal,
+    RunPlan, parse, schema,
+};
 use crate::defaults::{MODULE_METADATA_BYTES, MODULE_METADATA_TIMEOUT};
 use crate::spool::ResultKind;
 
@@ -27,31 +30,31 @@ use crate::spool::ResultKind;
 pub(crate) struct ExternalModules {
     directory: Option<PathBuf>,
     config_directory: Option<PathBuf>,
-    environment: Environment,
-    loaded: Mutex<HashMap<String, Loaded>>,
+    environment: AgentEnvironment,
+    loaded: Mutex<HashMap<String, LoadedModule>>,
 }
 
 #[derive(Debug, Clone)]
-struct Loaded {
+struct LoadedModule {
     changed: Option<SystemTime>,
-    module: Arc<Module>,
+    module: Arc<ExternalModule>,
 }
 
 #[derive(Debug)]
-struct Module {
+struct ExternalModule {
     program: PathBuf,
-    metadata: Metadata,
+    metadata: ExternalModuleMetadata,
 }
 
 /// The output of `<module> metadata`.
 #[derive(Debug, Deserialize)]
-struct Metadata {
-    actions: Vec<Action>,
+struct ExternalModuleMetadata {
+    actions: Vec<ExternalAction>,
     configuration: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Action {
+struct ExternalAction {
     name: String,
     input: Value,
     results: Value,
@@ -61,7 +64,7 @@ impl ExternalModules {
     pub(crate) fn new(
         directory: Option<PathBuf>,
         config_directory: Option<PathBuf>,
-        environment: Environment,
+        environment: AgentEnvironment,
     ) -> Self {
         Self {
             directory,
@@ -77,38 +80,38 @@ impl ExternalModules {
         name: &str,
         action: &str,
         params: &RawValue,
-    ) -> Result<Planned, Refusal> {
+    ) -> Result<RequestPlan, RequestRefusal> {
         let program = self
             .find(name)
-            .ok_or_else(|| Refusal::UnknownModule(name.to_owned()))?;
+            .ok_or_else(|| RequestRefusal::UnknownModule(name.to_owned()))?;
         let module = self
             .load(name, program)
             .await
-            .map_err(|why| Refusal::Module {
+            .map_err(|why| RequestRefusal::Module {
                 module: name.to_owned(),
                 why,
             })?;
         let found = module.metadata.actions.iter().find(|it| it.name == action);
-        let described = found.ok_or_else(|| Refusal::UnknownAction {
+        let described = found.ok_or_else(|| RequestRefusal::UnknownAction {
             module: name.to_owned(),
             action: action.to_owned(),
         })?;
         let input: Value = parse(params)?;
-        schema::check(&described.input, &input).map_err(Refusal::Input)?;
+        schema::check(&described.input, &input).map_err(RequestRefusal::Input)?;
         let mut stdin = json!({ "input": input });
         if let Some(configuration) =
             self.configuration(name, &module.metadata)
-                .map_err(|why| Refusal::Module {
+                .map_err(|why| RequestRefusal::Module {
                     module: name.to_owned(),
                     why,
                 })?
         {
             stdin["configuration"] = configuration;
         }
-        Ok(Planned::Work(Work::Run(RunPlan {
-            program: Program::Installed(module.program.to_string_lossy().into_owned()),
+        Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+            program: PlannedProgram::Installed(module.program.to_string_lossy().into_owned()),
             args: vec![action.to_owned()],
-            input: Input::Stdin(stdin.to_string().into_bytes()),
+            input: ProcessInput::Stdin(stdin.to_string().into_bytes()),
             files: vec![],
             keep_files: false,
             result: ResultKind::Json {
@@ -129,7 +132,7 @@ impl ExternalModules {
             })
     }
 
-    async fn load(&self, name: &str, program: PathBuf) -> Result<Arc<Module>, String> {
+    async fn load(&self, name: &str, program: PathBuf) -> Result<Arc<ExternalModule>, String> {
         let changed = std::fs::metadata(&program)
             .and_then(|meta| meta.modified())
             .ok();
@@ -141,10 +144,10 @@ impl ExternalModules {
             return Ok(Arc::clone(&known.module));
         }
         let metadata = self.ask_metadata(&program).await?;
-        let module = Arc::new(Module { program, metadata });
+        let module = Arc::new(ExternalModule { program, metadata });
         loaded.insert(
             name.to_owned(),
-            Loaded {
+            LoadedModule {
                 changed,
                 module: Arc::clone(&module),
             },
@@ -152,11 +155,11 @@ impl ExternalModules {
         Ok(module)
     }
 
-    async fn ask_metadata(&self, program: &Path) -> Result<Metadata, String> {
+    async fn ask_metadata(&self, program: &Path) -> Result<ExternalModuleMetadata, String> {
         let mut child = Command::new(program)
             .arg("metadata")
             .env_clear()
-            .envs(self.environment.with(vec![]))
+            .envs(self.environment.merge_variables(vec![]))
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -177,7 +180,11 @@ impl ExternalModules {
     }
 
     /// The content of `<modules-config-dir>/<name>.conf`, if that file exists.
-    fn configuration(&self, name: &str, metadata: &Metadata) -> Result<Option<Value>, String> {
+    fn configuration(
+        &self,
+        name: &str,
+        metadata: &ExternalModuleMetadata,
+    ) -> Result<Option<Value>, String> {
         let Some(directory) = &self.config_directory else {
             return Ok(None);
         };
@@ -221,7 +228,7 @@ mod tests {
     }
 
     fn modules(dir: &Path) -> ExternalModules {
-        let environment = Environment::of_the_agent(&[]);
+        let environment = AgentEnvironment::from_agent(&[]);
         ExternalModules::new(Some(dir.into()), Some(dir.into()), environment)
     }
 
@@ -239,10 +246,10 @@ mod tests {
             .plan("puppet", "run", &params)
             .await
             .unwrap();
-        let Planned::Work(Work::Run(plan)) = planned else {
+        let RequestPlan::Work(ActionPlan::Run(plan)) = planned else {
             panic!("{planned:?}")
         };
-        let Input::Stdin(stdin) = plan.input else {
+        let ProcessInput::Stdin(stdin) = plan.input else {
             panic!("{:?}", plan.input)
         };
         let stdin: Value = serde_json::from_slice(&stdin).unwrap();

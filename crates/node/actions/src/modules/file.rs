@@ -1,5 +1,5 @@
 //! `file download`: installs files, directories and links from the primary server. [`plan`] checks
-//! the request, [`place`] installs one item.
+//! the request, [`install_item`] installs one item.
 //!
 //! Invariants: a file appears whole or not at all, with content that was hashed on its way there;
 //! an existing file keeps its mode (pxp-agent forces 0750 on everything), and a new one gets the
@@ -14,7 +14,7 @@ use pxp::action::{FileEntry, FileKind, FileParams, FileSpec, Sha256};
 use serde_json::value::RawValue;
 use tempfile::NamedTempFile;
 
-use super::{Planned, Refusal, Work, parse, without_nul};
+use super::{ActionPlan, RequestPlan, RequestRefusal, parse, without_nul};
 use crate::process::copy_hashed;
 
 /// Mode that pxp-agent gives to all files.
@@ -45,7 +45,7 @@ pub(crate) enum ItemKind {
 
 /// Reason for which an item could not be installed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PlaceError {
+pub(crate) enum ItemInstallError {
     #[error("cannot create {destination}: {source}")]
     Io {
         destination: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) enum PlaceError {
     Changed { destination: PathBuf, found: Sha256 },
 }
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let params: FileParams = parse(params)?;
     let mode = params.mode.unwrap_or(STOCK_MODE);
     let items = params
@@ -68,15 +68,15 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
         .into_iter()
         .map(|file| item(file, mode))
         .collect::<Result<_, _>>()?;
-    Ok(Planned::Work(Work::Files(FilePlan { items })))
+    Ok(RequestPlan::Work(ActionPlan::Files(FilePlan { items })))
 }
 
-fn item(file: FileEntry, mode: u32) -> Result<FileItem, Refusal> {
+fn item(file: FileEntry, mode: u32) -> Result<FileItem, RequestRefusal> {
     without_nul("`destination`", &file.destination)?;
     let destination = PathBuf::from(&file.destination);
     if !destination.is_absolute() || destination.file_name().is_none() {
         let named = &file.destination;
-        return Err(Refusal::Input(format!(
+        return Err(RequestRefusal::Input(format!(
             "`destination` {named:?} is no absolute path"
         )));
     }
@@ -92,7 +92,7 @@ fn item(file: FileEntry, mode: u32) -> Result<FileItem, Refusal> {
             filename: basename(&destination).parse()?,
             sha256: file
                 .sha256
-                .ok_or_else(|| Refusal::Input(format!("{destination:?} has no `sha256`")))?,
+                .ok_or_else(|| RequestRefusal::Input(format!("{destination:?} has no `sha256`")))?,
             uri: file.uri,
         }),
     };
@@ -114,7 +114,10 @@ fn basename(path: &Path) -> String {
 }
 
 /// Installs one item; `cached` is the path of a file's fetched content, with its digest.
-pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<(), PlaceError> {
+pub(crate) fn install_item(
+    item: &FileItem,
+    cached: Option<(&Path, Sha256)>,
+) -> Result<(), ItemInstallError> {
     let destination = &item.destination;
     let placed = match (&item.kind, cached) {
         (ItemKind::Directory, _) => directory(destination, item.mode),
@@ -122,19 +125,19 @@ pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<
         (ItemKind::File(_), Some((cached, sha256))) => match file(item, cached, sha256) {
             Ok(None) => Ok(true),
             Ok(Some(found)) => {
-                return Err(PlaceError::Changed {
+                return Err(ItemInstallError::Changed {
                     destination: destination.clone(),
                     found,
                 });
             }
-            Err(FileError::OtherKind) => Ok(false),
-            Err(FileError::Io(error)) => Err(error),
+            Err(FileInstallError::OtherKind) => Ok(false),
+            Err(FileInstallError::Io(error)) => Err(error),
         },
         (ItemKind::File(_), None) => Err(io::Error::other("its content was not fetched")),
     };
     match placed {
         Ok(true) => Ok(()),
-        Ok(false) => Err(PlaceError::OtherKind {
+        Ok(false) => Err(ItemInstallError::OtherKind {
             destination: destination.clone(),
             wanted: match item.kind {
                 ItemKind::File(_) => "file",
@@ -142,7 +145,7 @@ pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<
                 ItemKind::Symlink { .. } => "symbolic link",
             },
         }),
-        Err(source) => Err(PlaceError::Io {
+        Err(source) => Err(ItemInstallError::Io {
             destination: destination.clone(),
             source,
         }),
@@ -197,21 +200,25 @@ fn symlink(path: &Path, target: &str) -> io::Result<bool> {
     Ok(true)
 }
 
-enum FileError {
+enum FileInstallError {
     OtherKind,
     Io(io::Error),
 }
 
-impl From<io::Error> for FileError {
+impl From<io::Error> for FileInstallError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
 /// Installs a file. Returns the digest of the content if it is not `sha256`.
-fn file(item: &FileItem, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>, FileError> {
-    let new = Replacement::of(&item.destination, item.mode)?;
-    let found = copy_hashed(&mut File::open(cached)?, &mut &new.beside)?;
+fn file(
+    item: &FileItem,
+    cached: &Path,
+    sha256: Sha256,
+) -> Result<Option<Sha256>, FileInstallError> {
+    let new = FileReplacement::of(&item.destination, item.mode)?;
+    let found = copy_hashed(&mut File::open(cached)?, &mut &new.temporary)?;
     if found != sha256 {
         return Ok(Some(found));
     }
@@ -220,18 +227,18 @@ fn file(item: &FileItem, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>
 }
 
 /// Writes a whole file with these bytes; it gets `mode` if it did not exist.
-pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), PlaceError> {
-    let written = Replacement::of(path, mode & PERMISSIONS).and_then(|new| {
-        (&new.beside).write_all(bytes)?;
+pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ItemInstallError> {
+    let written = FileReplacement::of(path, mode & PERMISSIONS).and_then(|new| {
+        (&new.temporary).write_all(bytes)?;
         Ok(new.persist()?)
     });
     let destination = path.to_owned();
     written.map_err(|error| match error {
-        FileError::OtherKind => PlaceError::OtherKind {
+        FileInstallError::OtherKind => ItemInstallError::OtherKind {
             destination,
             wanted: "file",
         },
-        FileError::Io(source) => PlaceError::Io {
+        FileInstallError::Io(source) => ItemInstallError::Io {
             destination,
             source,
         },
@@ -239,31 +246,35 @@ pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), PlaceErr
 }
 
 /// A temporary file beside the file that it replaces.
-struct Replacement<'a> {
+struct FileReplacement<'a> {
     path: &'a Path,
-    beside: NamedTempFile,
+    temporary: NamedTempFile,
     mode: u32,
 }
 
-impl<'a> Replacement<'a> {
+impl<'a> FileReplacement<'a> {
     /// Creates the temporary file; `mode` applies if the target does not exist yet.
-    fn of(path: &'a Path, mode: u32) -> Result<Self, FileError> {
+    fn of(path: &'a Path, mode: u32) -> Result<Self, FileInstallError> {
         let mode = match kind_of(path)? {
-            Some(existing) if !existing.is_file() => return Err(FileError::OtherKind),
+            Some(existing) if !existing.is_file() => return Err(FileInstallError::OtherKind),
             Some(existing) => existing.permissions().mode() & 0o7777,
             None => mode,
         };
         let beside = tempfile::Builder::new()
             .prefix(".tutti-")
             .tempfile_in(parent(path)?)?;
-        Ok(Self { path, beside, mode })
+        Ok(Self {
+            path,
+            temporary: beside,
+            mode,
+        })
     }
 
     fn persist(self) -> io::Result<()> {
-        let file = self.beside.as_file();
+        let file = self.temporary.as_file();
         file.set_permissions(Permissions::from_mode(self.mode))?;
         file.sync_all()?;
-        self.beside
+        self.temporary
             .persist(self.path)
             .map_err(|error| error.error)?;
         Ok(())

@@ -1,5 +1,5 @@
 //! The PXP modules of the agent: one file per module, each turning a request's parameters into a
-//! [`Planned`] without side effects.
+//! [`RequestPlan`] without side effects.
 //!
 //! Invariant: a request that cannot be executed is refused here, with the position of the error,
 //! before anything is promised, written or started.
@@ -29,13 +29,13 @@ use serde_json::value::RawValue;
 use crate::spool::ResultKind;
 
 pub(crate) use collect::{COLLECTOR, collect_main};
-pub(crate) use environment::Environment;
+pub(crate) use environment::AgentEnvironment;
 pub(crate) use external::ExternalModules;
 pub(crate) use facts::{FactPrograms, collect as collect_facts};
-pub(crate) use file::{FilePlan, ItemKind, place};
+pub(crate) use file::{FilePlan, ItemKind, install_item};
 pub(crate) use place::{PLACER, place_main};
 pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};
-pub(crate) use task::TaskInput;
+pub(crate) use task::TaskRunInput;
 
 /// The module that runs tasks, whose results may contain secrets.
 pub(crate) const TASK_MODULE: &str = "task";
@@ -45,7 +45,7 @@ pub(crate) const FILES_DIRECTORY: &str = "files";
 
 /// The plan for a request.
 #[derive(Debug)]
-pub(crate) enum Planned {
+pub(crate) enum RequestPlan {
     /// The answer is already known.
     Reply(Value),
     /// A query for the status of a transaction.
@@ -54,7 +54,7 @@ pub(crate) enum Planned {
     Cancel(CancelParams),
     /// Collection of this node's facts.
     Facts,
-    Work(Work),
+    Work(ActionPlan),
 }
 
 /// Work that takes time.
@@ -63,7 +63,7 @@ pub(crate) enum Planned {
     clippy::large_enum_variant,
     reason = "one for each request, and most are runs"
 )]
-pub(crate) enum Work {
+pub(crate) enum ActionPlan {
     Run(RunPlan),
     Files(FilePlan),
 }
@@ -71,9 +71,9 @@ pub(crate) enum Work {
 /// A process to run.
 #[derive(Debug)]
 pub(crate) struct RunPlan {
-    pub(crate) program: Program,
+    pub(crate) program: PlannedProgram,
     pub(crate) args: Vec<String>,
-    pub(crate) input: Input,
+    pub(crate) input: ProcessInput,
     /// Files that are fetched and copied into the spool entry.
     pub(crate) files: Vec<PlannedFile>,
     /// True if the copies are kept with the result.
@@ -87,21 +87,21 @@ pub(crate) struct RunPlan {
 
 /// The executable of a plan.
 #[derive(Debug)]
-pub(crate) enum Program {
+pub(crate) enum PlannedProgram {
     /// A program installed on the node.
     Installed(String),
     /// The wrappers' executable, which is the agent itself.
-    OurOwn,
+    AgentExecutable,
     /// One of the plan's files.
     File(FilePath),
 }
 
 /// Input of the process on stdin and in variables.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum ProcessInput {
     Nothing,
     Stdin(Vec<u8>),
-    Task(TaskInput),
+    Task(TaskRunInput),
     Puppet(PuppetInput),
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct PlannedFile {
     pub(crate) destination: FilePath,
 }
 
-impl Work {
+impl ActionPlan {
     pub(crate) fn result_kind(&self) -> ResultKind {
         match self {
             Self::Run(plan) => plan.result.clone(),
@@ -124,7 +124,7 @@ impl Work {
 
 /// Reason for which a request is refused. The first half of each text is pxp-agent's.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum RequestRefusal {
     #[error("unknown module: {0}")]
     UnknownModule(String),
     #[error("unknown action '{action}' for module '{module}'")]
@@ -137,7 +137,7 @@ pub(crate) enum Refusal {
     Module { module: String, why: String },
 }
 
-impl From<FilePathError> for Refusal {
+impl From<FilePathError> for RequestRefusal {
     fn from(error: FilePathError) -> Self {
         Self::Input(error.to_string())
     }
@@ -153,13 +153,13 @@ pub(crate) fn plan(
     module: &str,
     action: &str,
     params: &RawValue,
-) -> Option<Result<Planned, Refusal>> {
+) -> Option<Result<RequestPlan, RequestRefusal>> {
     let planned = match (module, action) {
         ("echo", "echo") => echo::plan(params),
         ("facts", "collect") => facts::plan(params),
         ("ping", "ping") => ping::plan(params),
         ("status", "query") => status::plan(params),
-        (TUTTI_MODULE, CANCEL_ACTION) => parse(params).map(Planned::Cancel),
+        (TUTTI_MODULE, CANCEL_ACTION) => parse(params).map(RequestPlan::Cancel),
         ("command" | "script" | "task", "run_with") => run_with::plan(module, params),
         ("command", "run") => command::plan(params),
         ("script", "run") => script::plan(params),
@@ -172,11 +172,11 @@ pub(crate) fn plan(
             "echo" | "facts" | "ping" | "status" | "command" | "script" | "task" | "file"
             | TUTTI_MODULE,
             _,
-        ) => Err(Refusal::UnknownAction {
+        ) => Err(RequestRefusal::UnknownAction {
             module: module.into(),
             action: action.into(),
         }),
-        (module, _) if puppet::MODULES.contains(&module) => Err(Refusal::UnknownAction {
+        (module, _) if puppet::MODULES.contains(&module) => Err(RequestRefusal::UnknownAction {
             module: module.into(),
             action: action.into(),
         }),
@@ -186,20 +186,22 @@ pub(crate) fn plan(
 }
 
 /// Parses parameters into their type; the error names the position.
-fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T, Refusal> {
-    pxp::action::decode(params).map_err(|error| Refusal::Input(error.to_string()))
+fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T, RequestRefusal> {
+    pxp::action::decode(params).map_err(|error| RequestRefusal::Input(error.to_string()))
 }
 
 /// Checks a text that becomes an argument or a variable: C strings end at NUL.
-fn without_nul(what: &str, text: &str) -> Result<(), Refusal> {
+fn without_nul(what: &str, text: &str) -> Result<(), RequestRefusal> {
     if text.contains('\0') {
-        return Err(Refusal::Input(format!("{what} contains a NUL character")));
+        return Err(RequestRefusal::Input(format!(
+            "{what} contains a NUL character"
+        )));
     }
     Ok(())
 }
 
 /// The path of an action's file, below the spool entry.
-fn in_files_directory(name: &str) -> Result<FilePath, Refusal> {
+fn in_files_directory(name: &str) -> Result<FilePath, RequestRefusal> {
     Ok(format!("{FILES_DIRECTORY}/{name}").parse()?)
 }
 
@@ -211,13 +213,17 @@ pub(crate) mod tests {
         serde_json::value::to_raw_value(value).unwrap()
     }
 
-    pub(crate) fn plan_of(module: &str, action: &str, params: &Value) -> Result<Planned, Refusal> {
+    pub(crate) fn plan_of(
+        module: &str,
+        action: &str,
+        params: &Value,
+    ) -> Result<RequestPlan, RequestRefusal> {
         plan(module, action, &raw(params)).expect("one of our modules")
     }
 
     pub(crate) fn run_plan(module: &str, params: &Value) -> RunPlan {
         match plan_of(module, "run", params) {
-            Ok(Planned::Work(Work::Run(plan))) => plan,
+            Ok(RequestPlan::Work(ActionPlan::Run(plan))) => plan,
             other => panic!("no run plan: {other:?}"),
         }
     }

@@ -5,13 +5,13 @@ use pxp::action::PingParams;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Planned, Refusal, parse};
+use super::{RequestPlan, RequestRefusal, parse};
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let PingParams {
         sender_timestamp: _,
     } = parse(params)?;
-    Ok(Planned::Reply(json!({ "request_hops": [] })))
+    Ok(RequestPlan::Reply(json!({ "request_hops": [] })))
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
             json!({"sender_timestamp": "2026-11-21T06:08:12Z"}),
         ] {
             assert!(
-                matches!(plan_of("ping", "ping", &good), Ok(Planned::Reply(_))),
+                matches!(plan_of("ping", "ping", &good), Ok(RequestPlan::Reply(_))),
                 "{good}"
             );
         }

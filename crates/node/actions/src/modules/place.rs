@@ -15,8 +15,11 @@ use pxp::action::{self, PlaceParams};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::file::{self, PlaceError};
-use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse, without_nul};
+use super::file::{self, ItemInstallError};
+use super::{
+    ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
+    without_nul,
+};
 use crate::spool::ResultKind;
 
 /// Keyword that makes a wrapper's executable write a file.
@@ -27,38 +30,38 @@ const KIND: &str = "tutti/upload-error";
 
 /// Reason for which a file cannot be written.
 #[derive(Debug, thiserror::Error)]
-enum WriteError {
+enum FileUploadError {
     #[error("cannot read the file's content: {0}")]
     Input(io::Error),
     #[error("the file's content is not what was sent")]
     Content,
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] ItemInstallError),
 }
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let told: PlaceParams = parse(params)?;
     without_nul("`path`", &told.path)?;
     let path = Path::new(&told.path);
     if !path.is_absolute() || path.file_name().is_none() || told.path.ends_with('/') {
         let path = &told.path;
-        return Err(Refusal::Input(format!(
+        return Err(RequestRefusal::Input(format!(
             "`path` {path:?} is no absolute path of a file"
         )));
     }
     if BASE64.decode(&told.content).is_err() {
-        return Err(Refusal::Input("`content` is no Base64".to_owned()));
+        return Err(RequestRefusal::Input("`content` is no Base64".to_owned()));
     }
     if let Some(user) = &told.run_as {
         without_nul("`run_as`", user)?;
         if user.is_empty() {
-            return Err(Refusal::Input("`run_as` names nobody".to_owned()));
+            return Err(RequestRefusal::Input("`run_as` names nobody".to_owned()));
         }
     }
-    Ok(Planned::Work(Work::Run(RunPlan {
-        program: Program::OurOwn,
+    Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+        program: PlannedProgram::AgentExecutable,
         args: vec![PLACER.to_owned()],
-        input: Input::Stdin(params.get().as_bytes().to_vec()),
+        input: ProcessInput::Stdin(params.get().as_bytes().to_vec()),
         files: vec![],
         keep_files: false,
         result: ResultKind::Output,
@@ -82,13 +85,13 @@ pub(crate) fn place_main() -> ExitCode {
     }
 }
 
-fn place() -> Result<(), WriteError> {
+fn place() -> Result<(), FileUploadError> {
     let mut input = String::new();
     let read = io::stdin().lock().read_to_string(&mut input);
-    read.map_err(WriteError::Input)?;
-    let raw = RawValue::from_string(input).map_err(|_| WriteError::Content)?;
-    let told: PlaceParams = action::decode(&raw).map_err(|_| WriteError::Content)?;
+    read.map_err(FileUploadError::Input)?;
+    let raw = RawValue::from_string(input).map_err(|_| FileUploadError::Content)?;
+    let told: PlaceParams = action::decode(&raw).map_err(|_| FileUploadError::Content)?;
     let bytes = BASE64.decode(&told.content);
-    let bytes = bytes.map_err(|_| WriteError::Content)?;
+    let bytes = bytes.map_err(|_| FileUploadError::Content)?;
     Ok(file::write(Path::new(&told.path), &bytes, told.mode)?)
 }

@@ -6,16 +6,16 @@
 use pxp::action::RunWithParams;
 use serde_json::value::RawValue;
 
-use super::{Planned, Program, Refusal, Work, parse, without_nul};
+use super::{ActionPlan, PlannedProgram, RequestPlan, RequestRefusal, parse, without_nul};
 
 /// Shell that runs commands if the user may have no shell of its own.
 const SHELL: &str = "/bin/sh";
 
-pub(super) fn plan(module: &str, params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(module: &str, params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let RunWithParams { run, run_as, env } = parse(params)?;
     let planned = super::plan(module, "run", &run);
-    let Some(Ok(Planned::Work(Work::Run(mut plan)))) = planned else {
-        return planned.unwrap_or_else(|| Err(Refusal::UnknownModule(module.to_owned())));
+    let Some(Ok(RequestPlan::Work(ActionPlan::Run(mut plan)))) = planned else {
+        return planned.unwrap_or_else(|| Err(RequestRefusal::UnknownModule(module.to_owned())));
     };
     for (name, value) in &env {
         variable(name)?;
@@ -24,25 +24,27 @@ pub(super) fn plan(module: &str, params: &RawValue) -> Result<Planned, Refusal> 
     if let Some(user) = &run_as {
         without_nul("`run_as`", user)?;
         if user.is_empty() {
-            return Err(Refusal::Input("`run_as` names nobody".to_owned()));
+            return Err(RequestRefusal::Input("`run_as` names nobody".to_owned()));
         }
-        if matches!(plan.program, Program::Installed(_)) {
-            plan.program = Program::Installed(SHELL.to_owned());
+        if matches!(plan.program, PlannedProgram::Installed(_)) {
+            plan.program = PlannedProgram::Installed(SHELL.to_owned());
         }
     }
     plan.env = env.into_iter().collect();
     plan.user = run_as;
-    Ok(Planned::Work(Work::Run(plan)))
+    Ok(RequestPlan::Work(ActionPlan::Run(plan)))
 }
 
-fn variable(name: &str) -> Result<(), Refusal> {
+fn variable(name: &str) -> Result<(), RequestRefusal> {
     let mut bytes = name.bytes();
     let first = bytes.next();
     let fits = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     match fits {
         true => Ok(()),
-        false => Err(Refusal::Input(format!("{name:?} is no name of a variable"))),
+        false => Err(RequestRefusal::Input(format!(
+            "{name:?} is no name of a variable"
+        ))),
     }
 }
 
@@ -56,12 +58,13 @@ mod tests {
     #[test]
     fn it_is_a_run_with_a_user_and_variables() {
         let params = json!({"run": {"command": "id"}, "run_as": "web", "env": {"A_1": "it's"}});
-        let Ok(Planned::Work(Work::Run(plan))) = plan_of("command", "run_with", &params) else {
+        let Ok(RequestPlan::Work(ActionPlan::Run(plan))) = plan_of("command", "run_with", &params)
+        else {
             panic!("no run");
         };
         assert_eq!(plan.user.as_deref(), Some("web"));
         assert_eq!(plan.env, [("A_1".to_owned(), "it's".to_owned())]);
-        assert!(matches!(plan.program, Program::Installed(shell) if shell == SHELL));
+        assert!(matches!(plan.program, PlannedProgram::Installed(shell) if shell == SHELL));
     }
 
     #[test]
@@ -76,7 +79,7 @@ mod tests {
             json!({"command": "id", "run_as": "web"}),
         ] {
             let refused = plan_of("command", "run_with", &params);
-            assert!(matches!(refused, Err(Refusal::Input(_))), "{params}");
+            assert!(matches!(refused, Err(RequestRefusal::Input(_))), "{params}");
         }
         assert!(plan_of("file", "run_with", &json!({})).is_err());
     }

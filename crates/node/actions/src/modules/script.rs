@@ -4,21 +4,21 @@ use pxp::action::ScriptParams;
 use serde_json::value::RawValue;
 
 use super::{
-    Input, Planned, PlannedFile, Program, Refusal, RunPlan, Work, in_files_directory, parse,
-    without_nul,
+    ActionPlan, PlannedFile, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan,
+    in_files_directory, parse, without_nul,
 };
 use crate::spool::ResultKind;
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let ScriptParams { script, arguments } = parse(params)?;
     for argument in &arguments {
         without_nul("an argument", argument)?;
     }
     let destination = in_files_directory(script.filename.file_name())?;
-    Ok(Planned::Work(Work::Run(RunPlan {
-        program: Program::File(destination.clone()),
+    Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+        program: PlannedProgram::File(destination.clone()),
         args: arguments,
-        input: Input::Nothing,
+        input: ProcessInput::Nothing,
         files: vec![PlannedFile {
             spec: script,
             destination,

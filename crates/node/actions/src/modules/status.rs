@@ -3,11 +3,11 @@
 use pxp::action::StatusParams;
 use serde_json::value::RawValue;
 
-use super::{Planned, Refusal, parse};
+use super::{RequestPlan, RequestRefusal, parse};
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let StatusParams { transaction_id } = parse(params)?;
-    Ok(Planned::Status(transaction_id))
+    Ok(RequestPlan::Status(transaction_id))
 }
 
 #[cfg(test)]
@@ -20,10 +20,10 @@ mod tests {
     #[test]
     fn an_id_that_could_be_a_path_is_refused() {
         let asked = plan_of("status", "query", &json!({"transaction_id": "t1"})).unwrap();
-        assert!(matches!(asked, Planned::Status(id) if id.as_str() == "t1"));
+        assert!(matches!(asked, RequestPlan::Status(id) if id.as_str() == "t1"));
         for bad in ["../../etc", "a/b", "", ".hidden"] {
             let asked = plan_of("status", "query", &json!({"transaction_id": bad}));
-            assert!(matches!(asked, Err(Refusal::Input(_))), "{bad:?}");
+            assert!(matches!(asked, Err(RequestRefusal::Input(_))), "{bad:?}");
         }
     }
 }

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{
-    Input, Planned, PlannedFile, Program, Refusal, RunPlan, Work, in_files_directory, parse,
-    without_nul,
+    ActionPlan, PlannedFile, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan,
+    in_files_directory, parse, without_nul,
 };
 use crate::spool::ResultKind;
 
@@ -20,7 +20,7 @@ const FEATURES: [&str; 2] = ["puppet-agent", "shell"];
 
 /// Input method of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum InputMethod {
     Stdin,
     Environment,
     Both,
@@ -28,22 +28,22 @@ enum Method {
 
 /// A task's input, complete except for the directory of its run.
 #[derive(Debug)]
-pub(crate) struct TaskInput {
+pub(crate) struct TaskRunInput {
     input: Map<String, Value>,
-    method: Method,
+    method: InputMethod,
     /// True if the task receives the directory of its files.
     installdir: bool,
 }
 
 /// The parts of the metadata that determine the run.
-struct Chosen {
+struct SelectedImplementation {
     executable: FileSpec,
-    method: Method,
+    method: InputMethod,
     /// File names and directories (ending in `/`) that belong to it.
     extra_files: Vec<String>,
 }
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let params: TaskParams = parse(params)?;
     let chosen = choose(&params)?;
     let extra = extra_files(&chosen.extra_files, &params.files)?;
@@ -68,10 +68,10 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     let mut input = params.input;
     input.insert("_task".into(), Value::String(params.task.to_string()));
     check_variables(chosen.method, &input)?;
-    Ok(Planned::Work(Work::Run(RunPlan {
-        program: Program::File(destination),
+    Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+        program: PlannedProgram::File(destination),
         args: vec![],
-        input: Input::Task(TaskInput {
+        input: ProcessInput::Task(TaskRunInput {
             input,
             method: chosen.method,
             installdir,
@@ -87,7 +87,7 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
 /// The first implementation whose requirements are all met, or else the first file. The request's
 /// own `features` and `input_method` apply in addition to the metadata's; pxp-agent ignores them as
 /// soon as there is metadata.
-fn choose(params: &TaskParams) -> Result<Chosen, Refusal> {
+fn choose(params: &TaskParams) -> Result<SelectedImplementation, RequestRefusal> {
     let metadata = params.metadata.clone().unwrap_or_default();
     let features: Vec<&str> = FEATURES
         .into_iter()
@@ -99,14 +99,14 @@ fn choose(params: &TaskParams) -> Result<Chosen, Refusal> {
         .as_deref()
         .or(params.input_method.as_deref());
     let implementation = choose_implementation(&metadata.implementations, &features)
-        .map_err(|error| Refusal::Input(error.to_string()))?;
+        .map_err(|error| RequestRefusal::Input(error.to_string()))?;
     let Some(implementation) = implementation else {
         let first = params.files.first();
         let executable = first
-            .ok_or_else(|| Refusal::Input("`files` is empty".into()))?
+            .ok_or_else(|| RequestRefusal::Input("`files` is empty".into()))?
             .clone();
         let method = method(default_method, &executable)?;
-        return Ok(Chosen {
+        return Ok(SelectedImplementation {
             executable,
             method,
             extra_files: metadata.files,
@@ -117,7 +117,7 @@ fn choose(params: &TaskParams) -> Result<Chosen, Refusal> {
         .iter()
         .find(|file| file.filename.as_str() == implementation.name)
         .ok_or_else(|| {
-            Refusal::Input(format!(
+            RequestRefusal::Input(format!(
                 "`files` lacks the implementation {:?}",
                 implementation.name
             ))
@@ -129,30 +129,30 @@ fn choose(params: &TaskParams) -> Result<Chosen, Refusal> {
     )?;
     let mut extra_files = metadata.files.clone();
     extra_files.extend(implementation.files.iter().cloned());
-    Ok(Chosen {
+    Ok(SelectedImplementation {
         executable,
         method,
         extra_files,
     })
 }
 
-fn method(name: Option<&str>, executable: &FileSpec) -> Result<Method, Refusal> {
+fn method(name: Option<&str>, executable: &FileSpec) -> Result<InputMethod, RequestRefusal> {
     match name {
-        Some("stdin") => Ok(Method::Stdin),
-        Some("environment") => Ok(Method::Environment),
-        Some("both") => Ok(Method::Both),
-        None | Some("") if executable.filename.as_str().ends_with(".ps1") => Err(Refusal::Input(
-            "unsupported task input method: powershell".into(),
-        )),
-        None | Some("") => Ok(Method::Both),
-        Some(other) => Err(Refusal::Input(format!(
+        Some("stdin") => Ok(InputMethod::Stdin),
+        Some("environment") => Ok(InputMethod::Environment),
+        Some("both") => Ok(InputMethod::Both),
+        None | Some("") if executable.filename.as_str().ends_with(".ps1") => Err(
+            RequestRefusal::Input("unsupported task input method: powershell".into()),
+        ),
+        None | Some("") => Ok(InputMethod::Both),
+        Some(other) => Err(RequestRefusal::Input(format!(
             "unsupported task input method: {other}"
         ))),
     }
 }
 
 /// The files that the metadata names, each below the install directory.
-fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<PlannedFile>, Refusal> {
+fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<PlannedFile>, RequestRefusal> {
     let mut found: Vec<PlannedFile> = Vec::new();
     for name in names {
         let matching: Vec<_> = files
@@ -163,7 +163,7 @@ fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<PlannedFile>,
             })
             .collect();
         if matching.is_empty() && !name.ends_with('/') {
-            return Err(Refusal::Input(format!(
+            return Err(RequestRefusal::Input(format!(
                 "`files` lacks {name:?}, which the metadata names"
             )));
         }
@@ -180,14 +180,16 @@ fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<PlannedFile>,
     Ok(found)
 }
 
-fn check_variables(method: Method, input: &Map<String, Value>) -> Result<(), Refusal> {
-    if method == Method::Stdin {
+fn check_variables(method: InputMethod, input: &Map<String, Value>) -> Result<(), RequestRefusal> {
+    if method == InputMethod::Stdin {
         return Ok(());
     }
     for (name, value) in input {
         if name.is_empty() || name.contains(['=', '\0']) {
             let why = "cannot be the name of an environment variable";
-            return Err(Refusal::Input(format!("the parameter {name:?} {why}")));
+            return Err(RequestRefusal::Input(format!(
+                "the parameter {name:?} {why}"
+            )));
         }
         if let Value::String(text) = value {
             without_nul(&format!("the parameter {name:?}"), text)?;
@@ -196,7 +198,7 @@ fn check_variables(method: Method, input: &Map<String, Value>) -> Result<(), Ref
     Ok(())
 }
 
-impl TaskInput {
+impl TaskRunInput {
     /// Stdin and variables for a run whose files are in `installdir`.
     pub(crate) fn render(mut self, installdir: &str) -> (Vec<u8>, Vec<(String, String)>) {
         if self.installdir {
@@ -204,14 +206,14 @@ impl TaskInput {
                 .insert("_installdir".into(), Value::String(installdir.into()));
         }
         let stdin = match self.method {
-            Method::Environment => Vec::new(),
-            Method::Stdin | Method::Both => {
+            InputMethod::Environment => Vec::new(),
+            InputMethod::Stdin | InputMethod::Both => {
                 serde_json::to_vec(&self.input).expect("a JSON value serialises")
             }
         };
         let variables = match self.method {
-            Method::Stdin => Vec::new(),
-            Method::Environment | Method::Both => self
+            InputMethod::Stdin => Vec::new(),
+            InputMethod::Environment | InputMethod::Both => self
                 .input
                 .into_iter()
                 .map(|(name, value)| {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Loss;
+use super::OutputLoss;
 use crate::defaults::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
-use crate::spool::Durability;
+use crate::spool::EntryDurability;
 
 /// Record of the end of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(crate) struct ExitRecord {
     pub(crate) error: Option<String>,
     /// Reason for which output may be missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) loss: Option<Loss>,
+    pub(crate) loss: Option<OutputLoss>,
 }
 
 impl ExitRecord {
@@ -78,16 +78,16 @@ impl ExitRecord {
 
 /// Disk space reserved for a future record.
 #[derive(Debug)]
-pub(crate) struct Reservation {
+pub(crate) struct RecordReservation {
     file: File,
     temporary: PathBuf,
     entry: PathBuf,
 }
 
-impl Reservation {
+impl RecordReservation {
     /// Reserves the space. Blanks behind a JSON value are allowed, so the record may be shorter
     /// than its reservation.
-    pub(crate) fn take(entry: &Path) -> io::Result<Self> {
+    pub(crate) fn reserve(entry: &Path) -> io::Result<Self> {
         let temporary = entry.join(".exit.json");
         let mut file = OpenOptions::new()
             .write(true)
@@ -103,13 +103,13 @@ impl Reservation {
         })
     }
 
-    /// Puts the whole record in place. Its name is on disk after [`Settled::sync`], and visible to
+    /// Puts the whole record in place. Its name is on disk after [`SettledRecord::sync`], and visible to
     /// other processes at once.
-    pub(crate) fn settle(
+    pub(crate) fn persist(
         mut self,
         record: &ExitRecord,
-        durability: Durability,
-    ) -> io::Result<Settled> {
+        durability: EntryDurability,
+    ) -> io::Result<SettledRecord> {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&record.to_bytes())?;
         if durability.is_kept() {
@@ -119,17 +119,17 @@ impl Reservation {
         std::fs::rename(&self.temporary, self.entry.join(ExitRecord::FILE))?;
         // For tools that look for pxp-agent's file; the record is authoritative.
         let _ = write_exitcode(&self.entry, record.exitcode);
-        Ok(Settled { entry: self.entry })
+        Ok(SettledRecord { entry: self.entry })
     }
 }
 
 /// A record that is in place, under a name that may not be on disk yet.
 #[derive(Debug)]
-pub(crate) struct Settled {
+pub(crate) struct SettledRecord {
     entry: PathBuf,
 }
 
-impl Settled {
+impl SettledRecord {
     pub(crate) fn sync(self) -> io::Result<()> {
         File::open(&self.entry)?.sync_all()
     }
@@ -162,7 +162,7 @@ mod tests {
             ended_ms: i64::MIN,
             // A control character becomes six bytes in JSON.
             error: Some("\u{1}".repeat(EXIT_MESSAGE_BYTES * 2)),
-            loss: Loss::of(&rustix::io::Errno::NOSPC.into()),
+            loss: OutputLoss::of(&rustix::io::Errno::NOSPC.into()),
         };
         let size = record.to_bytes().len();
         assert!(size <= EXIT_RECORD_BYTES, "{size}");
@@ -172,14 +172,14 @@ mod tests {
     fn a_settled_record_is_read_back() {
         let entry = tempfile::tempdir().unwrap();
         assert_eq!(ExitRecord::read(entry.path()).unwrap(), None);
-        let reservation = Reservation::take(entry.path()).unwrap();
+        let reservation = RecordReservation::reserve(entry.path()).unwrap();
         assert_eq!(
             ExitRecord::read(entry.path()).unwrap(),
             None,
             "a reservation is no record"
         );
         let record = ExitRecord::not_run(127, Some("é".repeat(EXIT_MESSAGE_BYTES)));
-        let settled = reservation.settle(&record, Durability::Kept).unwrap();
+        let settled = reservation.persist(&record, EntryDurability::Kept).unwrap();
         settled.sync().unwrap();
         let read = ExitRecord::read(entry.path()).unwrap().unwrap();
         assert_eq!(read.exitcode, 127);

@@ -22,7 +22,7 @@ impl ProcessIdentity {
     /// The identity of the calling process.
     pub(crate) fn current() -> std::io::Result<Self> {
         let pid = rustix::process::getpid();
-        let start_ticks = Stat::read(pid.as_raw_pid())
+        let start_ticks = ProcessStat::read(pid.as_raw_pid())
             .ok_or_else(|| std::io::Error::other("cannot read /proc/self/stat; is /proc mounted?"))?
             .start_ticks;
         Ok(Self {
@@ -50,7 +50,7 @@ impl ProcessIdentity {
 /// Opens `pid` if it is still the process that started at `start_ticks`.
 pub(crate) fn open_same(pid: i32, start_ticks: u64) -> Option<OwnedFd> {
     let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::NONBLOCK).ok()?;
-    let stat = Stat::read(pid)?;
+    let stat = ProcessStat::read(pid)?;
     (stat.start_ticks == start_ticks && stat.state != 'Z').then_some(pidfd)
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn boot_id() -> std::io::Result<String> {
 
 /// The required fields of `/proc/<pid>/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stat {
+pub(crate) struct ProcessStat {
     pub(crate) state: char,
     pub(crate) parent: i32,
     pub(crate) start_ticks: u64,
 }
 
-impl Stat {
+impl ProcessStat {
     pub(crate) fn read(pid: i32) -> Option<Self> {
         Self::parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -101,15 +101,15 @@ mod tests {
         let line =
             b"77 (a) S 1 (b) R 42 77 77 0 -1 4194304 1 0 0 0 3 4 0 0 20 0 1 0 987654 1000 2 3";
         assert_eq!(
-            Stat::parse(line),
-            Some(Stat {
+            ProcessStat::parse(line),
+            Some(ProcessStat {
                 state: 'R',
                 parent: 42,
                 start_ticks: 987_654
             })
         );
-        assert_eq!(Stat::parse(b"77 no parenthesis"), None);
-        assert_eq!(Stat::parse(b"77 (x) R 42"), None);
+        assert_eq!(ProcessStat::parse(b"77 no parenthesis"), None);
+        assert_eq!(ProcessStat::parse(b"77 (x) R 42"), None);
     }
 
     #[test]

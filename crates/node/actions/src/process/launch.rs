@@ -1,4 +1,4 @@
-//! The agent's end of a wrapper: [`Supervised`], started by this agent or found again after a
+//! The agent's end of a wrapper: [`SupervisedAction`], started by this agent or found again after a
 //! restart.
 //!
 //! Invariant: dropping the handle ends nothing; the wrapper goes on.
@@ -14,18 +14,18 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 
-use super::wrapper::Notice;
-use super::{ProcessIdentity, RunOrder};
+use super::wrapper::WrapperNotice;
+use super::{ProcessIdentity, WrapperRequest};
 
 /// A running action.
 #[derive(Debug)]
-pub(crate) struct Supervised {
+pub(crate) struct SupervisedAction {
     identity: ProcessIdentity,
-    watch: Watch,
+    watch: ProcessWatch,
 }
 
 #[derive(Debug)]
-enum Watch {
+enum ProcessWatch {
     /// A wrapper started by this agent, which reports when the record is in place.
     Notices(Lines<BufReader<ChildStdout>>),
     /// A wrapper of an earlier agent: only its end can be observed.
@@ -51,12 +51,12 @@ pub(crate) enum LaunchError {
     Silent,
 }
 
-impl Supervised {
+impl SupervisedAction {
     /// Starts a wrapper for `entry` and waits until the action is about to run.
     pub(crate) async fn launch(
         wrapper: &[OsString],
         entry: &Path,
-        order: &RunOrder,
+        order: &WrapperRequest,
         stdin: &[u8],
     ) -> Result<Self, LaunchError> {
         let (program, args) = wrapper
@@ -80,14 +80,14 @@ impl Supervised {
         let output = child.stdout.take().expect("stdout was asked for");
         let mut notices = BufReader::new(output).lines();
         // A wrapper that stops reading has reported the reason, which is the one that counts.
-        let _ = give(input, order, stdin).await;
+        let _ = write_request(input, order, stdin).await;
         match next_notice(&mut notices).await {
-            Some(Notice::Claimed(identity)) => Ok(Self {
+            Some(WrapperNotice::Claimed(identity)) => Ok(Self {
                 identity,
-                watch: Watch::Notices(notices),
+                watch: ProcessWatch::Notices(notices),
             }),
-            Some(Notice::NotRun(why)) => Err(LaunchError::NotRun(why)),
-            Some(Notice::Ended) | None => Err(LaunchError::Silent),
+            Some(WrapperNotice::NotRun(why)) => Err(LaunchError::NotRun(why)),
+            Some(WrapperNotice::Ended) | None => Err(LaunchError::Silent),
         }
         // The child's handle is dropped here: tokio reaps it when it ends.
     }
@@ -95,24 +95,24 @@ impl Supervised {
     /// Attaches to a wrapper of an earlier agent.
     pub(crate) fn attach(identity: ProcessIdentity) -> io::Result<Self> {
         let watch = match identity.open() {
-            Some(pidfd) => Watch::Pidfd(super::readable(pidfd)?),
-            None => Watch::Gone,
+            Some(pidfd) => ProcessWatch::Pidfd(super::to_async_fd(pidfd)?),
+            None => ProcessWatch::Gone,
         };
         Ok(Self { identity, watch })
     }
 
     /// Waits until the exit record is in place or the wrapper is gone.
-    pub(crate) async fn ended(&mut self) {
+    pub(crate) async fn wait_ended(&mut self) {
         match &mut self.watch {
-            Watch::Notices(notices) => {
-                while let Some(Notice::Claimed(_)) = next_notice(notices).await {}
+            ProcessWatch::Notices(notices) => {
+                while let Some(WrapperNotice::Claimed(_)) = next_notice(notices).await {}
             }
-            Watch::Pidfd(pidfd) => {
+            ProcessWatch::Pidfd(pidfd) => {
                 // An error means that the runtime is shutting down; the caller looks for the record
                 // and finds none.
                 let _ = pidfd.readable().await;
             }
-            Watch::Gone => {}
+            ProcessWatch::Gone => {}
         }
     }
 
@@ -123,13 +123,17 @@ impl Supervised {
     }
 }
 
-async fn give(mut input: ChildStdin, order: &RunOrder, stdin: &[u8]) -> io::Result<()> {
+async fn write_request(
+    mut input: ChildStdin,
+    order: &WrapperRequest,
+    stdin: &[u8],
+) -> io::Result<()> {
     input.write_all(&order.to_line()).await?;
     input.write_all(stdin).await?;
     input.shutdown().await
 }
 
-async fn next_notice(notices: &mut Lines<BufReader<ChildStdout>>) -> Option<Notice> {
+async fn next_notice(notices: &mut Lines<BufReader<ChildStdout>>) -> Option<WrapperNotice> {
     let line = notices.next_line().await.ok()??;
     serde_json::from_str(&line).ok()
 }

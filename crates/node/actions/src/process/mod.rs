@@ -5,29 +5,29 @@
 //! spool and its end to an [`ExitRecord`]. Invariant: the wrapper depends on nothing but the spool
 //! entry, so an action goes on and is recorded whatever happens to the agent.
 
-mod attend;
-mod ending;
+mod attendant;
 mod exit_record;
 mod identity;
 mod launch;
 mod layout;
-mod loss;
-mod order;
 mod output_limit;
+mod output_loss;
 mod program;
 mod readable;
+mod termination;
 mod tree;
 mod user;
 mod wrapper;
+mod wrapper_request;
 
-pub(crate) use attend::{ATTENDANT, attend_main};
+pub(crate) use attendant::{ATTENDANT, attend_main};
 pub(crate) use exit_record::ExitRecord;
 pub(crate) use identity::{ProcessIdentity, boot_id};
-pub(crate) use launch::{LaunchError, Supervised};
+pub(crate) use launch::{LaunchError, SupervisedAction};
 pub(crate) use layout::{LaidOutFile, copy_hashed};
-pub(crate) use loss::Loss;
-pub(crate) use order::RunOrder;
 pub(crate) use output_limit::OutputLimit;
-pub(crate) use readable::readable;
-pub(crate) use user::{Account, BECOME, Held, Private, become_main};
+pub(crate) use output_loss::OutputLoss;
+pub(crate) use readable::to_async_fd;
+pub(crate) use user::{BECOME, LocalAccount, PrivateDirectory, PrivateDirectoryGuard, become_main};
 pub(crate) use wrapper::wrapper_main;
+pub(crate) use wrapper_request::WrapperRequest;

@@ -19,13 +19,13 @@ use crate::defaults::OUTPUT_HOLE_BYTES;
 /// The output streams of one action and their limit.
 #[derive(Debug)]
 pub(crate) struct OutputLimit {
-    streams: [Stream; 2],
+    streams: [LimitedStream; 2],
     /// File in the spool entry that holds the limit.
     file: File,
 }
 
 #[derive(Debug)]
-struct Stream {
+struct LimitedStream {
     file: File,
     /// End of the hole: from the limit to this offset everything was removed.
     hole_end: u64,
@@ -48,8 +48,8 @@ impl OutputLimit {
             .mode(0o640)
             .open(entry.join(Self::FILE))?;
         file.write_all(limit.to_string().as_bytes())?;
-        let stream = |file: &File| -> io::Result<Stream> {
-            Ok(Stream {
+        let stream = |file: &File| -> io::Result<LimitedStream> {
+            Ok(LimitedStream {
                 file: file.try_clone()?,
                 hole_end: limit,
             })
@@ -94,7 +94,7 @@ impl OutputLimit {
     }
 }
 
-impl Stream {
+impl LimitedStream {
     fn enforce(&mut self) -> io::Result<()> {
         let written = self.file.metadata()?.len();
         // Only whole blocks of any file system: a partial block would be filled with zeros instead

@@ -1,5 +1,5 @@
 //! Handling of programs that cannot be started: the fallback to a shell, and the reported reason.
-//! Main functions: [`runs_by_shell`], [`cannot_run`], [`afterthought`].
+//! Main functions: [`runs_by_shell`], [`describe_start_failure`], [`explain_exit`].
 //!
 //! Invariant, as in a shell and in Bolt: a text without a `#!` line is a script for `/bin/sh`.
 
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use pxp::defaults::PROGRAM_HEAD_BYTES;
-use pxp::task::{Interpreter, ProgramHead};
+use pxp::task::{ProgramHead, ScriptInterpreter};
 
 /// The shell of scripts that name none.
 pub(super) const SHELL: &str = "/bin/sh";
@@ -24,7 +24,7 @@ pub(super) fn runs_by_shell(program: &Path, error: &io::Error) -> bool {
 
 /// The reason for which `program` does not run: a missing file, if that can be determined, with the
 /// remedy.
-pub(super) fn cannot_run(program: &Path, error: &io::Error) -> String {
+pub(super) fn describe_start_failure(program: &Path, error: &io::Error) -> String {
     let shown = shown(program);
     match reason(program, error) {
         Some(reason) => format!("cannot run {shown}: {reason}"),
@@ -35,10 +35,10 @@ pub(super) fn cannot_run(program: &Path, error: &io::Error) -> String {
 fn reason(program: &Path, error: &io::Error) -> Option<String> {
     let head = head(program)?;
     if is_no_executable(error) {
-        return head.not_executable();
+        return head.explain_not_executable();
     }
     match (error.kind(), &head) {
-        (io::ErrorKind::NotFound, ProgramHead::Script(interpreter)) => Some(interpreter.missing()),
+        (io::ErrorKind::NotFound, ProgramHead::Script(interpreter)) => Some(interpreter.explain_missing()),
         (io::ErrorKind::NotFound, ProgramHead::Compiled(_)) => Some(
             "it was built for another C library, whose program loader is not on this node; link it statically, or \
              build it for this node"
@@ -47,7 +47,7 @@ fn reason(program: &Path, error: &io::Error) -> Option<String> {
         (io::ErrorKind::PermissionDenied, ProgramHead::Script(interpreter))
             if !is_executable(Path::new(&interpreter.path)) =>
         {
-            let shown = interpreter.shown();
+            let shown = interpreter.to_display_text();
             Some(format!(
                 "its interpreter {shown} is not executable; look at its mode and its directories"
             ))
@@ -72,7 +72,7 @@ fn reason(program: &Path, error: &io::Error) -> Option<String> {
 /// The text that is added to the standard error of a program that ended with `code`: the reason for
 /// which `env` did not find its interpreter, or the interpreter did not accept its argument.
 /// `search` is the program's `PATH`.
-pub(super) fn afterthought(program: &Path, code: i32, search: Option<&str>) -> Option<String> {
+pub(super) fn explain_exit(program: &Path, code: i32, search: Option<&str>) -> Option<String> {
     if code == 0 {
         return None;
     }
@@ -84,15 +84,15 @@ pub(super) fn afterthought(program: &Path, code: i32, search: Option<&str>) -> O
         code == NOT_FOUND && interpreter.by_env.is_some() && !is_found(&interpreter, search);
     let has_odd_argument = interpreter.has_carriage_return && !interpreter.path.ends_with('\r');
     let reason = match () {
-        () if is_unread || has_odd_argument => interpreter.ends_with_carriage_return(),
-        () if is_absent => interpreter.missing(),
+        () if is_unread || has_odd_argument => interpreter.explain_carriage_return(),
+        () if is_absent => interpreter.explain_missing(),
         () => return None,
     };
     Some(format!("cannot run {}: {reason}", shown(program)))
 }
 
 /// True if the program that `env` looks for is in one of the directories of `search`.
-fn is_found(interpreter: &Interpreter, search: Option<&str>) -> bool {
+fn is_found(interpreter: &ScriptInterpreter, search: Option<&str>) -> bool {
     let Some(name) = &interpreter.by_env else {
         return false;
     };
@@ -190,27 +190,27 @@ mod tests {
             (b"echo\n", denied(), "the mode 755"),
             (b"echo\n", long(), "input_method"),
         ] {
-            let told = cannot_run(file(content).path(), &error);
+            let told = describe_start_failure(file(content).path(), &error);
             assert!(told.contains(expected), "{told}");
         }
-        let told = cannot_run(file(b"echo\n").path(), &missing());
+        let told = describe_start_failure(file(b"echo\n").path(), &missing());
         assert!(!told.contains("interpreter"), "{told}");
     }
 
     #[test]
     fn an_interpreter_that_env_does_not_find_is_named_afterwards() {
         let absent = file(b"#!/usr/bin/env no-such-ruby\n");
-        let told = afterthought(absent.path(), 127, Some("/usr/bin:/bin")).unwrap();
+        let told = explain_exit(absent.path(), 127, Some("/usr/bin:/bin")).unwrap();
         assert!(
             told.contains("its interpreter no-such-ruby is not in the PATH of this node"),
             "{told}"
         );
-        assert_eq!(afterthought(absent.path(), 1, Some("/usr/bin")), None);
+        assert_eq!(explain_exit(absent.path(), 1, Some("/usr/bin")), None);
         let found = file(b"#!/usr/bin/env sh\nexit 127\n");
-        assert_eq!(afterthought(found.path(), 127, Some("/usr/bin:/bin")), None);
+        assert_eq!(explain_exit(found.path(), 127, Some("/usr/bin:/bin")), None);
         let odd = file(b"#!/bin/sh -e\r\n");
-        let told = afterthought(odd.path(), 2, None).unwrap();
+        let told = explain_exit(odd.path(), 2, None).unwrap();
         assert!(told.contains("carriage return"), "{told}");
-        assert_eq!(afterthought(odd.path(), 0, None), None);
+        assert_eq!(explain_exit(odd.path(), 0, None), None);
     }
 }

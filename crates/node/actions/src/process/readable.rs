@@ -12,6 +12,6 @@ use tokio::io::unix::AsyncFd;
     reason = "it is unsound for descriptors that are not owned; this one is, and the replacement \
               is an unsafe function"
 )]
-pub(crate) fn readable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+pub(crate) fn to_async_fd(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }

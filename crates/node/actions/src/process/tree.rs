@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::identity::{Stat, open_same};
+use super::identity::{ProcessStat, open_same};
 use crate::defaults::MAX_STOP_ROUNDS;
 
 /// Sends `signal` to everything below `root`, but not to `root`.
@@ -45,12 +45,12 @@ pub(crate) fn count_descendants(root: i32) -> usize {
 }
 
 #[derive(Debug)]
-struct Descendant {
+struct DescendantProcess {
     pid: i32,
     start_ticks: u64,
 }
 
-impl Descendant {
+impl DescendantProcess {
     fn signal(&self, signal: Signal) {
         if let Some(pidfd) = open_same(self.pid, self.start_ticks) {
             // A process that ended meanwhile is the wanted result.
@@ -59,8 +59,8 @@ impl Descendant {
     }
 }
 
-fn descendants(root: i32) -> Vec<Descendant> {
-    let mut children: HashMap<i32, Vec<(i32, Stat)>> = HashMap::new();
+fn descendants(root: i32) -> Vec<DescendantProcess> {
+    let mut children: HashMap<i32, Vec<(i32, ProcessStat)>> = HashMap::new();
     for (pid, stat) in processes() {
         children.entry(stat.parent).or_default().push((pid, stat));
     }
@@ -70,7 +70,7 @@ fn descendants(root: i32) -> Vec<Descendant> {
         for (pid, stat) in children.remove(&parent).unwrap_or_default() {
             parents.push(pid);
             if stat.state != 'Z' {
-                found.push(Descendant {
+                found.push(DescendantProcess {
                     pid,
                     start_ticks: stat.start_ticks,
                 });
@@ -80,12 +80,12 @@ fn descendants(root: i32) -> Vec<Descendant> {
     found
 }
 
-fn processes() -> impl Iterator<Item = (i32, Stat)> {
+fn processes() -> impl Iterator<Item = (i32, ProcessStat)> {
     std::fs::read_dir("/proc")
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(|pid| Some((pid, Stat::read(pid)?)))
+        .filter_map(|pid| Some((pid, ProcessStat::read(pid)?)))
 }
 
 #[cfg(test)]

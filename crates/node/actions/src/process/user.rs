@@ -1,4 +1,4 @@
-//! Processes that run as another user: the [`Account`], the directory of its files ([`Private`]),
+//! Processes that run as another user: the [`LocalAccount`], the directory of its files ([`PrivateDirectory`]),
 //! and the program that switches to the user ([`become_main`]).
 //!
 //! Invariants: an action for a user to which the agent cannot switch is not run at all; and the
@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 use nix::unistd::{Gid, User, getgrouplist};
 use serde::{Deserialize, Serialize};
 
-use super::program::{SHELL, cannot_run, runs_by_shell};
+use super::program::{SHELL, describe_start_failure, runs_by_shell};
 
 /// Keyword that makes a wrapper's executable switch to another user.
 pub(crate) const BECOME: &str = "+become";
@@ -26,7 +26,7 @@ const PUBLIC_DIRECTORY: &str = "/tmp";
 
 /// A user of this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Account {
+pub(crate) struct LocalAccount {
     pub(crate) name: String,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -55,7 +55,7 @@ pub(crate) enum AccountError {
 /// A directory of one action, accessible to its user alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Private {
+pub(crate) struct PrivateDirectory {
     pub(crate) directory: PathBuf,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -63,11 +63,11 @@ pub(crate) struct Private {
 
 /// A directory that was created, and is removed on drop.
 #[derive(Debug)]
-pub(crate) struct Held(PathBuf);
+pub(crate) struct PrivateDirectoryGuard(PathBuf);
 
 // === impl Account ===
 
-impl Account {
+impl LocalAccount {
     /// Looks a user up in the node's user databases; blocks. `None`: it is the agent's own user.
     pub(crate) fn find(name: &str) -> Result<Option<Self>, AccountError> {
         let look_up = |source| AccountError::LookUp {
@@ -110,8 +110,8 @@ impl Account {
     }
 
     /// The directory for the files of the action with this unguessable name.
-    pub(crate) fn private(&self, unguessable: &str) -> Private {
-        Private {
+    pub(crate) fn private_directory(&self, unguessable: &str) -> PrivateDirectory {
+        PrivateDirectory {
             directory: Path::new(PUBLIC_DIRECTORY).join(format!("tutti-{unguessable}")),
             uid: self.uid,
             gid: self.gid,
@@ -119,7 +119,7 @@ impl Account {
     }
 
     /// The arguments after [`BECOME`] that run a program as this user.
-    pub(crate) fn words(&self, program: &str, args: Vec<String>) -> Vec<String> {
+    pub(crate) fn become_args(&self, program: &str, args: Vec<String>) -> Vec<String> {
         let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
         let mut words = vec![
             BECOME.to_owned(),
@@ -135,11 +135,11 @@ impl Account {
 
 // === impl Private ===
 
-impl Private {
+impl PrivateDirectory {
     /// Creates the directory, which must not exist: one that another user created is not used.
-    pub(crate) fn make(&self) -> io::Result<Held> {
+    pub(crate) fn create(&self) -> io::Result<PrivateDirectoryGuard> {
         DirBuilder::new().mode(0o700).create(&self.directory)?;
-        Ok(Held(self.directory.clone()))
+        Ok(PrivateDirectoryGuard(self.directory.clone()))
     }
 
     /// Gives all files in it to the user, the deepest first: as long as the directory above belongs
@@ -164,12 +164,12 @@ impl Private {
     }
 
     /// Gives the output file to the user, so that it can be opened again, as through `/dev/stderr`.
-    pub(crate) fn give(&self, output: &File) -> io::Result<()> {
+    pub(crate) fn give_output(&self, output: &File) -> io::Result<()> {
         fchown(output, Some(self.uid), None)
     }
 }
 
-impl Drop for Held {
+impl Drop for PrivateDirectoryGuard {
     fn drop(&mut self) {
         // Files that cannot be removed are left to the cleanup of the directory of temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -191,7 +191,7 @@ pub(crate) fn become_main(mut words: impl Iterator<Item = OsString>) -> ExitCode
         return ExitCode::from(2);
     };
     if let Err(error) = become_user(uid, gid, &groups) {
-        tell(&format!("cannot become the user with id {uid}: {error}"));
+        write_error(&format!("cannot become the user with id {uid}: {error}"));
         return ExitCode::from(126);
     }
     let (program, words) = (PathBuf::from(program), words.collect::<Vec<_>>());
@@ -199,7 +199,7 @@ pub(crate) fn become_main(mut words: impl Iterator<Item = OsString>) -> ExitCode
     if runs_by_shell(&program, &error) {
         error = Command::new(SHELL).arg(&program).args(&words).exec();
     }
-    tell(&cannot_run(&program, &error));
+    write_error(&describe_start_failure(&program, &error));
     match error.kind() {
         io::ErrorKind::NotFound => ExitCode::from(127),
         _ => ExitCode::from(126),
@@ -223,7 +223,7 @@ fn become_user(uid: u32, gid: u32, groups: &[u32]) -> io::Result<()> {
 }
 
 /// Prints a message on standard error, which is the action's.
-fn tell(words: &str) {
+fn write_error(words: &str) {
     use io::Write as _;
     // If the message is not read, the exit code remains.
     let _ = writeln!(io::stderr(), "{words}");
@@ -236,12 +236,12 @@ mod tests {
     #[test]
     fn nobody_and_somebody_who_is_not_there_are_told_apart() {
         let name = "there-is-no-such-user";
-        let error = Account::find(name).unwrap_err();
+        let error = LocalAccount::find(name).unwrap_err();
         assert_eq!(
             error.to_string(),
             "there is no user \"there-is-no-such-user\" on this node"
         );
-        let found = Account::find("nobody");
+        let found = LocalAccount::find("nobody");
         match rustix::process::geteuid().is_root() {
             true => assert_ne!(found.unwrap().unwrap().uid, 0),
             false => assert!(matches!(found, Err(AccountError::NotRoot { .. }))),
@@ -251,12 +251,12 @@ mod tests {
     #[test]
     fn what_somebody_else_put_there_is_not_used() {
         let place = tempfile::tempdir().unwrap();
-        let private = Private {
+        let private = PrivateDirectory {
             directory: place.path().to_owned(),
             uid: 1,
             gid: 1,
         };
-        let error = private.make().unwrap_err();
+        let error = private.create().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 
@@ -272,7 +272,7 @@ mod tests {
         std::fs::write(inside.join("deep/file"), "x").unwrap();
         std::fs::write(&outside, "x").unwrap();
         std::os::unix::fs::symlink(&outside, inside.join("deep/link")).unwrap();
-        let private = Private {
+        let private = PrivateDirectory {
             directory: inside.clone(),
             uid: 65_534,
             gid: 65_534,

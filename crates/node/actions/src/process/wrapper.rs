@@ -1,8 +1,8 @@
 //! The process between the agent and an action: [`wrapper_main`].
 //!
-//! It reads one [`RunOrder`] from its stdin, prepares everything, claims the entry, runs the
+//! It reads one [`WrapperRequest`] from its stdin, prepares everything, claims the entry, runs the
 //! action, and leaves an [`ExitRecord`]. SIGTERM makes it cancel the action, SIGUSR1 kill it at
-//! once. It reports progress as [`Notice`] lines on its stdout, which need not be read. Invariants:
+//! once. It reports progress as [`WrapperNotice`] lines on its stdout, which need not be read. Invariants:
 //! nothing runs before the claim, and after the claim there is either a record or a wrapper.
 
 use std::ffi::OsString;
@@ -19,20 +19,22 @@ use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
-use super::ending::{Ending, Step, Tree};
-use super::exit_record::Reservation;
+use super::exit_record::RecordReservation;
 use super::layout::lay_out;
 use super::output_limit::OutputLimit;
-use super::{ExitRecord, Held, Loss, ProcessIdentity, RunOrder, program, tree};
+use super::termination::{ActionTermination, RemainingProcesses, TerminationStep};
+use super::{
+    ExitRecord, OutputLoss, PrivateDirectoryGuard, ProcessIdentity, WrapperRequest, program, tree,
+};
 use crate::defaults::OUTPUT_LIMIT_INTERVAL;
-use crate::spool::{Claim, ClaimError, Durability, STDERR_FILE, STDOUT_FILE};
+use crate::spool::{ActionClaim, ActionClaimError, EntryDurability, STDERR_FILE, STDOUT_FILE};
 
 /// The first descriptor that is inherited unintentionally: after stdin, stdout and stderr.
 const FIRST_INHERITED: i32 = 3;
 
 /// One line of progress on the wrapper's stdout.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Notice {
+pub(super) enum WrapperNotice {
     /// The action is about to start.
     Claimed(ProcessIdentity),
     /// The action was not and will not be started.
@@ -50,7 +52,7 @@ pub(crate) fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode
     match supervise(&entry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            notify(&Notice::NotRun(error.to_string()));
+            notify(&WrapperNotice::NotRun(error.to_string()));
             ExitCode::FAILURE
         }
     }
@@ -58,9 +60,9 @@ pub(crate) fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode
 
 /// Reason for which an action was not started.
 #[derive(Debug, thiserror::Error)]
-enum NotStarted {
+enum ActionStartError {
     #[error(transparent)]
-    Order(#[from] super::order::ReadOrderError),
+    Order(#[from] super::wrapper_request::ReadRequestError),
     #[error("cannot become the supervisor of the action: {0}")]
     Supervisor(io::Error),
     #[error("cannot write to {place}: {source}")]
@@ -68,34 +70,34 @@ enum NotStarted {
     #[error(transparent)]
     LayOut(#[from] super::layout::LayOutError),
     #[error(transparent)]
-    Claim(#[from] ClaimError),
+    Claim(#[from] ActionClaimError),
 }
 
-fn supervise(entry: &Path) -> Result<(), NotStarted> {
+fn supervise(entry: &Path) -> Result<(), ActionStartError> {
     // All descriptors of the agent are close-on-exec; this covers those that the agent's parent
     // left open.
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
-    let (order, stdin) = RunOrder::read(io::stdin().lock())?;
+    let (order, stdin) = WrapperRequest::read(io::stdin().lock())?;
     // A new session: signals to the agent's terminal or group do not arrive. It fails only for a
     // group leader, for which that is already so.
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-        .map_err(|error| NotStarted::Supervisor(error.into()))?;
+        .map_err(|error| ActionStartError::Supervisor(error.into()))?;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(NotStarted::Supervisor)?
+        .map_err(ActionStartError::Supervisor)?
         .block_on(run(entry, order, stdin))
 }
 
-async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotStarted> {
-    let mut signals = Signals::listen().map_err(NotStarted::Supervisor)?;
-    let mut prepared = Prepared::make(entry, &order)?;
-    let identity = ProcessIdentity::current().map_err(NotStarted::Supervisor)?;
-    Claim::Started(identity.clone()).take(entry, order.durability)?;
+async fn run(entry: &Path, order: WrapperRequest, stdin: Vec<u8>) -> Result<(), ActionStartError> {
+    let mut signals = WrapperSignals::listen().map_err(ActionStartError::Supervisor)?;
+    let mut prepared = PreparedAction::make(entry, &order)?;
+    let identity = ProcessIdentity::current().map_err(ActionStartError::Supervisor)?;
+    ActionClaim::Started(identity.clone()).take(entry, order.durability)?;
     // For users and tools that look for pxp-agent's file.
     let _ = std::fs::write(entry.join("pid"), format!("{}\n", identity.pid));
-    notify(&Notice::Claimed(identity));
+    notify(&WrapperNotice::Claimed(identity));
 
     let record = match prepared.start(entry, &order, stdin) {
         Ok(main) => {
@@ -103,27 +105,32 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
             explain(entry, &order, &record);
             record
         }
-        Err(error) => cannot_run(entry, &order, &error),
+        Err(error) => write_start_failure(entry, &order, &error),
     };
     // Before space is freed: the action had only the space that there is now.
-    let full = Loss::look(entry);
+    let full = OutputLoss::probe(entry);
     prepared.limit.enforce();
     let mut record = with_output_sizes(record, entry);
     // Before the record, so that it never counts bytes that a power loss removes. If the disk
     // fails, the record counts more than there is, and so the result shows the loss.
     let unwritten = match order.durability {
-        Durability::Kept => prepared.limit.sync().err().as_ref().and_then(Loss::of),
-        Durability::Scratch => None,
+        EntryDurability::Kept => prepared
+            .limit
+            .sync()
+            .err()
+            .as_ref()
+            .and_then(OutputLoss::of),
+        EntryDurability::Scratch => None,
     };
     record.loss = full.or(unwritten);
-    if prepared.held.take().is_none() && order.remove_layout {
+    if prepared.private_directory.take().is_none() && order.remove_layout {
         for file in &order.layout {
             // Remaining files are removed with the entry.
             let _ = std::fs::remove_file(entry.join(&file.destination));
         }
     }
-    if let Ok(settled) = prepared.reservation.settle(&record, order.durability) {
-        notify(&Notice::Ended);
+    if let Ok(settled) = prepared.reservation.persist(&record, order.durability) {
+        notify(&WrapperNotice::Ended);
         if order.durability.is_kept() {
             // Too late for a better answer: the record exists for the agent, and a machine that
             // loses it now has lost the action's effects too.
@@ -134,7 +141,7 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
 }
 
 /// Notifies the agent, if it is still running.
-fn notify(notice: &Notice) {
+fn notify(notice: &WrapperNotice) {
     let mut line = serde_json::to_vec(notice).expect("a notice holds only strings and numbers");
     line.push(b'\n');
     let mut stdout = io::stdout().lock();
@@ -144,21 +151,21 @@ fn notify(notice: &Notice) {
 // === impl Prepared ===
 
 /// All steps that can fail, completed before the claim.
-struct Prepared {
-    reservation: Reservation,
+struct PreparedAction {
+    reservation: RecordReservation,
     stdout: File,
     stderr: File,
     limit: OutputLimit,
     /// Directory of another user's files.
-    held: Option<Held>,
+    private_directory: Option<PrivateDirectoryGuard>,
 }
 
-impl Prepared {
-    fn make(entry: &Path, order: &RunOrder) -> Result<Self, NotStarted> {
-        let at = |place: PathBuf| move |source| NotStarted::Spool { place, source };
-        let reservation = Reservation::take(entry).map_err(at(entry.to_owned()))?;
+impl PreparedAction {
+    fn make(entry: &Path, order: &WrapperRequest) -> Result<Self, ActionStartError> {
+        let at = |place: PathBuf| move |source| ActionStartError::Spool { place, source };
+        let reservation = RecordReservation::reserve(entry).map_err(at(entry.to_owned()))?;
         let held = match &order.private {
-            Some(private) => Some(private.make().map_err(at(private.directory.clone()))?),
+            Some(private) => Some(private.create().map_err(at(private.directory.clone()))?),
             None => None,
         };
         let stdout = entry.join(STDOUT_FILE);
@@ -175,13 +182,13 @@ impl Prepared {
             stdout,
             stderr,
             limit,
-            held,
+            private_directory: held,
         })
     }
 
     /// Starts the action and feeds its stdin from a thread, because an action
     /// that does not read must not keep the wrapper from waiting for it.
-    fn start(&self, entry: &Path, order: &RunOrder, stdin: Vec<u8>) -> io::Result<i32> {
+    fn start(&self, entry: &Path, order: &WrapperRequest, stdin: Vec<u8>) -> io::Result<i32> {
         let program = entry.join(&order.program);
         let spawned = match self.spawn(Command::new(&program), order) {
             Err(error) if program::runs_by_shell(&program, &error) => {
@@ -196,7 +203,7 @@ impl Prepared {
         Ok(i32::try_from(child.id()).expect("a pid fits an i32"))
     }
 
-    fn spawn(&self, mut command: Command, order: &RunOrder) -> io::Result<Child> {
+    fn spawn(&self, mut command: Command, order: &WrapperRequest) -> io::Result<Child> {
         command
             .args(&order.args)
             .env_clear()
@@ -211,15 +218,21 @@ impl Prepared {
 }
 
 /// Copies the files, for the user that runs them.
-fn ready(order: &RunOrder, entry: &Path, outputs: [&File; 2]) -> Result<(), NotStarted> {
+fn ready(
+    order: &WrapperRequest,
+    entry: &Path,
+    outputs: [&File; 2],
+) -> Result<(), ActionStartError> {
     let Some(private) = &order.private else {
         return Ok(lay_out(&order.layout, entry)?);
     };
     lay_out(&order.layout, &private.directory)?;
-    let handed = private
-        .hand_over()
-        .and_then(|()| outputs.into_iter().try_for_each(|it| private.give(it)));
-    handed.map_err(|source| NotStarted::Spool {
+    let handed = private.hand_over().and_then(|()| {
+        outputs
+            .into_iter()
+            .try_for_each(|it| private.give_output(it))
+    });
+    handed.map_err(|source| ActionStartError::Spool {
         place: private.directory.clone(),
         source,
     })
@@ -249,9 +262,9 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
 
 /// Record of a program that cannot be started, by the shell's convention: 127 for a missing
 /// program, 126 for one that cannot be executed, and the reason on stderr.
-fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
+fn write_start_failure(entry: &Path, order: &WrapperRequest, error: &io::Error) -> ExitRecord {
     let program = entry.join(&order.program);
-    let text = program::cannot_run(&program, error) + "\n";
+    let text = program::describe_start_failure(&program, error) + "\n";
     if let Ok(mut stderr) = output(&entry.join(STDERR_FILE)) {
         let _ = stderr.write_all(text.as_bytes());
     }
@@ -265,14 +278,14 @@ fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
 
 /// Adds to standard error the reason for which the program's interpreter did not run it, if the
 /// program ended because of that.
-fn explain(entry: &Path, order: &RunOrder, record: &ExitRecord) {
+fn explain(entry: &Path, order: &WrapperRequest, record: &ExitRecord) {
     if record.signal.is_some() || record.cancelled || record.timed_out {
         return;
     }
     let search = order.env.iter().find(|(name, _)| name == "PATH");
     let search = search.map(|(_, directories)| directories.as_str());
-    let program = entry.join(order.executed());
-    let Some(text) = program::afterthought(&program, record.exitcode, search) else {
+    let program = entry.join(order.resolved_program());
+    let Some(text) = program::explain_exit(&program, record.exitcode, search) else {
         return;
     };
     if let Ok(mut stderr) = output(&entry.join(STDERR_FILE)) {
@@ -289,13 +302,13 @@ fn with_output_sizes(mut record: ExitRecord, entry: &Path) -> ExitRecord {
 
 // === waiting for the end ===
 
-struct Signals {
+struct WrapperSignals {
     child: tokio::signal::unix::Signal,
     cancel: tokio::signal::unix::Signal,
     kill: tokio::signal::unix::Signal,
 }
 
-impl Signals {
+impl WrapperSignals {
     fn listen() -> io::Result<Self> {
         Ok(Self {
             child: signal(SignalKind::child())?,
@@ -306,29 +319,29 @@ impl Signals {
 }
 
 async fn watch(
-    signals: &mut Signals,
+    signals: &mut WrapperSignals,
     main: i32,
-    order: &RunOrder,
+    order: &WrapperRequest,
     limit: &mut OutputLimit,
 ) -> ExitRecord {
     let root = rustix::process::getpid().as_raw_pid();
     let deadline = order.timeout().map(|timeout| Instant::now() + timeout);
-    let mut ending = Ending::new(deadline, order.stop_grace());
-    let mut reaper = Reaper { main, status: None };
+    let mut ending = ActionTermination::new(deadline, order.stop_grace());
+    let mut reaper = ChildReaper { main, status: None };
     let mut look = tokio::time::interval(OUTPUT_LIMIT_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let tree = reaper.reap();
-        let wake = match ending.next(Instant::now(), tree) {
-            Step::Finish => break,
-            Step::Wait(at) => at,
-            Step::Terminate(at) => {
+        let wake = match ending.next_step(Instant::now(), tree) {
+            TerminationStep::Finish => break,
+            TerminationStep::Wait(at) => at,
+            TerminationStep::Terminate(at) => {
                 tree::signal_descendants(root, Signal::TERM);
                 // A stopped process handles SIGTERM only after it is continued.
                 tree::signal_descendants(root, Signal::CONT);
                 Some(at)
             }
-            Step::Kill(at) => {
+            TerminationStep::Kill(at) => {
                 tree::kill_descendants(root);
                 Some(at)
             }
@@ -349,8 +362,8 @@ async fn watch(
         }
     }
     let mut record = reaper.record();
-    record.cancelled = ending.cancelled();
-    record.timed_out = ending.timed_out();
+    record.cancelled = ending.is_cancelled();
+    record.timed_out = ending.has_timed_out();
     if record.cancelled || record.timed_out {
         record.survivors = tree::count_descendants(root);
     }
@@ -359,22 +372,22 @@ async fn watch(
 
 /// Collects ended children: the action itself and, because the wrapper is a
 /// subreaper, every orphan of its tree.
-struct Reaper {
+struct ChildReaper {
     main: i32,
     status: Option<WaitStatus>,
 }
 
-impl Reaper {
-    fn reap(&mut self) -> Tree {
+impl ChildReaper {
+    fn reap(&mut self) -> RemainingProcesses {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid.as_raw_pid() == self.main => {
                     self.status = Some(status);
                 }
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) if self.status.is_some() => return Tree::LeftBehind,
-                Ok(None) => return Tree::Running,
-                Err(_no_children) => return Tree::Empty,
+                Ok(None) if self.status.is_some() => return RemainingProcesses::LeftBehind,
+                Ok(None) => return RemainingProcesses::Running,
+                Err(_no_children) => return RemainingProcesses::Empty,
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The right to start an action: a [`Claim`] on its spool entry, taken once.
+//! The right to start an action: a [`ActionClaim`] on its spool entry, taken once.
 //!
 //! The wrapper takes it right before it starts the action; an agent that finds an entry without a
 //! claim after a restart takes it to make sure that the action is not started any more. Invariant:
@@ -11,14 +11,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Durability;
+use super::EntryDurability;
 use crate::process::ProcessIdentity;
 
 const CLAIM_FILE: &str = "claim.json";
 
 /// The decision about the start of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Claim {
+pub(crate) enum ActionClaim {
     /// This process starts and records the action.
     Started(ProcessIdentity),
     /// The action is never to be started.
@@ -27,18 +27,22 @@ pub(crate) enum Claim {
 
 /// Reason for which a claim could not be taken.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ClaimError {
+pub(crate) enum ActionClaimError {
     #[error("the action was claimed before")]
     Taken,
     #[error("cannot claim the action: {0}")]
     Io(#[from] io::Error),
 }
 
-impl Claim {
+impl ActionClaim {
     /// Takes the claim. Its content is flushed before its name appears, so no reader finds it
     /// empty. Its name is not flushed: the claim decides between processes of one boot, and after
     /// another boot an entry without a claim counts as unknown.
-    pub(crate) fn take(&self, entry: &Path, durability: Durability) -> Result<(), ClaimError> {
+    pub(crate) fn take(
+        &self,
+        entry: &Path,
+        durability: EntryDurability,
+    ) -> Result<(), ActionClaimError> {
         let mut file = tempfile::Builder::new()
             .prefix(".claim-")
             .permissions(Permissions::from_mode(0o640))
@@ -52,7 +56,7 @@ impl Claim {
         match file.persist_noclobber(entry.join(CLAIM_FILE)) {
             Ok(_) => {}
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(ClaimError::Taken);
+                return Err(ActionClaimError::Taken);
             }
             Err(error) => return Err(error.error.into()),
         }
@@ -75,15 +79,18 @@ mod tests {
     #[test]
     fn only_the_first_claim_counts() {
         let entry = tempfile::tempdir().unwrap();
-        assert_eq!(Claim::read(entry.path()).unwrap(), None);
-        Claim::Abandoned
-            .take(entry.path(), Durability::Kept)
+        assert_eq!(ActionClaim::read(entry.path()).unwrap(), None);
+        ActionClaim::Abandoned
+            .take(entry.path(), EntryDurability::Kept)
             .unwrap();
-        let wrapper = Claim::Started(ProcessIdentity::current().unwrap());
+        let wrapper = ActionClaim::Started(ProcessIdentity::current().unwrap());
         assert!(matches!(
-            wrapper.take(entry.path(), Durability::Scratch),
-            Err(ClaimError::Taken)
+            wrapper.take(entry.path(), EntryDurability::Scratch),
+            Err(ActionClaimError::Taken)
         ));
-        assert_eq!(Claim::read(entry.path()).unwrap(), Some(Claim::Abandoned));
+        assert_eq!(
+            ActionClaim::read(entry.path()).unwrap(),
+            Some(ActionClaim::Abandoned)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The current time, by two clocks: [`Clocks`].
+//! The current time, by two clocks: [`ClockReading`].
 //!
 //! The wall clock gives the time of an event, but may be set to any value; the clock since boot
 //! only goes forward. Invariant: proofs of how long an entry was kept use the latter.
@@ -12,13 +12,13 @@ use crate::process::boot_id;
 
 /// One moment by both clocks.
 #[derive(Debug, Clone)]
-pub(crate) struct Clocks {
+pub(crate) struct ClockReading {
     pub(crate) wall: SystemTime,
     pub(crate) boot_id: String,
     pub(crate) since_boot: Duration,
 }
 
-impl Clocks {
+impl ClockReading {
     pub(crate) fn read() -> io::Result<Self> {
         Ok(Self {
             wall: SystemTime::now(),
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn the_clock_since_boot_goes_on() {
         let before = since_boot();
-        let clocks = Clocks::read().unwrap();
+        let clocks = ClockReading::read().unwrap();
         assert!(before > Duration::ZERO);
         assert!(before <= clocks.since_boot);
     }

@@ -1,4 +1,4 @@
-//! Survival of an entry's files across power cuts: [`Durability`].
+//! Survival of an entry's files across power cuts: [`EntryDurability`].
 //!
 //! Invariant: anything promised to a requester (a provisional response was sent, or will be) is on
 //! disk before it counts; a blocking request is answered or has failed, so nothing of its entry is
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Guarantee for the files of an entry.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Durability {
+pub(crate) enum EntryDurability {
     /// Files survive a power cut: they are flushed before they are renamed into place.
     #[default]
     Kept,
@@ -17,7 +17,7 @@ pub(crate) enum Durability {
     Scratch,
 }
 
-impl Durability {
+impl EntryDurability {
     pub(crate) fn is_kept(self) -> bool {
         self == Self::Kept
     }

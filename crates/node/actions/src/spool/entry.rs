@@ -1,4 +1,4 @@
-//! One directory of the spool: [`Entry`].
+//! One directory of the spool: [`SpoolEntry`].
 //!
 //! All functions block on the disk; callers on the runtime use `spawn_blocking`. Invariant: reads
 //! tolerate entries that a crash left half written, and report that instead of guessing.
@@ -8,10 +8,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use pki::durable::{self, WriteError};
+use pki::durable::{self, DurableWriteError};
 
-use super::claim::ClaimError;
-use super::{Claim, Clocks, Durability, Record};
+use super::claim::ActionClaimError;
+use super::{ActionClaim, ClockReading, EntryDurability, TransactionRecord};
 use crate::defaults::MAX_RECORD_BYTES;
 use crate::process::{ExitRecord, OutputLimit};
 
@@ -21,16 +21,16 @@ pub(super) const METADATA_FILE: &str = "metadata";
 
 /// The directory of one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct SpoolEntry {
     directory: PathBuf,
-    durability: Durability,
+    durability: EntryDurability,
 }
 
-impl Entry {
+impl SpoolEntry {
     pub(super) fn at(directory: PathBuf) -> Self {
         Self {
             directory,
-            durability: Durability::Kept,
+            durability: EntryDurability::Kept,
         }
     }
 
@@ -38,11 +38,11 @@ impl Entry {
     pub(super) fn scratch_at(directory: PathBuf) -> Self {
         Self {
             directory,
-            durability: Durability::Scratch,
+            durability: EntryDurability::Scratch,
         }
     }
 
-    pub(crate) fn durability(&self) -> Durability {
+    pub(crate) fn durability(&self) -> EntryDurability {
         self.durability
     }
 
@@ -56,7 +56,7 @@ impl Entry {
     }
 
     /// Reads the record; an error if it is missing or truncated.
-    pub(crate) fn record(&self) -> io::Result<Record> {
+    pub(crate) fn record(&self) -> io::Result<TransactionRecord> {
         let mut bytes = Vec::new();
         File::open(self.directory.join(METADATA_FILE))?
             .take(MAX_RECORD_BYTES)
@@ -68,7 +68,7 @@ impl Entry {
     /// and whole: its content is flushed before it gets its name. The name is not flushed. The end
     /// of the action is in its exit record; this record adds the number of sends and the
     /// acknowledgement, so after a power cut an outcome may be sent once more.
-    pub(crate) fn write_record(&self, record: &Record) -> io::Result<()> {
+    pub(crate) fn write_record(&self, record: &TransactionRecord) -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".record-")
             .permissions(Permissions::from_mode(0o640))
@@ -80,12 +80,12 @@ impl Entry {
     }
 
     /// Takes the claim on the action of this entry.
-    pub(crate) fn take_claim(&self, claim: &Claim) -> Result<(), ClaimError> {
+    pub(crate) fn take_claim(&self, claim: &ActionClaim) -> Result<(), ActionClaimError> {
         claim.take(&self.directory, self.durability)
     }
 
-    pub(crate) fn claim(&self) -> io::Result<Option<Claim>> {
-        Claim::read(&self.directory)
+    pub(crate) fn claim(&self) -> io::Result<Option<ActionClaim>> {
+        ActionClaim::read(&self.directory)
     }
 
     /// The end of the action; `None` while it is not recorded.
@@ -110,14 +110,14 @@ impl Entry {
 
     /// Records an end that no wrapper records: of an action of the agent itself, or of one that was
     /// not started.
-    pub(crate) fn write_exit(&self, record: &ExitRecord) -> Result<(), WriteError> {
+    pub(crate) fn write_exit(&self, record: &ExitRecord) -> Result<(), DurableWriteError> {
         let bytes = serde_json::to_vec(record).expect("a record holds only strings and numbers");
         let path = self.directory.join(ExitRecord::FILE);
         if self.durability.is_kept() {
             return durable::write_atomic(&path, &bytes, 0o640);
         }
         // Only the agent itself reads it, in the same step.
-        std::fs::write(&path, &bytes).map_err(|source| WriteError { path, source })
+        std::fs::write(&path, &bytes).map_err(|source| DurableWriteError { path, source })
     }
 
     /// Writes a text as an output stream, for an action that had no process; on disk before the
@@ -153,7 +153,7 @@ impl Entry {
     }
 
     /// True if its files were last created or renamed since the machine was started.
-    pub(crate) fn is_of_this_boot(&self, now: &Clocks) -> bool {
+    pub(crate) fn is_of_this_boot(&self, now: &ClockReading) -> bool {
         let changed = std::fs::metadata(&self.directory).and_then(|meta| meta.modified());
         let booted = now.wall.checked_sub(now.since_boot);
         matches!((changed, booted), (Ok(changed), Some(booted)) if changed >= booted)

@@ -1,13 +1,13 @@
 //! The spool: requests that this agent has accepted, is executing and has executed, on disk.
 //!
-//! One directory per transaction ([`Entry`]), named by the transaction id and laid out as by
+//! One directory per transaction ([`SpoolEntry`]), named by the transaction id and laid out as by
 //! pxp-agent (`metadata`, `pid`, `stdout`, `stderr`, `exitcode`), so that tools which read it find
 //! the files they know:
 //!
 //! | file | written by | content |
 //! |---|---|---|
-//! | `metadata` | agent | [`Record`]: requester and request; on disk before anything runs |
-//! | `claim.json` | wrapper or agent | [`Claim`]: the process that started the action, or that it is never started |
+//! | `metadata` | agent | [`TransactionRecord`]: requester and request; on disk before anything runs |
+//! | `claim.json` | wrapper or agent | [`ActionClaim`]: the process that started the action, or that it is never started |
 //! | `exit.json` | wrapper or agent | [`ExitRecord`](crate::process::ExitRecord): the end of the action |
 //! | `output_limit` | wrapper | [`OutputLimit`](crate::process::OutputLimit): bytes of output that count, per stream |
 //! | `stdout`, `stderr` | action | output |
@@ -18,7 +18,7 @@
 //! still query, and the spool has another id from then on.
 //!
 //! Invariants: an entry appears whole; a file of an entry that was promised is flushed before it is
-//! renamed into place ([`Durability`]); parameters and stdin are never written to disk; a name from
+//! renamed into place ([`EntryDurability`]); parameters and stdin are never written to disk; a name from
 //! the network becomes a path only as a [`TransactionId`](pxp::TransactionId).
 
 mod claim;
@@ -30,10 +30,12 @@ mod record;
 mod scrub;
 mod store;
 
-pub(crate) use claim::{Claim, ClaimError};
-pub(crate) use clocks::{Clocks, since_boot};
-pub(crate) use durability::Durability;
-pub(crate) use entry::{Entry, STDERR_FILE, STDOUT_FILE};
-pub(crate) use record::{Carriage, Delivery, Extension, Record, ResultKind, Status};
+pub(crate) use claim::{ActionClaim, ActionClaimError};
+pub(crate) use clocks::{ClockReading, since_boot};
+pub(crate) use durability::EntryDurability;
+pub(crate) use entry::{STDERR_FILE, STDOUT_FILE, SpoolEntry};
+pub(crate) use record::{
+    DeliveryState, OutputEncoding, RecordExtension, RecordStatus, ResultKind, TransactionRecord,
+};
 pub use store::OpenSpoolError;
 pub(crate) use store::{CreateEntryError, Spool};

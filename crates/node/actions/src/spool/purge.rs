@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use pxp::TransactionId;
 
 use super::store::PURGE_PREFIX;
-use super::{Clocks, Entry, Record, Spool};
+use super::{ClockReading, Spool, SpoolEntry, TransactionRecord};
 use crate::defaults::SPOOL_MEMORY;
 
 impl Spool {
@@ -20,7 +20,7 @@ impl Spool {
     pub(crate) fn purge(
         &self,
         ttl: Duration,
-        now: &Clocks,
+        now: &ClockReading,
         is_active: impl Fn(&TransactionId) -> bool,
     ) -> std::io::Result<usize> {
         let mut removed = 0;
@@ -28,10 +28,10 @@ impl Spool {
             if is_active(&id) || entry.age(now.wall) <= ttl {
                 continue;
             }
-            match Going::of(entry.record().ok().as_ref(), ttl, now) {
-                Going::Stays => continue,
-                Going::Missed => self.forget_id()?,
-                Going::Unnoticed => {}
+            match PurgeDecision::of(entry.record().ok().as_ref(), ttl, now) {
+                PurgeDecision::Keep => continue,
+                PurgeDecision::RemoveQueryable => self.forget_id()?,
+                PurgeDecision::RemoveForgotten => {}
             }
             // One step makes the entry unknown, then comes the slow part.
             let doomed = self.directory().join(format!("{PURGE_PREFIX}{id}"));
@@ -46,37 +46,37 @@ impl Spool {
 
 /// Decision about an entry that is too old by the wall clock.
 #[derive(Debug, PartialEq, Eq)]
-enum Going {
+enum PurgeDecision {
     /// The entry is kept: by the clock since boot it is younger.
-    Stays,
+    Keep,
     /// The entry is removed and may still be queried: the answer must not be that it never existed.
-    Missed,
+    RemoveQueryable,
     /// The entry is removed and is not queried any more.
-    Unnoticed,
+    RemoveForgotten,
 }
 
-impl Going {
-    fn of(record: Option<&Record>, ttl: Duration, now: &Clocks) -> Self {
+impl PurgeDecision {
+    fn of(record: Option<&TransactionRecord>, ttl: Duration, now: &ClockReading) -> Self {
         let Some(record) = record else {
-            return Self::Missed;
+            return Self::RemoveQueryable;
         };
         let Some(extension) = &record.tutti else {
             // It was written by pxp-agent, which never reports a spool id.
-            return Self::Unnoticed;
+            return Self::RemoveForgotten;
         };
         let same_boot = extension.boot_id == now.boot_id;
         let taken = extension.boot_ms.filter(|_| same_boot);
         let age = taken.map(|ms| now.since_boot.saturating_sub(Duration::from_millis(ms)));
         match (extension.delivery.acknowledged, age) {
-            (false, Some(age)) if age <= ttl => Self::Stays,
-            (false, _) => Self::Missed,
-            (true, Some(age)) if age < SPOOL_MEMORY => Self::Missed,
-            (true, _) => Self::Unnoticed,
+            (false, Some(age)) if age <= ttl => Self::Keep,
+            (false, _) => Self::RemoveQueryable,
+            (true, Some(age)) if age < SPOOL_MEMORY => Self::RemoveQueryable,
+            (true, _) => Self::RemoveForgotten,
         }
     }
 }
 
-impl Entry {
+impl SpoolEntry {
     /// Time since the latest of its start, its end and its last change.
     pub(crate) fn age(&self, now: SystemTime) -> Duration {
         let changed = std::fs::metadata(self.path())
@@ -103,28 +103,28 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// A wall clock ahead by `ahead`, on a machine that has been up for `since_boot`, in `boot`.
-    fn clocks(ahead: Duration, since_boot: Duration, boot: &str) -> Clocks {
-        Clocks {
+    fn clocks(ahead: Duration, since_boot: Duration, boot: &str) -> ClockReading {
+        ClockReading {
             wall: SystemTime::now() + ahead,
             boot_id: boot.to_owned(),
             since_boot,
         }
     }
 
-    fn acknowledged(id: &str) -> Record {
+    fn acknowledged(id: &str) -> TransactionRecord {
         let mut record = record(id);
         record.tutti.as_mut().unwrap().delivery.acknowledged = true;
         record
     }
 
     /// The number of removed entries, and true if the spool still reports the same id.
-    fn purged(record: &Record, ttl: Duration, now: &Clocks) -> (usize, bool) {
+    fn purged(record: &TransactionRecord, ttl: Duration, now: &ClockReading) -> (usize, bool) {
         let dir = tempfile::tempdir().unwrap();
         let spool = Spool::open(dir.path()).unwrap();
         let id = spool.id().unwrap();
         spool.create(record).unwrap();
         let removed = spool.purge(ttl, now, |_| false).unwrap();
-        (removed, spool.vouched_id() == Some(id))
+        (removed, spool.verified_id() == Some(id))
     }
 
     #[test]
@@ -185,9 +185,15 @@ mod tests {
     #[test]
     fn an_unreadable_entry_takes_the_id_along_and_a_foreign_one_does_not() {
         let now = clocks(Duration::ZERO, DAY, "boot");
-        assert_eq!(Going::of(None, DAY, &now), Going::Missed);
+        assert_eq!(
+            PurgeDecision::of(None, DAY, &now),
+            PurgeDecision::RemoveQueryable
+        );
         let mut foreign = record("t1");
         foreign.tutti = None;
-        assert_eq!(Going::of(Some(&foreign), DAY, &now), Going::Unnoticed);
+        assert_eq!(
+            PurgeDecision::of(Some(&foreign), DAY, &now),
+            PurgeDecision::RemoveForgotten
+        );
     }
 }

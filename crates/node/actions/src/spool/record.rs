@@ -1,4 +1,4 @@
-//! The `metadata` file of a spool entry: [`Record`].
+//! The `metadata` file of a spool entry: [`TransactionRecord`].
 //!
 //! Keys are pxp-agent's; Tutti's are under `tutti`. Invariant: parameters are not written
 //! (`request_params` is always `{}`), results are not copied into it.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Stored facts about a transaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct TransactionRecord {
     pub(crate) requester: PcpUri,
     pub(crate) module: String,
     pub(crate) action: String,
@@ -22,7 +22,7 @@ pub(crate) struct Record {
     pub(crate) request_id: String,
     pub(crate) notify_outcome: bool,
     pub(crate) start: Timestamp,
-    pub(crate) status: Status,
+    pub(crate) status: RecordStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) end: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,13 +31,13 @@ pub(crate) struct Record {
     pub(crate) execution_error: Option<String>,
     /// Absent in entries that pxp-agent left behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tutti: Option<Extension>,
+    pub(crate) tutti: Option<RecordExtension>,
 }
 
 /// Status of a transaction, in pxp-agent's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
+pub(crate) enum RecordStatus {
     Running,
     Success,
     Failure,
@@ -47,7 +47,7 @@ pub(crate) enum Status {
 
 /// Fields that this agent adds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Extension {
+pub(crate) struct RecordExtension {
     /// Id of the boot in which the request was accepted.
     pub(crate) boot_id: String,
     /// Time at which the request was accepted, in milliseconds since that boot.
@@ -59,7 +59,7 @@ pub(crate) struct Extension {
     #[serde(default = "is_extended")]
     pub(crate) extended: bool,
     #[serde(default)]
-    pub(crate) delivery: Delivery,
+    pub(crate) delivery: DeliveryState,
 }
 
 fn is_extended() -> bool {
@@ -80,7 +80,7 @@ pub(crate) enum ResultKind {
 
 /// Form in which output that is too large goes to the requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carriage {
+pub(crate) enum OutputEncoding {
     /// Up to `max-output-bytes` of each stream, marked as cut. For requesters that understand the
     /// mark.
     Cut,
@@ -88,7 +88,7 @@ pub(crate) enum Carriage {
     Whole,
 }
 
-impl Carriage {
+impl OutputEncoding {
     pub(crate) fn of(extended: bool) -> Self {
         if extended { Self::Cut } else { Self::Whole }
     }
@@ -96,15 +96,15 @@ impl Carriage {
 
 /// Delivery state of the outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Delivery {
+pub(crate) struct DeliveryState {
     /// Number of times it was handed to a connection.
     pub(crate) sends: u32,
     /// True once the requester has confirmed that it stored the outcome.
     pub(crate) acknowledged: bool,
 }
 
-impl Record {
-    pub(crate) fn delivery(&self) -> Delivery {
+impl TransactionRecord {
+    pub(crate) fn delivery(&self) -> DeliveryState {
         self.tutti
             .as_ref()
             .map(|tutti| tutti.delivery.clone())
@@ -118,8 +118,8 @@ impl Record {
     }
 
     /// Form in which output goes to the requester.
-    pub(crate) fn carriage(&self) -> Carriage {
-        Carriage::of(self.tutti.as_ref().is_some_and(|tutti| tutti.extended))
+    pub(crate) fn carriage(&self) -> OutputEncoding {
+        OutputEncoding::of(self.tutti.as_ref().is_some_and(|tutti| tutti.extended))
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -133,8 +133,8 @@ impl Record {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn record(id: &str) -> Record {
-        Record {
+    pub(crate) fn record(id: &str) -> TransactionRecord {
+        TransactionRecord {
             requester: "pcp://orch.example.com:8143/server".parse().unwrap(),
             module: "task".into(),
             action: "run".into(),
@@ -143,16 +143,16 @@ pub(crate) mod tests {
             request_id: "b9e3e2c9-0c6a-4f3c-8d35-a8b1c2d3e4f5".into(),
             notify_outcome: true,
             start: Timestamp::now(),
-            status: Status::Running,
+            status: RecordStatus::Running,
             end: None,
             results_are_valid: None,
             execution_error: None,
-            tutti: Some(Extension {
+            tutti: Some(RecordExtension {
                 boot_id: "boot".into(),
                 boot_ms: Some(0),
                 result: ResultKind::Output,
                 extended: true,
-                delivery: Delivery::default(),
+                delivery: DeliveryState::default(),
             }),
         }
     }
@@ -163,16 +163,16 @@ pub(crate) mod tests {
             "request_params":"{}","transaction_id":"42","request_id":"1","notify_outcome":false,
             "start":"2026-11-21T06:08:12.545391Z","status":"success","end":"2026-11-21T06:08:13Z",
             "results_are_valid":true,"results":"{\"exitcode\":0}"}"#;
-        let record: Record = serde_json::from_str(theirs).unwrap();
-        assert_eq!(record.status, Status::Success);
+        let record: TransactionRecord = serde_json::from_str(theirs).unwrap();
+        assert_eq!(record.status, RecordStatus::Success);
         assert!(record.tutti.is_none());
-        assert_eq!(record.delivery(), Delivery::default());
+        assert_eq!(record.delivery(), DeliveryState::default());
     }
 
     #[test]
     fn a_record_reads_back() {
         let written = record("t1");
-        let read: Record = serde_json::from_slice(&written.to_bytes()).unwrap();
+        let read: TransactionRecord = serde_json::from_slice(&written.to_bytes()).unwrap();
         assert_eq!(read.to_bytes(), written.to_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! Removal of a task's secrets from its spool entry: [`Entry::scrub`].
+//! Removal of a task's secrets from its spool entry: [`SpoolEntry::scrub`].
 //!
 //! Invariants: the value of a task's `_sensitive` key stays on disk until the orchestrator has
 //! acknowledged it, and no longer; the file keeps its length, and other content stays readable.
@@ -11,13 +11,13 @@ use pxp::task::{SENSITIVE_KEY, SensitiveScan};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde_json::{Map, Value};
 
-use super::{Entry, STDOUT_FILE};
+use super::{STDOUT_FILE, SpoolEntry};
 use crate::defaults::SCRUB_PARSED_BYTES;
 
 /// Number of bytes that are read or written at once.
 const PIECE: usize = 64 << 10;
 
-impl Entry {
+impl SpoolEntry {
     /// Removes the value of `_sensitive` from standard output. `Ok(false)`: there was none.
     pub(crate) fn scrub(&self) -> io::Result<bool> {
         let path = self.path().join(STDOUT_FILE);
@@ -30,7 +30,7 @@ impl Entry {
             return Ok(false);
         };
         let length = file.metadata()?.len();
-        match redacted(&file, length)? {
+        match redact_output(&file, length)? {
             Some(shown) => file.write_all_at(&shown, 0)?,
             None => erase(&file, secret_from, length)?,
         }
@@ -50,7 +50,7 @@ fn find(file: &File) -> io::Result<Option<u64>> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        let shown = scan.pass(piece.get(..read).unwrap_or_default());
+        let shown = scan.scan(piece.get(..read).unwrap_or_default());
         if scan.is_found() {
             return Ok(Some(offset + shown as u64));
         }
@@ -59,7 +59,7 @@ fn find(file: &File) -> io::Result<Option<u64>> {
 }
 
 /// The result without its secret, with unchanged length; `None`: it is not a readable result.
-fn redacted(file: &File, length: u64) -> io::Result<Option<Vec<u8>>> {
+fn redact_output(file: &File, length: u64) -> io::Result<Option<Vec<u8>>> {
     if length > SCRUB_PARSED_BYTES {
         return Ok(None);
     }
@@ -73,7 +73,7 @@ fn redacted(file: &File, length: u64) -> io::Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let mut shown = Value::Object(result).to_string().into_bytes();
-    if shown.len() > output.len() || SensitiveScan::end_of_shown(&shown).is_some() {
+    if shown.len() > output.len() || SensitiveScan::shown_length(&shown).is_some() {
         return Ok(None);
     }
     shown.resize(output.len(), b' ');

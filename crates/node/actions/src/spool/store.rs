@@ -14,7 +14,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use uuid::Uuid;
 
 use super::entry::METADATA_FILE;
-use super::{Entry, Record};
+use super::{SpoolEntry, TransactionRecord};
 
 /// File with the spool's id. Its first character keeps it from being a transaction id; but it is
 /// not hidden, so that `rm -rf spool/*` removes it along with the entries, and removes it first.
@@ -92,7 +92,7 @@ impl Spool {
 
     /// The id on the disk now, or none: in that case entries may be gone with it. Read after an
     /// entry was not found, it proves that there was none.
-    pub(crate) fn vouched_id(&self) -> Option<Uuid> {
+    pub(crate) fn verified_id(&self) -> Option<Uuid> {
         let text = std::fs::read_to_string(self.directory.join(ID_FILE)).ok()?;
         text.trim().parse().ok()
     }
@@ -109,14 +109,17 @@ impl Spool {
     }
 
     /// Creates the entry of a new transaction; it is on disk on return.
-    pub(crate) fn create(&self, record: &Record) -> Result<Entry, CreateEntryError> {
+    pub(crate) fn create(
+        &self,
+        record: &TransactionRecord,
+    ) -> Result<SpoolEntry, CreateEntryError> {
         let directory = self.path_of(&record.transaction_id);
         // Checked even if the disk is full: a known transaction is never reported as not run.
         if directory.exists() {
             return Err(CreateEntryError::Exists);
         }
         match self.create_at(&directory, &record.to_bytes()) {
-            Ok(()) => Ok(Entry::at(directory)),
+            Ok(()) => Ok(SpoolEntry::at(directory)),
             Err(error)
                 if matches!(
                     error.kind(),
@@ -149,10 +152,10 @@ impl Spool {
         synced
     }
 
-    /// An entry for an action whose result is not kept; yet to be [made](Entry::make), so that it
+    /// An entry for an action whose result is not kept; yet to be [made](SpoolEntry::create), so that it
     /// can be registered as used before it exists.
-    pub(crate) fn scratch(&self) -> Entry {
-        Entry::scratch_at(
+    pub(crate) fn scratch(&self) -> SpoolEntry {
+        SpoolEntry::scratch_at(
             self.directory
                 .join(SCRATCH_DIRECTORY)
                 .join(Uuid::new_v4().to_string()),
@@ -160,28 +163,28 @@ impl Spool {
     }
 
     /// The entry of a known transaction.
-    pub(crate) fn find(&self, id: &TransactionId) -> Option<Entry> {
+    pub(crate) fn find(&self, id: &TransactionId) -> Option<SpoolEntry> {
         let directory = self.path_of(id);
-        directory.is_dir().then(|| Entry::at(directory))
+        directory.is_dir().then(|| SpoolEntry::at(directory))
     }
 
     /// All entries.
-    pub(crate) fn entries(&self) -> io::Result<Vec<(TransactionId, Entry)>> {
+    pub(crate) fn entries(&self) -> io::Result<Vec<(TransactionId, SpoolEntry)>> {
         let mut entries = Vec::new();
         for file in std::fs::read_dir(&self.directory)? {
             let file = file?;
             let id = file.file_name().to_str().and_then(|name| name.parse().ok());
             if let (Some(id), true) = (id, file.file_type()?.is_dir()) {
-                entries.push((id, Entry::at(file.path())));
+                entries.push((id, SpoolEntry::at(file.path())));
             }
         }
         Ok(entries)
     }
 
     /// Directories of actions whose result is not kept.
-    pub(crate) fn scratch_entries(&self) -> io::Result<Vec<Entry>> {
+    pub(crate) fn scratch_entries(&self) -> io::Result<Vec<SpoolEntry>> {
         std::fs::read_dir(self.directory.join(SCRATCH_DIRECTORY))?
-            .map(|file| Ok(Entry::scratch_at(file?.path())))
+            .map(|file| Ok(SpoolEntry::scratch_at(file?.path())))
             .collect()
     }
 
@@ -287,13 +290,13 @@ mod tests {
         let (dir, spool) = spool();
         let file = dir.path().join("spool").join(ID_FILE);
         let first = spool.id().unwrap();
-        assert_eq!(spool.vouched_id(), Some(first));
+        assert_eq!(spool.verified_id(), Some(first));
         std::fs::write(&file, "broken").unwrap();
-        assert_eq!(spool.vouched_id(), None);
+        assert_eq!(spool.verified_id(), None);
         let second = spool.id().unwrap();
         assert_ne!(second, first);
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(spool.vouched_id(), None);
+        assert_eq!(spool.verified_id(), None);
         assert!(![first, second].contains(&spool.id().unwrap()));
     }
 

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use pxp::action::{ActionResult, Status};
-use pxp::{Body, Request};
+use pxp::action::{ActionResult, TransactionStatus};
+use pxp::{PxpMessageBody, PxpRequest};
 use serde_json::{Value, json};
 
 use super::fake::{Node, PATIENCE, request};
@@ -39,7 +39,7 @@ async fn a_non_blocking_command_is_taken_then_tells_its_outcome() {
     );
     assert_eq!(result.stderr, None, "empty streams are left out");
     let status = node.status(&id).await;
-    assert_eq!(status.status, Status::Success);
+    assert_eq!(status.status, TransactionStatus::Success);
     assert_eq!(status.exitcode, Some(0));
     assert_eq!(status.stdout.as_deref(), Some("hello\n"));
     assert_eq!(status.spool_id, node.engine.capabilities().spool_id);
@@ -50,13 +50,16 @@ async fn without_notify_outcome_only_the_status_tells() {
     let node = Node::start().await;
     let request = request("command", "run", &json!({"command": "exit 7"}), Some(false));
     let id = request.transaction_id.clone();
-    node.handle(Body::NonBlockingRequest(request));
+    node.handle(PxpMessageBody::NonBlockingRequest(request));
     assert_eq!(node.broker.provisional().await, id);
     let exitcode = node.entry(&id).join("exitcode");
     super::fake::until("the action ends", || exitcode.exists()).await;
     // No message came in between: the next one is the answer to this.
     let status = node.status(&id).await;
-    assert_eq!((status.status, status.exitcode), (Status::Failure, Some(7)));
+    assert_eq!(
+        (status.status, status.exitcode),
+        (TransactionStatus::Failure, Some(7))
+    );
 }
 
 #[tokio::test]
@@ -67,8 +70,8 @@ async fn quick_modules_answer_also_while_every_place_is_taken() {
     assert_eq!(node.broker.results().await, json!({"request_hops": []}));
     node.blocking("echo", "echo", &json!({"argument": "marco"}));
     assert_eq!(node.broker.results().await, json!({"outcome": "marco"}));
-    assert_eq!(node.status(&id).await.status, Status::Running);
-    node.handle(Body::Cancel {
+    assert_eq!(node.status(&id).await.status, TransactionStatus::Running);
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: true,
     });
@@ -132,7 +135,7 @@ async fn a_large_output_is_cut_and_its_size_told() {
 #[tokio::test]
 async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part() {
     let node = Node::start_with(|config, _| config.max_message_bytes = 21_000_000).await;
-    let stock = |module: &str, action: &str, params: Value| Request {
+    let stock = |module: &str, action: &str, params: Value| PxpRequest {
         extended: None,
         file_servers: Vec::new(),
         ..request(module, action, &params, Some(true))
@@ -141,21 +144,21 @@ async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part()
         let command = format!("head -c {bytes} /dev/zero | tr '\\0' 'x'");
         stock("command", "run", json!({ "command": command }))
     };
-    node.handle(Body::BlockingRequest(print(20_000_000)));
+    node.handle(PxpMessageBody::BlockingRequest(print(20_000_000)));
     let result = node.broker.result().await;
     assert_eq!((result.exitcode, result.stdout_truncated), (0, false));
     assert_eq!(result.stdout.unwrap().len(), 20_000_000);
 
     let large = print(22_000_000);
     let id = large.transaction_id.clone();
-    node.handle(Body::BlockingRequest(large.clone()));
+    node.handle(PxpMessageBody::BlockingRequest(large.clone()));
     let expected = "Message size: 22000000 exceeded max-message-size 21000000";
     assert_eq!(node.broker.error().await, expected);
-    node.handle(Body::NonBlockingRequest(large));
+    node.handle(PxpMessageBody::NonBlockingRequest(large));
     assert_eq!(node.broker.provisional().await, id);
     assert_eq!(node.broker.error().await, expected);
     let query = stock("status", "query", json!({ "transaction_id": id }));
-    node.handle(Body::BlockingRequest(query));
+    node.handle(PxpMessageBody::BlockingRequest(query));
     assert_eq!(node.broker.error().await, expected);
     let status = node.status(&id).await;
     assert!(status.stdout_truncated, "a requester that understands it");
@@ -170,7 +173,7 @@ async fn a_result_never_exceeds_the_largest_message() {
         "run",
         &json!({"command": "head -c 90000 /dev/zero | tr '\\0' '\\001'"}),
     );
-    let Body::BlockingResponse(response) = node.broker.next().await else {
+    let PxpMessageBody::BlockingResponse(response) = node.broker.next().await else {
         panic!("no response")
     };
     assert!(response.results.get().len() < 100_000);
@@ -286,10 +289,10 @@ async fn what_exceeds_the_queue_is_refused_and_the_rest_runs() {
     );
     assert_eq!(
         node.status(&second).await.status,
-        Status::Running,
+        TransactionStatus::Running,
         "it waits"
     );
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: first,
         force: true,
     });

@@ -1,8 +1,8 @@
 //! Answers to requests: errors, status, and their order. `docs/stock-peers.md` has the numbers of
 //! these behaviours.
 
-use pxp::Body;
-use pxp::action::Status;
+use pxp::PxpMessageBody;
+use pxp::action::TransactionStatus;
 use serde_json::{Value, json};
 
 use super::fake::{Node, request, until};
@@ -144,7 +144,10 @@ async fn an_answer_that_no_message_holds_becomes_an_error() {
     // The action ran anyway, and its outcome is sent once the limit allows it.
     node.broker.limit_results(usize::MAX);
     let status = node.status(&id).await;
-    assert_eq!((status.status, status.exitcode), (Status::Success, Some(0)));
+    assert_eq!(
+        (status.status, status.exitcode),
+        (TransactionStatus::Success, Some(0))
+    );
 }
 
 /// The answer to a query, without the spool's id.
@@ -223,14 +226,14 @@ async fn a_blocking_action_holds_up_nobody() {
     );
     let first = request("command", "run", &json!({ "command": command }), None);
     let id = first.transaction_id.clone();
-    node.handle(Body::BlockingRequest(first));
+    node.handle(PxpMessageBody::BlockingRequest(first));
     until("the first runs", || begun.exists()).await;
 
     node.blocking("ping", "ping", &json!({"sender_timestamp": "now"}));
     assert_eq!(node.broker.results().await, json!({"request_hops": []}));
     node.blocking("echo", "echo", &json!({"argument": "wörld\n"}));
     assert_eq!(node.broker.results().await, json!({"outcome": "wörld\n"}));
-    assert_eq!(node.status(&id).await.status, Status::Running);
+    assert_eq!(node.status(&id).await.status, TransactionStatus::Running);
     node.blocking("command", "run", &json!({"command": "echo second"}));
     let second = node.broker.result().await;
     assert_eq!(second.stdout.as_deref(), Some("second\n"));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use pxp::action::{ActionResult, Status};
+use pxp::action::{ActionResult, TransactionStatus};
 use serde_json::{Value, json};
 
 use super::fake::{Node, until};
@@ -82,9 +82,9 @@ async fn exit_codes_are_true_in_the_outcome_the_status_and_the_spool() {
         let status = node.status(&id).await;
         assert_eq!(status.exitcode, Some(code));
         let expected = if code == 0 {
-            Status::Success
+            TransactionStatus::Success
         } else {
-            Status::Failure
+            TransactionStatus::Failure
         };
         assert_eq!(status.status, expected, "{code}");
         let file = std::fs::read_to_string(node.entry(&id).join("exitcode")).unwrap();
@@ -99,7 +99,7 @@ async fn a_signal_is_a_failure_also_in_the_status() {
     let result = node.broker.result().await;
     assert_eq!((result.exitcode, result.signal), (137, Some(9)));
     let status = node.status(&id).await;
-    assert_eq!(status.status, Status::Failure);
+    assert_eq!(status.status, TransactionStatus::Failure);
     assert_eq!((status.exitcode, status.signal), (Some(137), Some(9)));
 }
 

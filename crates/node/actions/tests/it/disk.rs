@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use pxp::action::Status;
+use pxp::action::TransactionStatus;
 use serde_json::json;
 
 use super::fake::{Node, until};
@@ -28,7 +28,7 @@ async fn an_action_whose_end_could_not_be_recorded_is_not_started() {
     let id = node.command(&format!("touch {}", marker.display())).await;
     let error = node.broker.error().await;
     assert!(error.contains("cannot write to"), "{error}");
-    assert_eq!(node.status(&id).await.status, Status::Failure);
+    assert_eq!(node.status(&id).await.status, TransactionStatus::Failure);
     assert!(!marker.exists());
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use actions::DownloadConfig;
-use pxp::Body;
+use pxp::PxpMessageBody;
 use serde_json::{Value, json};
 
 use super::fake::{Node, PATIENCE, request};
@@ -203,13 +203,14 @@ async fn a_cancel_ends_a_download() {
     let site = site(&[Answer::status(hangs)]).await;
     let request = request("task", "run", &task(TASK), Some(true));
     let id = request.transaction_id.clone();
-    site.node.handle(Body::NonBlockingRequest(request));
+    site.node
+        .handle(PxpMessageBody::NonBlockingRequest(request));
     site.node.broker.provisional().await;
     super::fake::until("the download is tried", || {
         !site.primary.requests().is_empty()
     })
     .await;
-    site.node.handle(Body::Cancel {
+    site.node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: false,
     });
@@ -249,7 +250,7 @@ async fn files_directories_and_links_are_put_in_place() {
 fn asking(node: &Node, servers: &[String], params: &Value) {
     let mut request = request("task", "run", params, None);
     request.file_servers = servers.to_vec();
-    node.handle(Body::BlockingRequest(request));
+    node.handle(PxpMessageBody::BlockingRequest(request));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 //! transaction ids, `$M` for the id of the request message.
 
 use pcp::MessageId;
-use pxp::{Body, TransactionId};
+use pxp::{PxpMessageBody, TransactionId};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
@@ -62,7 +62,7 @@ fn as_recorded(mut data: Value, recorded: &Value) -> Value {
 /// Waits until the agent has finished a transaction whose outcome was sent.
 async fn forget_the_turn(node: &Node, id: &TransactionId) {
     let transaction_id = id.clone();
-    let acknowledgement = Body::OutcomeAck { transaction_id };
+    let acknowledgement = PxpMessageBody::OutcomeAck { transaction_id };
     let message_id = MessageId::random();
     node.engine
         .handle(orchestrator(), message_id, acknowledgement);
@@ -94,7 +94,7 @@ async fn replay(node: &Node, sequence: &Sequence) {
             }
             asked = MessageId::random();
             let data = to_raw_value(&filled(&asked)).unwrap();
-            let body = Body::decode(&message_type, Some(&data)).unwrap();
+            let body = PxpMessageBody::decode(&message_type, Some(&data)).unwrap();
             node.engine.handle(orchestrator(), asked, body);
         } else {
             let answer = node.broker.next().await;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use actions::{Engine, EngineConfig, NotSent, Outbox};
+use actions::{ActionEngine, EngineConfig, NotSent, PxpOutbox};
 use async_trait::async_trait;
 use pcp::{MessageId, PcpUri};
 use pxp::action::{ActionResult, StatusResult};
-use pxp::{Body, Request, Response, TransactionId};
+use pxp::{PxpMessageBody, PxpRequest, PxpResponse, TransactionId};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, watch};
 
@@ -22,23 +22,22 @@ pub(super) fn orchestrator() -> PcpUri {
 
 /// The engine's peer.
 pub(super) struct Broker {
-    sent: mpsc::UnboundedSender<Body>,
-    received: Mutex<mpsc::UnboundedReceiver<Body>>,
+    sent: mpsc::UnboundedSender<PxpMessageBody>,
+    received: Mutex<mpsc::UnboundedReceiver<PxpMessageBody>>,
     connected: watch::Sender<bool>,
     max_results_bytes: AtomicUsize,
 }
 
 #[async_trait]
-impl Outbox for Broker {
-    async fn send(&self, _to: &PcpUri, body: Body) -> Result<(), NotSent> {
+impl PxpOutbox for Broker {
+    async fn send(&self, _to: &PcpUri, body: PxpMessageBody) -> Result<(), NotSent> {
         if !*self.connected.borrow() {
             return Err(NotSent::NotConnected);
         }
         let size_bytes = match &body {
-            Body::BlockingResponse(response) | Body::NonBlockingResponse(response) => {
-                response.results.get().len()
-            }
-            Body::Error(error) => error.description.len(),
+            PxpMessageBody::BlockingResponse(response)
+            | PxpMessageBody::NonBlockingResponse(response) => response.results.get().len(),
+            PxpMessageBody::Error(error) => error.description.len(),
             _ => 0,
         };
         let limit_bytes = self.max_results_bytes.load(Ordering::SeqCst);
@@ -79,7 +78,7 @@ impl Broker {
     }
 
     /// Waits for the next message.
-    pub(super) async fn next(&self) -> Body {
+    pub(super) async fn next(&self) -> PxpMessageBody {
         let mut received = self.received.lock().await;
         tokio::time::timeout(PATIENCE, received.recv())
             .await
@@ -88,13 +87,13 @@ impl Broker {
     }
 
     /// The next message, if there is one already.
-    pub(super) async fn already(&self) -> Option<Body> {
+    pub(super) async fn already(&self) -> Option<PxpMessageBody> {
         self.received.lock().await.try_recv().ok()
     }
 
     pub(super) async fn provisional(&self) -> TransactionId {
         match self.next().await {
-            Body::ProvisionalResponse { transaction_id } => transaction_id,
+            PxpMessageBody::ProvisionalResponse { transaction_id } => transaction_id,
             other => panic!("no provisional response: {other:?}"),
         }
     }
@@ -102,8 +101,8 @@ impl Broker {
     /// The results of the next response, of either kind.
     pub(super) async fn results(&self) -> Value {
         match self.next().await {
-            Body::BlockingResponse(Response { results, .. })
-            | Body::NonBlockingResponse(Response { results, .. }) => {
+            PxpMessageBody::BlockingResponse(PxpResponse { results, .. })
+            | PxpMessageBody::NonBlockingResponse(PxpResponse { results, .. }) => {
                 serde_json::from_str(results.get()).unwrap()
             }
             other => panic!("no response: {other:?}"),
@@ -116,7 +115,7 @@ impl Broker {
 
     pub(super) async fn error(&self) -> String {
         match self.next().await {
-            Body::Error(error) => error.description,
+            PxpMessageBody::Error(error) => error.description,
             other => panic!("no error: {other:?}"),
         }
     }
@@ -127,7 +126,7 @@ pub(super) struct Node {
     pub(super) dir: tempfile::TempDir,
     pub(super) broker: Arc<Broker>,
     pub(super) config: EngineConfig,
-    pub(super) engine: Engine,
+    pub(super) engine: ActionEngine,
 }
 
 impl Node {
@@ -146,7 +145,7 @@ impl Node {
         config.stop_grace = Duration::from_secs(2);
         change(&mut config, dir.path());
         let broker = Broker::new();
-        let engine = Engine::start(config.clone(), Arc::clone(&broker) as _)
+        let engine = ActionEngine::start(config.clone(), Arc::clone(&broker) as _)
             .await
             .unwrap();
         Self {
@@ -161,7 +160,7 @@ impl Node {
     /// with its process.
     pub(super) async fn restart(&mut self) {
         self.engine.shutdown(PATIENCE).await;
-        self.engine = Engine::start(self.config.clone(), Arc::clone(&self.broker) as _)
+        self.engine = ActionEngine::start(self.config.clone(), Arc::clone(&self.broker) as _)
             .await
             .unwrap();
     }
@@ -170,7 +169,7 @@ impl Node {
         self.config.spool_dir.join(id.as_str())
     }
 
-    pub(super) fn handle(&self, body: Body) {
+    pub(super) fn handle(&self, body: PxpMessageBody) {
         self.engine
             .handle(orchestrator(), MessageId::random(), body);
     }
@@ -178,7 +177,7 @@ impl Node {
     pub(super) fn blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
         let request = request(module, action, params, None);
         let id = request.transaction_id.clone();
-        self.handle(Body::BlockingRequest(request));
+        self.handle(PxpMessageBody::BlockingRequest(request));
         id
     }
 
@@ -186,7 +185,7 @@ impl Node {
     pub(super) fn non_blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
         let request = request(module, action, params, Some(true));
         let id = request.transaction_id.clone();
-        self.handle(Body::NonBlockingRequest(request));
+        self.handle(PxpMessageBody::NonBlockingRequest(request));
         id
     }
 
@@ -208,8 +207,8 @@ pub(super) fn request(
     action: &str,
     params: &Value,
     notify_outcome: Option<bool>,
-) -> Request {
-    Request {
+) -> PxpRequest {
+    PxpRequest {
         transaction_id: TransactionId::random(),
         module: module.to_owned(),
         action: action.to_owned(),

@@ -1,15 +1,15 @@
 //! Live output, within the credit.
 
-use pxp::{Body, Output, Stream};
+use pxp::{OutputPiece, ProcessStream, PxpMessageBody};
 use serde_json::json;
 
 use super::fake::{Node, until};
 use super::tasks::cached;
 
 impl Node {
-    async fn output(&self) -> Output {
+    async fn output(&self) -> OutputPiece {
         match self.broker.next().await {
-            Body::Output(output) => output,
+            PxpMessageBody::Output(output) => output,
             other => panic!("no output: {other:?}"),
         }
     }
@@ -25,7 +25,7 @@ async fn output_comes_before_the_action_ends_and_the_outcome_is_complete() {
     );
     let id = node.command(&command).await;
     until("it runs", || node.entry(&id).join("pid").exists()).await;
-    node.handle(Body::OutputCredit {
+    node.handle(PxpMessageBody::OutputCredit {
         transaction_id: id.clone(),
         until: 1_000_000,
     });
@@ -47,7 +47,7 @@ async fn output_comes_before_the_action_ends_and_the_outcome_is_complete() {
     let last = node.output().await;
     assert_eq!(
         (last.stream, last.offset, &last.data[..]),
-        (Stream::Stdout, 6, &b"last\n"[..])
+        (ProcessStream::Stdout, 6, &b"last\n"[..])
     );
     let result = node.broker.result().await;
     assert_eq!(result.stdout.as_deref(), Some("first\nlast\n"));
@@ -58,14 +58,14 @@ async fn credit_right_behind_the_request_is_not_lost() {
     let node = Node::start().await;
     let command = json!({"command": "echo early; sleep 1000"});
     let id = node.non_blocking("command", "run", &command);
-    node.handle(Body::OutputCredit {
+    node.handle(PxpMessageBody::OutputCredit {
         transaction_id: id.clone(),
         until: 1_000,
     });
     let output = loop {
         match node.broker.next().await {
-            Body::Output(output) => break output,
-            Body::ProvisionalResponse { .. } => {}
+            PxpMessageBody::Output(output) => break output,
+            PxpMessageBody::ProvisionalResponse { .. } => {}
             other => panic!("no output: {other:?}"),
         }
     };
@@ -73,7 +73,7 @@ async fn credit_right_behind_the_request_is_not_lost() {
         (output.transaction_id, &output.data[..]),
         (id.clone(), &b"early\n"[..])
     );
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: true,
     });
@@ -91,7 +91,7 @@ async fn not_a_byte_comes_without_credit() {
     .await;
     let mut received = Vec::new();
     for until in [4, 4, 7, 6, 10] {
-        node.handle(Body::OutputCredit {
+        node.handle(PxpMessageBody::OutputCredit {
             transaction_id: id.clone(),
             until,
         });
@@ -103,7 +103,7 @@ async fn not_a_byte_comes_without_credit() {
         assert!(received.len() <= until.max(7) as usize);
     }
     assert_eq!(received, b"0123456789");
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: true,
     });
@@ -117,7 +117,7 @@ async fn the_output_of_an_ended_action_can_be_fetched_beyond_its_result() {
         .command("head -c 100000 /dev/zero | tr '\\0' 'y'")
         .await;
     assert!(node.broker.result().await.stdout_truncated);
-    node.handle(Body::OutputCredit {
+    node.handle(PxpMessageBody::OutputCredit {
         transaction_id: id,
         until: 1_000_000,
     });
@@ -144,21 +144,21 @@ async fn live_output_and_the_spool_respect_sensitive() {
     let file = cached(&node, "init.sh", &script);
     let task = json!({"task": "m", "input": {}, "files": [file]});
     let id = node.non_blocking("task", "run", &task);
-    node.handle(Body::OutputCredit {
+    node.handle(PxpMessageBody::OutputCredit {
         transaction_id: id.clone(),
         until: 1_000_000,
     });
     let stdout = node.entry(&id).join("stdout");
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let collect = |output: Output, out: &mut Vec<u8>, err: &mut Vec<u8>| match output.stream {
-        Stream::Stdout => out.extend_from_slice(&output.data),
-        Stream::Stderr => err.extend_from_slice(&output.data),
+    let collect = |output: OutputPiece, out: &mut Vec<u8>, err: &mut Vec<u8>| match output.stream {
+        ProcessStream::Stdout => out.extend_from_slice(&output.data),
+        ProcessStream::Stderr => err.extend_from_slice(&output.data),
     };
     // Standard error goes on although a part of standard output is held back.
     while err != b"seen\n" || out.is_empty() {
         match node.broker.next().await {
-            Body::Output(output) => collect(output, &mut out, &mut err),
-            Body::ProvisionalResponse { .. } => {}
+            PxpMessageBody::Output(output) => collect(output, &mut out, &mut err),
+            PxpMessageBody::ProvisionalResponse { .. } => {}
             other => panic!("no output: {other:?}"),
         }
     }
@@ -168,8 +168,8 @@ async fn live_output_and_the_spool_respect_sensitive() {
     std::fs::write(&go, "").unwrap();
     let result = loop {
         match node.broker.next().await {
-            Body::Output(output) => collect(output, &mut out, &mut err),
-            Body::NonBlockingResponse(response) => break response.results.to_string(),
+            PxpMessageBody::Output(output) => collect(output, &mut out, &mut err),
+            PxpMessageBody::NonBlockingResponse(response) => break response.results.to_string(),
             other => panic!("no result: {other:?}"),
         }
     };
@@ -184,7 +184,7 @@ async fn live_output_and_the_spool_respect_sensitive() {
     );
 
     let written = std::fs::read_to_string(&stdout).unwrap();
-    node.handle(Body::OutcomeAck {
+    node.handle(PxpMessageBody::OutcomeAck {
         transaction_id: id.clone(),
     });
     let spool = node.config.spool_dir.clone();

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pxp::action::Status;
-use pxp::{Body, Request, TransactionId};
+use pxp::action::TransactionStatus;
+use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use serde_json::{Value, json};
 
 use super::fake::{Node, PATIENCE, orchestrator, request, until, wrapper};
@@ -51,7 +51,7 @@ async fn an_entry_that_came_back_unreadable_is_told_at_once_as_a_restart_of_the_
         assert!(error.starts_with(NOT_KNOWN), "{file}: {error}");
         assert!(error.contains(RESTARTED), "{file}: {error}");
         let status = node.status(&id).await;
-        assert_eq!(status.status, Status::Unknown);
+        assert_eq!(status.status, TransactionStatus::Unknown);
         assert!(status.undetermined.unwrap().contains(RESTARTED), "{file}");
     }
 }
@@ -72,11 +72,14 @@ async fn an_entry_whose_record_came_back_empty_is_told_to_whoever_asks_and_never
         .unwrap();
     node.restart().await;
     let status = node.status(&id).await;
-    assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
+    assert_eq!(
+        (status.status, status.spool_id),
+        (TransactionStatus::Unknown, None)
+    );
     assert!(status.undetermined.unwrap().contains(RESTARTED));
 
     let ran = node.dir.path().join("ran");
-    let again = Request {
+    let again = PxpRequest {
         transaction_id: id.clone(),
         ..request(
             "command",
@@ -88,7 +91,7 @@ async fn an_entry_whose_record_came_back_empty_is_told_to_whoever_asks_and_never
     node.engine.handle(
         orchestrator(),
         pcp::MessageId::random(),
-        Body::NonBlockingRequest(again),
+        PxpMessageBody::NonBlockingRequest(again),
     );
     assert_eq!(node.broker.provisional().await, id);
     let error = node.broker.error().await;

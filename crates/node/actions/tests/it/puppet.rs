@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use pxp::action::{PuppetCause, PuppetErrorType, PuppetResourceStatus, PuppetResult, Status};
+use pxp::action::{
+    PuppetCause, PuppetErrorType, PuppetResourceStatus, PuppetResult, TransactionStatus,
+};
 use serde_json::json;
 
 use super::puppet_fake::{Puppet, UUID, reports};
@@ -194,7 +196,7 @@ async fn every_failure_has_its_cause_and_a_next_step() {
         let status = puppet.node.status(&id).await;
         assert_eq!(
             (status.status, status.exitcode),
-            (Status::Failure, Some(1)),
+            (TransactionStatus::Failure, Some(1)),
             "{agent}"
         );
         let told: PuppetResult = serde_json::from_str(&status.stdout.unwrap()).unwrap();

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use pxp::Body;
-use pxp::action::{PuppetCause, Status};
+use pxp::PxpMessageBody;
+use pxp::action::{PuppetCause, TransactionStatus};
 
 use super::fake::until;
 use super::puppet_fake::{Puppet, UUID, end, gives_way_then, reports};
@@ -17,7 +17,7 @@ async fn a_run_in_progress_is_waited_for_and_said_to_be() {
         let waiting = puppet.node.entry(&id).join("waiting.json");
         until("it waits", || waiting.exists()).await;
         let status = puppet.node.status(&id).await;
-        assert_eq!(status.status, Status::Running);
+        assert_eq!(status.status, TransactionStatus::Running);
         let pid = format!("process {}", other.id());
         assert!(status.waiting.unwrap().contains(&pid));
         let output = std::fs::read_to_string(puppet.node.entry(&id).join("stdout")).unwrap();
@@ -34,7 +34,10 @@ async fn a_run_in_progress_is_waited_for_and_said_to_be() {
         );
         assert!(result.waited_ms > 0);
         let status = puppet.node.status(&id).await;
-        assert_eq!((status.status, status.waiting), (Status::Success, None));
+        assert_eq!(
+            (status.status, status.waiting),
+            (TransactionStatus::Success, None)
+        );
     }
     // The second time the runner knew the lock, and did not start Puppet in vain.
     assert_eq!(puppet.lines("runs").len(), 3);
@@ -71,7 +74,7 @@ async fn a_run_that_is_stopped_leaves_nothing_and_says_so() {
         child.exists() && !std::fs::read(&child).unwrap().is_empty()
     })
     .await;
-    puppet.node.handle(Body::Cancel {
+    puppet.node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: false,
     });

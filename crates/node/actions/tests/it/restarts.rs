@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use pxp::Body;
-use pxp::action::Status;
+use pxp::PxpMessageBody;
+use pxp::action::TransactionStatus;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -31,14 +31,14 @@ async fn a_running_action_goes_on_and_its_outcome_is_told_by_the_next_agent() {
     let id = node.command(&wait_for(&go)).await;
     until("it runs", || node.entry(&id).join("pid").exists()).await;
     node.restart().await;
-    assert_eq!(node.status(&id).await.status, Status::Running);
+    assert_eq!(node.status(&id).await.status, TransactionStatus::Running);
     std::fs::write(&go, "").unwrap();
     let result = node.broker.result().await;
     assert_eq!(
         (result.exitcode, result.stdout.as_deref()),
         (5, Some("went on\n"))
     );
-    assert_eq!(node.status(&id).await.status, Status::Failure);
+    assert_eq!(node.status(&id).await.status, TransactionStatus::Failure);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn an_action_found_again_can_be_cancelled() {
     let id = node.command("sleep 1000").await;
     until("it runs", || node.entry(&id).join("pid").exists()).await;
     node.restart().await;
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: false,
     });
@@ -80,8 +80,11 @@ async fn what_waited_for_a_place_is_said_not_to_have_run() {
     let error = node.broker.error().await;
     assert!(error.contains("it did not run"), "{error}");
     assert!(!error.starts_with(NOT_KNOWN), "{error}");
-    assert_eq!(node.status(&second).await.status, Status::Failure);
-    node.handle(Body::Cancel {
+    assert_eq!(
+        node.status(&second).await.status,
+        TransactionStatus::Failure
+    );
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: first,
         force: true,
     });
@@ -117,7 +120,10 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
     }
     for _ in 0..2 {
         let status = node.status(&id).await;
-        assert_eq!((status.status, status.exitcode), (Status::Unknown, None));
+        assert_eq!(
+            (status.status, status.exitcode),
+            (TransactionStatus::Unknown, None)
+        );
         assert_eq!(status.spool_id, None, "it was seen");
         assert!(status.stdout.unwrap().contains("not known"));
         assert_eq!(metadata(&node.entry(&id))["status"], "undetermined");
@@ -133,19 +139,19 @@ async fn a_request_that_comes_twice_runs_once() {
     let ledger = node.dir.path().join("ledger");
     let params = json!({"command": format!("echo ran >>{}; sleep 0.2", ledger.display())});
     let request = request("command", "run", &params, Some(true));
-    node.handle(Body::NonBlockingRequest(request.clone()));
-    node.handle(Body::NonBlockingRequest(request.clone()));
+    node.handle(PxpMessageBody::NonBlockingRequest(request.clone()));
+    node.handle(PxpMessageBody::NonBlockingRequest(request.clone()));
     let mut provisional = 0;
     let outcome = loop {
         match node.broker.next().await {
-            Body::ProvisionalResponse { .. } => provisional += 1,
+            PxpMessageBody::ProvisionalResponse { .. } => provisional += 1,
             other => break other,
         }
     };
-    assert!(matches!(outcome, Body::NonBlockingResponse(_)));
+    assert!(matches!(outcome, PxpMessageBody::NonBlockingResponse(_)));
     assert_eq!(provisional, 2);
 
-    let acknowledgement = Body::OutcomeAck {
+    let acknowledgement = PxpMessageBody::OutcomeAck {
         transaction_id: request.transaction_id.clone(),
     };
     for restarted in [false, true] {
@@ -158,7 +164,7 @@ async fn a_request_that_comes_twice_runs_once() {
         if restarted {
             node.restart().await;
         }
-        node.handle(Body::NonBlockingRequest(request.clone()));
+        node.handle(PxpMessageBody::NonBlockingRequest(request.clone()));
         assert_eq!(node.broker.provisional().await, request.transaction_id);
         assert_eq!(node.broker.result().await.exitcode, 0, "the outcome again");
     }
@@ -188,7 +194,7 @@ async fn an_outcome_waits_for_a_connection_and_for_its_acknowledgement() {
     node.restart().await;
     assert_eq!(node.broker.result().await.exitcode, 5);
 
-    node.handle(Body::OutcomeAck {
+    node.handle(PxpMessageBody::OutcomeAck {
         transaction_id: id.clone(),
     });
     until("it is acknowledged", || {
@@ -197,7 +203,7 @@ async fn an_outcome_waits_for_a_connection_and_for_its_acknowledgement() {
     .await;
     node.restart().await;
     // No message comes before the answer to this.
-    assert_eq!(node.status(&id).await.status, Status::Failure);
+    assert_eq!(node.status(&id).await.status, TransactionStatus::Failure);
 }
 
 #[tokio::test]
@@ -211,7 +217,7 @@ async fn another_sender_cannot_acknowledge() {
     })
     .await;
     let stranger = "pcp://stranger/server".parse().unwrap();
-    let acknowledgement = Body::OutcomeAck {
+    let acknowledgement = PxpMessageBody::OutcomeAck {
         transaction_id: id.clone(),
     };
     node.engine
@@ -242,12 +248,18 @@ async fn half_written_and_foreign_entries_are_answered_truthfully() {
     std::fs::write(node.entry(&foreign).join("exitcode"), "3").unwrap();
     node.restart().await;
     let status = node.status(&half).await;
-    assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
+    assert_eq!(
+        (status.status, status.spool_id),
+        (TransactionStatus::Unknown, None)
+    );
     let status = node.status(&foreign).await;
-    assert_eq!((status.status, status.exitcode), (Status::Failure, Some(3)));
+    assert_eq!(
+        (status.status, status.exitcode),
+        (TransactionStatus::Failure, Some(3))
+    );
     assert_eq!(status.stdout.as_deref(), Some("theirs"));
     let never = node.status(&"never".parse().unwrap()).await;
-    assert_eq!(never.status, Status::Unknown);
+    assert_eq!(never.status, TransactionStatus::Unknown);
     assert_eq!(never.spool_id, node.engine.capabilities().spool_id);
     assert!(never.stdout.unwrap().contains("found no results directory"));
 }
@@ -271,17 +283,23 @@ async fn an_agent_whose_spool_was_emptied_does_not_vouch_for_what_it_never_saw()
     let forgotten = async {
         loop {
             let status = node.status(&id).await;
-            if status.status != Status::Running {
+            if status.status != TransactionStatus::Running {
                 return status;
             }
         }
     };
     let status = tokio::time::timeout(PATIENCE, forgotten).await.unwrap();
-    assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
+    assert_eq!(
+        (status.status, status.spool_id),
+        (TransactionStatus::Unknown, None)
+    );
     let second = node.engine.capabilities().spool_id;
     assert!(second.is_some() && second != first);
     let never = node.status(&"never".parse().unwrap()).await;
-    assert_eq!((never.status, never.spool_id), (Status::Unknown, second));
+    assert_eq!(
+        (never.status, never.spool_id),
+        (TransactionStatus::Unknown, second)
+    );
 }
 
 #[tokio::test]

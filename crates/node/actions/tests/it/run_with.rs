@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use pxp::Body;
+use pxp::PxpMessageBody;
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
 
@@ -19,10 +19,10 @@ fn is_root() -> bool {
 
 async fn told(node: &Node) -> Result<ActionResult, String> {
     match node.broker.next().await {
-        Body::BlockingResponse(response) => {
+        PxpMessageBody::BlockingResponse(response) => {
             Ok(serde_json::from_str(response.results.get()).unwrap())
         }
-        Body::Error(error) => Err(error.description),
+        PxpMessageBody::Error(error) => Err(error.description),
         other => panic!("neither a result nor an error: {other:?}"),
     }
 }

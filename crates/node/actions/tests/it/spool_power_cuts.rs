@@ -12,10 +12,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use actions::{Engine, EngineConfig};
+use actions::{ActionEngine, EngineConfig};
 use pcp::MessageId;
-use pxp::action::{ActionResult, Status, StatusResult};
-use pxp::{Body, Request, Response, RpcError, TransactionId};
+use pxp::action::{ActionResult, StatusResult, TransactionStatus};
+use pxp::{PxpMessageBody, PxpRequest, PxpResponse, RpcError, TransactionId};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
@@ -48,32 +48,32 @@ fn config(disk: &Path) -> EngineConfig {
     EngineConfig::new(disk.join("spool"), disk.join("tasks-cache"), wrapper)
 }
 
-async fn start(config: EngineConfig) -> (Engine, Arc<Broker>) {
+async fn start(config: EngineConfig) -> (ActionEngine, Arc<Broker>) {
     let broker = Broker::new();
-    let engine = Engine::start(config, Arc::clone(&broker) as _).await;
+    let engine = ActionEngine::start(config, Arc::clone(&broker) as _).await;
     (engine.unwrap(), broker)
 }
 
-fn handle(engine: &Engine, body: Body) {
+fn handle(engine: &ActionEngine, body: PxpMessageBody) {
     engine.handle(orchestrator(), MessageId::random(), body);
 }
 
-fn ask_for_status(engine: &Engine, id: &TransactionId) {
+fn ask_for_status(engine: &ActionEngine, id: &TransactionId) {
     let params = json!({ "transaction_id": id });
     let query = request("status", "query", &params, None);
-    handle(engine, Body::BlockingRequest(query));
+    handle(engine, PxpMessageBody::BlockingRequest(query));
 }
 
 /// The action of a transaction: it writes its line into the ledger, which is not on the disk under
 /// test.
-fn action(id: &TransactionId, ledger: &Path) -> Request {
+fn action(id: &TransactionId, ledger: &Path) -> PxpRequest {
     let command = format!(
         "echo {id} >>{}; {}; echo of {id}; exit {}",
         ledger.display(),
         if is_slow(id) { "sleep 0.05" } else { "true" },
         exitcode(id)
     );
-    Request {
+    PxpRequest {
         transaction_id: id.clone(),
         ..request("command", "run", &json!({ "command": command }), Some(true))
     }
@@ -123,26 +123,26 @@ async fn takes_requests_on_the_disk() {
             let request = action(&TransactionId::random(), &ledger);
             let id = request.transaction_id.clone();
             print(Seen::Requested, &id);
-            handle(&engine, Body::NonBlockingRequest(request));
+            handle(&engine, PxpMessageBody::NonBlockingRequest(request));
             // Leaves a scratch directory, for which nothing is promised.
             let request = action(&TransactionId::random(), Path::new("/dev/null"));
-            handle(&engine, Body::BlockingRequest(request));
+            handle(&engine, PxpMessageBody::BlockingRequest(request));
             in_flight.insert(id);
         }
         match broker.next().await {
-            Body::ProvisionalResponse { transaction_id: id } => {
+            PxpMessageBody::ProvisionalResponse { transaction_id: id } => {
                 print(Seen::Taken, &id);
                 ask_for_status(&engine, &id);
             }
-            Body::NonBlockingResponse(Response { transaction_id, .. }) => {
+            PxpMessageBody::NonBlockingResponse(PxpResponse { transaction_id, .. }) => {
                 print(Seen::Told, &transaction_id);
                 in_flight.remove(&transaction_id);
-                handle(&engine, Body::OutcomeAck { transaction_id });
+                handle(&engine, PxpMessageBody::OutcomeAck { transaction_id });
             }
             // The answer to a status query, or to one of the blocking actions.
-            Body::BlockingResponse(response) => {
+            PxpMessageBody::BlockingResponse(response) => {
                 match serde_json::from_str::<StatusResult>(response.results.get()) {
-                    Ok(answer) if answer.status == Status::Running => {
+                    Ok(answer) if answer.status == TransactionStatus::Running => {
                         ask_for_status(&engine, &answer.transaction_id);
                     }
                     Ok(answer) => print(Seen::Told, &answer.transaction_id),
@@ -150,13 +150,13 @@ async fn takes_requests_on_the_disk() {
                 }
             }
             // About a transaction of an earlier boot.
-            Body::Error(RpcError { transaction_id, .. })
+            PxpMessageBody::Error(RpcError { transaction_id, .. })
                 if !in_flight.contains(&transaction_id) =>
             {
-                handle(&engine, Body::OutcomeAck { transaction_id });
+                handle(&engine, PxpMessageBody::OutcomeAck { transaction_id });
             }
             // The disk is gone, and the process ends with it.
-            Body::Error(_) => std::future::pending().await,
+            PxpMessageBody::Error(_) => std::future::pending().await,
             other => panic!("{other:?}"),
         }
     }
@@ -199,30 +199,30 @@ enum Word {
 }
 
 /// The report contained in an answer; panics if it is not true.
-fn word(body: &Body) -> Option<(TransactionId, Word)> {
+fn word(body: &PxpMessageBody) -> Option<(TransactionId, Word)> {
     match body {
-        Body::NonBlockingResponse(response) => {
+        PxpMessageBody::NonBlockingResponse(response) => {
             let id = response.transaction_id.clone();
             let result: ActionResult = serde_json::from_str(response.results.get()).unwrap();
             let expected = (exitcode(&id), Some(format!("of {id}\n")));
             assert_eq!((result.exitcode, result.stdout), expected);
             Some((id, Word::Outcome))
         }
-        Body::Error(error) => {
+        PxpMessageBody::Error(error) => {
             let text = &error.description;
             let is_restart = text.starts_with("the outcome is not known: ")
                 && text.contains("the machine was restarted");
             assert!(is_restart, "{text}");
             Some((error.transaction_id.clone(), Word::Restarted))
         }
-        Body::ProvisionalResponse { .. } => None,
+        PxpMessageBody::ProvisionalResponse { .. } => None,
         other => panic!("{other:?}"),
     }
 }
 
 /// Repeats each request, and returns the report for each.
 async fn ask_again(
-    engine: &Engine,
+    engine: &ActionEngine,
     broker: &Broker,
     all: &Transactions,
     ledger: &Path,
@@ -233,7 +233,10 @@ async fn ask_again(
     loop {
         asked.retain(|id| !told.contains_key(*id));
         while let Some(id) = (asked.len() < IN_FLIGHT).then(|| left.next()).flatten() {
-            handle(engine, Body::NonBlockingRequest(action(id, ledger)));
+            handle(
+                engine,
+                PxpMessageBody::NonBlockingRequest(action(id, ledger)),
+            );
             asked.push(id);
         }
         if asked.is_empty() && told.len() == all.len() {
@@ -241,18 +244,18 @@ async fn ask_again(
         }
         if let Some((id, word)) = word(&broker.next().await) {
             let transaction_id = id.clone();
-            handle(engine, Body::OutcomeAck { transaction_id });
+            handle(engine, PxpMessageBody::OutcomeAck { transaction_id });
             let before = told.insert(id, word.clone());
             assert!(before.is_none_or(|before| before == word), "told otherwise");
         }
     }
 }
 
-async fn status(engine: &Engine, broker: &Broker, id: &TransactionId) -> Status {
+async fn status(engine: &ActionEngine, broker: &Broker, id: &TransactionId) -> TransactionStatus {
     ask_for_status(engine, id);
     loop {
         match broker.next().await {
-            Body::BlockingResponse(response) => {
+            PxpMessageBody::BlockingResponse(response) => {
                 let answer: StatusResult = serde_json::from_str(response.results.get()).unwrap();
                 return answer.status;
             }
@@ -300,9 +303,9 @@ async fn check(disk: &Path, ledger: &Path, all: &Transactions, told: &str) -> us
         }
         let status = status(&engine, &broker, id).await;
         let expected = match (word, exitcode(id)) {
-            (Word::Restarted, _) => Status::Unknown,
-            (Word::Outcome, 0) => Status::Success,
-            (Word::Outcome, _) => Status::Failure,
+            (Word::Restarted, _) => TransactionStatus::Unknown,
+            (Word::Outcome, 0) => TransactionStatus::Success,
+            (Word::Outcome, _) => TransactionStatus::Failure,
         };
         assert_eq!(status, expected, "{told}: {id}");
     }

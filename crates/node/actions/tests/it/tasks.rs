@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use pxp::Body;
-use pxp::action::{ActionResult, Status};
+use pxp::PxpMessageBody;
+use pxp::action::{ActionResult, TransactionStatus};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -287,7 +287,7 @@ async fn secrets_stay_out_of_the_spool() {
     let task = json!({"task": "m", "input": {"password": canary}, "files": [file]});
     let request = request("task", "run", &task, Some(true));
     let entry = node.entry(&request.transaction_id);
-    node.handle(Body::NonBlockingRequest(request));
+    node.handle(PxpMessageBody::NonBlockingRequest(request));
     node.broker.provisional().await;
     node.broker.result().await;
     let found = std::process::Command::new("grep")
@@ -316,7 +316,7 @@ async fn a_file_that_cannot_be_had_fails_the_task_and_its_status() {
     let status = tokio::time::timeout(PATIENCE, node.status(&id))
         .await
         .unwrap();
-    assert_eq!(status.status, Status::Failure);
+    assert_eq!(status.status, TransactionStatus::Failure);
     let told: Value = serde_json::from_str(&status.stdout.unwrap()).unwrap();
     assert_eq!(
         told["_error"]["kind"],

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pxp::action::{CANCEL_ACTION, CancelParams, TUTTI_MODULE};
-use pxp::{Body, Request, TransactionId};
+use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use serde_json::json;
 
 use super::fake::{Node, until};
@@ -54,7 +54,7 @@ async fn a_blocking_request_of_our_module_cancels_too() {
             force: true,
         };
         let request = TransactionId::random();
-        node.handle(Body::BlockingRequest(Request {
+        node.handle(PxpMessageBody::BlockingRequest(PxpRequest {
             transaction_id: request.clone(),
             module: TUTTI_MODULE.to_owned(),
             action: CANCEL_ACTION.to_owned(),
@@ -65,8 +65,9 @@ async fn a_blocking_request_of_our_module_cancels_too() {
         }));
         let answer = loop {
             match node.broker.next().await {
-                Body::BlockingResponse(answer) => break answer,
-                Body::ProvisionalResponse { .. } | Body::NonBlockingResponse(_) => {}
+                PxpMessageBody::BlockingResponse(answer) => break answer,
+                PxpMessageBody::ProvisionalResponse { .. }
+                | PxpMessageBody::NonBlockingResponse(_) => {}
                 other => panic!("{other:?}"),
             }
         };
@@ -84,7 +85,7 @@ async fn cancelled(force: bool) {
     let running: Vec<_> = pids(&file).into_iter().filter(|pid| runs(*pid)).collect();
     assert!(running.len() >= 4, "{running:?}");
 
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id.clone(),
         force,
     });
@@ -120,7 +121,7 @@ async fn a_task_that_cleans_up_on_sigterm_tells_its_own_exit_code() {
     );
     let id = node.command(&command).await;
     until("it is ready", || marker.exists()).await;
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: false,
     });
@@ -141,7 +142,7 @@ async fn a_tree_that_keeps_forking_is_ended() {
     );
     let id = node.command(&command).await;
     until("it forks", || marker.exists()).await;
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: id,
         force: true,
     });
@@ -176,7 +177,7 @@ async fn an_action_that_waits_is_cancelled_without_having_run() {
     let first = node.command("sleep 1000").await;
     let marker = node.dir.path().join("ran");
     let second = node.command(&format!("touch {}", marker.display())).await;
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: second,
         force: false,
     });
@@ -186,7 +187,7 @@ async fn an_action_that_waits_is_cancelled_without_having_run() {
         result.stderr.as_deref(),
         Some("cancelled before it was started\n")
     );
-    node.handle(Body::Cancel {
+    node.handle(PxpMessageBody::Cancel {
         transaction_id: first,
         force: true,
     });

@@ -23,7 +23,7 @@ pub struct CaUri(String);
 
 /// A request that got no usable answer.
 #[derive(Debug, thiserror::Error)]
-pub enum FetchError {
+pub enum CaFetchError {
     /// The request got no answer.
     #[error("no answer from the CA")]
     Transport(#[from] reqwest::Error),
@@ -45,7 +45,7 @@ pub enum FetchError {
 
 /// Result of submitting a certificate request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Submitted {
+pub(super) enum SubmitResult {
     Accepted,
     /// The CA already has this request, or a certificate for the name.
     KnownAlready,
@@ -94,14 +94,14 @@ impl FromStr for CaUri {
 
 // === impl FetchError ===
 
-impl FetchError {
+impl CaFetchError {
     /// True if the TLS handshake failed because one side does not accept the other.
-    pub(super) fn is_of_tls(&self) -> bool {
+    pub(super) fn is_tls_error(&self) -> bool {
         use ConnectionErrorKind::{OwnCertificate, PeerCertificate, Tls};
         let Self::Transport(error) = self else {
             return false;
         };
-        let kind = ConnectionError::of(error).kind();
+        let kind = ConnectionError::from_error(error).kind();
         matches!(kind, PeerCertificate | OwnCertificate | Tls)
     }
 
@@ -109,7 +109,7 @@ impl FetchError {
     pub fn is_transient(&self) -> bool {
         match self {
             // A certificate that does not verify will not verify later.
-            Self::Transport(_) => !self.is_of_tls(),
+            Self::Transport(_) => !self.is_tls_error(),
             Self::Status { status, .. } => {
                 status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
             }
@@ -121,7 +121,10 @@ impl FetchError {
 // === impl CaClient ===
 
 impl CaClient {
-    pub(crate) fn new(server: &CaUri, tls: Arc<rustls::ClientConfig>) -> Result<Self, FetchError> {
+    pub(crate) fn new(
+        server: &CaUri,
+        tls: Arc<rustls::ClientConfig>,
+    ) -> Result<Self, CaFetchError> {
         let http = http_client::builder(tls)
             .connect_timeout(defaults::CA_CONNECT_TIMEOUT)
             .timeout(defaults::CA_REQUEST_TIMEOUT)
@@ -132,11 +135,11 @@ impl CaClient {
         })
     }
 
-    pub(super) async fn ca_certificate(&self) -> Result<String, FetchError> {
+    pub(super) async fn ca_certificate(&self) -> Result<String, CaFetchError> {
         self.get("certificate/ca").await?.ok_or_else(not_found)
     }
 
-    pub(super) async fn revocation_list(&self) -> Result<String, FetchError> {
+    pub(super) async fn revocation_list(&self) -> Result<String, CaFetchError> {
         self.get("certificate_revocation_list/ca")
             .await?
             .ok_or_else(not_found)
@@ -146,7 +149,7 @@ impl CaClient {
     pub(crate) async fn newer_revocation_list(
         &self,
         since: Option<&HeaderValue>,
-    ) -> Result<Option<RevocationList>, FetchError> {
+    ) -> Result<Option<RevocationList>, CaFetchError> {
         let url = format!("{}/certificate_revocation_list/ca", self.base);
         let mut request = self.http.get(url);
         if let Some(since) = since {
@@ -165,7 +168,7 @@ impl CaClient {
         if status.is_success() {
             return Ok(Some(RevocationList { pem, modified }));
         }
-        Err(FetchError::Status {
+        Err(CaFetchError::Status {
             status,
             text: clip(&pem),
         })
@@ -175,8 +178,8 @@ impl CaClient {
     pub(super) async fn certificate(
         &self,
         certname: &Certname,
-    ) -> Result<Option<String>, FetchError> {
-        self.get(&format!("certificate/{}", escaped(certname)))
+    ) -> Result<Option<String>, CaFetchError> {
+        self.get(&format!("certificate/{}", escape_path(certname)))
             .await
     }
 
@@ -184,8 +187,12 @@ impl CaClient {
         &self,
         certname: &Certname,
         request: &str,
-    ) -> Result<Submitted, FetchError> {
-        let url = format!("{}/certificate_request/{}", self.base, escaped(certname));
+    ) -> Result<SubmitResult, CaFetchError> {
+        let url = format!(
+            "{}/certificate_request/{}",
+            self.base,
+            escape_path(certname)
+        );
         let answer = self
             .http
             .put(url)
@@ -196,25 +203,25 @@ impl CaClient {
         let status = answer.status();
         let text = body(answer).await?;
         if status.is_success() {
-            return Ok(Submitted::Accepted);
+            return Ok(SubmitResult::Accepted);
         }
         match status {
             // puppetserver: "<name> already has a requested certificate; ignoring
             // certificate request", "… already has a signed certificate …".
             StatusCode::BAD_REQUEST if text.contains("already has a") => {
-                Ok(Submitted::KnownAlready)
+                Ok(SubmitResult::KnownAlready)
             }
             StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::CONFLICT => {
-                Ok(Submitted::Refused(clip(&text)))
+                Ok(SubmitResult::Refused(clip(&text)))
             }
-            _ => Err(FetchError::Status {
+            _ => Err(CaFetchError::Status {
                 status,
                 text: clip(&text),
             }),
         }
     }
 
-    async fn get(&self, path: &str) -> Result<Option<String>, FetchError> {
+    async fn get(&self, path: &str) -> Result<Option<String>, CaFetchError> {
         let answer = self
             .http
             .get(format!("{}/{path}", self.base))
@@ -228,31 +235,31 @@ impl CaClient {
         if status.is_success() {
             return Ok(Some(text));
         }
-        Err(FetchError::Status {
+        Err(CaFetchError::Status {
             status,
             text: clip(&text),
         })
     }
 }
 
-async fn body(mut answer: Response) -> Result<String, FetchError> {
+async fn body(mut answer: Response) -> Result<String, CaFetchError> {
     let body = http_client::read_body(&mut answer, defaults::MAX_CA_ANSWER_BYTES).await;
     let bytes = body.map_err(|error| match error {
-        BodyError::TooLarge(limit) => FetchError::TooLarge(limit),
-        BodyError::Broken(error) => FetchError::Transport(error),
+        BodyError::TooLarge(limit) => CaFetchError::TooLarge(limit),
+        BodyError::Broken(error) => CaFetchError::Transport(error),
     })?;
-    String::from_utf8(bytes).map_err(|_| FetchError::NotText)
+    String::from_utf8(bytes).map_err(|_| CaFetchError::NotText)
 }
 
-fn not_found() -> FetchError {
-    FetchError::Status {
+fn not_found() -> CaFetchError {
+    CaFetchError::Status {
         status: StatusCode::NOT_FOUND,
         text: "no CA is served there".to_owned(),
     }
 }
 
 /// Percent-encodes a certname for a path: it may contain characters other than ASCII.
-fn escaped(certname: &Certname) -> String {
+fn escape_path(certname: &Certname) -> String {
     let mut out = String::new();
     for byte in certname.as_ref().bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 
 /// A SHA-256 digest of a certificate or bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint([u8; 32]);
+pub struct Sha256Fingerprint([u8; 32]);
 
 // === impl Fingerprint ===
 
-impl Fingerprint {
+impl Sha256Fingerprint {
     /// Computes the fingerprint of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -22,7 +22,7 @@ impl Fingerprint {
 }
 
 /// Formats as `AB:CD:…`, as `openssl x509 -fingerprint -sha256` prints it.
-impl fmt::Display for Fingerprint {
+impl fmt::Display for Sha256Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, byte) in self.0.iter().enumerate() {
             if index > 0 {
@@ -34,7 +34,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-impl FromStr for Fingerprint {
+impl FromStr for Sha256Fingerprint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn all_spellings_of_one_fingerprint_are_equal() {
-        let of = Fingerprint::of(b"");
+        let of = Sha256Fingerprint::of(b"");
         let plain = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         for text in [
             plain.to_owned(),
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn what_is_no_fingerprint_is_refused() {
         for text in ["", "e3b0", "zz", &"0".repeat(63), &"0".repeat(66), "é"] {
-            assert!(text.parse::<Fingerprint>().is_err(), "{text}");
+            assert!(text.parse::<Sha256Fingerprint>().is_err(), "{text}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use pcp::Certname;
 use pki::TlsFiles;
-use pki::durable::{self, WriteError};
+use pki::durable::{self, DurableWriteError};
 
 /// The ssl directory and the paths in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl SslDir {
     }
 
     /// Creates the directories that are missing.
-    pub fn create(&self) -> Result<(), WriteError> {
+    pub fn create(&self) -> Result<(), DurableWriteError> {
         durable::create_dir(&self.0, 0o771)?;
         for (name, mode) in [
             ("certs", 0o755),

@@ -1,7 +1,7 @@
 //! Certificate bootstrap of a node: CA certificate, revocation list, key, request, certificate, in
 //! Puppet's layout.
 //!
-//! [`Bootstrap::run`] is a list of steps, each of which does nothing if its file exists; at the end
+//! [`CertificateBootstrap::run`] is a list of steps, each of which does nothing if its file exists; at the end
 //! the certificate is checked against the CA's latest revocation list, regardless of its origin and
 //! age. Invariants: a kill at any moment loses no work, because every file is written whole and the
 //! key is on disk before the CA receives the request; nothing is trusted over the network except
@@ -11,14 +11,14 @@
 mod client;
 mod fingerprint;
 mod layout;
-mod own;
+mod own_certificate;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pcp::Certname;
-use pki::durable::{self, WriteError};
-use pki::key::KeyError;
+use pki::durable::{self, DurableWriteError};
+use pki::key::PrivateKeyError;
 use pki::{ClientTls, KeyType, LoadError, TlsFiles};
 use rand::RngExt;
 use rustls_pki_types::CertificateDer;
@@ -27,11 +27,11 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 pub(crate) use client::CaClient;
-use client::Submitted;
-pub use client::{CaUri, FetchError};
-pub use fingerprint::Fingerprint;
+use client::SubmitResult;
+pub use client::{CaFetchError, CaUri};
+pub use fingerprint::Sha256Fingerprint;
 pub use layout::SslDir;
-pub use own::Refusal;
+pub use own_certificate::UnusableCertificate;
 
 use crate::crl_file::CrlFile;
 use crate::defaults;
@@ -45,7 +45,7 @@ pub struct BootstrapConfig {
     /// Certname that the request contains.
     pub certname: Certname,
     /// Expected fingerprint of the CA certificate; `None` trusts the first answer.
-    pub fingerprint: Option<Fingerprint>,
+    pub fingerprint: Option<Sha256Fingerprint>,
     /// Puppet's `ssldir`, which receives the files.
     pub ssl_dir: SslDir,
     /// Longest pause between two checks for the certificate; zero checks once.
@@ -63,7 +63,7 @@ pub enum BootstrapError {
         /// The requested object, for the message.
         what: &'static str,
         /// Reason for which the request failed.
-        source: FetchError,
+        source: CaFetchError,
     },
     /// Another CA, or a man in the middle.
     #[error(
@@ -74,9 +74,9 @@ pub enum BootstrapError {
         /// The CA that was contacted.
         server: CaUri,
         /// Fingerprint of the received certificate.
-        found: Fingerprint,
+        found: Sha256Fingerprint,
         /// Fingerprint of the configuration.
-        expected: Fingerprint,
+        expected: Sha256Fingerprint,
     },
     /// The CA's answer is not usable.
     #[error("{server} sent no usable {what}")]
@@ -91,13 +91,13 @@ pub enum BootstrapError {
     Load(#[from] LoadError),
     /// A local file cannot be written.
     #[error("cannot write to the ssl directory")]
-    Write(#[from] WriteError),
+    Write(#[from] DurableWriteError),
     /// There is a certificate, but it cannot be used.
     #[error(transparent)]
-    OwnCertificate(#[from] Refusal),
+    OwnCertificate(#[from] UnusableCertificate),
     /// The key cannot be generated.
     #[error("cannot make or read the private key")]
-    Key(#[from] KeyError),
+    Key(#[from] PrivateKeyError),
     /// The CA refuses to sign.
     #[error("the CA refused the request for '{certname}': {reason}")]
     Refused {
@@ -129,7 +129,7 @@ pub enum BootstrapError {
 
 /// A bootstrap in progress.
 #[derive(Debug)]
-pub struct Bootstrap {
+pub struct CertificateBootstrap {
     config: BootstrapConfig,
     files: TlsFiles,
     renews: bool,
@@ -138,7 +138,7 @@ pub struct Bootstrap {
 
 // === impl Bootstrap ===
 
-impl Bootstrap {
+impl CertificateBootstrap {
     /// Creates a bootstrap; nothing is done yet.
     pub fn new(config: BootstrapConfig) -> Self {
         let files = config.ssl_dir.files(&config.certname);
@@ -151,13 +151,13 @@ impl Bootstrap {
     }
 
     /// The current wait as one line for an operator, with its changes; `None` until the first wait.
-    pub fn waiting(&self) -> watch::Receiver<Option<String>> {
+    pub fn subscribe_waiting(&self) -> watch::Receiver<Option<String>> {
         self.waiting.subscribe()
     }
 
     /// Moves unusable keys and certificates away, and obtains new ones. Usable ones are kept.
     #[must_use]
-    pub fn renewing(self, renews: bool) -> Self {
+    pub fn with_renewal(self, renews: bool) -> Self {
         Self { renews, ..self }
     }
 
@@ -189,13 +189,13 @@ impl Bootstrap {
         // Read again: the revocation list did not exist at the start.
         let files = self.config.ssl_dir.files(&self.config.certname);
         if self.renews && self.files.cert.is_file() && self.files.key.is_file() {
-            self.put_away(&files)?;
+            self.move_away(&files)?;
         }
         self.ensure_key()?;
         if !self.files.cert.is_file() {
             self.obtain_certificate(&client).await?;
         }
-        own::check(&files, &self.config.certname)??;
+        own_certificate::check(&files, &self.config.certname)??;
         Ok(files)
     }
 
@@ -205,7 +205,7 @@ impl Bootstrap {
         let pem = match client.revocation_list().await {
             Ok(pem) => pem,
             // The host is not the CA whose certificate is installed: this is an error.
-            Err(error) if error.is_of_tls() => {
+            Err(error) if error.is_tls_error() => {
                 return Err(fetching("fetch the revocation list")(error));
             }
             Err(error) => {
@@ -234,9 +234,9 @@ impl Bootstrap {
 
     /// Moves files away in an order that leaves a usable state after a kill: a key without a
     /// certificate gets one.
-    fn put_away(&self, files: &TlsFiles) -> Result<(), BootstrapError> {
+    fn move_away(&self, files: &TlsFiles) -> Result<(), BootstrapError> {
         let certname = &self.config.certname;
-        let Err(refusal) = own::check(files, certname)? else {
+        let Err(refusal) = own_certificate::check(files, certname)? else {
             tracing::info!(file = %files.cert.display(), "our certificate is good; nothing to renew");
             return Ok(());
         };
@@ -266,9 +266,9 @@ impl Bootstrap {
         };
         // The fingerprint of a bundle is that of its text as a whole, as in Puppet: if one matching
         // certificate were enough, another root could be smuggled in beside it.
-        let of_text = Fingerprint::of(pem.as_bytes());
+        let of_text = Sha256Fingerprint::of(pem.as_bytes());
         let found = match certificates.len() {
-            1 => Fingerprint::of(first),
+            1 => Sha256Fingerprint::of(first),
             _ => of_text,
         };
         match self.config.fingerprint {
@@ -361,7 +361,7 @@ impl Bootstrap {
             return Ok(request);
         }
         let key = pki::key::read(&self.files.key)?;
-        let request = pki::csr::request_for(self.config.certname.as_str(), &key)?;
+        let request = pki::csr::create_request(self.config.certname.as_str(), &key)?;
         durable::write_atomic(&path, request.as_bytes(), 0o644)?;
         Ok(request)
     }
@@ -372,8 +372,8 @@ impl Bootstrap {
             .await
             .map_err(fetching("submit the certificate request"))?;
         match submitted {
-            Submitted::Accepted | Submitted::KnownAlready => Ok(()),
-            Submitted::Refused(reason) => Err(BootstrapError::Refused {
+            SubmitResult::Accepted | SubmitResult::KnownAlready => Ok(()),
+            SubmitResult::Refused(reason) => Err(BootstrapError::Refused {
                 certname: self.config.certname.clone(),
                 reason,
             }),
@@ -403,7 +403,7 @@ impl Bootstrap {
         let trial = with_suffix(&self.files.cert, ".new");
         durable::write_atomic(&trial, pem.as_bytes(), 0o644)?;
         // With the list that may not have existed at the start.
-        let verdict = own::check(
+        let verdict = own_certificate::check(
             &TlsFiles {
                 cert: trial.clone(),
                 ..self.config.ssl_dir.files(&self.config.certname)
@@ -413,13 +413,13 @@ impl Bootstrap {
         durable::remove(&trial)?;
         match verdict? {
             Ok(()) => {}
-            Err(Refusal::OtherKey { .. }) => {
+            Err(UnusableCertificate::OtherKey { .. }) => {
                 return Err(BootstrapError::ForeignCertificate {
                     certname: self.config.certname.clone(),
                 });
             }
             // Unusable, and so not kept.
-            Err(refusal) => return Err(refusal.of_the_ca(&self.config.server).into()),
+            Err(refusal) => return Err(refusal.with_ca_server(&self.config.server).into()),
         }
         durable::write_atomic(&self.files.cert, pem.as_bytes(), 0o644)?;
         durable::remove(&self.config.ssl_dir.request(&self.config.certname))?;
@@ -466,7 +466,7 @@ impl Bootstrap {
     }
 }
 
-fn fetching(what: &'static str) -> impl Fn(FetchError) -> BootstrapError {
+fn fetching(what: &'static str) -> impl Fn(CaFetchError) -> BootstrapError {
     move |source| BootstrapError::Fetch { what, source }
 }
 

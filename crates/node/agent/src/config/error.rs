@@ -9,7 +9,7 @@ use crate::connection::brokers::BrokerUriError;
 
 /// Configuration error that keeps the agent from starting.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub enum AgentConfigError {
     /// The file has an unknown suffix, which decides the syntax.
     #[error("configuration file '{0}' must end in .conf or .json")]
     Suffix(PathBuf),
@@ -59,7 +59,7 @@ pub enum ConfigError {
 
 // === impl ConfigError ===
 
-impl ConfigError {
+impl AgentConfigError {
     /// Error for a value that cannot be used.
     pub fn invalid(option: &'static str, reason: impl Into<String>) -> Self {
         Self::Invalid {

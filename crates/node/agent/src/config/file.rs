@@ -1,6 +1,6 @@
 //! Reader of `pxp-agent.conf`.
 //!
-//! [`read`] turns a file into [`Settings`]. Invariants: an unknown key is reported and skipped
+//! [`read`] turns a file into [`AgentSettings`]. Invariants: an unknown key is reported and skipped
 //! (files are shared between versions), a known key of the wrong type stops the start and is named.
 //! A quoted number or boolean is accepted as one, as in pxp-agent.
 
@@ -9,24 +9,24 @@ use std::path::Path;
 use decode_errors::DecodeError;
 use serde_json::{Map, Value};
 
-use super::error::ConfigError;
-use super::settings::Settings;
+use super::error::AgentConfigError;
+use super::settings::AgentSettings;
 
 /// Content of a configuration file.
 #[derive(Debug, Default)]
 pub struct FileSettings {
     /// Values of the known options.
-    pub settings: Settings,
+    pub settings: AgentSettings,
     /// Keys that are not options of the agent.
     pub unknown_keys: Vec<String>,
 }
 
 /// Reads `path`. A missing file counts as empty unless it was `named` by the user.
-pub fn read(path: &Path, named: bool) -> Result<FileSettings, ConfigError> {
+pub fn read(path: &Path, named: bool) -> Result<FileSettings, AgentConfigError> {
     let is_json = match path.extension().and_then(|e| e.to_str()) {
         Some("conf") => false,
         Some("json") => true,
-        _ => return Err(ConfigError::Suffix(path.to_owned())),
+        _ => return Err(AgentConfigError::Suffix(path.to_owned())),
     };
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -34,7 +34,7 @@ pub fn read(path: &Path, named: bool) -> Result<FileSettings, ConfigError> {
             return Ok(FileSettings::default());
         }
         Err(source) => {
-            return Err(ConfigError::Unreadable {
+            return Err(AgentConfigError::Unreadable {
                 path: path.to_owned(),
                 source,
             });
@@ -43,8 +43,12 @@ pub fn read(path: &Path, named: bool) -> Result<FileSettings, ConfigError> {
     settings_of(document(path, &text, is_json)?, path, &text)
 }
 
-fn document(path: &Path, text: &str, is_json: bool) -> Result<Map<String, Value>, ConfigError> {
-    let syntax = |reason: String| ConfigError::Syntax {
+fn document(
+    path: &Path,
+    text: &str,
+    is_json: bool,
+) -> Result<Map<String, Value>, AgentConfigError> {
+    let syntax = |reason: String| AgentConfigError::Syntax {
         path: path.to_owned(),
         reason,
     };
@@ -63,7 +67,7 @@ fn settings_of(
     map: Map<String, Value>,
     path: &Path,
     text: &str,
-) -> Result<FileSettings, ConfigError> {
+) -> Result<FileSettings, AgentConfigError> {
     let known = known_keys();
     let mut unknown_keys = Vec::new();
     let mut accepted = Map::new();
@@ -78,12 +82,12 @@ fn settings_of(
                 let settings = unquoted.map(|value| single(&key, value));
                 settings.and_then(Result::ok).ok_or(error)
             })
-            .map_err(|error| ConfigError::Type {
+            .map_err(|error| AgentConfigError::Type {
                 option: key.clone(),
                 place: place(path, text, &key),
                 reason: error.problem(),
             })?;
-        accepted.extend(settings.mentioned());
+        accepted.extend(settings.to_set_options());
     }
     let settings =
         serde_json::from_value(Value::Object(accepted)).expect("every key was accepted on its own");
@@ -94,7 +98,7 @@ fn settings_of(
 }
 
 /// Parses the settings of one key, so that an error can name it.
-fn single(key: &str, value: Value) -> Result<Settings, DecodeError> {
+fn single(key: &str, value: Value) -> Result<AgentSettings, DecodeError> {
     let single = Map::from_iter([(key.to_owned(), value)]);
     decode_errors::json::from_value(Value::Object(single))
 }
@@ -108,9 +112,9 @@ fn unquoted(value: &Value) -> Option<Value> {
     }
 }
 
-/// The names of all options: the fields of [`Settings`].
+/// The names of all options: the fields of [`AgentSettings`].
 fn known_keys() -> Vec<String> {
-    match serde_json::to_value(Settings::default()) {
+    match serde_json::to_value(AgentSettings::default()) {
         Ok(Value::Object(map)) => map.into_iter().map(|(key, _)| key).collect(),
         _ => Vec::new(),
     }

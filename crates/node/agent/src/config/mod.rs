@@ -15,9 +15,9 @@ pub mod ttl;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use error::ConfigError;
+pub use error::AgentConfigError;
 use paths::DefaultPaths;
-use settings::Arguments;
+use settings::AgentArguments;
 pub use tls::host_name;
 
 use crate::bootstrap::BootstrapConfig;
@@ -85,12 +85,15 @@ pub struct ActionConfig {
 }
 
 /// Loads the configuration: the command line overrides the file, which overrides defaults.
-pub fn load(arguments: &Arguments) -> Result<Config, ConfigError> {
+pub fn load(arguments: &AgentArguments) -> Result<Config, AgentConfigError> {
     load_with(arguments, &DefaultPaths::for_this_user())
 }
 
 /// Like [`load`], with other default paths.
-pub fn load_with(arguments: &Arguments, paths: &DefaultPaths) -> Result<Config, ConfigError> {
+pub fn load_with(
+    arguments: &AgentArguments,
+    paths: &DefaultPaths,
+) -> Result<Config, AgentConfigError> {
     let (path, named) = match &arguments.config_file {
         Some(path) => (PathBuf::from(path), true),
         None => (paths.config_file.clone(), false),

@@ -9,27 +9,27 @@ use std::time::Duration;
 
 use pki::ServerCertnames;
 
-use super::error::ConfigError;
+use super::error::AgentConfigError;
 use super::paths::DefaultPaths;
-use super::settings::{Arguments, Settings};
+use super::settings::{AgentArguments, AgentSettings};
 use super::{ActionConfig, Config, tls, ttl};
-use crate::connection::backoff::Limits;
+use crate::connection::backoff::BackoffLimits;
 use crate::connection::brokers::BrokerUri;
 use crate::connection::keepalive::KeepaliveConfig;
 use crate::connection::proxy::ProxyUri;
 use crate::connection::{ConnectionConfig, PcpVersion};
-use crate::logging::{Level, LogConfig, Output};
+use crate::logging::{AgentLogLevel, LogConfig, LogOutput};
 use crate::{authority, defaults};
 
 /// Applies defaults and checks.
 pub(super) fn resolve(
-    arguments: &Arguments,
-    file: Settings,
+    arguments: &AgentArguments,
+    file: AgentSettings,
     paths: &DefaultPaths,
     mut notes: Vec<String>,
-) -> Result<Config, ConfigError> {
+) -> Result<Config, AgentConfigError> {
     let brokers = brokers(&arguments.settings, &file)?;
-    let settings = arguments.settings.over(&file);
+    let settings = arguments.settings.merge_over(&file);
     note_dead_options(&settings, &mut notes);
     let log = log(arguments, &settings, paths, &mut notes)?;
     let certificates = tls::resolve(&settings, paths, &mut notes)?;
@@ -81,7 +81,7 @@ pub(super) fn resolve(
 
 /// Path of the PID file, which keeps a second agent from starting. As with pxp-agent, an agent in
 /// the foreground has no default file: it may run beside the service.
-fn pidfile(settings: &Settings, paths: &DefaultPaths) -> Option<PathBuf> {
+fn pidfile(settings: &AgentSettings, paths: &DefaultPaths) -> Option<PathBuf> {
     match &settings.pidfile {
         Some(named) => Some(path_or(Some(named), &paths.pidfile)),
         None if settings.foreground == Some(true) => None,
@@ -90,16 +90,16 @@ fn pidfile(settings: &Settings, paths: &DefaultPaths) -> Option<PathBuf> {
 }
 
 /// The broker of the command line replaces the file's list.
-fn brokers(cli: &Settings, file: &Settings) -> Result<Vec<BrokerUri>, ConfigError> {
-    let parse = |option, text: &str| -> Result<BrokerUri, ConfigError> {
+fn brokers(cli: &AgentSettings, file: &AgentSettings) -> Result<Vec<BrokerUri>, AgentConfigError> {
+    let parse = |option, text: &str| -> Result<BrokerUri, AgentConfigError> {
         text.parse()
-            .map_err(|source| ConfigError::Broker { option, source })
+            .map_err(|source| AgentConfigError::Broker { option, source })
     };
     if let Some(uri) = &cli.broker_ws_uri {
         return Ok(vec![parse("broker-ws-uri", uri)?]);
     }
     match (&file.broker_ws_uri, &file.broker_ws_uris) {
-        (Some(_), Some(_)) => Err(ConfigError::invalid(
+        (Some(_), Some(_)) => Err(AgentConfigError::invalid(
             "broker-ws-uris",
             "broker-ws-uri is set as well; keep one of the two",
         )),
@@ -108,14 +108,14 @@ fn brokers(cli: &Settings, file: &Settings) -> Result<Vec<BrokerUri>, ConfigErro
             .iter()
             .map(|uri| parse("broker-ws-uris", uri))
             .collect(),
-        _ => Err(ConfigError::invalid(
+        _ => Err(AgentConfigError::invalid(
             "broker-ws-uri",
             "no broker is configured; set it to wss://HOST:8142/pcp2/",
         )),
     }
 }
 
-fn note_dead_options(settings: &Settings, notes: &mut Vec<String>) {
+fn note_dead_options(settings: &AgentSettings, notes: &mut Vec<String>) {
     let dead = [
         ("primary-uri", settings.primary_uri.is_some()),
         ("master-uri", settings.master_uri.is_some()),
@@ -135,23 +135,23 @@ fn note_dead_options(settings: &Settings, notes: &mut Vec<String>) {
     }
 }
 
-fn pcp_version(settings: &Settings) -> Result<PcpVersion, ConfigError> {
+fn pcp_version(settings: &AgentSettings) -> Result<PcpVersion, AgentConfigError> {
     match settings.pcp_version.as_deref().unwrap_or("1") {
         "1" => Ok(PcpVersion::V1),
         "2" => Ok(PcpVersion::V2),
-        other => Err(ConfigError::invalid(
+        other => Err(AgentConfigError::invalid(
             "pcp-version",
             format!("'{other}' is not a PCP version; it must be \"1\" or \"2\""),
         )),
     }
 }
 
-fn keepalive(settings: &Settings) -> Result<KeepaliveConfig, ConfigError> {
+fn keepalive(settings: &AgentSettings) -> Result<KeepaliveConfig, AgentConfigError> {
     let interval = settings
         .ping_interval
         .map_or(defaults::PING_INTERVAL, |s| Duration::from_secs(s.into()));
     if interval <= defaults::PONG_TIMEOUT {
-        return Err(ConfigError::invalid(
+        return Err(AgentConfigError::invalid(
             "ping-interval",
             format!(
                 "must be more than {} seconds, the time a pong may take",
@@ -168,25 +168,25 @@ fn keepalive(settings: &Settings) -> Result<KeepaliveConfig, ConfigError> {
     })
 }
 
-fn backoff(settings: &Settings) -> Result<Limits, ConfigError> {
+fn backoff(settings: &AgentSettings) -> Result<BackoffLimits, AgentConfigError> {
     let ceiling = seconds(
         "reconnect-max-delay",
         settings.reconnect_max_delay,
         defaults::RECONNECT_CEILING,
     )?;
-    Ok(Limits {
+    Ok(BackoffLimits {
         ceiling,
-        ..Limits::default()
+        ..BackoffLimits::default()
     })
 }
 
-fn incoming_limit(settings: &Settings) -> Result<usize, ConfigError> {
+fn incoming_limit(settings: &AgentSettings) -> Result<usize, AgentConfigError> {
     let bytes = settings
         .max_incoming_message_size
         .map_or(Ok(defaults::MAX_INCOMING_BYTES), usize::try_from)
         .unwrap_or(usize::MAX);
     if bytes < defaults::MIN_INCOMING_BYTES {
-        return Err(ConfigError::invalid(
+        return Err(AgentConfigError::invalid(
             "max-incoming-message-size",
             format!("must be at least {} bytes", defaults::MIN_INCOMING_BYTES),
         ));
@@ -195,41 +195,41 @@ fn incoming_limit(settings: &Settings) -> Result<usize, ConfigError> {
 }
 
 fn log(
-    arguments: &Arguments,
-    settings: &Settings,
+    arguments: &AgentArguments,
+    settings: &AgentSettings,
     paths: &DefaultPaths,
     notes: &mut Vec<String>,
-) -> Result<LogConfig, ConfigError> {
+) -> Result<LogConfig, AgentConfigError> {
     let level = match arguments.verbose {
         0 => match settings.loglevel.as_deref() {
-            None => Level::default(),
+            None => AgentLogLevel::default(),
             Some(text) => text
                 .parse()
-                .map_err(|reason: String| ConfigError::invalid("loglevel", reason))?,
+                .map_err(|reason: String| AgentConfigError::invalid("loglevel", reason))?,
         },
-        1 => Level::DEBUG,
-        _ => Level::TRACE,
+        1 => AgentLogLevel::DEBUG,
+        _ => AgentLogLevel::TRACE,
     };
     let output = match settings.logfile.as_deref() {
-        Some("-") => Output::Stdout,
+        Some("-") => LogOutput::Stdout,
         Some(system @ ("syslog" | "eventlog")) => {
             notes.push(format!(
                 "logfile '{system}': tutti-agent writes no {system}; logging to standard output, \
                  which systemd puts into the journal"
             ));
-            Output::Stdout
+            LogOutput::Stdout
         }
-        other => Output::File(path_or(other, &paths.logfile)),
+        other => LogOutput::File(path_or(other, &paths.logfile)),
     };
     Ok(LogConfig { level, output })
 }
 
 fn actions(
-    settings: &Settings,
-    file: &Settings,
+    settings: &AgentSettings,
+    file: &AgentSettings,
     paths: &DefaultPaths,
     notes: &mut Vec<String>,
-) -> Result<ActionConfig, ConfigError> {
+) -> Result<ActionConfig, AgentConfigError> {
     let primaries = match (&file.primary_uris, &file.master_uris) {
         (Some(primary), _) => primary.as_slice(),
         (None, Some(master)) => master.as_slice(),
@@ -287,9 +287,9 @@ fn actions(
     })
 }
 
-fn spool_output(settings: &Settings) -> Result<u64, ConfigError> {
+fn spool_output(settings: &AgentSettings) -> Result<u64, AgentConfigError> {
     match settings.max_spool_output_bytes {
-        Some(0) => Err(ConfigError::invalid(
+        Some(0) => Err(AgentConfigError::invalid(
             "max-spool-output-bytes",
             "must be at least 1, or no action could tell anything",
         )),
@@ -298,9 +298,9 @@ fn spool_output(settings: &Settings) -> Result<u64, ConfigError> {
     }
 }
 
-fn concurrency(settings: &Settings) -> Result<usize, ConfigError> {
+fn concurrency(settings: &AgentSettings) -> Result<usize, AgentConfigError> {
     match settings.concurrency {
-        Some(0) => Err(ConfigError::invalid(
+        Some(0) => Err(AgentConfigError::invalid(
             "concurrency",
             "must be at least 1, or no action could ever run",
         )),
@@ -312,13 +312,13 @@ fn concurrency(settings: &Settings) -> Result<usize, ConfigError> {
 /// Directory of external modules. A named one must exist; the default one may be missing, because
 /// the important modules are built in.
 fn modules_dir(
-    settings: &Settings,
+    settings: &AgentSettings,
     paths: &DefaultPaths,
     notes: &mut Vec<String>,
-) -> Result<Option<PathBuf>, ConfigError> {
+) -> Result<Option<PathBuf>, AgentConfigError> {
     match settings.modules_dir.as_deref().filter(|d| !d.is_empty()) {
         Some(dir) if Path::new(dir).is_dir() => Ok(Some(dir.into())),
-        Some(dir) => Err(ConfigError::invalid(
+        Some(dir) => Err(AgentConfigError::invalid(
             "modules-dir",
             format!("'{dir}' is not a directory"),
         )),
@@ -333,15 +333,16 @@ fn modules_dir(
     }
 }
 
-fn ttl_of(option: &'static str, text: Option<&str>) -> Result<Option<Duration>, ConfigError> {
-    ttl::parse(text.unwrap_or(defaults::PURGE_TTL_OPTION))
-        .map_err(|e| ConfigError::invalid(option, format!("'{}' {e}", text.unwrap_or_default())))
+fn ttl_of(option: &'static str, text: Option<&str>) -> Result<Option<Duration>, AgentConfigError> {
+    ttl::parse(text.unwrap_or(defaults::PURGE_TTL_OPTION)).map_err(|e| {
+        AgentConfigError::invalid(option, format!("'{}' {e}", text.unwrap_or_default()))
+    })
 }
 
 /// Normalizes `host`, `host:port` or `https://host[:port]` to `https://host:port`.
-fn primary_uri(text: &str) -> Result<String, ConfigError> {
+fn primary_uri(text: &str) -> Result<String, AgentConfigError> {
     let invalid = || {
-        ConfigError::invalid(
+        AgentConfigError::invalid(
             "primary-uris",
             format!("'{text}' is not of the form HOST, HOST:PORT or https://HOST:PORT"),
         )
@@ -352,13 +353,13 @@ fn primary_uri(text: &str) -> Result<String, ConfigError> {
     Ok(format!("https://{}", authority::format(&host, port)))
 }
 
-fn proxy(option: &'static str, text: Option<&str>) -> Result<Option<ProxyUri>, ConfigError> {
+fn proxy(option: &'static str, text: Option<&str>) -> Result<Option<ProxyUri>, AgentConfigError> {
     match text.filter(|t| !t.is_empty()) {
         None => Ok(None),
         Some(text) => text
             .parse()
             .map(Some)
-            .map_err(|reason: String| ConfigError::invalid(option, reason)),
+            .map_err(|reason: String| AgentConfigError::invalid(option, reason)),
     }
 }
 
@@ -366,9 +367,12 @@ fn seconds(
     option: &'static str,
     value: Option<u32>,
     default: Duration,
-) -> Result<Duration, ConfigError> {
+) -> Result<Duration, AgentConfigError> {
     match value {
-        Some(0) => Err(ConfigError::invalid(option, "must be at least 1 second")),
+        Some(0) => Err(AgentConfigError::invalid(
+            option,
+            "must be at least 1 second",
+        )),
         Some(seconds) => Ok(Duration::from_secs(seconds.into())),
         None => Ok(default),
     }

@@ -1,6 +1,6 @@
 //! All options: name, type and purpose.
 //!
-//! [`Settings`] holds the values of one source (the command line or the file); a `None` is an
+//! [`AgentSettings`] holds the values of one source (the command line or the file); a `None` is an
 //! option that the source does not set. Invariant: names are those of pxp-agent's `pxp-agent.conf`,
 //! so that an existing file and an existing command line work unchanged; options of Tutti alone are
 //! marked.
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// The options of `tutti-agent`, as written by the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Settings {
+pub struct AgentSettings {
     /// WebSocket address of the broker, wss://HOST:8142/pcp2/
     #[arg(long, value_name = "URI")]
     pub broker_ws_uri: Option<String>,
@@ -168,7 +168,7 @@ pub struct Settings {
 
 /// The whole command line, without the subcommands.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Arguments {
+pub struct AgentArguments {
     /// Configuration file (.conf in HOCON, or .json)
     #[arg(long, value_name = "FILE")]
     pub config_file: Option<String>,
@@ -177,14 +177,14 @@ pub struct Arguments {
     pub verbose: u8,
     /// All options that may also be in the file.
     #[command(flatten)]
-    pub settings: Settings,
+    pub settings: AgentSettings,
 }
 
 // === impl Settings ===
 
-impl Settings {
+impl AgentSettings {
     /// The options that this source sets, by name.
-    pub fn mentioned(&self) -> Map<String, Value> {
+    pub fn to_set_options(&self) -> Map<String, Value> {
         let Ok(Value::Object(all)) = serde_json::to_value(self) else {
             return Map::new();
         };
@@ -193,9 +193,9 @@ impl Settings {
 
     /// Values of `self`, and of `below` for options that `self` does not set.
     #[must_use]
-    pub fn over(&self, below: &Self) -> Self {
-        let mut all = below.mentioned();
-        all.extend(self.mentioned());
+    pub fn merge_over(&self, below: &Self) -> Self {
+        let mut all = below.to_set_options();
+        all.extend(self.to_set_options());
         serde_json::from_value(Value::Object(all))
             .expect("values that came out of Settings go into Settings")
     }

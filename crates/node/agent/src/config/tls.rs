@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use pcp::Certname;
 use pki::TlsFiles;
 
-use super::error::ConfigError;
+use super::error::AgentConfigError;
 use super::paths::DefaultPaths;
-use super::settings::Settings;
-use crate::bootstrap::{BootstrapConfig, CaUri, Fingerprint, SslDir};
+use super::settings::AgentSettings;
+use crate::bootstrap::{BootstrapConfig, CaUri, Sha256Fingerprint, SslDir};
 use crate::defaults;
 
 /// The four files, and the bootstrap that obtains them.
-pub(super) struct Certificates {
+pub(super) struct CertificateSettings {
     pub(super) files: TlsFiles,
     pub(super) bootstrap: Option<BootstrapConfig>,
     /// See [`Config::crl_from_ca`](super::Config::crl_from_ca).
@@ -23,10 +23,10 @@ pub(super) struct Certificates {
 }
 
 pub(super) fn resolve(
-    settings: &Settings,
+    settings: &AgentSettings,
     paths: &DefaultPaths,
     notes: &mut Vec<String>,
-) -> Result<Certificates, ConfigError> {
+) -> Result<CertificateSettings, AgentConfigError> {
     let named = |option: &Option<String>| {
         option
             .as_deref()
@@ -54,7 +54,7 @@ pub(super) fn resolve(
         Some(named) => Path::new(named) == path,
         None => true,
     };
-    Ok(Certificates {
+    Ok(CertificateSettings {
         crl_from_ca: crl_from_ca.filter(is_wanted),
         files,
         bootstrap,
@@ -65,7 +65,7 @@ pub(super) fn resolve(
 /// option is not set, the standard list is used if the certificates are in their standard paths; a
 /// configuration made for pxp-agent does not change its meaning because of a file that pxp-agent
 /// would not have read.
-fn crl(settings: &Settings, standard: &TlsFiles, notes: &mut Vec<String>) -> Option<PathBuf> {
+fn crl(settings: &AgentSettings, standard: &TlsFiles, notes: &mut Vec<String>) -> Option<PathBuf> {
     match settings.ssl_crl.as_deref() {
         Some("") => None,
         Some(path) => Some(path.into()),
@@ -78,11 +78,11 @@ fn crl(settings: &Settings, standard: &TlsFiles, notes: &mut Vec<String>) -> Opt
 }
 
 fn bootstrap(
-    settings: &Settings,
+    settings: &AgentSettings,
     layout: SslDir,
     certname: Certname,
     files: &TlsFiles,
-) -> Result<Option<BootstrapConfig>, ConfigError> {
+) -> Result<Option<BootstrapConfig>, AgentConfigError> {
     let Some(ca_uri) = settings.ca_uri.as_deref().filter(|t| !t.is_empty()) else {
         return Ok(None);
     };
@@ -93,13 +93,13 @@ fn bootstrap(
     }
     let server: CaUri = ca_uri
         .parse()
-        .map_err(|reason: String| ConfigError::invalid("ca-uri", reason))?;
+        .map_err(|reason: String| AgentConfigError::invalid("ca-uri", reason))?;
     let fingerprint = settings
         .ca_fingerprint
         .as_deref()
-        .map(str::parse::<Fingerprint>)
+        .map(str::parse::<Sha256Fingerprint>)
         .transpose()
-        .map_err(|reason| ConfigError::invalid("ca-fingerprint", reason))?;
+        .map_err(|reason| AgentConfigError::invalid("ca-fingerprint", reason))?;
     Ok(Some(BootstrapConfig {
         server,
         certname,
@@ -113,13 +113,13 @@ fn bootstrap(
 }
 
 /// The certname set by the user, else that of the only existing pair, else the host's name.
-fn certname(settings: &Settings, ssl_dir: &Path) -> Result<Certname, ConfigError> {
+fn certname(settings: &AgentSettings, ssl_dir: &Path) -> Result<Certname, AgentConfigError> {
     let name = match settings.certname.as_deref() {
         Some(name) => name.to_owned(),
         None => only_pair(ssl_dir).unwrap_or_else(host_name),
     };
     name.parse().map_err(|error| {
-        ConfigError::invalid(
+        AgentConfigError::invalid(
             "certname",
             format!("'{}' cannot be used: {error}", name.escape_default()),
         )
@@ -148,11 +148,11 @@ pub fn host_name() -> String {
         .to_lowercase()
 }
 
-fn must_exist(option: &'static str, path: &Path) -> Result<(), ConfigError> {
+fn must_exist(option: &'static str, path: &Path) -> Result<(), AgentConfigError> {
     if path.is_file() {
         return Ok(());
     }
-    Err(ConfigError::invalid(
+    Err(AgentConfigError::invalid(
         option,
         format!(
             "'{}' does not exist; get a certificate with 'tutti-agent bootstrap --server HOST', \

@@ -1,25 +1,25 @@
 //! Association of the client with the broker's inventory.
 //!
 //! On a version 2 connection it is complete with the upgrade. On version 1 the client requests it
-//! ([`Association::request`]) and must not send anything else before the answer. Pure: messages in,
-//! [`Verdict`] out. Invariant: only an answer that names this request counts.
+//! ([`PendingAssociation::start`]) and must not send anything else before the answer. Pure: messages in,
+//! [`AssociationVerdict`] out. Invariant: only an answer that names this request counts.
 
 use pcp::types::{
     ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, AssociateResponse, ERROR_MESSAGE, TTL_EXPIRED,
 };
-use pcp::{Message, MessageId, PcpUri};
+use pcp::{MessageId, PcpMessage, PcpUri};
 
 /// An association request without an answer yet.
 #[derive(Debug)]
-pub struct Association {
+pub struct PendingAssociation {
     request_id: MessageId,
 }
 
 /// Meaning of a message for the association.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AssociationVerdict {
     /// The message does not concern this association.
-    NotMine,
+    Unrelated,
     /// The client is associated.
     Associated,
     /// The broker refused, for this reason.
@@ -30,10 +30,10 @@ pub enum Verdict {
 
 // === impl Association ===
 
-impl Association {
+impl PendingAssociation {
     /// Creates the message to send, and the state that waits for its answer.
-    pub fn request(own: &PcpUri) -> (Message, Self) {
-        let message = Message::new(ASSOCIATE_REQUEST, None)
+    pub fn start(own: &PcpUri) -> (PcpMessage, Self) {
+        let message = PcpMessage::new(ASSOCIATE_REQUEST, None)
             .to(PcpUri::broker())
             .from(own.clone());
         let request_id = message.id;
@@ -41,34 +41,38 @@ impl Association {
     }
 
     /// Evaluates a received message.
-    pub fn consider(&self, message: &Message) -> Verdict {
+    pub fn evaluate(&self, message: &PcpMessage) -> AssociationVerdict {
         match message.message_type.as_str() {
             ASSOCIATE_RESPONSE => self.response(message),
-            ERROR_MESSAGE if message.in_reply_to == Some(self.request_id) => Verdict::Failed(
-                message
-                    .data
-                    .as_deref()
-                    .map_or_else(String::new, |data| data.get().to_owned()),
-            ),
+            ERROR_MESSAGE if message.in_reply_to == Some(self.request_id) => {
+                AssociationVerdict::Failed(
+                    message
+                        .data
+                        .as_deref()
+                        .map_or_else(String::new, |data| data.get().to_owned()),
+                )
+            }
             TTL_EXPIRED if self.expired(message) => {
-                Verdict::Failed("the association request expired on its way".to_owned())
+                AssociationVerdict::Failed("the association request expired on its way".to_owned())
             }
-            _ => Verdict::NotMine,
+            _ => AssociationVerdict::Unrelated,
         }
     }
 
-    fn response(&self, message: &Message) -> Verdict {
+    fn response(&self, message: &PcpMessage) -> AssociationVerdict {
         match pcp::types::decode::<AssociateResponse>(message.data.as_deref()) {
-            Ok(response) if response.id != self.request_id => Verdict::NotMine,
-            Ok(response) if response.success => Verdict::Associated,
-            Ok(response) => {
-                Verdict::Refused(response.reason.unwrap_or_else(|| "no reason given".into()))
+            Ok(response) if response.id != self.request_id => AssociationVerdict::Unrelated,
+            Ok(response) if response.success => AssociationVerdict::Associated,
+            Ok(response) => AssociationVerdict::Refused(
+                response.reason.unwrap_or_else(|| "no reason given".into()),
+            ),
+            Err(error) => {
+                AssociationVerdict::Failed(format!("unreadable associate_response: {error}"))
             }
-            Err(error) => Verdict::Failed(format!("unreadable associate_response: {error}")),
         }
     }
 
-    fn expired(&self, message: &Message) -> bool {
+    fn expired(&self, message: &PcpMessage) -> bool {
         pcp::types::decode::<pcp::types::TtlExpired>(message.data.as_deref())
             .is_ok_and(|expired| expired.id == self.request_id)
     }
@@ -84,13 +88,13 @@ mod tests {
         "pcp://node.example/agent".parse().expect("an address")
     }
 
-    fn reply(message_type: &str, data: &serde_json::Value) -> Message {
-        Message::new(message_type, Some(pcp::types::encode(data)))
+    fn reply(message_type: &str, data: &serde_json::Value) -> PcpMessage {
+        PcpMessage::new(message_type, Some(pcp::types::encode(data)))
     }
 
     #[test]
     fn the_request_has_no_data_and_goes_to_the_broker() {
-        let (message, _) = Association::request(&own());
+        let (message, _) = PendingAssociation::start(&own());
         assert_eq!(message.message_type, ASSOCIATE_REQUEST);
         assert_eq!(message.target, Some(PcpUri::broker()));
         assert_eq!(message.sender, Some(own()));
@@ -99,23 +103,29 @@ mod tests {
 
     #[test]
     fn only_an_answer_to_our_request_decides() {
-        let (request, association) = Association::request(&own());
+        let (request, association) = PendingAssociation::start(&own());
         let other = MessageId::random();
         let cases = [
             (
                 json!({"id": request.id, "success": true}),
-                Verdict::Associated,
+                AssociationVerdict::Associated,
             ),
-            (json!({"id": other, "success": true}), Verdict::NotMine),
-            (json!({"id": other, "success": false}), Verdict::NotMine),
+            (
+                json!({"id": other, "success": true}),
+                AssociationVerdict::Unrelated,
+            ),
+            (
+                json!({"id": other, "success": false}),
+                AssociationVerdict::Unrelated,
+            ),
             (
                 json!({"id": request.id, "success": false, "reason": "Message not authorized."}),
-                Verdict::Refused("Message not authorized.".into()),
+                AssociationVerdict::Refused("Message not authorized.".into()),
             ),
         ];
         for (data, verdict) in cases {
             assert_eq!(
-                association.consider(&reply(ASSOCIATE_RESPONSE, &data)),
+                association.evaluate(&reply(ASSOCIATE_RESPONSE, &data)),
                 verdict,
                 "{data}"
             );
@@ -124,20 +134,26 @@ mod tests {
 
     #[test]
     fn an_error_or_expiry_that_names_the_request_ends_the_attempt() {
-        let (request, association) = Association::request(&own());
+        let (request, association) = PendingAssociation::start(&own());
         let expired = |id| reply(TTL_EXPIRED, &json!({ "id": id }));
         assert!(matches!(
-            association.consider(&expired(request.id)),
-            Verdict::Failed(_)
+            association.evaluate(&expired(request.id)),
+            AssociationVerdict::Failed(_)
         ));
         assert_eq!(
-            association.consider(&expired(MessageId::random())),
-            Verdict::NotMine
+            association.evaluate(&expired(MessageId::random())),
+            AssociationVerdict::Unrelated
         );
 
-        let error = Message::error("Could not decode message", Some(request.id));
-        assert!(matches!(association.consider(&error), Verdict::Failed(_)));
-        let foreign = Message::error("Not connected.", None);
-        assert_eq!(association.consider(&foreign), Verdict::NotMine);
+        let error = PcpMessage::error("Could not decode message", Some(request.id));
+        assert!(matches!(
+            association.evaluate(&error),
+            AssociationVerdict::Failed(_)
+        ));
+        let foreign = PcpMessage::error("Not connected.", None);
+        assert_eq!(
+            association.evaluate(&foreign),
+            AssociationVerdict::Unrelated
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Wait before the next connection attempt: [`Backoff`].
+//! Wait before the next connection attempt: [`ReconnectBackoff`].
 //!
-//! [`Backoff`] is a pure state machine: cause in, wait out; randomness is passed in. Invariant: the
+//! [`ReconnectBackoff`] is a pure state machine: cause in, wait out; randomness is passed in. Invariant: the
 //! first wait after a settled connection is spread evenly over `spread`, so that a fleet that lost
 //! its broker at the same instant does not reconnect at the same instant, and every later wait is
 //! drawn between the cause's floor and three times the wait before it, never above the cause's
@@ -15,7 +15,7 @@ use crate::defaults;
 
 /// Reason for which the agent has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum ReconnectCause {
     /// The connection broke, or an attempt did not lead to one.
     Lost,
     /// No process listens on the broker's port: most likely it is being started.
@@ -28,7 +28,7 @@ pub enum Cause {
 
 /// Limits of the waits, all configurable so that tests need not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct BackoffLimits {
     /// Upper end of the first wait (its lower end is zero).
     pub spread: Duration,
     /// Lower end of every later wait.
@@ -45,7 +45,7 @@ pub struct Limits {
     pub long_ceiling: Duration,
 }
 
-impl Default for Limits {
+impl Default for BackoffLimits {
     fn default() -> Self {
         Self {
             spread: defaults::RECONNECT_SPREAD,
@@ -61,8 +61,8 @@ impl Default for Limits {
 
 /// The waits since the last settled connection.
 #[derive(Debug)]
-pub struct Backoff {
-    limits: Limits,
+pub struct ReconnectBackoff {
+    limits: BackoffLimits,
     /// The last wait; `None` at the start of the series.
     previous: Option<Duration>,
     /// Upper end of the last wait for a closed port; `None` if it was not closed.
@@ -71,9 +71,9 @@ pub struct Backoff {
 
 // === impl Backoff ===
 
-impl Backoff {
+impl ReconnectBackoff {
     /// Creates a series that has not begun.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: BackoffLimits) -> Self {
         Self {
             limits,
             previous: None,
@@ -87,18 +87,18 @@ impl Backoff {
     }
 
     /// The next wait of the series.
-    pub fn next(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
+    pub fn next_wait(&mut self, cause: ReconnectCause, rng: &mut impl Rng) -> Duration {
         let (floor, ceiling) = match cause {
-            Cause::PortClosed => return self.next_while_closed(rng),
-            Cause::Lost => (self.limits.floor, self.limits.ceiling),
-            Cause::Denied => (self.limits.denied_floor, self.limits.long_ceiling),
-            Cause::Superseded => (self.limits.superseded_floor, self.limits.long_ceiling),
+            ReconnectCause::PortClosed => return self.next_while_closed(rng),
+            ReconnectCause::Lost => (self.limits.floor, self.limits.ceiling),
+            ReconnectCause::Denied => (self.limits.denied_floor, self.limits.long_ceiling),
+            ReconnectCause::Superseded => (self.limits.superseded_floor, self.limits.long_ceiling),
         };
         let wait = match (self.previous, cause) {
-            (None, Cause::Lost) => between(Duration::ZERO, self.limits.spread, rng),
+            (None, ReconnectCause::Lost) => random_between(Duration::ZERO, self.limits.spread, rng),
             (previous, _) => {
                 let upper = previous.unwrap_or(floor).max(floor).saturating_mul(3);
-                between(floor, upper.min(ceiling), rng)
+                random_between(floor, upper.min(ceiling), rng)
             }
         };
         self.previous = Some(wait);
@@ -110,17 +110,17 @@ impl Backoff {
         let upper = self.closed.map_or(self.limits.spread, |last| last * 2);
         let upper = upper.min(self.limits.closed_ceiling.min(self.limits.ceiling));
         self.closed = Some(upper);
-        between(upper / 2, upper, rng)
+        random_between(upper / 2, upper, rng)
     }
 
     /// A short wait outside of the series, before the next broker of the list is tried.
     pub fn step(&self, rng: &mut impl Rng) -> Duration {
-        between(Duration::ZERO, self.limits.spread, rng)
+        random_between(Duration::ZERO, self.limits.spread, rng)
     }
 }
 
 /// A wait drawn evenly from `low..=high`; `low` if the range is empty.
-fn between(low: Duration, high: Duration, rng: &mut impl Rng) -> Duration {
+fn random_between(low: Duration, high: Duration, rng: &mut impl Rng) -> Duration {
     if high <= low {
         return low;
     }
@@ -135,11 +135,11 @@ mod tests {
 
     use super::*;
 
-    fn cause() -> impl Strategy<Value = Cause> {
+    fn cause() -> impl Strategy<Value = ReconnectCause> {
         prop_oneof![
-            4 => Just(Cause::Lost),
-            1 => Just(Cause::Denied),
-            1 => Just(Cause::Superseded),
+            4 => Just(ReconnectCause::Lost),
+            1 => Just(ReconnectCause::Denied),
+            1 => Just(ReconnectCause::Superseded),
         ]
     }
 
@@ -152,16 +152,16 @@ mod tests {
             times in 1_u32..20,
             seed: u64,
         ) {
-            let limits = Limits::default();
-            let mut backoff = Backoff::new(limits);
+            let limits = BackoffLimits::default();
+            let mut backoff = ReconnectBackoff::new(limits);
             let mut rng = StdRng::seed_from_u64(seed);
             for cause in before {
-                backoff.next(cause, &mut rng);
+                backoff.next_wait(cause, &mut rng);
             }
             let series = backoff.previous;
             let mut upper = limits.spread;
             for _ in 0..times {
-                let wait = backoff.next(Cause::PortClosed, &mut rng);
+                let wait = backoff.next_wait(ReconnectCause::PortClosed, &mut rng);
                 prop_assert!(wait >= upper / 2 && wait <= upper, "{wait:?} of {upper:?}");
                 upper = (upper * 2).min(limits.closed_ceiling);
             }
@@ -169,12 +169,12 @@ mod tests {
         }
     }
 
-    fn bounds(limits: &Limits, cause: Cause) -> (Duration, Duration) {
+    fn bounds(limits: &BackoffLimits, cause: ReconnectCause) -> (Duration, Duration) {
         match cause {
-            Cause::PortClosed => (Duration::ZERO, limits.closed_ceiling),
-            Cause::Lost => (limits.floor, limits.ceiling),
-            Cause::Denied => (limits.denied_floor, limits.long_ceiling),
-            Cause::Superseded => (limits.superseded_floor, limits.long_ceiling),
+            ReconnectCause::PortClosed => (Duration::ZERO, limits.closed_ceiling),
+            ReconnectCause::Lost => (limits.floor, limits.ceiling),
+            ReconnectCause::Denied => (limits.denied_floor, limits.long_ceiling),
+            ReconnectCause::Superseded => (limits.superseded_floor, limits.long_ceiling),
         }
     }
 
@@ -187,14 +187,14 @@ mod tests {
             causes in prop::collection::vec(cause(), 1..60),
             seed: u64,
         ) {
-            let limits = Limits::default();
-            let mut backoff = Backoff::new(limits);
+            let limits = BackoffLimits::default();
+            let mut backoff = ReconnectBackoff::new(limits);
             let mut rng = StdRng::seed_from_u64(seed);
             let mut previous = None::<Duration>;
             for cause in causes {
-                let wait = backoff.next(cause, &mut rng);
+                let wait = backoff.next_wait(cause, &mut rng);
                 let (floor, ceiling) = bounds(&limits, cause);
-                if previous.is_none() && cause == Cause::Lost {
+                if previous.is_none() && cause == ReconnectCause::Lost {
                     prop_assert!(wait <= limits.spread);
                 } else {
                     prop_assert!(wait >= floor && wait <= ceiling, "{cause:?} {wait:?}");
@@ -208,24 +208,24 @@ mod tests {
         /// A reset restarts the series, regardless of its length.
         #[test]
         fn after_a_reset_the_first_wait_is_short_again(length in 0_usize..30, seed: u64) {
-            let limits = Limits::default();
-            let mut backoff = Backoff::new(limits);
+            let limits = BackoffLimits::default();
+            let mut backoff = ReconnectBackoff::new(limits);
             let mut rng = StdRng::seed_from_u64(seed);
             for _ in 0..length {
-                backoff.next(Cause::Lost, &mut rng);
+                backoff.next_wait(ReconnectCause::Lost, &mut rng);
             }
             backoff.reset();
-            prop_assert!(backoff.next(Cause::Lost, &mut rng) <= limits.spread);
+            prop_assert!(backoff.next_wait(ReconnectCause::Lost, &mut rng) <= limits.spread);
         }
     }
 
     #[test]
     fn a_fleet_is_spread_over_the_whole_first_second() {
-        let limits = Limits::default();
+        let limits = BackoffLimits::default();
         let mut tenths = [0; 10];
         for seed in 0..10_000 {
             let mut rng = StdRng::seed_from_u64(seed);
-            let wait = Backoff::new(limits).next(Cause::Lost, &mut rng);
+            let wait = ReconnectBackoff::new(limits).next_wait(ReconnectCause::Lost, &mut rng);
             let tenth = usize::try_from(wait.as_millis() / 100).expect("small");
             tenths[tenth.min(9)] += 1;
         }
@@ -235,11 +235,11 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_reach_the_ceiling_and_stay_spread_below_it() {
-        let limits = Limits::default();
+        let limits = BackoffLimits::default();
         let mut rng = StdRng::seed_from_u64(7);
-        let mut backoff = Backoff::new(limits);
+        let mut backoff = ReconnectBackoff::new(limits);
         let waits: Vec<Duration> = (0..2_000)
-            .map(|_| backoff.next(Cause::Lost, &mut rng))
+            .map(|_| backoff.next_wait(ReconnectCause::Lost, &mut rng))
             .collect();
         let mean = waits.iter().sum::<Duration>() / 2_000;
         assert!(

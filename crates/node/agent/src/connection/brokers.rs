@@ -1,6 +1,6 @@
 //! Selection of the next broker to try.
 //!
-//! [`Brokers`] is the configured list and a position in it; it has no sockets or clocks. Invariant:
+//! [`BrokerList`] is the configured list and a position in it; it has no sockets or clocks. Invariant:
 //! a broker is left only after it failed, every broker of the list is tried once before the
 //! back-off grows, and the first of the list is the preferred one, to which the agent returns.
 
@@ -34,7 +34,7 @@ pub enum BrokerUriError {
 
 /// The list of brokers and the position of the one in use.
 #[derive(Debug)]
-pub struct Brokers {
+pub struct BrokerList {
     uris: Vec<BrokerUri>,
     current: usize,
     failed_in_a_row: usize,
@@ -111,7 +111,7 @@ impl FromStr for BrokerUri {
 
 // === impl Brokers ===
 
-impl Brokers {
+impl BrokerList {
     /// Creates the list from `uris` in order of preference; `None` if it is empty.
     pub fn new(uris: Vec<BrokerUri>) -> Option<Self> {
         (!uris.is_empty()).then_some(Self {
@@ -138,18 +138,18 @@ impl Brokers {
     }
 
     /// True if the broker in use is the preferred one.
-    pub fn at_home(&self) -> bool {
+    pub fn is_preferred(&self) -> bool {
         self.current == 0
     }
 
     /// Records that the current broker works.
-    pub fn settled(&mut self) {
+    pub fn record_settled(&mut self) {
         self.failed_in_a_row = 0;
     }
 
     /// Records that the current broker failed, and moves to the next. True if every broker of the
     /// list has now failed once, so that it is time to wait.
-    pub fn failed(&mut self) -> bool {
+    pub fn record_failure(&mut self) -> bool {
         self.current = (self.current + 1) % self.uris.len();
         self.failed_in_a_row += 1;
         let round_over = self.failed_in_a_row >= self.uris.len();
@@ -160,7 +160,7 @@ impl Brokers {
     }
 
     /// Switches to the preferred broker, which is reachable again.
-    pub fn go_home(&mut self) {
+    pub fn select_preferred(&mut self) {
         self.current = 0;
         self.failed_in_a_row = 0;
     }
@@ -170,7 +170,7 @@ impl Brokers {
 mod tests {
     use super::*;
 
-    fn brokers(count: usize) -> Brokers {
+    fn brokers(count: usize) -> BrokerList {
         let uris = (0..count)
             .map(|n| {
                 format!("wss://b{n}:8142/pcp2/")
@@ -178,7 +178,7 @@ mod tests {
                     .expect("an address")
             })
             .collect();
-        Brokers::new(uris).expect("at least one")
+        BrokerList::new(uris).expect("at least one")
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         let mut tried = Vec::new();
         for _ in 0..6 {
             let name = list.current().host().to_owned();
-            tried.push((name, list.failed()));
+            tried.push((name, list.record_failure()));
         }
         let expected = [("b0", false), ("b1", false), ("b2", true)].repeat(2);
         let tried: Vec<_> = tried
@@ -245,13 +245,13 @@ mod tests {
     #[test]
     fn a_round_begins_anew_where_a_broker_worked() {
         let mut list = brokers(3);
-        list.failed();
-        list.settled();
+        list.record_failure();
+        list.record_settled();
         assert_eq!(list.current().host(), "b1");
-        let rounds: Vec<bool> = (0..3).map(|_| list.failed()).collect();
+        let rounds: Vec<bool> = (0..3).map(|_| list.record_failure()).collect();
         assert_eq!(rounds, [false, false, true]);
         assert_eq!(list.current().host(), "b1");
-        list.go_home();
-        assert!(list.at_home());
+        list.select_preferred();
+        assert!(list.is_preferred());
     }
 }

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use ws::handshake::{Upgrade, UpgradeError};
+use ws::handshake::{PendingUpgrade, UpgradeError};
 
 use super::ConnectionConfig;
 use super::brokers::BrokerUri;
@@ -28,7 +28,7 @@ use crate::defaults;
 
 /// An open WebSocket.
 #[derive(Debug)]
-pub(super) struct Dialed {
+pub(super) struct OpenWebSocket {
     pub(super) stream: TlsStream<TcpStream>,
     /// Bytes that the broker sent right after its answer.
     pub(super) received: BytesMut,
@@ -41,7 +41,7 @@ pub(super) struct Dialed {
 
 /// Reason for which the attempt failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DialError {
+pub(super) enum BrokerDialError {
     #[error("certificates cannot be loaded")]
     Tls(#[from] LoadError),
     #[error("own certificate cannot be read: {0}")]
@@ -73,7 +73,7 @@ pub(super) enum DialError {
 
 // === impl DialError ===
 
-impl DialError {
+impl BrokerDialError {
     /// True if the broker understood the request and refused it.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(
@@ -86,7 +86,7 @@ impl DialError {
     }
 }
 
-impl DialError {
+impl BrokerDialError {
     /// True if the attempt failed because nothing listens on the broker's port.
     pub(super) fn is_port_closed(&self) -> bool {
         matches!(self, Self::Connect { source, .. } if source.kind() == ErrorKind::ConnectionRefused)
@@ -100,13 +100,13 @@ pub(super) async fn dial(
     config: &ConnectionConfig,
     broker: &BrokerUri,
     capabilities: &str,
-) -> Result<Dialed, DialError> {
+) -> Result<OpenWebSocket, BrokerDialError> {
     timeout(
         config.connection_timeout,
         dial_unbounded(config, broker, capabilities),
     )
     .await
-    .unwrap_or(Err(DialError::Timeout(config.connection_timeout)))
+    .unwrap_or(Err(BrokerDialError::Timeout(config.connection_timeout)))
 }
 
 /// True if `broker` accepts TCP connections: the cheapest check there is.
@@ -121,11 +121,11 @@ async fn dial_unbounded(
     config: &ConnectionConfig,
     broker: &BrokerUri,
     capabilities: &str,
-) -> Result<Dialed, DialError> {
+) -> Result<OpenWebSocket, BrokerDialError> {
     let own = own_uri(config)?;
     let mut stream = connect_tls(config, broker).await?;
     let received = upgrade(&mut stream, config.pcp_version, broker, capabilities).await?;
-    Ok(Dialed {
+    Ok(OpenWebSocket {
         stream,
         received,
         broker: broker.clone(),
@@ -138,11 +138,11 @@ async fn dial_unbounded(
 pub(super) async fn connect_tls(
     config: &ConnectionConfig,
     broker: &BrokerUri,
-) -> Result<TlsStream<TcpStream>, DialError> {
+) -> Result<TlsStream<TcpStream>, BrokerDialError> {
     // Read at every attempt: certificates are renewed while agents run.
     let tls = ClientTls::load_for(&config.tls, config.broker_certnames.clone())?;
     let name = ServerName::try_from(broker.host().to_owned())
-        .map_err(|_| DialError::HostName(broker.host().to_owned()))?;
+        .map_err(|_| BrokerDialError::HostName(broker.host().to_owned()))?;
     let tcp = tunnel(config, broker).await?;
     TlsConnector::from(tls)
         .connect(name, tcp)
@@ -150,39 +150,42 @@ pub(super) async fn connect_tls(
         .map_err(|source| handshake_error(broker.authority(), source))
 }
 
-fn handshake_error(to: String, source: std::io::Error) -> DialError {
-    match UnexpectedCertname::of_handshake(&source) {
-        Some(source) => DialError::OtherServer { to, source },
-        None => DialError::Handshake { to, source },
+fn handshake_error(to: String, source: std::io::Error) -> BrokerDialError {
+    match UnexpectedCertname::from_handshake_error(&source) {
+        Some(source) => BrokerDialError::OtherServer { to, source },
+        None => BrokerDialError::Handshake { to, source },
     }
 }
 
 /// This agent's PCP URI, with the common name of its certificate, at any position in the subject.
-fn own_uri(config: &ConnectionConfig) -> Result<PcpUri, DialError> {
+fn own_uri(config: &ConnectionConfig) -> Result<PcpUri, BrokerDialError> {
     let leaf = CertificateDer::from_pem_file(&config.tls.cert)
-        .map_err(|error| DialError::Certificate(error.to_string()))?;
+        .map_err(|error| BrokerDialError::Certificate(error.to_string()))?;
     let certname =
-        pki::certname_of(&leaf).map_err(|error| DialError::Certificate(error.to_string()))?;
+        pki::certname_of(&leaf).map_err(|error| BrokerDialError::Certificate(error.to_string()))?;
     PcpUri::new(certname, defaults::CLIENT_TYPE)
-        .map_err(|error| DialError::Certificate(error.to_string()))
+        .map_err(|error| BrokerDialError::Certificate(error.to_string()))
 }
 
 /// Opens the TCP connection to the broker, through the proxy if there is one.
-async fn tunnel(config: &ConnectionConfig, broker: &BrokerUri) -> Result<TcpStream, DialError> {
+async fn tunnel(
+    config: &ConnectionConfig,
+    broker: &BrokerUri,
+) -> Result<TcpStream, BrokerDialError> {
     let Some(proxy) = &config.proxy else {
         return connect(broker.host(), broker.port(), broker.authority()).await;
     };
     let mut stream = connect(proxy.host(), proxy.port(), proxy.to_string()).await?;
     proxy::connect(&mut stream, &broker.authority())
         .await
-        .map_err(|source| DialError::Proxy {
+        .map_err(|source| BrokerDialError::Proxy {
             to: broker.authority(),
             source,
         })?;
     Ok(stream)
 }
 
-async fn connect(host: &str, port: u16, to: String) -> Result<TcpStream, DialError> {
+async fn connect(host: &str, port: u16, to: String) -> Result<TcpStream, BrokerDialError> {
     let connected = async {
         let stream = TcpStream::connect((host, port)).await?;
         // A result follows its provisional response within milliseconds: with
@@ -192,7 +195,7 @@ async fn connect(host: &str, port: u16, to: String) -> Result<TcpStream, DialErr
     };
     connected
         .await
-        .map_err(|source| DialError::Connect { to, source })
+        .map_err(|source| BrokerDialError::Connect { to, source })
 }
 
 /// Performs the HTTP upgrade; returns the bytes that the broker sent right after its answer.
@@ -201,13 +204,13 @@ async fn upgrade(
     version: PcpVersion,
     broker: &BrokerUri,
     capabilities: &str,
-) -> Result<BytesMut, DialError> {
+) -> Result<BytesMut, BrokerDialError> {
     let target = match version {
         PcpVersion::V1 => broker.path().to_owned(),
         PcpVersion::V2 => broker.path_with_type(defaults::CLIENT_TYPE),
     };
     let mut buffer = BytesMut::with_capacity(defaults::READ_CHUNK_BYTES);
-    let request = Upgrade::request(
+    let request = PendingUpgrade::write_request(
         &broker.authority(),
         &target,
         rand::random(),
@@ -217,14 +220,16 @@ async fn upgrade(
     stream
         .write_all_buf(&mut buffer)
         .await
-        .map_err(DialError::Upgrade)?;
-    stream.flush().await.map_err(DialError::Upgrade)?;
+        .map_err(BrokerDialError::Upgrade)?;
+    stream.flush().await.map_err(BrokerDialError::Upgrade)?;
     loop {
         let read = stream.read_buf(&mut buffer).await;
-        if read.map_err(DialError::Upgrade)? == 0 {
-            return Err(DialError::Upgrade(std::io::ErrorKind::UnexpectedEof.into()));
+        if read.map_err(BrokerDialError::Upgrade)? == 0 {
+            return Err(BrokerDialError::Upgrade(
+                std::io::ErrorKind::UnexpectedEof.into(),
+            ));
         }
-        if request.response(&mut buffer)?.is_some() {
+        if request.read_response(&mut buffer)?.is_some() {
             return Ok(buffer);
         }
     }

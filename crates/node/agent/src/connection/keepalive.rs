@@ -23,10 +23,10 @@ pub struct KeepaliveConfig {
 
 /// Next step of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum KeepaliveStep {
     /// Nothing to do before this instant.
     Wait(Instant),
-    /// Nothing to do until [`Keepalive::ping_written`] is called.
+    /// Nothing to do until [`Keepalive::record_ping_written`] is called.
     WaitForWriter,
     /// Write a ping now.
     Ping,
@@ -38,7 +38,7 @@ pub enum Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum KeepaliveState {
     Quiet { ping_at: Instant },
     Queued,
     Asked { sent: Instant, deadline: Instant },
@@ -48,7 +48,7 @@ enum State {
 #[derive(Debug)]
 pub struct Keepalive {
     config: KeepaliveConfig,
-    state: State,
+    state: KeepaliveState,
     missed: u32,
 }
 
@@ -59,7 +59,7 @@ impl Keepalive {
     pub fn new(config: KeepaliveConfig, now: Instant) -> Self {
         Self {
             config,
-            state: State::Quiet {
+            state: KeepaliveState::Quiet {
                 ping_at: now + config.interval,
             },
             missed: 0,
@@ -67,32 +67,34 @@ impl Keepalive {
     }
 
     /// Advances to `now` and returns the next step.
-    pub fn poll(&mut self, now: Instant) -> Step {
+    pub fn poll(&mut self, now: Instant) -> KeepaliveStep {
         match self.state {
-            State::Queued => Step::WaitForWriter,
-            State::Quiet { ping_at } if now < ping_at => Step::Wait(ping_at),
-            State::Asked { deadline, .. } if now < deadline => Step::Wait(deadline),
-            State::Quiet { .. } => {
-                self.state = State::Queued;
-                Step::Ping
+            KeepaliveState::Queued => KeepaliveStep::WaitForWriter,
+            KeepaliveState::Quiet { ping_at } if now < ping_at => KeepaliveStep::Wait(ping_at),
+            KeepaliveState::Asked { deadline, .. } if now < deadline => {
+                KeepaliveStep::Wait(deadline)
             }
-            State::Asked { .. } => {
+            KeepaliveState::Quiet { .. } => {
+                self.state = KeepaliveState::Queued;
+                KeepaliveStep::Ping
+            }
+            KeepaliveState::Asked { .. } => {
                 self.missed += 1;
                 if self.missed > self.config.allowed_misses {
-                    return Step::Dead {
+                    return KeepaliveStep::Dead {
                         missed: self.missed,
                     };
                 }
-                self.state = State::Queued;
-                Step::Ping
+                self.state = KeepaliveState::Queued;
+                KeepaliveStep::Ping
             }
         }
     }
 
-    /// Records that the ping requested by [`Step::Ping`] has reached the socket.
-    pub fn ping_written(&mut self, now: Instant) {
-        if self.state == State::Queued {
-            self.state = State::Asked {
+    /// Records that the ping requested by [`KeepaliveStep::Ping`] has reached the socket.
+    pub fn record_ping_written(&mut self, now: Instant) {
+        if self.state == KeepaliveState::Queued {
+            self.state = KeepaliveState::Asked {
                 sent: now,
                 deadline: now + self.config.pong_timeout,
             };
@@ -100,10 +102,10 @@ impl Keepalive {
     }
 
     /// Records that data was received.
-    pub fn heard(&mut self) {
+    pub fn record_received(&mut self) {
         self.missed = 0;
-        if let State::Asked { sent, .. } = self.state {
-            self.state = State::Quiet {
+        if let KeepaliveState::Asked { sent, .. } = self.state {
+            self.state = KeepaliveState::Quiet {
                 ping_at: sent + self.config.interval,
             };
         }
@@ -128,18 +130,24 @@ mod tests {
     fn an_answered_ping_is_followed_by_the_next_one_interval_later() {
         let start = Instant::now();
         let mut keepalive = Keepalive::new(CONFIG, start);
-        assert_eq!(keepalive.poll(start), Step::Wait(start + seconds(120)));
-        assert_eq!(keepalive.poll(start + seconds(120)), Step::Ping);
-        assert_eq!(keepalive.poll(start + seconds(120)), Step::WaitForWriter);
-        keepalive.ping_written(start + seconds(121));
+        assert_eq!(
+            keepalive.poll(start),
+            KeepaliveStep::Wait(start + seconds(120))
+        );
+        assert_eq!(keepalive.poll(start + seconds(120)), KeepaliveStep::Ping);
+        assert_eq!(
+            keepalive.poll(start + seconds(120)),
+            KeepaliveStep::WaitForWriter
+        );
+        keepalive.record_ping_written(start + seconds(121));
         assert_eq!(
             keepalive.poll(start + seconds(121)),
-            Step::Wait(start + seconds(126))
+            KeepaliveStep::Wait(start + seconds(126))
         );
-        keepalive.heard();
+        keepalive.record_received();
         assert_eq!(
             keepalive.poll(start + seconds(126)),
-            Step::Wait(start + seconds(241))
+            KeepaliveStep::Wait(start + seconds(241))
         );
     }
 
@@ -149,11 +157,11 @@ mod tests {
         let mut now = start + seconds(120);
         let mut keepalive = Keepalive::new(CONFIG, start);
         for _ in 0..=CONFIG.allowed_misses {
-            assert_eq!(keepalive.poll(now), Step::Ping);
-            keepalive.ping_written(now);
+            assert_eq!(keepalive.poll(now), KeepaliveStep::Ping);
+            keepalive.record_ping_written(now);
             now += seconds(5);
         }
-        assert_eq!(keepalive.poll(now), Step::Dead { missed: 3 });
+        assert_eq!(keepalive.poll(now), KeepaliveStep::Dead { missed: 3 });
         assert_eq!(now - start, seconds(120 + 3 * 5));
     }
 
@@ -163,12 +171,12 @@ mod tests {
         let mut now = start + seconds(120);
         let mut keepalive = Keepalive::new(CONFIG, start);
         for _ in 0..20 {
-            assert_eq!(keepalive.poll(now), Step::Ping);
-            keepalive.ping_written(now);
+            assert_eq!(keepalive.poll(now), KeepaliveStep::Ping);
+            keepalive.record_ping_written(now);
             now += seconds(5);
-            assert_eq!(keepalive.poll(now), Step::Ping, "one miss");
-            keepalive.ping_written(now);
-            keepalive.heard();
+            assert_eq!(keepalive.poll(now), KeepaliveStep::Ping, "one miss");
+            keepalive.record_ping_written(now);
+            keepalive.record_received();
             now += seconds(120);
         }
     }
@@ -177,9 +185,12 @@ mod tests {
     fn a_ping_behind_a_large_message_is_not_missed() {
         let start = Instant::now();
         let mut keepalive = Keepalive::new(CONFIG, start);
-        assert_eq!(keepalive.poll(start + seconds(120)), Step::Ping);
+        assert_eq!(keepalive.poll(start + seconds(120)), KeepaliveStep::Ping);
         for later in [200, 1_000, 10_000] {
-            assert_eq!(keepalive.poll(start + seconds(later)), Step::WaitForWriter);
+            assert_eq!(
+                keepalive.poll(start + seconds(later)),
+                KeepaliveStep::WaitForWriter
+            );
         }
     }
 
@@ -194,8 +205,11 @@ mod tests {
             start,
         );
         let now = start + seconds(120);
-        assert_eq!(keepalive.poll(now), Step::Ping);
-        keepalive.ping_written(now);
-        assert_eq!(keepalive.poll(now + seconds(5)), Step::Dead { missed: 1 });
+        assert_eq!(keepalive.poll(now), KeepaliveStep::Ping);
+        keepalive.record_ping_written(now);
+        assert_eq!(
+            keepalive.poll(now + seconds(5)),
+            KeepaliveStep::Dead { missed: 1 }
+        );
     }
 }

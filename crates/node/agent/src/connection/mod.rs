@@ -1,6 +1,6 @@
 //! The connection to a PCP broker: one at a time, kept up permanently.
 //!
-//! [`Connection`] is the handle of the single task that connects, serves the session, waits, and
+//! [`BrokerConnection`] is the handle of the single task that connects, serves the session, waits, and
 //! connects again. Pure parts, each tested alone: [`backoff`], [`brokers`], [`reconnect`],
 //! [`keepalive`], [`association`], [`protocol`]. Invariants: no behaviour of a broker ends the
 //! task; certificates, key and revocation lists are read anew at every attempt; the task ends only
@@ -13,13 +13,13 @@ pub mod brokers;
 mod control;
 mod dial;
 pub mod keepalive;
-mod live;
+mod live_connection;
 pub(crate) mod probe;
 pub mod protocol;
 pub mod proxy;
-mod pulse;
 pub mod reconnect;
 mod session;
+mod shared_keepalive;
 mod task;
 mod writer;
 
@@ -32,15 +32,15 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-pub use announce::Announce;
-use backoff::Limits;
-use brokers::{BrokerUri, Brokers};
+pub use announce::CapabilitySource;
+use backoff::BackoffLimits;
+use brokers::{BrokerList, BrokerUri};
 use keepalive::KeepaliveConfig;
-pub use live::LiveOutbox;
+pub use live_connection::LiveOutbox;
 pub use protocol::PcpVersion;
 use proxy::ProxyUri;
-use reconnect::Reconnect;
-pub use session::{Receive, Reply};
+use reconnect::ReconnectPolicy;
+pub use session::{MessageReceiver, MessageReply};
 
 use crate::defaults;
 
@@ -70,7 +70,7 @@ pub struct ConnectionConfig {
     /// Largest message accepted, in bytes; a larger one ends the connection.
     pub max_incoming_bytes: usize,
     /// Limits of the waits between attempts.
-    pub backoff: Limits,
+    pub backoff: BackoffLimits,
     /// Duration after which a connection counts as settled.
     pub settled_after: Duration,
     /// Interval between two probes of the preferred broker while another is in use.
@@ -83,7 +83,7 @@ pub struct ConnectionConfig {
 
 /// Current state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum ConnectionStatus {
     /// An attempt is in progress.
     Connecting {
         /// URI of the broker, as configured.
@@ -115,10 +115,10 @@ pub enum ConnectionStartError {
 
 /// The handle of the connection's task.
 #[derive(Debug)]
-pub struct Connection {
+pub struct BrokerConnection {
     cancel: CancellationToken,
     task: JoinHandle<()>,
-    status: watch::Receiver<Status>,
+    status: watch::Receiver<ConnectionStatus>,
     revocations: watch::Sender<()>,
 }
 
@@ -148,7 +148,7 @@ impl Default for ConnectionConfig {
             association_timeout: defaults::ASSOCIATION_TIMEOUT,
             message_ttl: defaults::MESSAGE_TTL,
             max_incoming_bytes: defaults::MAX_INCOMING_BYTES,
-            backoff: Limits::default(),
+            backoff: BackoffLimits::default(),
             settled_after: defaults::SETTLED_AFTER,
             home_probe_interval: defaults::HOME_PROBE_INTERVAL,
             announce_interval: defaults::ANNOUNCE_INTERVAL,
@@ -159,27 +159,28 @@ impl Default for ConnectionConfig {
 
 // === impl Connection ===
 
-impl Connection {
+impl BrokerConnection {
     /// Starts the task. `announce` is read at every upgrade, and periodically while a connection
     /// lasts; received messages are passed to `receive`; `outbox` sends from now on.
     pub fn start(
         config: ConnectionConfig,
-        announce: Arc<dyn Announce>,
+        announce: Arc<dyn CapabilitySource>,
         outbox: LiveOutbox,
-        receive: Arc<dyn Receive>,
+        receive: Arc<dyn MessageReceiver>,
     ) -> Result<Self, ConnectionStartError> {
         let mut brokers =
-            Brokers::new(config.brokers.clone()).ok_or(ConnectionStartError::NoBroker)?;
+            BrokerList::new(config.brokers.clone()).ok_or(ConnectionStartError::NoBroker)?;
         if config.shuffle_brokers {
             brokers.shuffle(&mut rand::rng());
         }
-        let reconnect = Reconnect::new(brokers, config.backoff).settled_after(config.settled_after);
+        let reconnect =
+            ReconnectPolicy::new(brokers, config.backoff).with_settled_after(config.settled_after);
         let cancel = CancellationToken::new();
         let revocations = watch::Sender::new(());
-        let (status, status_receiver) = watch::channel(Status::Connecting {
+        let (status, status_receiver) = watch::channel(ConnectionStatus::Connecting {
             broker: reconnect.broker().to_string(),
         });
-        let task = task::Task {
+        let task = task::ConnectionTask {
             announce,
             config,
             reconnect,
@@ -199,7 +200,7 @@ impl Connection {
     }
 
     /// The current status, with its changes.
-    pub fn status(&self) -> watch::Receiver<Status> {
+    pub fn status(&self) -> watch::Receiver<ConnectionStatus> {
         self.status.clone()
     }
 
@@ -218,7 +219,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for BrokerConnection {
     fn drop(&mut self) {
         self.cancel.cancel();
         self.task.abort();

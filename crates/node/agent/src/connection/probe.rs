@@ -12,7 +12,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::ConnectionConfig;
 use super::brokers::BrokerUri;
-use super::dial::{DialError, connect_tls};
+use super::dial::{BrokerDialError, connect_tls};
 use crate::defaults;
 use error_causes::chain;
 
@@ -52,7 +52,7 @@ pub(crate) async fn probe(
         resolve(config.connection_timeout, broker).await?;
     }
     let connected = timeout(config.connection_timeout, connect_tls(config, broker)).await;
-    let connected = connected.unwrap_or(Err(DialError::Timeout(config.connection_timeout)));
+    let connected = connected.unwrap_or(Err(BrokerDialError::Timeout(config.connection_timeout)));
     let mut stream = connected.map_err(fault)?;
     let answer = timeout(config.connection_timeout, ask(&mut stream, broker)).await;
     let answer = answer.unwrap_or_else(|_| Err("no answer in time".to_owned()));
@@ -78,15 +78,17 @@ async fn resolve(limit: Duration, broker: &BrokerUri) -> Result<(), ProbeFault> 
     })
 }
 
-fn fault(error: DialError) -> ProbeFault {
+fn fault(error: BrokerDialError) -> ProbeFault {
     let step = match &error {
-        DialError::Tls(_) | DialError::Certificate(_) => ProbeStep::Certificates,
-        DialError::HostName(_) => ProbeStep::Name,
-        DialError::Connect { .. } | DialError::Timeout(_) | DialError::Cancelled => ProbeStep::Tcp,
-        DialError::Proxy { .. } => ProbeStep::Proxy,
-        DialError::Handshake { .. } => ProbeStep::Tls,
-        DialError::OtherServer { .. } => ProbeStep::Certname,
-        DialError::Upgrade(_) | DialError::Answer(_) => ProbeStep::Answer,
+        BrokerDialError::Tls(_) | BrokerDialError::Certificate(_) => ProbeStep::Certificates,
+        BrokerDialError::HostName(_) => ProbeStep::Name,
+        BrokerDialError::Connect { .. }
+        | BrokerDialError::Timeout(_)
+        | BrokerDialError::Cancelled => ProbeStep::Tcp,
+        BrokerDialError::Proxy { .. } => ProbeStep::Proxy,
+        BrokerDialError::Handshake { .. } => ProbeStep::Tls,
+        BrokerDialError::OtherServer { .. } => ProbeStep::Certname,
+        BrokerDialError::Upgrade(_) | BrokerDialError::Answer(_) => ProbeStep::Answer,
     };
     ProbeFault {
         step,

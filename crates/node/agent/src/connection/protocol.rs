@@ -4,7 +4,7 @@
 //! code above this module does not depend on the version.
 
 use jiff::Timestamp;
-use pcp::{DecodeError, Message, TranslateError};
+use pcp::{PcpDecodeError, PcpMessage, TranslateError};
 
 /// Version of PCP at the broker's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,7 +18,7 @@ pub enum PcpVersion {
 
 /// Payload of one WebSocket message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Payload {
+pub enum OutgoingPayload {
     /// Payload of a text message.
     Text(String),
     /// Payload of a binary message.
@@ -36,7 +36,7 @@ pub enum ReceiveError {
     BinaryOnV2,
     /// The message does not have the form of its version.
     #[error(transparent)]
-    Decode(#[from] DecodeError),
+    Decode(#[from] PcpDecodeError),
     /// A version 1 message with a field that version 2 does not have.
     #[error(transparent)]
     Translate(#[from] TranslateError),
@@ -46,29 +46,31 @@ pub enum ReceiveError {
 
 impl PcpVersion {
     /// Encodes a message; `expires` is used by version 1 only.
-    pub fn encode(self, message: &Message, expires: Timestamp) -> Payload {
+    pub fn encode(self, message: &PcpMessage, expires: Timestamp) -> OutgoingPayload {
         match self {
-            Self::V1 => Payload::Binary(pcp::v1::encode(&pcp::v1::from_message(message, expires))),
-            Self::V2 => Payload::Text(pcp::v2::encode(message)),
+            Self::V1 => {
+                OutgoingPayload::Binary(pcp::v1::encode(&pcp::v1::from_message(message, expires)))
+            }
+            Self::V2 => OutgoingPayload::Text(pcp::v2::encode(message)),
         }
     }
 
     /// Decodes a received message.
-    pub fn decode(self, payload: Incoming<'_>) -> Result<Message, ReceiveError> {
+    pub fn decode(self, payload: IncomingPayload<'_>) -> Result<PcpMessage, ReceiveError> {
         match (self, payload) {
-            (Self::V1, Incoming::Binary(bytes)) => {
+            (Self::V1, IncomingPayload::Binary(bytes)) => {
                 Ok(pcp::v1::to_message(&pcp::v1::decode(bytes)?)?)
             }
-            (Self::V2, Incoming::Text(text)) => Ok(pcp::v2::decode(text)?.to_message()),
-            (Self::V1, Incoming::Text(_)) => Err(ReceiveError::TextOnV1),
-            (Self::V2, Incoming::Binary(_)) => Err(ReceiveError::BinaryOnV2),
+            (Self::V2, IncomingPayload::Text(text)) => Ok(pcp::v2::decode(text)?.to_message()),
+            (Self::V1, IncomingPayload::Text(_)) => Err(ReceiveError::TextOnV1),
+            (Self::V2, IncomingPayload::Binary(_)) => Err(ReceiveError::BinaryOnV2),
         }
     }
 }
 
 /// Payload of a received WebSocket message.
 #[derive(Debug, Clone, Copy)]
-pub enum Incoming<'a> {
+pub enum IncomingPayload<'a> {
     /// Payload of a text message.
     Text(&'a str),
     /// Payload of a binary message.
@@ -77,7 +79,7 @@ pub enum Incoming<'a> {
 
 // === impl Payload ===
 
-impl Payload {
+impl OutgoingPayload {
     /// Size in bytes on the wire, without the frame's header.
     pub fn len(&self) -> usize {
         match self {

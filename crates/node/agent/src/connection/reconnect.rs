@@ -1,6 +1,6 @@
-//! Next step after the end of a connection, or of an attempt: [`Reconnect`].
+//! Next step after the end of a connection, or of an attempt: [`ReconnectPolicy`].
 //!
-//! [`Reconnect`] combines the list of brokers with the back-off; it is pure, so that the whole
+//! [`ReconnectPolicy`] combines the list of brokers with the back-off; it is pure, so that the whole
 //! policy is tested as a table, and against brokers that restart on a virtual clock (`simulation`).
 //! Invariants: no ending, however often it repeats, makes the agent give up; a broker that
 //! announces its end, or whose port is closed, has its agents back within seconds of its return;
@@ -10,20 +10,20 @@ use std::time::Duration;
 
 use rand::Rng;
 
-use super::backoff::{Backoff, Cause, Limits};
-use super::brokers::{BrokerUri, Brokers};
+use super::backoff::{BackoffLimits, ReconnectBackoff, ReconnectCause};
+use super::brokers::{BrokerList, BrokerUri};
 use crate::defaults;
 
 /// End of an attempt or a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ConnectionEnding {
     /// No connection was established.
     NotConnected,
     /// No process listens on the broker's port.
     PortClosed,
     /// The broker announced that it stops (close code 1001, or 1012: it restarts), after the
     /// connection had existed for `lived`.
-    GoodBye {
+    BrokerStopping {
         /// Time between the finished upgrade and the end.
         lived: Duration,
     },
@@ -37,14 +37,14 @@ pub enum Ending {
         lived: Duration,
     },
     /// The agent left for the preferred broker.
-    WentHome,
+    ReturnedToPreferred,
 }
 
 /// The reconnection policy and its state.
 #[derive(Debug)]
-pub struct Reconnect {
-    brokers: Brokers,
-    backoff: Backoff,
+pub struct ReconnectPolicy {
+    brokers: BrokerList,
+    backoff: ReconnectBackoff,
     /// Duration after which a connection counts as settled.
     settled_after: Duration,
     /// Number of times that the back-off may still be reset before a connection settles.
@@ -57,12 +57,12 @@ pub struct Reconnect {
 
 // === impl Reconnect ===
 
-impl Reconnect {
+impl ReconnectPolicy {
     /// Creates the policy in its initial state.
-    pub fn new(brokers: Brokers, limits: Limits) -> Self {
+    pub fn new(brokers: BrokerList, limits: BackoffLimits) -> Self {
         Self {
             brokers,
-            backoff: Backoff::new(limits),
+            backoff: ReconnectBackoff::new(limits),
             settled_after: defaults::SETTLED_AFTER,
             restarts_left: defaults::QUICK_RESTARTS,
             is_outage: false,
@@ -72,7 +72,7 @@ impl Reconnect {
 
     /// Changes the duration after which a connection counts as settled.
     #[must_use]
-    pub fn settled_after(mut self, settled_after: Duration) -> Self {
+    pub fn with_settled_after(mut self, settled_after: Duration) -> Self {
         self.settled_after = settled_after;
         self
     }
@@ -83,50 +83,54 @@ impl Reconnect {
     }
 
     /// The first broker of the list; `None` if it is the one in use.
-    pub fn home(&self) -> Option<&BrokerUri> {
-        (!self.brokers.at_home()).then(|| self.brokers.preferred())
+    pub fn preferred_broker(&self) -> Option<&BrokerUri> {
+        (!self.brokers.is_preferred()).then(|| self.brokers.preferred())
     }
 
     /// Records an ending; returns the wait before the next attempt at [`Self::broker`], which may
     /// have changed.
-    pub fn ended(&mut self, ending: Ending, rng: &mut impl Rng) -> Duration {
+    pub fn record_ending(&mut self, ending: ConnectionEnding, rng: &mut impl Rng) -> Duration {
         match ending {
-            Ending::WentHome => {
-                self.brokers.go_home();
+            ConnectionEnding::ReturnedToPreferred => {
+                self.brokers.select_preferred();
                 Duration::ZERO
             }
-            Ending::Lost { lived } | Ending::GoodBye { lived } if lived >= self.settled_after => {
+            ConnectionEnding::Lost { lived } | ConnectionEnding::BrokerStopping { lived }
+                if lived >= self.settled_after =>
+            {
                 self.restarts_left = defaults::QUICK_RESTARTS;
-                self.start_anew(rng)
+                self.restart_backoff(rng)
             }
-            Ending::GoodBye { .. } if self.is_a_restart() => self.start_anew(rng),
-            Ending::PortClosed => {
+            ConnectionEnding::BrokerStopping { .. } if self.is_a_restart() => {
+                self.restart_backoff(rng)
+            }
+            ConnectionEnding::PortClosed => {
                 if !self.is_outage && self.is_a_restart() {
                     self.backoff.reset();
                 }
                 self.is_outage = true;
                 self.is_port_closed = true;
-                self.next_broker(Cause::PortClosed, rng)
+                self.next_broker(ReconnectCause::PortClosed, rng)
             }
-            Ending::Superseded => self.backoff.next(Cause::Superseded, rng),
-            Ending::Denied => self.next_broker(Cause::Denied, rng),
+            ConnectionEnding::Superseded => self.backoff.next_wait(ReconnectCause::Superseded, rng),
+            ConnectionEnding::Denied => self.next_broker(ReconnectCause::Denied, rng),
             // Connections that break soon after they are established count as failures: two agents
             // with one certname displace each other in this way on brokers that do not report it.
-            Ending::NotConnected => self.next_broker(Cause::Lost, rng),
-            Ending::Lost { .. } | Ending::GoodBye { .. } => {
+            ConnectionEnding::NotConnected => self.next_broker(ReconnectCause::Lost, rng),
+            ConnectionEnding::Lost { .. } | ConnectionEnding::BrokerStopping { .. } => {
                 self.is_outage = false;
-                self.next_broker(Cause::Lost, rng)
+                self.next_broker(ReconnectCause::Lost, rng)
             }
         }
     }
 
     /// Resets the back-off: most likely a stable broker restarts, so it gets the first attempt.
-    fn start_anew(&mut self, rng: &mut impl Rng) -> Duration {
+    fn restart_backoff(&mut self, rng: &mut impl Rng) -> Duration {
         self.is_outage = true;
         self.is_port_closed = false;
-        self.brokers.settled();
+        self.brokers.record_settled();
         self.backoff.reset();
-        self.backoff.next(Cause::Lost, rng)
+        self.backoff.next_wait(ReconnectCause::Lost, rng)
     }
 
     /// Consumes one of the resets that are allowed before a connection settles.
@@ -136,15 +140,15 @@ impl Reconnect {
         left.is_some()
     }
 
-    fn next_broker(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
-        if self.brokers.failed() {
+    fn next_broker(&mut self, cause: ReconnectCause, rng: &mut impl Rng) -> Duration {
+        if self.brokers.record_failure() {
             // One broker of the list that is being started is reason enough to retry soon.
             let is_closed = std::mem::take(&mut self.is_port_closed);
             let cause = match cause {
-                Cause::Lost if is_closed => Cause::PortClosed,
+                ReconnectCause::Lost if is_closed => ReconnectCause::PortClosed,
                 cause => cause,
             };
-            self.backoff.next(cause, rng)
+            self.backoff.next_wait(cause, rng)
         } else {
             self.backoff.step(rng)
         }
@@ -164,13 +168,13 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3600);
     const SHORT: Duration = Duration::from_millis(5);
 
-    fn policy(brokers: usize) -> (Reconnect, StdRng) {
+    fn policy(brokers: usize) -> (ReconnectPolicy, StdRng) {
         let uris = (0..brokers)
             .map(|n| format!("wss://b{n}/pcp2/").parse().expect("an address"))
             .collect();
-        let brokers = Brokers::new(uris).expect("at least one");
+        let brokers = BrokerList::new(uris).expect("at least one");
         (
-            Reconnect::new(brokers, Limits::default()),
+            ReconnectPolicy::new(brokers, BackoffLimits::default()),
             StdRng::seed_from_u64(1),
         )
     }
@@ -178,9 +182,9 @@ mod tests {
     #[test]
     fn a_good_broker_that_restarts_is_tried_first_and_soon() {
         let (mut policy, mut rng) = policy(2);
-        policy.ended(Ending::NotConnected, &mut rng);
+        policy.record_ending(ConnectionEnding::NotConnected, &mut rng);
         assert_eq!(policy.broker().host(), "b1");
-        let wait = policy.ended(Ending::Lost { lived: LONG }, &mut rng);
+        let wait = policy.record_ending(ConnectionEnding::Lost { lived: LONG }, &mut rng);
         assert_eq!(policy.broker().host(), "b1");
         assert!(wait <= defaults::RECONNECT_SPREAD, "{wait:?}");
     }
@@ -189,7 +193,7 @@ mod tests {
     fn an_unreachable_broker_makes_way_for_the_next_at_once() {
         let (mut policy, mut rng) = policy(3);
         let waits: Vec<_> = (0..2)
-            .map(|_| policy.ended(Ending::NotConnected, &mut rng))
+            .map(|_| policy.record_ending(ConnectionEnding::NotConnected, &mut rng))
             .collect();
         assert!(
             waits.iter().all(|wait| *wait <= defaults::RECONNECT_SPREAD),
@@ -202,7 +206,7 @@ mod tests {
     fn two_agents_with_one_name_on_a_broker_that_does_not_say_so_slow_down() {
         let (mut policy, mut rng) = policy(1);
         let waits: Vec<_> = (0..200)
-            .map(|_| policy.ended(Ending::Lost { lived: SHORT }, &mut rng))
+            .map(|_| policy.record_ending(ConnectionEnding::Lost { lived: SHORT }, &mut rng))
             .collect();
         let late: Duration = waits[100..].iter().sum();
         assert!(
@@ -215,7 +219,7 @@ mod tests {
     #[test]
     fn a_superseded_agent_stays_with_its_broker_and_waits_long() {
         let (mut policy, mut rng) = policy(2);
-        let first = policy.ended(Ending::Superseded, &mut rng);
+        let first = policy.record_ending(ConnectionEnding::Superseded, &mut rng);
         assert!(first >= defaults::SUPERSEDED_FLOOR, "{first:?}");
         assert_eq!(policy.broker().host(), "b0");
     }
@@ -224,7 +228,7 @@ mod tests {
     fn a_refusal_by_the_only_broker_is_not_asked_again_soon() {
         let (mut policy, mut rng) = policy(1);
         for _ in 0..50 {
-            let wait = policy.ended(Ending::Denied, &mut rng);
+            let wait = policy.record_ending(ConnectionEnding::Denied, &mut rng);
             assert!(wait >= defaults::DENIED_FLOOR, "{wait:?}");
             assert!(wait <= defaults::RECONNECT_LONG_CEILING, "{wait:?}");
         }
@@ -233,10 +237,13 @@ mod tests {
     #[test]
     fn home_is_where_the_list_begins() {
         let (mut policy, mut rng) = policy(2);
-        assert!(policy.home().is_none());
-        policy.ended(Ending::NotConnected, &mut rng);
-        assert_eq!(policy.home().map(BrokerUri::host), Some("b0"));
-        assert_eq!(policy.ended(Ending::WentHome, &mut rng), Duration::ZERO);
-        assert!(policy.home().is_none());
+        assert!(policy.preferred_broker().is_none());
+        policy.record_ending(ConnectionEnding::NotConnected, &mut rng);
+        assert_eq!(policy.preferred_broker().map(BrokerUri::host), Some("b0"));
+        assert_eq!(
+            policy.record_ending(ConnectionEnding::ReturnedToPreferred, &mut rng),
+            Duration::ZERO
+        );
+        assert!(policy.preferred_broker().is_none());
     }
 }

@@ -1,8 +1,8 @@
 //! One established connection, from the finished upgrade to its end.
 //!
-//! [`Session::run`] drives reading, writing and the keepalive concurrently on one socket.
+//! [`EstablishedSession::run`] drives reading, writing and the keepalive concurrently on one socket.
 //! Invariant: reading waits for nothing but the socket. Received messages are passed to
-//! [`Receive`], which must not block; pongs overtake all waiting messages; so a broker that reads
+//! [`MessageReceiver`], which must not block; pongs overtake all waiting messages; so a broker that reads
 //! results slowly still gets its pongs, and a busy engine never makes the agent look dead.
 
 use std::pin::pin;
@@ -10,34 +10,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
-use ws::{Decoder, Event, Limits, Role, code};
+use ws::{ConnectionSide, MessageDecoder, ReceiveLimits, ReceivedEvent, code};
 
-use super::association::{Association, Verdict};
-use super::control::Control;
+use super::association::{AssociationVerdict, PendingAssociation};
+use super::control::ControlFrame;
 use super::keepalive::KeepaliveConfig;
-use super::live::{Live, LiveOutbox, Published};
-use super::protocol::{Incoming, PcpVersion, ReceiveError};
-use super::pulse::Pulse;
-use super::writer::{WriteError, Writer};
+use super::live_connection::{LiveConnection, LiveConnectionGuard, LiveOutbox};
+use super::protocol::{IncomingPayload, PcpVersion, ReceiveError};
+use super::shared_keepalive::SharedKeepalive;
+use super::writer::{SessionWriteError, SessionWriter};
 use crate::defaults;
 
 /// Handler of received messages.
-pub trait Receive: Send + Sync {
+pub trait MessageReceiver: Send + Sync {
     /// Handles a received message. Must return soon.
-    fn message(&self, message: Message, reply: &Reply<'_>);
+    fn handle_message(&self, message: PcpMessage, reply: &MessageReply<'_>);
     /// Handles received data that is not a message.
-    fn garbage(&self, error: &ReceiveError, reply: &Reply<'_>);
+    fn handle_invalid(&self, error: &ReceiveError, reply: &MessageReply<'_>);
 }
 
 /// Origin of a received message, with a method to answer at once.
 #[derive(Debug)]
-pub struct Reply<'a> {
-    live: &'a Live,
+pub struct MessageReply<'a> {
+    live: &'a LiveConnection,
     broker: &'a str,
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum SessionEnd {
     Read(#[source] std::io::Error),
     /// Writing failed.
     #[error("the connection broke")]
-    Write(#[from] WriteError),
+    Write(#[from] SessionWriteError),
     /// The data is not WebSocket, or a message exceeds the limit.
     #[error("the broker broke the WebSocket protocol")]
     Protocol(#[from] ws::ProtocolError),
@@ -91,50 +91,50 @@ pub(crate) enum SessionEnd {
 }
 
 /// An established connection.
-pub(crate) struct Session<S> {
+pub(crate) struct EstablishedSession<S> {
     pub(crate) stream: S,
     /// Bytes that arrived with the answer to the upgrade.
     pub(crate) received: BytesMut,
     pub(crate) config: SessionConfig,
     pub(crate) outbox: LiveOutbox,
-    pub(crate) receive: Arc<dyn Receive>,
+    pub(crate) receive: Arc<dyn MessageReceiver>,
 }
 
 /// The reading side of a session.
-struct Reader<'a> {
-    decoder: Decoder,
+struct SessionReader<'a> {
+    decoder: MessageDecoder,
     config: &'a SessionConfig,
-    live: Live,
+    live: LiveConnection,
     outbox: &'a LiveOutbox,
-    receive: &'a dyn Receive,
-    pulse: &'a Pulse,
-    control: mpsc::Sender<Control>,
-    association: Option<Association>,
+    receive: &'a dyn MessageReceiver,
+    pulse: &'a SharedKeepalive,
+    control: mpsc::Sender<ControlFrame>,
+    association: Option<PendingAssociation>,
     associated: &'a Notify,
-    published: Option<Published>,
+    published: Option<LiveConnectionGuard>,
 }
 
 // === impl Session ===
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Session<S> {
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> EstablishedSession<S> {
     /// Runs until the connection ends or `stop` is cancelled; sends a close frame if the peer can
     /// still read it.
     pub(crate) async fn run(self, stop: CancellationToken) -> SessionEnd {
         let (read_half, write_half) = tokio::io::split(self.stream);
         let (control, control_queue) = mpsc::channel(defaults::CONTROL_QUEUE);
         let (queue, outgoing) = mpsc::channel(defaults::SEND_QUEUE);
-        let pulse = Pulse::new(self.config.keepalive, Instant::now());
+        let pulse = SharedKeepalive::new(self.config.keepalive, Instant::now());
         let associated = Notify::new();
-        let live = Live {
+        let live = LiveConnection {
             queue,
             version: self.config.version,
             own: self.config.own.clone(),
             message_ttl: self.config.message_ttl,
         };
-        let mut reader = Reader {
-            decoder: Decoder::new(
-                Role::Client,
-                Limits {
+        let mut reader = SessionReader {
+            decoder: MessageDecoder::new(
+                ConnectionSide::Client,
+                ReceiveLimits {
                     max_message_bytes: self.config.max_incoming_bytes,
                 },
             ),
@@ -150,7 +150,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Session<S> {
         };
         reader.associate();
         let mut reading = pin!(reader.run(read_half, self.received));
-        let mut writing = pin!(Writer::new(write_half, control_queue, outgoing, &pulse).run());
+        let mut writing =
+            pin!(SessionWriter::new(write_half, control_queue, outgoing, &pulse).run());
 
         let mut read_to_the_end = false;
         let end = tokio::select! {
@@ -165,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Session<S> {
             }
             () = stop.cancelled() => SessionEnd::Stopped,
         };
-        if let Some(goodbye) = end.goodbye() {
+        if let Some(goodbye) = end.to_close_frame() {
             // A full control queue means that the socket accepts nothing any more.
             let sent = control.try_send(goodbye).is_ok();
             let farewell = async {
@@ -192,12 +193,12 @@ async fn unassociated(config: &SessionConfig, associated: &Notify) {
 
 // === impl Reader ===
 
-impl Reader<'_> {
+impl SessionReader<'_> {
     fn associate(&mut self) {
         match self.config.version {
             PcpVersion::V2 => self.published(),
             PcpVersion::V1 => {
-                let (request, association) = Association::request(&self.config.own);
+                let (request, association) = PendingAssociation::start(&self.config.own);
                 self.association = Some(association);
                 self.live.try_send(&request);
             }
@@ -226,7 +227,7 @@ impl Reader<'_> {
             buffer.reserve(defaults::READ_CHUNK_BYTES);
             match half.read_buf(&mut buffer).await {
                 Ok(0) => return SessionEnd::Eof,
-                Ok(_) => self.pulse.heard(),
+                Ok(_) => self.pulse.record_received(),
                 Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                     return SessionEnd::Eof;
                 }
@@ -235,20 +236,20 @@ impl Reader<'_> {
         }
     }
 
-    fn event(&mut self, event: Event) -> Option<SessionEnd> {
+    fn event(&mut self, event: ReceivedEvent) -> Option<SessionEnd> {
         match event {
-            Event::Text(text) => self.payload(Incoming::Text(&text)),
-            Event::Binary(bytes) => self.payload(Incoming::Binary(&bytes)),
-            Event::Ping(payload) => {
+            ReceivedEvent::Text(text) => self.payload(IncomingPayload::Text(&text)),
+            ReceivedEvent::Binary(bytes) => self.payload(IncomingPayload::Binary(&bytes)),
+            ReceivedEvent::Ping(payload) => {
                 // A broker with that many unanswered pings gets an answer to some of them. The
                 // payload is a slice of a larger buffer: copied, so that the buffer is not kept for
                 // it.
                 let payload = Bytes::copy_from_slice(&payload);
-                let _ = self.control.try_send(Control::Pong(payload));
+                let _ = self.control.try_send(ControlFrame::Pong(payload));
                 None
             }
-            Event::Pong(_) => None,
-            Event::Close(frame) => Some(match frame {
+            ReceivedEvent::Pong(_) => None,
+            ReceivedEvent::Close(frame) => Some(match frame {
                 Some(frame) => SessionEnd::Closed {
                     code: frame.code,
                     reason: frame.reason,
@@ -261,38 +262,40 @@ impl Reader<'_> {
         }
     }
 
-    fn payload(&mut self, payload: Incoming<'_>) -> Option<SessionEnd> {
-        let reply = Reply {
+    fn payload(&mut self, payload: IncomingPayload<'_>) -> Option<SessionEnd> {
+        let reply = MessageReply {
             live: &self.live,
             broker: &self.config.broker,
         };
         let message = match self.config.version.decode(payload) {
             Ok(message) => message,
             Err(error) => {
-                self.receive.garbage(&error, &reply);
+                self.receive.handle_invalid(&error, &reply);
                 return None;
             }
         };
         if let Some(association) = &self.association {
-            match association.consider(&message) {
-                Verdict::NotMine => {}
-                Verdict::Associated => {
+            match association.evaluate(&message) {
+                AssociationVerdict::Unrelated => {}
+                AssociationVerdict::Associated => {
                     self.association = None;
                     self.published();
                     return None;
                 }
-                Verdict::Refused(reason) => return Some(SessionEnd::Refused(reason)),
-                Verdict::Failed(reason) => return Some(SessionEnd::NotAssociated(reason)),
+                AssociationVerdict::Refused(reason) => return Some(SessionEnd::Refused(reason)),
+                AssociationVerdict::Failed(reason) => {
+                    return Some(SessionEnd::NotAssociated(reason));
+                }
             }
         }
-        self.receive.message(message, &reply);
+        self.receive.handle_message(message, &reply);
         None
     }
 }
 
 // === impl Reply ===
 
-impl Reply<'_> {
+impl MessageReply<'_> {
     /// URI of the broker, as configured.
     pub fn broker(&self) -> &str {
         self.broker
@@ -304,7 +307,7 @@ impl Reply<'_> {
     }
 
     /// Answers without waiting; false if the connection accepts no message now.
-    pub fn send(&self, message: &Message) -> bool {
+    pub fn send(&self, message: &PcpMessage) -> bool {
         self.live.try_send(message)
     }
 }
@@ -313,7 +316,7 @@ impl Reply<'_> {
 
 impl SessionEnd {
     /// The close frame to send, if the stream still accepts one.
-    fn goodbye(&self) -> Option<Control> {
+    fn to_close_frame(&self) -> Option<ControlFrame> {
         let (code, reason) = match self {
             Self::Stopped => (code::NORMAL, "Closed by client".to_owned()),
             Self::Silent { .. } => (code::NORMAL, "no answer to pings".to_owned()),
@@ -329,6 +332,6 @@ impl SessionEnd {
             Self::Closed { code, .. } => (*code, String::new()),
             Self::Eof | Self::Read(_) | Self::Write(_) | Self::Revoked => return None,
         };
-        Some(Control::Close { code, reason })
+        Some(ControlFrame::Close { code, reason })
     }
 }

@@ -1,38 +1,38 @@
-//! The loop behind [`Connection`](super::Connection): attempt, session, wait.
+//! The loop behind [`BrokerConnection`](super::BrokerConnection): attempt, session, wait.
 //!
-//! Invariant: every iteration has waited as long as [`Reconnect`] requires, or follows an attempt
+//! Invariant: every iteration has waited as long as [`ReconnectPolicy`] requires, or follows an attempt
 //! that succeeded.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pki::Revocations;
+use pki::RevokedCertificates;
 use rand::RngExt;
 use rustls_pki_types::CertificateDer;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::announce::{self, Announce};
+use super::announce::{self, CapabilitySource};
 use super::brokers::BrokerUri;
-use super::dial::{self, DialError, Dialed};
-use super::live::LiveOutbox;
-use super::reconnect::{Ending, Reconnect};
-use super::session::{Receive, Session, SessionConfig, SessionEnd};
-use super::{ConnectionConfig, Status};
+use super::dial::{self, BrokerDialError, OpenWebSocket};
+use super::live_connection::LiveOutbox;
+use super::reconnect::{ConnectionEnding, ReconnectPolicy};
+use super::session::{EstablishedSession, MessageReceiver, SessionConfig, SessionEnd};
+use super::{ConnectionConfig, ConnectionStatus};
 use crate::defaults;
 use error_causes::chain;
 
 /// State of the loop.
-pub(super) struct Task {
+pub(super) struct ConnectionTask {
     pub(super) config: ConnectionConfig,
-    pub(super) announce: Arc<dyn Announce>,
-    pub(super) reconnect: Reconnect,
+    pub(super) announce: Arc<dyn CapabilitySource>,
+    pub(super) reconnect: ReconnectPolicy,
     pub(super) outbox: LiveOutbox,
-    pub(super) receive: Arc<dyn Receive>,
+    pub(super) receive: Arc<dyn MessageReceiver>,
     pub(super) cancel: CancellationToken,
-    pub(super) status: watch::Sender<Status>,
+    pub(super) status: watch::Sender<ConnectionStatus>,
     /// Changes when the file of revocation lists changes.
     pub(super) revocations: watch::Receiver<()>,
     /// Number of waits since the last connection: a long absence is logged less and less often.
@@ -40,11 +40,11 @@ pub(super) struct Task {
 }
 
 /// End of one iteration, for the policy and for the log.
-struct Ended {
-    ending: Ending,
+struct AttemptEnd {
+    ending: ConnectionEnding,
     reason: String,
     /// A connection to the preferred broker that is already open.
-    next: Option<Dialed>,
+    next: Option<OpenWebSocket>,
 }
 
 /// Close codes of brokers: RFC 6455 §7.4.1, its private range, and the registry's 1012.
@@ -63,7 +63,7 @@ mod close_code {
 
 // === impl Task ===
 
-impl Task {
+impl ConnectionTask {
     pub(super) async fn run(mut self) {
         let mut ready = None;
         while !self.cancel.is_cancelled() {
@@ -77,50 +77,50 @@ impl Task {
                     self.waits = 0;
                     Box::pin(self.serve(dialed)).await
                 }
-                Err(error) => Ended::from_dial(&error),
+                Err(error) => AttemptEnd::from_dial(&error),
             };
             if self.cancel.is_cancelled() {
                 break;
             }
-            let delay = self.reconnect.ended(ended.ending, &mut rand::rng());
+            let delay = self.reconnect.record_ending(ended.ending, &mut rand::rng());
             ready = ended.next;
             if ready.is_none() {
                 self.wait(ended.reason, delay).await;
             }
         }
-        self.status.send_replace(Status::Stopped);
+        self.status.send_replace(ConnectionStatus::Stopped);
     }
 
-    async fn attempt(&self) -> Result<Dialed, DialError> {
+    async fn attempt(&self) -> Result<OpenWebSocket, BrokerDialError> {
         let broker = self.reconnect.broker();
         tracing::debug!(%broker, "connecting");
-        self.status.send_replace(Status::Connecting {
+        self.status.send_replace(ConnectionStatus::Connecting {
             broker: broker.to_string(),
         });
         tokio::select! {
             dialed = self.dial(broker) => dialed,
-            () = self.cancel.cancelled() => Err(DialError::Cancelled),
+            () = self.cancel.cancelled() => Err(BrokerDialError::Cancelled),
         }
     }
 
     /// Dials `broker`. Boxed, so that the state of a handshake is freed when it is done.
-    async fn dial(&self, broker: &BrokerUri) -> Result<Dialed, DialError> {
-        let capabilities = announce::now(&self.announce).await;
-        let capabilities = capabilities.ok_or(DialError::Cancelled)?;
+    async fn dial(&self, broker: &BrokerUri) -> Result<OpenWebSocket, BrokerDialError> {
+        let capabilities = announce::current_header(&self.announce).await;
+        let capabilities = capabilities.ok_or(BrokerDialError::Cancelled)?;
         Box::pin(dial::dial(&self.config, broker, &capabilities)).await
     }
 
-    async fn serve(&self, dialed: Dialed) -> Ended {
+    async fn serve(&self, dialed: OpenWebSocket) -> AttemptEnd {
         let broker = dialed.broker.clone();
         tracing::info!(%broker, own = %dialed.own, pcp = ?self.config.pcp_version, "connected");
-        self.status.send_replace(Status::Connected {
+        self.status.send_replace(ConnectionStatus::Connected {
             broker: broker.to_string(),
         });
         let started = Instant::now();
         let certificates = dialed.stream.get_ref().1.peer_certificates();
         let leaf = certificates.and_then(|chain| chain.first()).cloned();
         let stop = CancellationToken::new();
-        let session = Session {
+        let session = EstablishedSession {
             stream: dialed.stream,
             received: dialed.received,
             config: SessionConfig {
@@ -140,11 +140,11 @@ impl Task {
         let mut running = pin!(session.run(stop.clone()));
         let (end, next) = tokio::select! {
             end = &mut running => (end, None),
-            home = self.home_is_back() => {
+            home = self.wait_preferred_reachable() => {
                 stop.cancel();
                 (running.await, Some(home))
             }
-            () = announce::is_outdated(&self.announce, &dialed.announced, interval) => {
+            () = announce::wait_outdated(&self.announce, &dialed.announced, interval) => {
                 tracing::info!("what this agent announced has changed; connecting anew to say so");
                 stop.cancel();
                 (running.await, None)
@@ -156,7 +156,7 @@ impl Task {
             // Nothing more is read from it, and no close frame is sent.
             () = self.is_revoked(leaf) => (SessionEnd::Revoked, None),
         };
-        Ended::from_session(&end, started.elapsed(), next)
+        AttemptEnd::from_session(&end, started.elapsed(), next)
     }
 
     /// Returns when the broker's certificate has been revoked by the current lists.
@@ -168,7 +168,7 @@ impl Task {
             let (Some(leaf), Some(crl)) = (&leaf, &files.crl) else {
                 continue;
             };
-            match Revocations::read(&files.ca, crl) {
+            match RevokedCertificates::read(&files.ca, crl) {
                 Ok(lists) if lists.is_revoked(leaf) => return,
                 Ok(_) => {}
                 Err(error) => tracing::warn!(
@@ -182,8 +182,8 @@ impl Task {
 
     /// Returns with a connection to the preferred broker, once it has been reachable for a while;
     /// never if it is the one in use.
-    async fn home_is_back(&self) -> Dialed {
-        let Some(home) = self.reconnect.home() else {
+    async fn wait_preferred_reachable(&self) -> OpenWebSocket {
+        let Some(home) = self.reconnect.preferred_broker() else {
             return std::future::pending().await;
         };
         let mut reachable = 0;
@@ -222,7 +222,8 @@ impl Task {
                 delay.as_secs_f64()
             );
         }
-        self.status.send_replace(Status::Waiting { reason, delay });
+        self.status
+            .send_replace(ConnectionStatus::Waiting { reason, delay });
         tokio::select! {
             () = sleep(delay) => {}
             () = self.cancel.cancelled() => {}
@@ -232,35 +233,39 @@ impl Task {
 
 // === impl Ended ===
 
-impl Ended {
-    fn from_dial(error: &DialError) -> Self {
+impl AttemptEnd {
+    fn from_dial(error: &BrokerDialError) -> Self {
         Self {
             ending: match error {
-                _ if error.is_refusal() => Ending::Denied,
-                _ if error.is_port_closed() => Ending::PortClosed,
-                _ => Ending::NotConnected,
+                _ if error.is_refusal() => ConnectionEnding::Denied,
+                _ if error.is_port_closed() => ConnectionEnding::PortClosed,
+                _ => ConnectionEnding::NotConnected,
             },
             reason: chain(error),
             next: None,
         }
     }
 
-    fn from_session(end: &SessionEnd, lived: Duration, next: Option<Dialed>) -> Self {
+    fn from_session(end: &SessionEnd, lived: Duration, next: Option<OpenWebSocket>) -> Self {
         let mut reason = chain(end);
         let ending = match end {
-            _ if next.is_some() => Ending::WentHome,
-            SessionEnd::Refused(_) => Ending::Denied,
+            _ if next.is_some() => ConnectionEnding::ReturnedToPreferred,
+            SessionEnd::Refused(_) => ConnectionEnding::Denied,
             SessionEnd::Closed { code, .. } => match *code {
-                close_code::ASSOCIATION_DENIED | close_code::NO_CERTIFICATE => Ending::Denied,
+                close_code::ASSOCIATION_DENIED | close_code::NO_CERTIFICATE => {
+                    ConnectionEnding::Denied
+                }
                 close_code::SUPERSEDED => {
                     reason.push_str("; another agent uses this certname");
-                    Ending::Superseded
+                    ConnectionEnding::Superseded
                 }
-                close_code::GOING_AWAY | close_code::RESTARTS => Ending::GoodBye { lived },
-                _ => Ending::Lost { lived },
+                close_code::GOING_AWAY | close_code::RESTARTS => {
+                    ConnectionEnding::BrokerStopping { lived }
+                }
+                _ => ConnectionEnding::Lost { lived },
             },
-            SessionEnd::NotAssociated(_) => Ending::NotConnected,
-            _ => Ending::Lost { lived },
+            SessionEnd::NotAssociated(_) => ConnectionEnding::NotConnected,
+            _ => ConnectionEnding::Lost { lived },
         };
         Self {
             ending,

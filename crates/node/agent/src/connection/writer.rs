@@ -1,6 +1,6 @@
 //! The writing side of a connection.
 //!
-//! [`Writer`] writes frames from two queues. Invariants: control frames are written before
+//! [`SessionWriter`] writes frames from two queues. Invariants: control frames are written before
 //! messages; nothing follows a close frame; a message counts as written when TLS and the kernel
 //! have accepted all of it; and a peer that accepts no data for a long time is given up, regardless
 //! of the message's size.
@@ -11,17 +11,17 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use ws::Frame;
+use ws::OutgoingFrame;
 
-use super::control::Control;
-use super::live::Outgoing;
-use super::protocol::Payload;
-use super::pulse::Pulse;
+use super::control::ControlFrame;
+use super::live_connection::QueuedPayload;
+use super::protocol::OutgoingPayload;
+use super::shared_keepalive::SharedKeepalive;
 use crate::defaults;
 
 /// Reason for which writing failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WriteError {
+pub(crate) enum SessionWriteError {
     /// The socket or TLS failed.
     #[error("writing failed")]
     Io(#[from] std::io::Error),
@@ -31,21 +31,21 @@ pub(crate) enum WriteError {
 }
 
 /// The writing half and its queues.
-pub(crate) struct Writer<'a, W> {
+pub(crate) struct SessionWriter<'a, W> {
     half: W,
-    control: mpsc::Receiver<Control>,
-    outgoing: mpsc::Receiver<Outgoing>,
-    pulse: &'a Pulse,
+    control: mpsc::Receiver<ControlFrame>,
+    outgoing: mpsc::Receiver<QueuedPayload>,
+    pulse: &'a SharedKeepalive,
 }
 
 // === impl Writer ===
 
-impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
+impl<'a, W: AsyncWrite + Unpin> SessionWriter<'a, W> {
     pub(crate) fn new(
         half: W,
-        control: mpsc::Receiver<Control>,
-        outgoing: mpsc::Receiver<Outgoing>,
-        pulse: &'a Pulse,
+        control: mpsc::Receiver<ControlFrame>,
+        outgoing: mpsc::Receiver<QueuedPayload>,
+        pulse: &'a SharedKeepalive,
     ) -> Self {
         Self {
             half,
@@ -56,13 +56,13 @@ impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
     }
 
     /// Writes until a close frame has been written, or an error occurs.
-    pub(crate) async fn run(mut self) -> Result<(), WriteError> {
+    pub(crate) async fn run(mut self) -> Result<(), SessionWriteError> {
         loop {
             tokio::select! {
                 // Pongs and the close frame first.
                 biased;
                 Some(control) = self.control.recv() => {
-                    let is_close = matches!(control, Control::Close { .. });
+                    let is_close = matches!(control, ControlFrame::Close { .. });
                     self.control(control).await?;
                     if is_close {
                         return Ok(());
@@ -75,29 +75,33 @@ impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
         }
     }
 
-    async fn control(&mut self, control: Control) -> Result<(), WriteError> {
+    async fn control(&mut self, control: ControlFrame) -> Result<(), SessionWriteError> {
         let mut bytes = BytesMut::new();
         let mask = Some(rand::random());
         match &control {
-            Control::Ping => ws::encode(Frame::Ping(&[]), mask, &mut bytes),
-            Control::Pong(payload) => ws::encode(Frame::Pong(payload), mask, &mut bytes),
-            Control::Close { code, reason } => {
-                ws::encode(Frame::Close(*code, reason), mask, &mut bytes);
+            ControlFrame::Ping => ws::encode(OutgoingFrame::Ping(&[]), mask, &mut bytes),
+            ControlFrame::Pong(payload) => {
+                ws::encode(OutgoingFrame::Pong(payload), mask, &mut bytes)
+            }
+            ControlFrame::Close { code, reason } => {
+                ws::encode(OutgoingFrame::Close(*code, reason), mask, &mut bytes);
             }
         }
         self.write(bytes).await?;
-        if control == Control::Ping {
-            self.pulse.ping_written();
+        if control == ControlFrame::Ping {
+            self.pulse.record_ping_written();
         }
         Ok(())
     }
 
-    async fn message(&mut self, outgoing: Outgoing) -> Result<(), WriteError> {
+    async fn message(&mut self, outgoing: QueuedPayload) -> Result<(), SessionWriteError> {
         let mut bytes = BytesMut::new();
         let mask = Some(rand::random());
         match &outgoing.payload {
-            Payload::Text(text) => ws::encode(Frame::Text(text), mask, &mut bytes),
-            Payload::Binary(binary) => ws::encode(Frame::Binary(binary), mask, &mut bytes),
+            OutgoingPayload::Text(text) => ws::encode(OutgoingFrame::Text(text), mask, &mut bytes),
+            OutgoingPayload::Binary(binary) => {
+                ws::encode(OutgoingFrame::Binary(binary), mask, &mut bytes)
+            }
         }
         // The frame is a masked copy: one of the two has to be freed.
         drop(outgoing.payload);
@@ -109,8 +113,8 @@ impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
         Ok(())
     }
 
-    async fn write(&mut self, mut bytes: BytesMut) -> Result<(), WriteError> {
-        let stalled = |_| WriteError::Stalled(defaults::WRITE_STALL);
+    async fn write(&mut self, mut bytes: BytesMut) -> Result<(), SessionWriteError> {
+        let stalled = |_| SessionWriteError::Stalled(defaults::WRITE_STALL);
         while bytes.has_remaining() {
             let chunk = &bytes[..bytes.len().min(defaults::WRITE_CHUNK_BYTES)];
             let taken = timeout(defaults::WRITE_STALL, self.half.write(chunk))

@@ -1,11 +1,11 @@
 //! Checks of a node's brokers: name, TCP, TLS, certname and HTTP answer of each. Main function:
-//! [`checks`]; [`judge`] decides.
+//! [`checks`]; [`judge_probe`] decides.
 
 use std::sync::Arc;
 
 use doctor::{Check, Finding};
 
-use super::{Node, certificate};
+use super::{CheckedNode, certificate};
 use crate::connection::brokers::BrokerUri;
 use crate::connection::probe::{ProbeFault, ProbeStep, probe};
 
@@ -13,7 +13,7 @@ use crate::connection::probe::{ProbeFault, ProbeStep, probe};
 const CHECK: &str = "brokers";
 
 /// One check for each broker; none while the node has no certificate to present.
-pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
+pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
     if certificate::is_awaited(&node.config) {
         return vec![Check::local(CHECK, "brokers", || {
             let cause = "not tried: the node has no certificate to show them yet";
@@ -25,7 +25,7 @@ pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
         let node = Arc::clone(node);
         Check::remote(CHECK, broker.to_string(), async move {
             let answer = Box::pin(probe(&node.config.connection, &broker)).await;
-            vec![judge(
+            vec![judge_probe(
                 &broker,
                 &answer,
                 &node.config_file.display().to_string(),
@@ -35,7 +35,7 @@ pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
     checks.collect()
 }
 
-fn judge(broker: &BrokerUri, answer: &Result<u16, ProbeFault>, config_file: &str) -> Finding {
+fn judge_probe(broker: &BrokerUri, answer: &Result<u16, ProbeFault>, config_file: &str) -> Finding {
     let place = broker.to_string();
     let (host, port) = (broker.host(), broker.port());
     let fault = match answer {
@@ -155,7 +155,7 @@ mod tests {
             ),
         ] {
             let broker = "wss://broker.example.com:8142/pcp2/".parse().unwrap();
-            let finding = judge(&broker, &answer, "/etc/pxp-agent.conf");
+            let finding = judge_probe(&broker, &answer, "/etc/pxp-agent.conf");
             assert_eq!(finding.severity, severity, "{finding:?}");
             let text = format!("{} {}", finding.cause, finding.remedy.unwrap_or_default());
             assert!(text.contains(part), "{text}");

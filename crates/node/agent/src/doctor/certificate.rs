@@ -1,4 +1,4 @@
-//! Checks of a node's certificate and of the related files. Main function: [`check`]; [`judge`]
+//! Checks of a node's certificate and of the related files. Main function: [`check`]; [`judge_probe`]
 //! decides.
 
 use std::path::Path;
@@ -9,20 +9,20 @@ use error_causes::chain;
 use jiff::Timestamp;
 use pki::validity::{CertificateDates, ListDates, certificate_dates, list_dates};
 
-use super::Node;
+use super::CheckedNode;
 use crate::config::Config;
 
 /// Facts on the files of a node's certificate.
 #[derive(Clone, Debug)]
-struct CertificateFacts {
+struct NodeCertificateFacts {
     /// Certname requested from the CA, and the host of that CA; `None` if none is configured.
     bootstrap: Option<(String, String)>,
     /// True if the key exists, so that the request was sent.
     has_key: bool,
-    own: Dates<CertificateDates>,
-    ca: Dates<CertificateDates>,
+    own: FileDates<CertificateDates>,
+    ca: FileDates<CertificateDates>,
     /// `None`: no list is configured.
-    crl: Option<Dates<ListDates>>,
+    crl: Option<FileDates<ListDates>>,
     /// Reason for which brokers refuse the certificate; `None`: they accept it, or the files could
     /// not be read.
     unusable: Option<String>,
@@ -32,14 +32,14 @@ struct CertificateFacts {
 
 /// Dates in a file.
 #[derive(Clone, Debug)]
-enum Dates<T> {
+enum FileDates<T> {
     Read(std::path::PathBuf, Vec<T>),
     Missing(std::path::PathBuf),
     Unreadable(std::path::PathBuf, String),
 }
 
 /// Checks the files of the node's certificate.
-pub(super) fn check(node: &Node) -> Vec<Finding> {
+pub(super) fn check(node: &CheckedNode) -> Vec<Finding> {
     judge(&facts(&node.config), Timestamp::now())
 }
 
@@ -48,13 +48,13 @@ pub(super) fn is_awaited(config: &Config) -> bool {
     config.bootstrap.is_some() && !config.connection.tls.cert.exists()
 }
 
-fn facts(config: &Config) -> CertificateFacts {
+fn facts(config: &Config) -> NodeCertificateFacts {
     let tls = &config.connection.tls;
     let loaded = match std::fs::File::open(&tls.key) {
         Ok(_) if tls.cert.exists() => pki::verify_own(tls).err(),
         _ => None,
     };
-    CertificateFacts {
+    NodeCertificateFacts {
         bootstrap: config
             .bootstrap
             .as_ref()
@@ -71,23 +71,23 @@ fn facts(config: &Config) -> CertificateFacts {
 fn dates<T>(
     path: &Path,
     read: impl FnOnce(&Path) -> Result<Vec<T>, pki::PemFileError>,
-) -> Dates<T> {
+) -> FileDates<T> {
     match read(path) {
-        Ok(dates) => Dates::Read(path.to_owned(), dates),
+        Ok(dates) => FileDates::Read(path.to_owned(), dates),
         Err(_)
             if std::fs::metadata(path)
                 .is_err_and(|it| it.kind() == std::io::ErrorKind::NotFound) =>
         {
-            Dates::Missing(path.to_owned())
+            FileDates::Missing(path.to_owned())
         }
-        Err(error) => Dates::Unreadable(path.to_owned(), chain(&error).to_string()),
+        Err(error) => FileDates::Unreadable(path.to_owned(), chain(&error).to_string()),
     }
 }
 
 /// One finding for a certificate that is not signed yet, or one for each file.
-fn judge(facts: &CertificateFacts, now: Timestamp) -> Vec<Finding> {
+fn judge(facts: &NodeCertificateFacts, now: Timestamp) -> Vec<Finding> {
     let place = facts.cert.display().to_string();
-    if let (Dates::Missing(_), Some((certname, server))) = (&facts.own, &facts.bootstrap) {
+    if let (FileDates::Missing(_), Some((certname, server))) = (&facts.own, &facts.bootstrap) {
         let (cause, command) = match facts.has_key {
             true => (
                 format!("the request for {certname} waits at {server} to be signed"),
@@ -118,7 +118,7 @@ fn judge(facts: &CertificateFacts, now: Timestamp) -> Vec<Finding> {
                     .remedy("set ca-uri, or name a list in ssl-crl"),
             );
         }
-        Some(Dates::Read(path, lists)) => {
+        Some(FileDates::Read(path, lists)) => {
             findings.extend(judge_lists(
                 &DatedFile {
                     path,
@@ -128,7 +128,7 @@ fn judge(facts: &CertificateFacts, now: Timestamp) -> Vec<Finding> {
                 now,
             ));
         }
-        Some(Dates::Missing(path) | Dates::Unreadable(path, _)) => {
+        Some(FileDates::Missing(path) | FileDates::Unreadable(path, _)) => {
             let cause = "the revocation list cannot be read, so no broker is believed";
             findings.push(Finding::problem(CHECK, path.display().to_string(), cause).remedy(of_ca));
         }
@@ -143,16 +143,22 @@ fn judge(facts: &CertificateFacts, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-fn certificates(dates: &Dates<CertificateDates>, renewal: &str, now: Timestamp) -> Vec<Finding> {
+fn certificates(
+    dates: &FileDates<CertificateDates>,
+    renewal: &str,
+    now: Timestamp,
+) -> Vec<Finding> {
     match dates {
-        Dates::Read(path, dates) => judge_certificates(&DatedFile { path, renewal }, dates, now),
-        Dates::Missing(path) => {
+        FileDates::Read(path, dates) => {
+            judge_certificates(&DatedFile { path, renewal }, dates, now)
+        }
+        FileDates::Missing(path) => {
             vec![
                 Finding::problem(CHECK, path.display().to_string(), "it is missing")
                     .remedy(renewal),
             ]
         }
-        Dates::Unreadable(path, why) => {
+        FileDates::Unreadable(path, why) => {
             vec![
                 Finding::note(CHECK, path.display().to_string(), why)
                     .remedy("run this again as root, with sudo"),
@@ -178,22 +184,22 @@ mod tests {
         }
     }
 
-    fn fine() -> CertificateFacts {
+    fn fine() -> NodeCertificateFacts {
         let good = "2031-01-01T00:00:00Z";
         let list = ListDates {
             issuer: "CN=CA".to_owned(),
             this_update: "2026-01-01T00:00:00Z".parse().unwrap(),
             next_update: Some(good.parse().unwrap()),
         };
-        CertificateFacts {
+        NodeCertificateFacts {
             bootstrap: Some((
                 "web1.example.com".to_owned(),
                 "tutti.example.com:8140".to_owned(),
             )),
             has_key: true,
-            own: Dates::Read("/ssl/web1.pem".into(), vec![certificate("web1", good)]),
-            ca: Dates::Read("/ssl/ca.pem".into(), vec![certificate("CA", good)]),
-            crl: Some(Dates::Read("/ssl/crl.pem".into(), vec![list])),
+            own: FileDates::Read("/ssl/web1.pem".into(), vec![certificate("web1", good)]),
+            ca: FileDates::Read("/ssl/ca.pem".into(), vec![certificate("CA", good)]),
+            crl: Some(FileDates::Read("/ssl/crl.pem".into(), vec![list])),
             unusable: None,
             cert: "/ssl/web1.pem".into(),
         }
@@ -201,14 +207,14 @@ mod tests {
 
     #[test]
     fn each_fault_of_a_nodes_certificate_is_one_line() {
-        let missing = || Dates::Missing("/ssl/web1.pem".into());
-        let old = Dates::Read(
+        let missing = || FileDates::Missing("/ssl/web1.pem".into());
+        let old = FileDates::Read(
             "/ssl/web1.pem".into(),
             vec![certificate("web1", "2026-05-01T00:00:00Z")],
         );
         for (facts, severity, part) in [
             (
-                CertificateFacts {
+                NodeCertificateFacts {
                     own: missing(),
                     ..fine()
                 },
@@ -216,7 +222,7 @@ mod tests {
                 "tutti ca sign web1.example.com",
             ),
             (
-                CertificateFacts {
+                NodeCertificateFacts {
                     own: missing(),
                     has_key: false,
                     ..fine()
@@ -225,7 +231,7 @@ mod tests {
                 "systemctl restart",
             ),
             (
-                CertificateFacts {
+                NodeCertificateFacts {
                     own: missing(),
                     bootstrap: None,
                     ..fine()
@@ -234,12 +240,12 @@ mod tests {
                 "--renew",
             ),
             (
-                CertificateFacts { own: old, ..fine() },
+                NodeCertificateFacts { own: old, ..fine() },
                 Severity::Problem,
                 "tutti ca clean web1.example.com",
             ),
             (
-                CertificateFacts {
+                NodeCertificateFacts {
                     crl: None,
                     ..fine()
                 },
@@ -247,15 +253,15 @@ mod tests {
                 "set ca-uri",
             ),
             (
-                CertificateFacts {
-                    crl: Some(Dates::Missing("/ssl/crl.pem".into())),
+                NodeCertificateFacts {
+                    crl: Some(FileDates::Missing("/ssl/crl.pem".into())),
                     ..fine()
                 },
                 Severity::Problem,
                 "CA-HOST",
             ),
             (
-                CertificateFacts {
+                NodeCertificateFacts {
                     unusable: Some("key does not fit".to_owned()),
                     ..fine()
                 },

@@ -19,7 +19,7 @@ use doctor::{Check, Finding, Report};
 use error_causes::chain;
 
 use crate::config::paths::DefaultPaths;
-use crate::config::settings::Arguments;
+use crate::config::settings::AgentArguments;
 use crate::config::{self, Config};
 
 /// Systemd unit of the agent.
@@ -55,7 +55,7 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// Facts shared by several checks.
-struct Node {
+struct CheckedNode {
     config: Config,
     config_file: PathBuf,
     accounts: Accounts,
@@ -65,7 +65,7 @@ struct Node {
 }
 
 /// Checks the node that the command line and its configuration file describe.
-pub async fn diagnose(arguments: &Arguments) -> Report {
+pub async fn diagnose(arguments: &AgentArguments) -> Report {
     let accounts = Accounts::read();
     let own = accounts.user_name(rustix::process::geteuid().as_raw());
     let default = DefaultPaths::for_this_user().config_file;
@@ -87,7 +87,7 @@ pub async fn diagnose(arguments: &Arguments) -> Report {
         }
     };
     let mut findings = vec![configuration(&config, &shown)];
-    let node = Arc::new(Node {
+    let node = Arc::new(CheckedNode {
         config,
         config_file,
         accounts,
@@ -141,8 +141,8 @@ fn expected_unit(is_required: bool) -> ExpectedUnit {
     }
 }
 
-fn checks(node: &Arc<Node>) -> Vec<Check> {
-    let local = |name, place: String, look: fn(&Node) -> Vec<Finding>| {
+fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
+    let local = |name, place: String, look: fn(&CheckedNode) -> Vec<Finding>| {
         let node = Arc::clone(node);
         Check::local(name, place, move || look(&node))
     };
@@ -160,7 +160,7 @@ fn checks(node: &Arc<Node>) -> Vec<Check> {
 }
 
 /// Checks the agent's unit, and that of the stock agent if both run.
-fn check_units(node: &Node) -> Vec<Finding> {
+fn check_units(node: &CheckedNode) -> Vec<Finding> {
     let is_default = node.config_file == DefaultPaths::system().config_file;
     let mut findings = unit::judge(&node.unit, &expected_unit(is_default));
     if let UnitSighting::Known(stock) = unit::look(STOCK_UNIT)
@@ -175,7 +175,7 @@ fn check_units(node: &Node) -> Vec<Finding> {
     findings
 }
 
-fn clock_check(node: &Arc<Node>) -> Check {
+fn clock_check(node: &Arc<CheckedNode>) -> Check {
     let node = Arc::clone(node);
     Check::local(clock::CHECK, "this machine", move || {
         let others = node.clocks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,7 +188,7 @@ fn clock_check(node: &Arc<Node>) -> Check {
 
 // === impl Node ===
 
-impl Node {
+impl CheckedNode {
     /// Account that the agent runs as: that of its unit, or else that of this process.
     fn account(&self) -> Account {
         let root = || Some(self.accounts.account_of(0));

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use doctor::files::{Expected, Service, Tree, judge, look};
 use doctor::{Finding, disk};
 
-use super::{Node, UNIT};
+use super::{CheckedNode, UNIT};
 use crate::config::Config;
 
 /// Checks every file that the agent writes or that is configured.
-pub(super) fn check_files(node: &Node) -> Vec<Finding> {
+pub(super) fn check_files(node: &CheckedNode) -> Vec<Finding> {
     let service = Service {
         account: node.account(),
         unit: UNIT.to_owned(),
@@ -45,7 +45,7 @@ fn expected(config: &Config, config_file: &Path) -> Vec<Expected> {
 }
 
 /// Checks the disks of the spool and of the task files.
-pub(super) fn check_disks(node: &Node) -> Vec<Finding> {
+pub(super) fn check_disks(node: &CheckedNode) -> Vec<Finding> {
     let actions = &node.config.actions;
     let directories: [&PathBuf; 2] = [&actions.spool_dir, &actions.cache_dir];
     let looked = directories.map(|directory| (directory.clone(), disk::look(directory)));

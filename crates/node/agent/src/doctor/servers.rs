@@ -9,13 +9,13 @@ use error_causes::{ConnectionError, chain};
 use jiff::Timestamp;
 use pki::{ClientTls, TlsFiles};
 
-use super::{Node, certificate};
+use super::{CheckedNode, certificate};
 
 /// Name of the check.
 const CHECK: &str = "task files";
 
 /// One check for each of `primary-uris`; none while the node has no certificate to present.
-pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
+pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
     if certificate::is_awaited(&node.config) {
         return Vec::new();
     }
@@ -29,7 +29,7 @@ pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
     checks.collect()
 }
 
-async fn ask(node: &Node, uri: String) -> Finding {
+async fn ask(node: &CheckedNode, uri: String) -> Finding {
     let command = "look at primary-uris of the agent, and: tutti doctor  # on that machine";
     let http = match client(&node.config.connection.tls) {
         Ok(http) => http,
@@ -46,7 +46,10 @@ async fn ask(node: &Node, uri: String) -> Finding {
     {
         Ok(answer) => answer,
         Err(error) => {
-            let cause = format!("it cannot be reached: {}", ConnectionError::of(&error));
+            let cause = format!(
+                "it cannot be reached: {}",
+                ConnectionError::from_error(&error)
+            );
             return Finding::problem(CHECK, uri, cause).remedy(command);
         }
     };

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agent::bootstrap::{Bootstrap, BootstrapConfig, BootstrapError, Fingerprint, Refusal};
+use agent::bootstrap::{
+    BootstrapConfig, BootstrapError, CertificateBootstrap, Sha256Fingerprint, UnusableCertificate,
+};
 use pki::ca::{GenerateOptions, SignOptions};
 use pki::{ClientTls, TlsFiles};
 
@@ -17,7 +19,7 @@ async fn a_new_node_gets_a_certificate_in_puppets_layout() {
         fingerprint: Some(ca.fingerprint()),
         ..ca.autosign().config()
     };
-    let bootstrap = Bootstrap::new(config);
+    let bootstrap = CertificateBootstrap::new(config);
     assert!(bootstrap.is_needed());
     let files = bootstrap.run().await.expect("a certificate");
     assert!(!bootstrap.is_needed());
@@ -42,7 +44,7 @@ const LIST: &str = "GET certificate_revocation_list/ca";
 async fn node() -> (FakeCa, BootstrapConfig, TlsFiles) {
     let ca = FakeCa::start().await;
     let config = ca.autosign().config();
-    let files = Bootstrap::new(config.clone()).run().await;
+    let files = CertificateBootstrap::new(config.clone()).run().await;
     let files = files.expect("a certificate");
     ca.seen();
     (ca, config, files)
@@ -57,7 +59,7 @@ async fn doing_it_again_asks_for_revocations_alone_and_changes_nothing() {
     let (ca, config, files) = node().await;
     let before = contents(&files);
     for renew in [false, true] {
-        let again = Bootstrap::new(config.clone()).renewing(renew);
+        let again = CertificateBootstrap::new(config.clone()).with_renewal(renew);
         again.run().await.expect("nothing to do");
         assert_eq!(ca.seen(), [LIST]);
         assert_eq!(contents(&files), before);
@@ -75,19 +77,25 @@ async fn a_ca_that_does_not_answer_or_sends_no_list_leaves_a_good_certificate_go
         ..config
     };
     ca.policy.outage.store(1, Ordering::Relaxed);
-    Bootstrap::new(config.clone())
+    CertificateBootstrap::new(config.clone())
         .run()
         .await
         .expect("an outage");
     *ca.policy.list.lock().expect("no panic") = Some("sign in to the network".into());
-    Bootstrap::new(config.clone()).run().await.expect("no list");
+    CertificateBootstrap::new(config.clone())
+        .run()
+        .await
+        .expect("no list");
     // No process listens there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("a bound socket").port();
     drop(listener);
     let server = format!("localhost:{port}").parse().expect("an address");
     let config = BootstrapConfig { server, ..config };
-    Bootstrap::new(config).run().await.expect("no CA");
+    CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect("no CA");
     assert_eq!(contents(&files), before);
     let list = std::fs::read(ca.ssl().join("crl.pem")).expect("the list");
     assert_eq!(list, known);
@@ -101,13 +109,13 @@ async fn a_revoked_certificate_is_refused_and_renewed_when_asked() {
     for outage in [0, 1] {
         // Once known it stays known, even if the CA is unreachable.
         ca.policy.outage.store(outage, Ordering::Relaxed);
-        let error = Bootstrap::new(config.clone())
+        let error = CertificateBootstrap::new(config.clone())
             .run()
             .await
             .expect_err("revoked");
         let is_revoked = matches!(
             error,
-            BootstrapError::OwnCertificate(Refusal::Revoked { .. })
+            BootstrapError::OwnCertificate(UnusableCertificate::Revoked { .. })
         );
         assert!(is_revoked, "{error}");
         let cert = files.cert.display().to_string();
@@ -122,11 +130,17 @@ async fn a_revoked_certificate_is_refused_and_renewed_when_asked() {
         }
         assert_eq!(contents(&files), before);
     }
-    let renewed = Bootstrap::new(config.clone()).renewing(true).run().await;
+    let renewed = CertificateBootstrap::new(config.clone())
+        .with_renewal(true)
+        .run()
+        .await;
     assert_eq!(renewed.expect("another certificate"), files);
     let after = contents(&files);
     assert!(after[0] != before[0] && after[1] != before[1]);
-    Bootstrap::new(config).run().await.expect("a good one");
+    CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect("a good one");
 }
 
 #[tokio::test]
@@ -135,14 +149,17 @@ async fn a_revoked_certificate_that_the_ca_still_hands_out_is_not_kept() {
     // Revoked, but not cleaned; and the node has lost it.
     ca.ca.revoke(NODE).expect("a certificate to revoke");
     std::fs::remove_file(&files.cert).expect("the certificate");
-    let error = Bootstrap::new(config.clone())
+    let error = CertificateBootstrap::new(config.clone())
         .run()
         .await
         .expect_err("revoked");
     assert!(error.to_string().contains("tutti ca clean"), "{error}");
     assert!(!files.cert.exists());
     ca.ca.clean(NODE).expect("a certificate to remove");
-    Bootstrap::new(config).run().await.expect("another");
+    CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect("another");
 }
 
 #[tokio::test]
@@ -153,10 +170,11 @@ async fn a_certificate_for_another_key_or_of_another_ca_is_named_as_such() {
     for (by, is_right) in [
         (
             &ca.ca,
-            (|refusal| matches!(refusal, Refusal::OtherKey { .. })) as fn(&Refusal) -> bool,
+            (|refusal| matches!(refusal, UnusableCertificate::OtherKey { .. }))
+                as fn(&UnusableCertificate) -> bool,
         ),
         (&other.ca, |refusal| {
-            matches!(refusal, Refusal::Foreign { .. })
+            matches!(refusal, UnusableCertificate::Foreign { .. })
         }),
     ] {
         let made = by
@@ -166,7 +184,7 @@ async fn a_certificate_for_another_key_or_of_another_ca_is_named_as_such() {
         if by.ca_bundle().expect("a bundle") != ca.ca.ca_bundle().expect("a bundle") {
             std::fs::write(&files.key, &made.key_pem).expect("a file");
         }
-        let error = Bootstrap::new(config.clone()).run().await;
+        let error = CertificateBootstrap::new(config.clone()).run().await;
         let Err(BootstrapError::OwnCertificate(refusal)) = error else {
             panic!("{error:?}");
         };
@@ -175,7 +193,10 @@ async fn a_certificate_for_another_key_or_of_another_ca_is_named_as_such() {
     }
     std::fs::write(&files.cert, &good[0]).expect("a file");
     std::fs::write(&files.key, &good[1]).expect("a file");
-    Bootstrap::new(config).run().await.expect("a good one");
+    CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect("a good one");
 }
 
 #[tokio::test]
@@ -186,7 +207,10 @@ async fn another_ca_under_the_old_address_is_an_error_also_for_a_node_with_a_cer
         server: other.config().server,
         ..config
     };
-    let error = Bootstrap::new(config).run().await.expect_err("a stranger");
+    let error = CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect_err("a stranger");
     assert!(matches!(error, BootstrapError::Fetch { .. }), "{error}");
 }
 
@@ -197,7 +221,7 @@ async fn it_goes_on_wherever_it_was_interrupted() {
     for kept in 0..=steps.len() {
         let ca = FakeCa::start().await;
         let config = ca.config();
-        let error = Bootstrap::new(config.clone())
+        let error = CertificateBootstrap::new(config.clone())
             .run()
             .await
             .expect_err("nobody has signed");
@@ -209,7 +233,7 @@ async fn it_goes_on_wherever_it_was_interrupted() {
         for missing in &steps[kept..] {
             std::fs::remove_file(ca.ssl().join(missing)).expect("a file of an earlier step");
         }
-        let files = Bootstrap::new(ca.autosign().config())
+        let files = CertificateBootstrap::new(ca.autosign().config())
             .run()
             .await
             .expect("a certificate");
@@ -222,12 +246,12 @@ async fn a_request_that_waits_is_sent_again_as_it_was() {
     let ca = FakeCa::start().await;
     let config = ca.config();
     let request = ca.ssl().join("certificate_requests/new.example.pem");
-    Bootstrap::new(config.clone())
+    CertificateBootstrap::new(config.clone())
         .run()
         .await
         .expect_err("nobody has signed");
     let first = std::fs::read(&request).expect("the request");
-    let error = Bootstrap::new(config.clone())
+    let error = CertificateBootstrap::new(config.clone())
         .run()
         .await
         .expect_err("nobody has signed");
@@ -239,7 +263,10 @@ async fn a_request_that_waits_is_sent_again_as_it_was() {
     ca.ca
         .sign(NODE, &SignOptions::default())
         .expect("a signature");
-    Bootstrap::new(config).run().await.expect("a certificate");
+    CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect("a certificate");
 }
 
 #[tokio::test]
@@ -251,7 +278,10 @@ async fn it_waits_for_the_ca_and_for_the_signature() {
         wait_for_cert: Duration::from_millis(10),
         ..ca.config()
     };
-    let files = Bootstrap::new(config).run().await.expect("a certificate");
+    let files = CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect("a certificate");
     ClientTls::load(&files).expect("files that fit each other");
     let looks = ca
         .seen()
@@ -265,10 +295,13 @@ async fn it_waits_for_the_ca_and_for_the_signature() {
 async fn a_ca_with_another_fingerprint_is_not_trusted_and_leaves_nothing() {
     let ca = FakeCa::start().await;
     let config = BootstrapConfig {
-        fingerprint: Some(Fingerprint::of(b"something else")),
+        fingerprint: Some(Sha256Fingerprint::of(b"something else")),
         ..ca.autosign().config()
     };
-    let error = Bootstrap::new(config).run().await.expect_err("a stranger");
+    let error = CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect_err("a stranger");
     assert!(
         matches!(error, BootstrapError::Fingerprint { .. }),
         "{error}"
@@ -295,7 +328,10 @@ async fn a_ca_that_is_not_the_one_on_disk_is_not_asked() {
         wait_for_cert: Duration::from_secs(120),
         ..ca.autosign().config()
     };
-    let error = Bootstrap::new(config).run().await.expect_err("a stranger");
+    let error = CertificateBootstrap::new(config)
+        .run()
+        .await
+        .expect_err("a stranger");
     assert!(matches!(error, BootstrapError::Fetch { .. }), "{error}");
     assert_eq!(ca.seen(), Vec::<String>::new());
 }
@@ -306,7 +342,7 @@ async fn a_certificate_for_another_key_is_named_as_such_and_not_kept() {
     ca.ca
         .generate(NODE, &GenerateOptions::default())
         .expect("a certificate");
-    let error = Bootstrap::new(ca.config())
+    let error = CertificateBootstrap::new(ca.config())
         .run()
         .await
         .expect_err("not our key");
@@ -328,7 +364,7 @@ async fn a_certificate_for_another_key_is_named_as_such_and_not_kept() {
 async fn a_refusal_is_told_in_the_cas_words() {
     let ca = FakeCa::start().await;
     ca.policy.refuse.store(true, Ordering::Relaxed);
-    let error = Bootstrap::new(ca.config())
+    let error = CertificateBootstrap::new(ca.config())
         .run()
         .await
         .expect_err("refused");

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent::config::paths::DefaultPaths;
-use agent::config::settings::{Arguments, Settings};
-use agent::config::{Config, ConfigError, load_with};
+use agent::config::settings::{AgentArguments, AgentSettings};
+use agent::config::{AgentConfigError, Config, load_with};
 use agent::connection::PcpVersion;
-use agent::logging::{Level, Output};
+use agent::logging::{AgentLogLevel, LogOutput};
 use clap::Parser;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Debug, Parser)]
 struct CommandLine {
     #[command(flatten)]
-    arguments: Arguments,
+    arguments: AgentArguments,
 }
 
 /// A directory with every file that a configuration has to name.
@@ -53,20 +53,20 @@ impl Node {
         )
     }
 
-    fn load_file(&self, name: &str, text: &str, args: &[&str]) -> Result<Config, ConfigError> {
+    fn load_file(&self, name: &str, text: &str, args: &[&str]) -> Result<Config, AgentConfigError> {
         std::fs::write(self.path(name), text).expect("a file in the test's directory");
         let file = self.text(name);
         self.load(&[&["--config-file", &file], args].concat())
     }
 
-    fn load(&self, args: &[&str]) -> Result<Config, ConfigError> {
+    fn load(&self, args: &[&str]) -> Result<Config, AgentConfigError> {
         let line = CommandLine::try_parse_from([&["tutti-agent"], args].concat());
         let line = line.expect("a valid command line");
         load_with(&line.arguments, &DefaultPaths::below_home(self.dir.path()))
     }
 
     /// The required options and `more`, in a file.
-    fn with(&self, more: &str) -> Result<Config, ConfigError> {
+    fn with(&self, more: &str) -> Result<Config, AgentConfigError> {
         self.load_file(
             "pxp-agent.conf",
             &format!("{}{more}\n", self.required()),
@@ -106,8 +106,8 @@ fn defaults_are_those_of_pxp_agent() {
         "the default one does not exist here"
     );
     assert_eq!(actions.max_message_bytes, 64 * 1024 * 1024);
-    assert_eq!(config.log.level, Level::default());
-    assert_eq!(config.log.output, Output::File(home.logfile));
+    assert_eq!(config.log.level, AgentLogLevel::default());
+    assert_eq!(config.log.output, LogOutput::File(home.logfile));
     assert_eq!(config.access_log, None);
     assert_eq!(config.pidfile, Some(home.pidfile));
     assert_eq!(config.bootstrap, None);
@@ -168,10 +168,10 @@ fn every_option_of_the_file_has_its_effect() {
             Ok(c.log.level) == "warning".parse()
         }),
         ("loglevel = none", |c| Ok(c.log.level) == "none".parse()),
-        ("logfile = \"-\"", |c| c.log.output == Output::Stdout),
-        ("logfile = syslog", |c| c.log.output == Output::Stdout),
+        ("logfile = \"-\"", |c| c.log.output == LogOutput::Stdout),
+        ("logfile = syslog", |c| c.log.output == LogOutput::Stdout),
         ("logfile = \"/x/y.log\"", |c| {
-            c.log.output == Output::File("/x/y.log".into())
+            c.log.output == LogOutput::File("/x/y.log".into())
         }),
         ("log-pcp-access = true", |c| c.access_log.is_some()),
         (
@@ -412,7 +412,7 @@ fn the_command_line_beats_the_file() {
     assert_eq!(config.connection.brokers[0].host(), "cli");
     assert_eq!(config.connection.pcp_version, PcpVersion::V2);
     assert_eq!(config.actions.spool_dir, Path::new("/cli"));
-    assert_eq!(config.log.level, Level::DEBUG);
+    assert_eq!(config.log.level, AgentLogLevel::DEBUG);
     assert!(config.access_log.is_some());
 }
 
@@ -598,17 +598,17 @@ fn the_cas_revocation_list_is_used_unless_the_operator_says_otherwise() {
 
 #[test]
 fn settings_know_what_they_say() {
-    let cli = Settings {
+    let cli = AgentSettings {
         pidfile: Some("cli".into()),
-        ..Settings::default()
+        ..AgentSettings::default()
     };
-    let file = Settings {
+    let file = AgentSettings {
         pidfile: Some("file".into()),
         concurrency: Some(4),
-        ..Settings::default()
+        ..AgentSettings::default()
     };
-    let both = cli.over(&file);
+    let both = cli.merge_over(&file);
     assert_eq!(both.pidfile.as_deref(), Some("cli"));
     assert_eq!(both.concurrency, Some(4));
-    assert!(Settings::default().mentioned().is_empty());
+    assert!(AgentSettings::default().to_set_options().is_empty());
 }

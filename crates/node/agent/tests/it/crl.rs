@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agent::bootstrap::Bootstrap;
+use agent::bootstrap::CertificateBootstrap;
 use agent::crl::{CrlConfig, CrlError, CrlRefresh, CrlSource};
-use agent::crl_file::KeepError;
-use pki::Revocations;
+use agent::crl_file::ReplaceCrlError;
+use pki::RevokedCertificates;
 use pki::ca::GenerateOptions;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -26,7 +26,7 @@ async fn node() -> (FakeCa, CrlConfig) {
         .generate(BROKER, &GenerateOptions::default())
         .expect("a certificate");
     let config = ca.autosign().config();
-    let bootstrap = Bootstrap::new(config.clone());
+    let bootstrap = CertificateBootstrap::new(config.clone());
     let tls = bootstrap.run().await.expect("a certificate");
     ca.seen();
     let path = config.ssl_dir.crl();
@@ -37,7 +37,7 @@ async fn node() -> (FakeCa, CrlConfig) {
 }
 
 fn revoked(config: &CrlConfig) -> usize {
-    Revocations::read(&config.tls.ca, &config.path)
+    RevokedCertificates::read(&config.tls.ca, &config.path)
         .expect("a list of our CA")
         .len()
 }
@@ -110,7 +110,7 @@ async fn what_is_no_list_of_our_ca_changes_nothing() {
         assert!(
             matches!(
                 error,
-                CrlError::Keep(KeepError::Load(_) | KeepError::Foreign { .. })
+                CrlError::Keep(ReplaceCrlError::Load(_) | ReplaceCrlError::Foreign { .. })
             ),
             "{bad}: {error}"
         );

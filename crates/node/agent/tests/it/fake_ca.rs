@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent::bootstrap::{BootstrapConfig, Fingerprint, SslDir};
+use agent::bootstrap::{BootstrapConfig, Sha256Fingerprint, SslDir};
 use bytes::BytesMut;
 use pki::ca::{AltName, GenerateOptions, InitOptions, SignOptions};
 use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::task::AbortOnDropHandle;
-use ws::handshake::Request;
+use ws::handshake::HttpRequestHead;
 
 pub(crate) const NODE: &str = "new.example";
 
@@ -114,10 +114,10 @@ impl FakeCa {
         self
     }
 
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Sha256Fingerprint {
         let bundle = self.ca.ca_bundle().expect("a CA certificate");
         let der = CertificateDer::from_pem_slice(bundle.as_bytes()).expect("a certificate");
-        Fingerprint::of(&der)
+        Sha256Fingerprint::of(&der)
     }
 
     pub(crate) fn seen(&self) -> Vec<String> {
@@ -157,10 +157,10 @@ async fn serve(
     }
 }
 
-async fn read(stream: &mut TlsStream<TcpStream>) -> Option<(Request, BytesMut)> {
+async fn read(stream: &mut TlsStream<TcpStream>) -> Option<(HttpRequestHead, BytesMut)> {
     let mut buffer = BytesMut::new();
     let head = loop {
-        if let Some(head) = Request::read(&mut buffer).ok()? {
+        if let Some(head) = HttpRequestHead::read(&mut buffer).ok()? {
             break head;
         }
         if stream.read_buf(&mut buffer).await.ok()? == 0 {
@@ -180,7 +180,7 @@ async fn read(stream: &mut TlsStream<TcpStream>) -> Option<(Request, BytesMut)> 
 }
 
 fn answer(
-    head: &Request,
+    head: &HttpRequestHead,
     body: &[u8],
     ca: &CertificateAuthority,
     policy: &Policy,

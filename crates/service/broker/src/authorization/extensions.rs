@@ -1,6 +1,6 @@
 //! Puppet's certificate extensions by their short names.
 
-use super::Extensions;
+use super::CertificateExtensions;
 
 /// Trusted-fact extensions, `1.3.6.1.4.1.34380.1.1.<place from 1>`.
 const REGISTERED: &str = "1.3.6.1.4.1.34380.1.1";
@@ -39,7 +39,7 @@ const AUTHORIZATION_NAMES: &[(&str, &str)] = &[
 ];
 
 /// The dotted id of a short name; a dotted id is its own.
-pub(super) fn oid(key: &str) -> Option<String> {
+pub(super) fn resolve_oid(key: &str) -> Option<String> {
     if let Some(place) = REGISTERED_NAMES.iter().position(|name| *name == key) {
         return Some(format!("{REGISTERED}.{}", place + 1));
     }
@@ -51,9 +51,12 @@ pub(super) fn oid(key: &str) -> Option<String> {
 }
 
 /// Reads the extensions named `keys`; absent ones are left out.
-pub(super) fn read<'a>(leaf: &[u8], keys: impl Iterator<Item = &'a str>) -> Extensions {
+pub(super) fn read_extensions<'a>(
+    leaf: &[u8],
+    keys: impl Iterator<Item = &'a str>,
+) -> CertificateExtensions {
     keys.filter_map(|key| {
-        let value = pki::identity::extension_text(leaf, &oid(key)?).ok()??;
+        let value = pki::identity::extension_text(leaf, &resolve_oid(key)?).ok()??;
         Some((key.to_owned(), value))
     })
     .collect()
@@ -65,16 +68,19 @@ mod tests {
 
     #[test]
     fn short_names_stand_for_their_ids() {
-        assert_eq!(oid("pp_role").as_deref(), Some("1.3.6.1.4.1.34380.1.1.13"));
         assert_eq!(
-            oid("pp_hostname").as_deref(),
+            resolve_oid("pp_role").as_deref(),
+            Some("1.3.6.1.4.1.34380.1.1.13")
+        );
+        assert_eq!(
+            resolve_oid("pp_hostname").as_deref(),
             Some("1.3.6.1.4.1.34380.1.1.25")
         );
         assert_eq!(
-            oid("pp_cli_auth").as_deref(),
+            resolve_oid("pp_cli_auth").as_deref(),
             Some("1.3.6.1.4.1.34380.1.3.39")
         );
-        assert_eq!(oid("1.2.3").as_deref(), Some("1.2.3"));
-        assert_eq!(oid("role"), None);
+        assert_eq!(resolve_oid("1.2.3").as_deref(), Some("1.2.3"));
+        assert_eq!(resolve_oid("role"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Authorization of messages by sender, target and type, with rules in the format of
 //! trapperkeeper-authorization.
 //!
-//! A [`Policy`] is an ordered list of rules over a synthetic HTTP request, as existing policies
+//! A [`AuthorizationPolicy`] is an ordered list of rules over a synthetic HTTP request, as existing policies
 //! expect it: `POST /pcp-broker/send` with the query parameters `sender`, `target` and
 //! `message_type`. Invariant: the first rule that matches decides, and a message that no rule
 //! matches is denied.
@@ -13,7 +13,7 @@ mod privileged;
 mod rule;
 mod shipped;
 
-pub use load::PolicyError;
+pub use load::AuthorizationPolicyError;
 pub use shipped::ShippedPolicy;
 
 use std::collections::BTreeMap;
@@ -21,30 +21,30 @@ use std::path::Path;
 
 use pcp::PcpUri;
 
-use rule::Rule;
+use rule::AuthorizationRule;
 
 /// The authorization rules of a broker.
 #[derive(Clone, Debug)]
-pub struct Policy {
+pub struct AuthorizationPolicy {
     /// The rules in the order in which they are tried.
-    rules: Vec<Rule>,
+    rules: Vec<AuthorizationRule>,
 }
 
 /// Extensions of a client certificate by their short names (`pp_role`) or dotted ids.
-pub type Extensions = BTreeMap<String, String>;
+pub type CertificateExtensions = BTreeMap<String, String>;
 
 /// The client that sends a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Client<'a> {
+pub struct AuthorizationClient<'a> {
     /// The certname from the verified certificate.
     pub certname: &'a str,
     /// The extensions of the certificate; `None` when no rule needs them.
-    pub extensions: Option<&'a Extensions>,
+    pub extensions: Option<&'a CertificateExtensions>,
 }
 
 /// The properties of a message that authorization decides on.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct AuthorizationRequest<'a> {
     /// The authenticated sender of the message.
     pub sender: &'a PcpUri,
     /// The target of the message, never a wildcard.
@@ -55,32 +55,36 @@ pub struct Request<'a> {
 
 /// The decision of a policy about one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision<'a> {
+pub struct AuthorizationDecision<'a> {
     /// True if the message may be routed.
     pub allowed: bool,
     /// The rule that decided; `None` when none matched.
     pub rule: Option<&'a str>,
 }
 
-impl Policy {
+impl AuthorizationPolicy {
     /// Reads a HOCON file with an `authorization` section.
-    pub fn read_file(path: &Path) -> Result<Self, PolicyError> {
-        load::file(path)
+    pub fn read_file(path: &Path) -> Result<Self, AuthorizationPolicyError> {
+        load::load_file(path)
     }
 
     /// Reads HOCON text with an `authorization` section.
-    pub fn parse(text: &str) -> Result<Self, PolicyError> {
-        load::text(text)
+    pub fn parse(text: &str) -> Result<Self, AuthorizationPolicyError> {
+        load::parse_text(text)
     }
 
     /// Decides if `client` may send `request`.
-    pub fn decide(&self, client: Client<'_>, request: Request<'_>) -> Decision<'_> {
+    pub fn decide(
+        &self,
+        client: AuthorizationClient<'_>,
+        request: AuthorizationRequest<'_>,
+    ) -> AuthorizationDecision<'_> {
         match self.rules.iter().find(|rule| rule.matches(request)) {
-            Some(rule) => Decision {
+            Some(rule) => AuthorizationDecision {
                 allowed: rule.allows(client),
                 rule: Some(rule.name()),
             },
-            None => Decision {
+            None => AuthorizationDecision {
                 allowed: false,
                 rule: None,
             },
@@ -89,16 +93,20 @@ impl Policy {
 
     /// The extensions of a certificate (DER) that the rules look at; `None` if no rule looks at
     /// extensions.
-    pub fn extensions_of(&self, leaf: &[u8]) -> Option<Extensions> {
-        let mut keys = self.rules.iter().flat_map(Rule::extension_keys).peekable();
+    pub fn read_extensions(&self, leaf: &[u8]) -> Option<CertificateExtensions> {
+        let mut keys = self
+            .rules
+            .iter()
+            .flat_map(AuthorizationRule::extension_keys)
+            .peekable();
         keys.peek()?;
-        Some(extensions::read(leaf, keys))
+        Some(extensions::read_extensions(leaf, keys))
     }
 
     /// Rules that can never decide anything, with the reason; worth a warning at start.
     pub fn inert_rules(&self) -> impl Iterator<Item = (&str, &'static str)> {
         self.rules
             .iter()
-            .filter_map(|rule| rule.inert().map(|why| (rule.name(), why)))
+            .filter_map(|rule| rule.inert_reason().map(|why| (rule.name(), why)))
     }
 }

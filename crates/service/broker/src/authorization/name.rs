@@ -6,10 +6,10 @@
 
 use pki::NamePattern;
 
-use super::{Client, Extensions};
+use super::{AuthorizationClient, CertificateExtensions};
 
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(super) enum PolicySubject {
     /// `*`
     Anyone,
     Name(NamePattern),
@@ -17,8 +17,8 @@ pub(super) enum Entry {
     Extensions(Vec<(String, Vec<String>)>),
 }
 
-impl Entry {
-    pub(super) fn fits(&self, client: Client<'_>) -> bool {
+impl PolicySubject {
+    pub(super) fn matches_client(&self, client: AuthorizationClient<'_>) -> bool {
         match self {
             Self::Anyone => true,
             Self::Name(pattern) => pattern.matches(client.certname),
@@ -39,7 +39,7 @@ impl Entry {
 
 /// A name, a domain such as `*.example.com`, or an expression such as `/^web\d+/`, which finds
 /// anywhere unless it is anchored.
-pub(super) fn pattern(text: &str) -> Result<NamePattern, regex::Error> {
+pub(super) fn parse_pattern(text: &str) -> Result<NamePattern, regex::Error> {
     let expression = text.strip_prefix('/').and_then(|it| it.strip_suffix('/'));
     if let Some(expression) = expression {
         return NamePattern::regex(expression);
@@ -50,7 +50,7 @@ pub(super) fn pattern(text: &str) -> Result<NamePattern, regex::Error> {
     })
 }
 
-fn has_all(extensions: &Extensions, wanted: &[(String, Vec<String>)]) -> bool {
+fn has_all(extensions: &CertificateExtensions, wanted: &[(String, Vec<String>)]) -> bool {
     wanted.iter().all(|(key, values)| {
         extensions
             .get(key)

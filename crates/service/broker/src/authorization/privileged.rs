@@ -4,11 +4,11 @@
 //! another one always stands gives nothing.
 
 use pcp::types::INVENTORY_REQUEST;
-use pki::{NamePattern, Privilege, PrivilegedNames};
+use pki::{CertnamePrivilege, NamePattern, PrivilegedNames};
 
-use super::name::Entry;
-use super::rule::Rule;
-use super::{Policy, extensions};
+use super::name::PolicySubject;
+use super::rule::AuthorizationRule;
+use super::{AuthorizationPolicy, extensions};
 
 /// Orders that run something on a node, or tell who is there.
 const ORDERS: &[&str] = &[
@@ -25,11 +25,11 @@ const CONTROL: &[&str] = &[
     "urn:tutti:pxp:cancel",
 ];
 
-impl Policy {
+impl AuthorizationPolicy {
     /// Notes in `names` who has rights by these rules; `origin` says where the rules stand.
     pub fn grant_to(&self, names: &mut PrivilegedNames, origin: &str) {
         for (index, rule) in self.rules.iter().enumerate() {
-            let decides = |message_type: &&str| self.reaches(index, message_type);
+            let decides = |message_type: &&str| self.has_effect(index, message_type);
             let orders = ORDERS.iter().any(&decides);
             if !orders && !CONTROL.iter().any(decides) {
                 continue;
@@ -40,24 +40,31 @@ impl Policy {
     }
 
     /// True if the rule at `index` decides messages of this type that no earlier rule decides.
-    fn reaches(&self, index: usize, message_type: &str) -> bool {
+    fn has_effect(&self, index: usize, message_type: &str) -> bool {
         let (before, from) = self.rules.split_at(index);
         from.first().is_some_and(|it| it.may_decide(message_type))
             && !before.iter().any(|it| it.always_decides(message_type))
     }
 }
 
-fn grant(rule: &Rule, orders: bool, names: &mut PrivilegedNames, origin: &str) {
+fn grant(rule: &AuthorizationRule, orders: bool, names: &mut PrivilegedNames, origin: &str) {
     if rule.allow_unauthenticated && orders {
-        names.grant(Privilege::Orders, origin, NamePattern::Any);
+        names.grant(CertnamePrivilege::Controller, origin, NamePattern::Any);
     }
     for entry in &rule.allow {
         match entry {
-            Entry::Anyone if orders => names.grant(Privilege::Orders, origin, NamePattern::Any),
-            Entry::Anyone => {}
-            Entry::Name(pattern) => names.grant(Privilege::Orders, origin, pattern.clone()),
-            Entry::Extensions(wanted) => {
-                for oid in wanted.iter().filter_map(|(key, _)| extensions::oid(key)) {
+            PolicySubject::Anyone if orders => {
+                names.grant(CertnamePrivilege::Controller, origin, NamePattern::Any)
+            }
+            PolicySubject::Anyone => {}
+            PolicySubject::Name(pattern) => {
+                names.grant(CertnamePrivilege::Controller, origin, pattern.clone())
+            }
+            PolicySubject::Extensions(wanted) => {
+                for oid in wanted
+                    .iter()
+                    .filter_map(|(key, _)| extensions::resolve_oid(key))
+                {
                     names.grant_extension(origin, &oid);
                 }
             }
@@ -70,7 +77,7 @@ mod tests {
     use super::*;
     use crate::ShippedPolicy;
 
-    fn names(policy: &Policy) -> PrivilegedNames {
+    fn names(policy: &AuthorizationPolicy) -> PrivilegedNames {
         let mut names = PrivilegedNames::default();
         policy.grant_to(&mut names, "broker.authorization");
         names
@@ -87,10 +94,10 @@ mod tests {
         )
     }
 
-    fn policy(rules: &[String]) -> Policy {
+    fn policy(rules: &[String]) -> AuthorizationPolicy {
         let rules = rules.join(", ");
         let text = format!("authorization: {{ version: 1, rules: [{rules}] }}");
-        Policy::parse(&text).expect("a policy")
+        AuthorizationPolicy::parse(&text).expect("a policy")
     }
 
     #[test]
@@ -99,13 +106,15 @@ mod tests {
             orchestrators: vec!["orch.example".to_owned()],
         };
         let names = names(&shipped.policy().expect("it loads"));
-        let orchestrator = names.of("orch.example").expect("it gives orders");
+        let orchestrator = names
+            .find_privileged("orch.example")
+            .expect("it gives orders");
         assert_eq!(
             orchestrator.origin,
             "broker.authorization, the rule \"orchestrators give orders\""
         );
-        assert!(names.of("node.example").is_none());
-        assert!(names.of_every_name().is_none());
+        assert!(names.find_privileged("node.example").is_none());
+        assert!(names.find_match_all().is_none());
     }
 
     #[test]
@@ -113,10 +122,14 @@ mod tests {
         let allow = r#"["ops", "*.ops.example", "/^orch/", { extensions: { pp_role: "orch" } }]"#;
         let names = names(&policy(&[rule("orders", 400, ORDERS, allow)]));
         for name in ["ops", "OPS", "a.ops.example", "orch1"] {
-            assert!(names.of(name).is_some(), "{name}");
+            assert!(names.find_privileged(name).is_some(), "{name}");
         }
-        assert!(names.of("web1").is_none());
-        assert!(names.of_extension("1.3.6.1.4.1.34380.1.1.13").is_some());
+        assert!(names.find_privileged("web1").is_none());
+        assert!(
+            names
+                .find_extension_origin("1.3.6.1.4.1.34380.1.1.13")
+                .is_some()
+        );
     }
 
     #[test]
@@ -125,16 +138,16 @@ mod tests {
         let orders = rule("orders", 400, ORDERS, r#"["orch"]"#);
         let rest = rule("rest", 420, &[], r#""*""#);
         let names = names(&policy(&[orders, rest]));
-        assert!(names.of_every_name().is_none());
-        assert!(names.of("orch").is_some() && names.of("web1").is_none());
+        assert!(names.find_match_all().is_none());
+        assert!(names.find_privileged("orch").is_some() && names.find_privileged("web1").is_none());
     }
 
     #[test]
     fn orders_for_everyone_are_rights_of_every_name() {
         let everyone = names(&policy(&[rule("all", 400, &[], r#""*""#)]));
-        assert!(everyone.of_every_name().is_some());
+        assert!(everyone.find_match_all().is_some());
         let answers = ["http://puppetlabs.com/rpc_blocking_response"];
         let nodes = names(&policy(&[rule("nodes", 400, &answers, r#"["*.example"]"#)]));
-        assert!(nodes.of("web1.example").is_none());
+        assert!(nodes.find_privileged("web1.example").is_none());
     }
 }

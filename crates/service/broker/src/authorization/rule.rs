@@ -2,23 +2,23 @@
 
 use regex::Regex;
 
-use super::name::Entry;
-use super::{Client, Request};
+use super::name::PolicySubject;
+use super::{AuthorizationClient, AuthorizationRequest};
 
 /// The HTTP method of the synthetic request that stands for every message.
 const METHOD: &str = "post";
 const PATH: &str = "/pcp-broker/send";
 
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct AuthorizationRule {
     pub(super) name: String,
     pub(super) sort_order: u16,
     pub(super) path: PathPattern,
     /// HTTP methods in lower case; empty means any.
     pub(super) methods: Vec<String>,
-    pub(super) parameters: Vec<(Parameter, Vec<String>)>,
-    pub(super) allow: Vec<Entry>,
-    pub(super) deny: Vec<Entry>,
+    pub(super) parameters: Vec<(QueryParameter, Vec<String>)>,
+    pub(super) allow: Vec<PolicySubject>,
+    pub(super) deny: Vec<PolicySubject>,
     pub(super) allow_unauthenticated: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum PathPattern {
 
 /// The query parameters that a rule can match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parameter {
+pub(super) enum QueryParameter {
     Sender,
     /// Also written `targets`, as in the documentation of the original.
     Target,
@@ -40,72 +40,72 @@ pub(super) enum Parameter {
     DestinationReport,
 }
 
-impl Rule {
+impl AuthorizationRule {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn matches(&self, request: Request<'_>) -> bool {
-        self.fits_every_message()
+    pub(super) fn matches(&self, request: AuthorizationRequest<'_>) -> bool {
+        self.matches_every_message()
             && self.parameters.iter().all(|(parameter, values)| {
-                let actual = parameter.of(request);
+                let actual = parameter.value_of(request);
                 values.iter().any(|value| value == actual)
             })
     }
 
     /// True if the rule decides some messages of this type.
     pub(super) fn may_decide(&self, message_type: &str) -> bool {
-        self.inert().is_none() && self.names_type(message_type)
+        self.inert_reason().is_none() && self.names_type(message_type)
     }
 
     /// True if no later rule sees a message of this type.
     pub(super) fn always_decides(&self, message_type: &str) -> bool {
-        let looks_further = |(parameter, _): &(Parameter, Vec<String>)| {
-            matches!(parameter, Parameter::Sender | Parameter::Target)
+        let looks_further = |(parameter, _): &(QueryParameter, Vec<String>)| {
+            matches!(parameter, QueryParameter::Sender | QueryParameter::Target)
         };
         self.may_decide(message_type) && !self.parameters.iter().any(looks_further)
     }
 
     fn names_type(&self, message_type: &str) -> bool {
         let types = self.parameters.iter();
-        let mut types = types.filter(|(parameter, _)| *parameter == Parameter::MessageType);
+        let mut types = types.filter(|(parameter, _)| *parameter == QueryParameter::MessageType);
         types.all(|(_, values)| values.iter().any(|value| value == message_type))
     }
 
     /// A denial outweighs an allowance within a rule.
-    pub(super) fn allows(&self, client: Client<'_>) -> bool {
+    pub(super) fn allows(&self, client: AuthorizationClient<'_>) -> bool {
         self.allow_unauthenticated
-            || (!self.deny.iter().any(|entry| entry.fits(client))
-                && self.allow.iter().any(|entry| entry.fits(client)))
+            || (!self.deny.iter().any(|entry| entry.matches_client(client))
+                && self.allow.iter().any(|entry| entry.matches_client(client)))
     }
 
     pub(super) fn extension_keys(&self) -> impl Iterator<Item = &str> {
         self.allow
             .iter()
             .chain(&self.deny)
-            .flat_map(Entry::extension_keys)
+            .flat_map(PolicySubject::extension_keys)
     }
 
-    pub(super) fn inert(&self) -> Option<&'static str> {
-        if !self.fits_every_message() {
+    pub(super) fn inert_reason(&self) -> Option<&'static str> {
+        if !self.matches_every_message() {
             return Some(
                 "messages are POST /pcp-broker/send for a policy, which it does not match",
             );
         }
         let wants_report = self.parameters.iter().any(|(parameter, values)| {
-            *parameter == Parameter::DestinationReport && !values.iter().any(|v| v == "false")
+            *parameter == QueryParameter::DestinationReport && !values.iter().any(|v| v == "false")
         });
         if wants_report {
             return Some("destination reports are never made");
         }
         let wants_multicast = self.parameters.iter().any(|(parameter, values)| {
-            *parameter == Parameter::Target && values.iter().all(|value| value.contains('*'))
+            *parameter == QueryParameter::Target && values.iter().all(|value| value.contains('*'))
         });
         wants_multicast
             .then_some("messages to several targets are refused before any rule is tried")
     }
 
-    fn fits_every_message(&self) -> bool {
+    fn matches_every_message(&self) -> bool {
         let fits_path = match &self.path {
             PathPattern::Prefix(prefix) => PATH.starts_with(prefix.as_str()),
             PathPattern::Regex(regex) => regex.is_match(PATH),
@@ -114,7 +114,7 @@ impl Rule {
     }
 }
 
-impl Parameter {
+impl QueryParameter {
     pub(super) fn parse(key: &str) -> Option<Self> {
         Some(match key {
             "sender" => Self::Sender,
@@ -125,7 +125,7 @@ impl Parameter {
         })
     }
 
-    fn of<'a>(self, request: Request<'a>) -> &'a str {
+    fn value_of<'a>(self, request: AuthorizationRequest<'a>) -> &'a str {
         match self {
             Self::Sender => request.sender.as_str(),
             Self::Target => request.target.as_str(),

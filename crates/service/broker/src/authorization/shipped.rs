@@ -2,7 +2,7 @@
 //!
 //! Invariant: only orchestrators may send requests to nodes; a node may only answer.
 
-use super::{Policy, PolicyError};
+use super::{AuthorizationPolicy, AuthorizationPolicyError};
 
 /// Builds the default policy for the certnames that may send requests to nodes.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +24,8 @@ impl ShippedPolicy {
     }
 
     /// Parses the text of this default policy.
-    pub fn policy(&self) -> Result<Policy, PolicyError> {
-        Policy::parse(&self.text())
+    pub fn policy(&self) -> Result<AuthorizationPolicy, AuthorizationPolicyError> {
+        AuthorizationPolicy::parse(&self.text())
     }
 }
 
@@ -95,7 +95,7 @@ authorization: {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authorization::{Client, Request};
+    use crate::authorization::{AuthorizationClient, AuthorizationRequest};
 
     #[test]
     fn nodes_answer_and_only_orchestrators_ask() {
@@ -105,14 +105,14 @@ mod tests {
         let policy = shipped.policy().expect("the shipped policy loads");
         let sender = pcp::PcpUri::broker();
         let may = |certname, message_type| {
-            let request = Request {
+            let request = AuthorizationRequest {
                 sender: &sender,
                 target: &sender,
                 message_type,
             };
             policy
                 .decide(
-                    Client {
+                    AuthorizationClient {
                         certname,
                         extensions: None,
                     },
@@ -148,13 +148,13 @@ mod tests {
             .expect("the shipped policy loads");
         let uri = pcp::PcpUri::broker();
         let message_type = "http://puppetlabs.com/rpc_blocking_request";
-        let request = Request {
+        let request = AuthorizationRequest {
             sender: &uri,
             target: &uri,
             message_type,
         };
         let decision = policy.decide(
-            Client {
+            AuthorizationClient {
                 certname: "x",
                 extensions: None,
             },

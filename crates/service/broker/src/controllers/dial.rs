@@ -10,19 +10,19 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
-use ws::{Decoder, Limits, Role, handshake};
+use ws::{ConnectionSide, MessageDecoder, ReceiveLimits, handshake};
 
-use super::backoff::Backoff;
-use super::controller::Controller;
-use super::endpoint::Endpoint;
-use super::link::{Link, LinkEnd};
+use super::backoff::ControllerBackoff;
+use super::controller::ConnectedController;
+use super::endpoint::ControllerEndpoint;
+use super::link::{ControllerLink, LinkEndReason};
 use crate::config::ControllersConfig;
 use crate::defaults::CONTROLLER_CONNECT_TIMEOUT;
-use crate::router::Router;
+use crate::router::MessageRouter;
 
 /// Why an attempt failed.
 #[derive(Debug, thiserror::Error)]
-enum DialError {
+enum ControllerDialError {
     #[error("cannot use the TLS files: {0}")]
     Files(#[from] pki::LoadError),
     #[error("no answer within {} s", CONTROLLER_CONNECT_TIMEOUT.as_secs())]
@@ -38,21 +38,21 @@ enum DialError {
 }
 
 /// Keeps one controller connected.
-pub(super) struct Dialler {
-    pub(super) endpoint: Endpoint,
-    pub(super) router: Arc<Router>,
+pub(super) struct ControllerDialer {
+    pub(super) endpoint: ControllerEndpoint,
+    pub(super) router: Arc<MessageRouter>,
     pub(super) config: Arc<ControllersConfig>,
 }
 
-impl Dialler {
+impl ControllerDialer {
     pub(super) async fn run(self, stop: CancellationToken) {
-        let mut backoff = Backoff::new(self.config.backoff, self.config.backoff_max);
+        let mut backoff = ControllerBackoff::new(self.config.backoff, self.config.backoff_max);
         while !stop.is_cancelled() {
             let attempt = timeout(CONTROLLER_CONNECT_TIMEOUT, Box::pin(self.connect()));
             let Some(connected) = stop.run_until_cancelled(attempt).await else {
                 return;
             };
-            match connected.unwrap_or(Err(DialError::Timeout)) {
+            match connected.unwrap_or(Err(ControllerDialError::Timeout)) {
                 Ok((stream, rest)) => {
                     backoff.reset();
                     self.serve(stream, rest, &stop).await;
@@ -62,38 +62,42 @@ impl Dialler {
                         "cannot reach the controller; it will be tried again");
                 }
             }
-            let pause = backoff.pause(&mut rand::rng());
+            let pause = backoff.next_pause(&mut rand::rng());
             stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         }
     }
 
     /// One connection, from its upgrade to its end.
     async fn serve(&self, stream: TlsStream<TcpStream>, rest: BytesMut, stop: &CancellationToken) {
-        let controller = Arc::new(Controller::new(self.endpoint.address.clone()));
+        let controller = Arc::new(ConnectedController::new(self.endpoint.address.clone()));
         let router = &self.router;
-        router.controllers.connected(&controller);
+        router.controllers.record_connected(&controller);
         router.metrics.controllers_connected.inc();
         tracing::info!(controller = %controller.address, "controller connected");
-        let limits = Limits {
+        let limits = ReceiveLimits {
             max_message_bytes: router.limits.message_bytes,
         };
-        let link = Link {
+        let link = ControllerLink {
             router: Arc::clone(router),
             controller: Arc::clone(&controller),
             allowlist: self.config.allowlist.clone(),
             ping: self.config.ping,
         };
-        let run = Box::pin(link.run(stream, Decoder::new(Role::Client, limits), rest));
+        let run = Box::pin(link.run(
+            stream,
+            MessageDecoder::new(ConnectionSide::Client, limits),
+            rest,
+        ));
         let goodbye = async {
             stop.cancelled().await;
             controller.outbox.close(1001, "Shutdown");
             std::future::pending().await
         };
-        let end: LinkEnd = tokio::select! {
+        let end: LinkEndReason = tokio::select! {
             end = run => end,
             end = goodbye => end,
         };
-        router.controllers.disconnected(&controller);
+        router.controllers.record_disconnected(&controller);
         router.sessions.unsubscribe(&controller.address);
         // Whoever still wants to send hears that nobody is there.
         controller.outbox.close(1001, "gone");
@@ -101,7 +105,7 @@ impl Dialler {
         tracing::warn!(controller = %controller.address, %end, "controller disconnected");
     }
 
-    async fn connect(&self) -> Result<(TlsStream<TcpStream>, BytesMut), DialError> {
+    async fn connect(&self) -> Result<(TlsStream<TcpStream>, BytesMut), ControllerDialError> {
         let endpoint = &self.endpoint;
         // Read at each attempt, so that renewed files are used without a restart.
         let tls = pki::ClientTls::load_for(&self.config.tls, self.config.certnames.clone())?;
@@ -109,14 +113,14 @@ impl Dialler {
         tcp.set_nodelay(true)?;
         let name = ServerName::try_from(endpoint.host.clone()).expect("checked when configured");
         let connected = TlsConnector::from(tls).connect(name, tcp).await;
-        let mut stream = connected.map_err(|error| match pki::UnexpectedCertname::of_handshake(
-            &error,
-        ) {
-            Some(unexpected) => DialError::OtherServer(unexpected),
-            None => DialError::Io(error),
+        let mut stream = connected.map_err(|error| {
+            match pki::UnexpectedCertname::from_handshake_error(&error) {
+                Some(unexpected) => ControllerDialError::OtherServer(unexpected),
+                None => ControllerDialError::Io(error),
+            }
         })?;
         let mut buffer = BytesMut::new();
-        let upgrade = handshake::Upgrade::request(
+        let upgrade = handshake::PendingUpgrade::write_request(
             &endpoint.authority,
             &endpoint.path,
             rand::random(),
@@ -125,9 +129,9 @@ impl Dialler {
         );
         stream.write_all_buf(&mut buffer).await?;
         stream.flush().await?;
-        while upgrade.response(&mut buffer)?.is_none() {
+        while upgrade.read_response(&mut buffer)?.is_none() {
             if stream.read_buf(&mut buffer).await? == 0 {
-                return Err(DialError::ClosedEarly);
+                return Err(ControllerDialError::ClosedEarly);
             }
         }
         Ok((stream, buffer))

@@ -7,7 +7,7 @@ use rustls_pki_types::ServerName;
 
 /// A configured controller.
 #[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
+pub(crate) struct ControllerEndpoint {
     pub(super) host: String,
     pub(super) port: u16,
     /// As configured: what controllers are called by.
@@ -26,7 +26,7 @@ pub struct ControllerUriError {
     problem: &'static str,
 }
 
-impl FromStr for Endpoint {
+impl FromStr for ControllerEndpoint {
     type Err = ControllerUriError;
 
     fn from_str(uri: &str) -> Result<Self, ControllerUriError> {
@@ -74,13 +74,13 @@ mod tests {
 
     #[test]
     fn uris_keep_their_authority() {
-        let endpoint: Endpoint = "wss://orch.example:8143/server".parse().expect("a uri");
+        let endpoint: ControllerEndpoint = "wss://orch.example:8143/server".parse().expect("a uri");
         assert_eq!(endpoint.address.as_str(), "pcp://orch.example:8143/server");
         assert_eq!(endpoint.path, "/server/server");
-        let endpoint: Endpoint = "wss://[::1]:8143".parse().expect("a uri");
+        let endpoint: ControllerEndpoint = "wss://[::1]:8143".parse().expect("a uri");
         assert_eq!((endpoint.host.as_str(), endpoint.port), ("::1", 8143));
         assert_eq!(endpoint.path, "/server");
-        let endpoint: Endpoint = "wss://orch.example".parse().expect("a uri");
+        let endpoint: ControllerEndpoint = "wss://orch.example".parse().expect("a uri");
         assert_eq!(endpoint.port, 443);
         for bad in [
             "https://x",
@@ -89,7 +89,7 @@ mod tests {
             "wss://a b/",
             "wss://x/y?z",
         ] {
-            assert!(bad.parse::<Endpoint>().is_err(), "{bad}");
+            assert!(bad.parse::<ControllerEndpoint>().is_err(), "{bad}");
         }
     }
 }

@@ -10,25 +10,25 @@ use bytes::{Bytes, BytesMut};
 use fabric::wire::PRESENCE_REQUEST;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use pcp::types::{self, INVENTORY_REQUEST, InventoryRequest};
-use pcp::{Message, MessageId, PcpUri};
+use pcp::{MessageId, PcpMessage, PcpUri};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval_at, timeout};
-use ws::{Decoder, Event, Frame};
+use ws::{MessageDecoder, OutgoingFrame, ReceivedEvent};
 
-use super::controller::Controller;
+use super::controller::ConnectedController;
 use super::presence;
 use crate::defaults::{CONTROLLER_DELIVERIES, CONTROLLER_SILENCE};
-use crate::refusal::Refusal;
-use crate::router::Router;
+use crate::refusal::MessageRefusal;
+use crate::router::MessageRouter;
 use crate::server_messages::inventory_response;
-use crate::session::outbox::{Closing, Command, Payload, PushError};
-use crate::session::{Session, Version};
-use crate::subscriptions::Subscriber;
+use crate::session::outbox::{EncodedMessage, OutboxPushError, SessionClose, SessionCommand};
+use crate::session::{BrokerSession, ClientPcpVersion};
+use crate::subscriptions::InventorySubscriber;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LinkEnd {
+pub(super) enum LinkEndReason {
     #[error("the controller closed it with code {0}")]
     Closed(u16),
     #[error("the controller ended it without a close frame")]
@@ -43,9 +43,9 @@ pub(super) enum LinkEnd {
     ByUs(String),
 }
 
-pub(super) struct Link {
-    pub(super) router: Arc<Router>,
-    pub(super) controller: Arc<Controller>,
+pub(super) struct ControllerLink {
+    pub(super) router: Arc<MessageRouter>,
+    pub(super) controller: Arc<ConnectedController>,
     pub(super) allowlist: Vec<String>,
     pub(super) ping: Duration,
 }
@@ -55,11 +55,16 @@ const NO_CODE: u16 = 1005;
 const NORMAL: u16 = 1000;
 
 /// A message that waits for room at its agent.
-type Delivery = futures_util::future::BoxFuture<'static, ()>;
+type PendingDelivery = futures_util::future::BoxFuture<'static, ()>;
 
-impl Link {
+impl ControllerLink {
     /// Serves the connection; `buffer` holds what came behind the upgrade.
-    pub(super) async fn run<S>(self, stream: S, decoder: Decoder, buffer: BytesMut) -> LinkEnd
+    pub(super) async fn run<S>(
+        self,
+        stream: S,
+        decoder: MessageDecoder,
+        buffer: BytesMut,
+    ) -> LinkEndReason
     where
         S: AsyncRead + AsyncWrite,
     {
@@ -74,11 +79,11 @@ impl Link {
             Ok(never) => match never {},
             Err(end) => end,
         };
-        if let LinkEnd::Closed(code) = end {
+        if let LinkEndReason::Closed(code) = end {
             // RFC 6455 §5.5.1: a close is answered, with its own code where it has one.
             let code = if code == NO_CODE { NORMAL } else { code };
             let reason = String::new();
-            close(&mut writer, Closing { code, reason }).await;
+            close(&mut writer, SessionClose { code, reason }).await;
         }
         end
     }
@@ -89,27 +94,27 @@ impl Link {
         &self,
         writer: &mut WriteHalf<S>,
         mut pongs: mpsc::Receiver<Bytes>,
-    ) -> Result<std::convert::Infallible, LinkEnd> {
+    ) -> Result<std::convert::Infallible, LinkEndReason> {
         let outbox = &self.controller.outbox;
         let mut pings = interval_at(tokio::time::Instant::now() + self.ping, self.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                command = outbox.command() => if let Command::Close(closing) = command {
+                command = outbox.next_command() => if let SessionCommand::Close(closing) = command {
                     return Err(close(writer, closing).await);
                 },
-                Some(payload) = pongs.recv() => send(writer, Frame::Pong(&payload)).await?,
+                Some(payload) = pongs.recv() => send(writer, OutgoingFrame::Pong(&payload)).await?,
                 // One zero byte, as brokers of the field send it.
-                _ = pings.tick() => send(writer, Frame::Ping(&[0])).await?,
-                queued = outbox.next() => {
+                _ = pings.tick() => send(writer, OutgoingFrame::Ping(&[0])).await?,
+                queued = outbox.next_message() => {
                     match &queued.payload {
-                        Payload::Text(text) => {
+                        EncodedMessage::Text(text) => {
                             let text = std::str::from_utf8(text).expect("made from a String");
-                            send(writer, Frame::Text(text)).await?;
+                            send(writer, OutgoingFrame::Text(text)).await?;
                         }
-                        Payload::Binary(bytes) => send(writer, Frame::Binary(bytes)).await?,
+                        EncodedMessage::Binary(bytes) => send(writer, OutgoingFrame::Binary(bytes)).await?,
                     }
-                    outbox.written(queued.cost());
+                    outbox.release(queued.cost());
                 }
             }
         }
@@ -120,27 +125,32 @@ impl Link {
     async fn read<S: AsyncRead>(
         &self,
         mut reader: ReadHalf<S>,
-        mut decoder: Decoder,
+        mut decoder: MessageDecoder,
         mut buffer: BytesMut,
         pong: mpsc::Sender<Bytes>,
-    ) -> Result<std::convert::Infallible, LinkEnd> {
+    ) -> Result<std::convert::Infallible, LinkEndReason> {
         let mut deliveries = FuturesUnordered::new();
         loop {
             while let Some(event) = decoder.decode(&mut buffer)? {
                 match event {
-                    Event::Text(text) => {
-                        if let Some(delivery) = self.message(&text) {
+                    ReceivedEvent::Text(text) => {
+                        if let Some(delivery) = self.handle_message(&text) {
                             deliveries.push(delivery);
                         }
                     }
-                    Event::Binary(_) => {
-                        self.error("Could not decode message: only text frames are read", None);
+                    ReceivedEvent::Binary(_) => {
+                        self.send_error(
+                            "Could not decode message: only text frames are read",
+                            None,
+                        );
                     }
                     // When the writer is behind, an older pong is still in its place.
-                    Event::Ping(payload) => drop(pong.try_send(payload)),
-                    Event::Pong(_) => {}
-                    Event::Close(frame) => {
-                        return Err(LinkEnd::Closed(frame.map_or(NO_CODE, |frame| frame.code)));
+                    ReceivedEvent::Ping(payload) => drop(pong.try_send(payload)),
+                    ReceivedEvent::Pong(_) => {}
+                    ReceivedEvent::Close(frame) => {
+                        return Err(LinkEndReason::Closed(
+                            frame.map_or(NO_CODE, |frame| frame.code),
+                        ));
                     }
                 }
                 while deliveries.len() >= CONTROLLER_DELIVERIES {
@@ -152,10 +162,10 @@ impl Link {
             }
             tokio::select! {
                 read = timeout(CONTROLLER_SILENCE, reader.read_buf(&mut buffer)) => match read {
-                    Ok(Ok(0)) => return Err(LinkEnd::Ended),
+                    Ok(Ok(0)) => return Err(LinkEndReason::Ended),
                     Ok(Ok(_)) => {}
                     Ok(Err(error)) => return Err(error.into()),
-                    Err(_) => return Err(LinkEnd::Silent),
+                    Err(_) => return Err(LinkEndReason::Silent),
                 },
                 Some(()) = deliveries.next() => {}
             }
@@ -163,52 +173,52 @@ impl Link {
     }
 
     /// Handles a message as far as that is possible without waiting.
-    fn message(&self, text: &str) -> Option<Delivery> {
+    fn handle_message(&self, text: &str) -> Option<PendingDelivery> {
         let mut message = match pcp::v2::decode(text) {
             Ok(message) => message.to_message(),
             Err(error) => {
-                self.error(&format!("Could not decode message: {error}"), None);
+                self.send_error(&format!("Could not decode message: {error}"), None);
                 return None;
             }
         };
         let address = &self.controller.address;
         let sender = message.sender.get_or_insert_with(|| address.clone());
         let refusal = if sender != address {
-            Refusal::NotAuthenticated
+            MessageRefusal::NotAuthenticated
         } else if !self.allowlist.contains(&message.message_type) {
-            Refusal::NotAuthorized
+            MessageRefusal::NotAuthorized
         } else {
             let target = message.target.get_or_insert_with(PcpUri::broker).clone();
             if target.is_broker() {
-                self.to_broker(&message);
+                self.handle_broker_message(&message);
                 return None;
             }
             return self.deliver(&target, &message);
         };
         tracing::warn!(controller = %address, message_type = message.message_type, %refusal,
             "message of a controller refused");
-        self.error(&refusal.to_string(), Some(message.id));
+        self.send_error(&refusal.to_string(), Some(message.id));
         None
     }
 
-    fn deliver(&self, target: &PcpUri, message: &Message) -> Option<Delivery> {
+    fn deliver(&self, target: &PcpUri, message: &PcpMessage) -> Option<PendingDelivery> {
         if target.is_wildcard() {
-            self.error(&Refusal::Multicast.to_string(), Some(message.id));
+            self.send_error(&MessageRefusal::Multicast.to_string(), Some(message.id));
             return None;
         }
         let Some(session) = self.router.sessions.get(target) else {
-            self.router.metrics.undelivered("not_connected");
-            self.error(&Refusal::NotConnected.to_string(), Some(message.id));
+            self.router.metrics.count_undelivered("not_connected");
+            self.send_error(&MessageRefusal::NotConnected.to_string(), Some(message.id));
             return None;
         };
         match session.outbox.try_push(session.version.encode(message)) {
             Ok(()) => None,
-            Err((PushError::Closed, _)) => {
-                self.router.metrics.undelivered("not_connected");
-                self.error(&Refusal::NotConnected.to_string(), Some(message.id));
+            Err((OutboxPushError::Closed, _)) => {
+                self.router.metrics.count_undelivered("not_connected");
+                self.send_error(&MessageRefusal::NotConnected.to_string(), Some(message.id));
                 None
             }
-            Err((PushError::Full, payload)) => {
+            Err((OutboxPushError::Full, payload)) => {
                 let (router, controller) = (Arc::clone(&self.router), Arc::clone(&self.controller));
                 let id = message.id;
                 Some(Box::pin(wait(router, controller, session, payload, id)))
@@ -218,10 +228,10 @@ impl Link {
 
     // --- messages to the broker ---
 
-    fn to_broker(&self, message: &Message) {
+    fn handle_broker_message(&self, message: &PcpMessage) {
         match message.message_type.as_str() {
-            INVENTORY_REQUEST => self.inventory(message),
-            PRESENCE_REQUEST => self.controller.want_capabilities(),
+            INVENTORY_REQUEST => self.send_inventory(message),
+            PRESENCE_REQUEST => self.controller.enable_capabilities(),
             other => {
                 let controller = &self.controller.address;
                 tracing::debug!(%controller, message_type = other, "unknown server message");
@@ -229,78 +239,83 @@ impl Link {
         }
     }
 
-    fn inventory(&self, message: &Message) {
+    fn send_inventory(&self, message: &PcpMessage) {
         let request: InventoryRequest = match types::decode(message.data.as_deref()) {
             Ok(request) => request,
             Err(error) => {
                 let text = format!("Invalid inventory request: {error}.");
-                return self.error(&text, Some(message.id));
+                return self.send_error(&text, Some(message.id));
             }
         };
         let sessions = &self.router.sessions;
         let address = &self.controller.address;
         let subscriber = (request.subscribe == Some(true))
-            .then(|| Subscriber::Controller(Arc::clone(&self.controller)));
-        let found = sessions.inventory(address, request.query, subscriber);
+            .then(|| InventorySubscriber::Controller(Arc::clone(&self.controller)));
+        let found = sessions.query_inventory(address, request.query, subscriber);
         let mut uris: Vec<PcpUri> = found.iter().map(|session| session.uri.clone()).collect();
-        if let Some(present) = presence::announce(&self.controller, sessions, uris.iter()) {
+        if let Some(present) =
+            presence::announce_capabilities(&self.controller, sessions, uris.iter())
+        {
             uris.retain(|uri| present.contains(uri));
         }
         self.send(inventory_response(message, uris).to(address.clone()));
         sessions.activate(address);
     }
 
-    fn error(&self, text: &str, in_reply_to: Option<MessageId>) {
-        self.send(Message::error(text, in_reply_to));
+    fn send_error(&self, text: &str, in_reply_to: Option<MessageId>) {
+        self.send(PcpMessage::error(text, in_reply_to));
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: PcpMessage) {
         reply(&self.router, &self.controller, message);
     }
 }
 
 /// Waits for room at the agent, and tells the controller when there is none in time.
 async fn wait(
-    router: Arc<Router>,
-    controller: Arc<Controller>,
-    session: Arc<Session>,
-    payload: Payload,
+    router: Arc<MessageRouter>,
+    controller: Arc<ConnectedController>,
+    session: Arc<BrokerSession>,
+    payload: EncodedMessage,
     id: MessageId,
 ) {
-    let refusal = match session.outbox.push(payload, router.patience).await {
+    let refusal = match session.outbox.push(payload, router.delivery_timeout).await {
         Ok(()) => return,
-        Err(PushError::Closed) => Refusal::NotConnected,
-        Err(PushError::Full) => Refusal::Busy(session.uri.clone()),
+        Err(OutboxPushError::Closed) => MessageRefusal::NotConnected,
+        Err(OutboxPushError::Full) => MessageRefusal::Busy(session.uri.clone()),
     };
-    router.metrics.undelivered(refusal.label());
+    router.metrics.count_undelivered(refusal.label());
     reply(
         &router,
         &controller,
-        Message::error(&refusal.to_string(), Some(id)),
+        PcpMessage::error(&refusal.to_string(), Some(id)),
     );
 }
 
-fn reply(router: &Router, controller: &Controller, message: Message) {
-    let payload = Version::V2.encode(&message.from(PcpUri::broker()));
+fn reply(router: &MessageRouter, controller: &ConnectedController, message: PcpMessage) {
+    let payload = ClientPcpVersion::V2.encode(&message.from(PcpUri::broker()));
     if controller.outbox.try_push(payload).is_err() {
-        router.metrics.undelivered("reply");
+        router.metrics.count_undelivered("reply");
     }
 }
 
-async fn send<S: AsyncWrite>(writer: &mut WriteHalf<S>, frame: Frame<'_>) -> std::io::Result<()> {
+async fn send<S: AsyncWrite>(
+    writer: &mut WriteHalf<S>,
+    frame: OutgoingFrame<'_>,
+) -> std::io::Result<()> {
     let mut bytes = BytesMut::new();
     ws::encode(frame, Some(rand::random()), &mut bytes);
     writer.write_all(&bytes).await?;
     writer.flush().await
 }
 
-async fn close<S: AsyncWrite>(writer: &mut WriteHalf<S>, closing: Closing) -> LinkEnd {
+async fn close<S: AsyncWrite>(writer: &mut WriteHalf<S>, closing: SessionClose) -> LinkEndReason {
     let goodbye = async {
-        send(writer, Frame::Close(closing.code, &closing.reason)).await?;
+        send(writer, OutgoingFrame::Close(closing.code, &closing.reason)).await?;
         writer.shutdown().await
     };
     match timeout(crate::defaults::CLOSE_TIMEOUT, goodbye).await {
         Ok(Err(error)) => error.into(),
-        Ok(Ok(())) | Err(_) => LinkEnd::ByUs(closing.reason),
+        Ok(Ok(())) | Err(_) => LinkEndReason::ByUs(closing.reason),
     }
 }

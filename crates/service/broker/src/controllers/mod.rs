@@ -1,6 +1,6 @@
 //! Orchestrators that this broker dials.
 //!
-//! [`Controllers`] is the table of those that are connected; a `Controller` is one connection.
+//! [`ControllerTable`] is the table of those that are connected; a `ConnectedController` is one connection.
 //! The rule: a controller speaks only for its own address and sends only what its allowlist names;
 //! it is redialled for ever. Agents stay connected while all controllers are away (other brokers
 //! evict them): a fleet that reconnects at the worst moment helps nobody, and results that agents
@@ -20,19 +20,19 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::dial::Dialler;
+use self::dial::ControllerDialer;
 use crate::config::ControllersConfig;
-use crate::router::Router;
+use crate::router::MessageRouter;
 
 /// Keeps a connection to every configured controller until `stop`.
 pub(crate) fn start(
-    router: &Arc<Router>,
+    router: &Arc<MessageRouter>,
     config: &Arc<ControllersConfig>,
     tasks: &TaskTracker,
     stop: &CancellationToken,
 ) {
     for endpoint in router.controllers.endpoints() {
-        let dialler = Dialler {
+        let dialler = ControllerDialer {
             endpoint: endpoint.clone(),
             router: Arc::clone(router),
             config: Arc::clone(config),

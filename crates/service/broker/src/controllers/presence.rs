@@ -6,20 +6,20 @@
 
 use std::collections::HashSet;
 
-use fabric::wire::{PRESENCE, Presence};
+use fabric::wire::{AnnouncedCapabilities, PRESENCE};
 use pcp::types;
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 
-use super::controller::Controller;
+use super::controller::ConnectedController;
 use crate::defaults::PRESENCE_BATCH;
-use crate::session::Version;
-use crate::sessions::Sessions;
+use crate::session::ClientPcpVersion;
+use crate::sessions::SessionTable;
 
 /// Says what the agents at `uris` announced, before the inventory names them. Returns those whose
 /// sessions are there, the only ones that may be named; `None` if the controller did not ask.
-pub(crate) fn announce<'a>(
-    controller: &Controller,
-    sessions: &Sessions,
+pub(crate) fn announce_capabilities<'a>(
+    controller: &ConnectedController,
+    sessions: &SessionTable,
     uris: impl Iterator<Item = &'a PcpUri>,
 ) -> Option<HashSet<PcpUri>> {
     if !controller.wants_capabilities() {
@@ -35,15 +35,15 @@ pub(crate) fn announce<'a>(
         })
         .collect();
     for batch in known.chunks(PRESENCE_BATCH) {
-        let body = Presence {
+        let body = AnnouncedCapabilities {
             capabilities: batch.iter().cloned().collect(),
         };
-        let message = Message::new(PRESENCE, Some(types::encode(&body)))
+        let message = PcpMessage::new(PRESENCE, Some(types::encode(&body)))
             .from(PcpUri::broker())
             .to(controller.address.clone());
         if controller
             .outbox
-            .try_push(Version::V2.encode(&message))
+            .try_push(ClientPcpVersion::V2.encode(&message))
             .is_err()
         {
             // The inventory message that follows finds no room either and ends the connection.

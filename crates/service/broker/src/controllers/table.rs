@@ -1,22 +1,22 @@
-//! [`Controllers`]: which controllers there are, and which of them are connected.
+//! [`ControllerTable`]: which controllers there are, and which of them are connected.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pcp::PcpUri;
 
-use super::controller::Controller;
-use super::endpoint::{ControllerUriError, Endpoint};
+use super::controller::ConnectedController;
+use super::endpoint::{ControllerEndpoint, ControllerUriError};
 use crate::config::ControllersConfig;
 
 /// The controllers of a broker, connected or not.
 #[derive(Debug, Default)]
-pub(crate) struct Controllers {
-    endpoints: Vec<Endpoint>,
-    connected: RwLock<HashMap<PcpUri, Arc<Controller>>>,
+pub(crate) struct ControllerTable {
+    endpoints: Vec<ControllerEndpoint>,
+    connected: RwLock<HashMap<PcpUri, Arc<ConnectedController>>>,
 }
 
-impl Controllers {
+impl ControllerTable {
     pub(crate) fn new(config: Option<&ControllersConfig>) -> Result<Self, ControllerUriError> {
         let uris = config.map_or(&[][..], |config| &config.uris);
         let endpoints = uris
@@ -29,16 +29,16 @@ impl Controllers {
         })
     }
 
-    pub(super) fn endpoints(&self) -> &[Endpoint] {
+    pub(super) fn endpoints(&self) -> &[ControllerEndpoint] {
         &self.endpoints
     }
 
-    pub(crate) fn get(&self, address: &PcpUri) -> Option<Arc<Controller>> {
+    pub(crate) fn get(&self, address: &PcpUri) -> Option<Arc<ConnectedController>> {
         self.read().get(address).cloned()
     }
 
     /// There are controllers, and none of them is connected.
-    pub(crate) fn all_away(&self) -> bool {
+    pub(crate) fn is_none_connected(&self) -> bool {
         !self.endpoints.is_empty() && self.read().is_empty()
     }
 
@@ -56,7 +56,7 @@ impl Controllers {
             .collect()
     }
 
-    pub(super) fn connected(&self, controller: &Arc<Controller>) {
+    pub(super) fn record_connected(&self, controller: &Arc<ConnectedController>) {
         let mut connected = self
             .connected
             .write()
@@ -64,7 +64,7 @@ impl Controllers {
         connected.insert(controller.address.clone(), Arc::clone(controller));
     }
 
-    pub(super) fn disconnected(&self, controller: &Controller) {
+    pub(super) fn record_disconnected(&self, controller: &ConnectedController) {
         let mut connected = self
             .connected
             .write()
@@ -72,7 +72,7 @@ impl Controllers {
         connected.remove(&controller.address);
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<PcpUri, Arc<Controller>>> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<PcpUri, Arc<ConnectedController>>> {
         self.connected
             .read()
             .unwrap_or_else(PoisonError::into_inner)

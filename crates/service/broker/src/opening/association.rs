@@ -10,14 +10,14 @@ use admission::ConnectionStage;
 use pcp::types::ASSOCIATE_REQUEST;
 use pcp::{Certname, PcpUri, SERVER_TYPE};
 
-use super::request::Upgrade;
-use super::{Failed, Opening};
-use crate::access_log::{self, Outcome};
-use crate::authorization::Request;
+use super::request::UpgradeRequest;
+use super::{ConnectionOpening, OpeningError};
+use crate::access_log::{self, MessageOutcome};
+use crate::authorization::AuthorizationRequest;
 use crate::server_messages::ASSOCIATION_REFUSED;
-use crate::session::Session;
-use crate::session::actor::Parts;
-use crate::session::outbox::{Closing, Outbox};
+use crate::session::BrokerSession;
+use crate::session::actor::SessionParts;
+use crate::session::outbox::{SessionClose, SessionOutbox};
 use crate::sessions::AssociateError;
 use crate::tls::TlsSocket;
 
@@ -28,14 +28,14 @@ const NO_CERTIFICATE: u16 = 4003;
 /// Close code for what is our own state, as in the field.
 const UNAVAILABLE: u16 = 1011;
 
-pub(super) enum Associated {
-    Session(Parts),
-    Refused(TlsSocket, Closing, &'static str),
+pub(super) enum AssociationOutcome {
+    Session(SessionParts),
+    Refused(TlsSocket, SessionClose, &'static str),
 }
 
 /// Why not; the text goes into the close frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum Refusal {
+enum AssociationRefusal {
     #[error("No client certificate.")]
     NoCertificate,
     #[error("The certificate's common name cannot be a certname.")]
@@ -49,31 +49,31 @@ enum Refusal {
 }
 
 pub(super) async fn associate(
-    opening: &mut Opening,
+    opening: &mut ConnectionOpening,
     mut socket: TlsSocket,
-    mut upgrade: Upgrade,
-) -> Result<Associated, Failed> {
-    let session = match session(opening, &socket, &upgrade) {
+    mut upgrade: UpgradeRequest,
+) -> Result<AssociationOutcome, OpeningError> {
+    let session = match create_session(opening, &socket, &upgrade) {
         Ok(session) => session,
         Err(refusal) => return refuse(refusal, socket, &upgrade).await,
     };
-    if let Err(refusal) = damp(opening, &session, &mut socket, &mut upgrade).await? {
+    if let Err(refusal) = delay_superseding(opening, &session, &mut socket, &mut upgrade).await? {
         return refuse(refusal, socket, &upgrade).await;
     }
     let router = &opening.shared.router;
     // First the table, then the answer: a client that has heard it can be reached.
     let associated = router.sessions.associate(&session);
     if let Err(error) = upgrade.accept(&mut socket).await {
-        router.sessions.leave(&session);
+        router.sessions.remove_session(&session);
         return Err(error.into());
     }
     let replaced = match associated {
         Ok(replaced) => replaced,
         Err(error) => {
-            let refusal = Refusal::from(error);
-            return Ok(Associated::Refused(
+            let refusal = AssociationRefusal::from(error);
+            return Ok(AssociationOutcome::Refused(
                 socket,
-                refusal.closing(),
+                refusal.to_session_close(),
                 refusal.label(),
             ));
         }
@@ -95,69 +95,78 @@ pub(super) async fn associate(
         .set(i64::try_from(router.sessions.len()).unwrap_or(i64::MAX));
     tracing::info!(client = %session.uri, remote = %session.remote, tls13 = socket.is_tls13(),
         version = ?session.version, "session associated");
-    Ok(Associated::Session(Parts {
+    Ok(AssociationOutcome::Session(SessionParts {
         session,
         router: Arc::clone(router),
         socket,
-        decoder: Upgrade::decoder(opening.shared.config.limits.message_bytes),
+        decoder: UpgradeRequest::decoder(opening.shared.config.limits.message_bytes),
         plain: upgrade.rest,
         idle_timeout: opening.shared.config.timeouts.idle,
     }))
 }
 
 async fn refuse(
-    refusal: Refusal,
+    refusal: AssociationRefusal,
     mut socket: TlsSocket,
-    upgrade: &Upgrade,
-) -> Result<Associated, Failed> {
+    upgrade: &UpgradeRequest,
+) -> Result<AssociationOutcome, OpeningError> {
     upgrade.accept(&mut socket).await?;
-    Ok(Associated::Refused(
+    Ok(AssociationOutcome::Refused(
         socket,
-        refusal.closing(),
+        refusal.to_session_close(),
         refusal.label(),
     ))
 }
 
-fn session(
-    opening: &Opening,
+fn create_session(
+    opening: &ConnectionOpening,
     socket: &TlsSocket,
-    upgrade: &Upgrade,
-) -> Result<Arc<Session>, Refusal> {
+    upgrade: &UpgradeRequest,
+) -> Result<Arc<BrokerSession>, AssociationRefusal> {
     let shared = &opening.shared;
-    let leaf = socket.peer_leaf().ok_or(Refusal::NoCertificate)?;
+    let leaf = socket
+        .peer_leaf()
+        .ok_or(AssociationRefusal::NoCertificate)?;
     let certname: Certname = pki::certname_of(leaf)
         .ok()
         .and_then(|name| name.parse().ok())
-        .ok_or(Refusal::BadCertname)?;
-    let uri = PcpUri::new(&certname, &upgrade.wanted.client_type)
+        .ok_or(AssociationRefusal::BadCertname)?;
+    let uri = PcpUri::new(&certname, &upgrade.requested_path.client_type)
         .ok()
         .filter(|uri| uri.client_type() != SERVER_TYPE && !uri.is_wildcard())
-        .ok_or(Refusal::Unsuccessful)?;
+        .ok_or(AssociationRefusal::Unsuccessful)?;
     let policy = &shared.router.policy;
-    let session = Session {
+    let session = BrokerSession {
         number: shared.next_number(),
         uri,
         certname,
-        version: upgrade.wanted.version,
+        version: upgrade.requested_path.version,
         remote: opening.remote,
         capabilities: upgrade.capabilities.clone().map(Arc::new),
-        extensions: policy.extensions_of(leaf).map(Box::new),
-        outbox: Outbox::new(shared.config.limits.outbox_bytes),
+        extensions: policy.read_extensions(leaf).map(Box::new),
+        outbox: SessionOutbox::new(shared.config.limits.outbox_bytes),
         refusals: Mutex::default(),
     };
     let target = PcpUri::broker();
-    let request = Request {
+    let request = AuthorizationRequest {
         sender: &session.uri,
         target: &target,
         message_type: ASSOCIATE_REQUEST,
     };
-    if !policy.decide(session.client(), request).allowed {
-        let message = pcp::Message::new(ASSOCIATE_REQUEST, None)
+    if !policy.decide(session.to_client(), request).allowed {
+        let message = pcp::PcpMessage::new(ASSOCIATE_REQUEST, None)
             .from(session.uri.clone())
             .to(target);
-        shared.router.metrics.message(Outcome::AuthorizationFailure);
-        access_log::message(Outcome::AuthorizationFailure, session.origin(), &message);
-        return Err(Refusal::Unsuccessful);
+        shared
+            .router
+            .metrics
+            .count_message(MessageOutcome::AuthorizationFailure);
+        access_log::log_message(
+            MessageOutcome::AuthorizationFailure,
+            session.to_origin(),
+            &message,
+        );
+        return Err(AssociationRefusal::Unsuccessful);
     }
     Ok(Arc::new(session))
 }
@@ -165,22 +174,22 @@ fn session(
 /// Slows a certname down that keeps superseding itself; its living session stays meanwhile. One
 /// connection of it may wait; the others are refused, and neither counted nor logged, since they
 /// can be many.
-async fn damp(
-    opening: &mut Opening,
-    session: &Session,
+async fn delay_superseding(
+    opening: &mut ConnectionOpening,
+    session: &BrokerSession,
     socket: &mut TlsSocket,
-    upgrade: &mut Upgrade,
-) -> Result<Result<(), Refusal>, Failed> {
+    upgrade: &mut UpgradeRequest,
+) -> Result<Result<(), AssociationRefusal>, OpeningError> {
     let shared = &opening.shared;
     let Some(old) = shared.router.sessions.get(&session.uri) else {
         return Ok(Ok(()));
     };
-    let Some(_seat) = shared.damped.enter(&session.certname) else {
-        return Ok(Err(Refusal::Duplicate));
+    let Some(_seat) = shared.damped_certnames.enter(&session.certname) else {
+        return Ok(Err(AssociationRefusal::Duplicate));
     };
     let damping = {
         let mut damper = shared.damper.lock().unwrap_or_else(PoisonError::into_inner);
-        damper.superseding(&session.certname, Instant::now())
+        damper.record_superseding(&session.certname, Instant::now())
     };
     if damping.delay.is_zero() {
         return Ok(Ok(()));
@@ -204,14 +213,14 @@ async fn damp(
     }
 }
 
-impl Refusal {
-    fn closing(&self) -> Closing {
+impl AssociationRefusal {
+    fn to_session_close(&self) -> SessionClose {
         let code = match self {
             Self::NoCertificate => NO_CERTIFICATE,
             Self::BadCertname | Self::Unsuccessful => ASSOCIATION_REFUSED,
             Self::Duplicate | Self::Table(_) => UNAVAILABLE,
         };
-        Closing {
+        SessionClose {
             code,
             reason: self.to_string(),
         }

@@ -1,6 +1,6 @@
 //! From an accepted connection to an associated session, in a task of its own that then ends.
 //!
-//! [`Opening`] does TLS, reads one HTTP request, and either answers it or makes a session of it.
+//! [`ConnectionOpening`] does TLS, reads one HTTP request, and either answers it or makes a session of it.
 //! The rule: all of it is bounded in time, bytes and number before the client is known; the
 //! session's task gets only what it needs from then on.
 
@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use admission::{Admission, NoFirstByte};
+use admission::{AdmissionPermit, NoFirstByte};
 use bytes::BytesMut;
 use pki::ServerTls;
 use tokio::net::TcpStream;
@@ -22,26 +22,26 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::BrokerConfig;
-use crate::damping::{Damper, WaitingRoom};
+use crate::damping::{DampedCertnames, SupersedeDamper};
 use crate::defaults::CLOSE_TIMEOUT;
-use crate::router::Router;
-use crate::session::actor::{Actor, Parts};
-use crate::session::outbox::Closing;
-use crate::tls::{Received, TlsError, TlsSocket};
+use crate::router::MessageRouter;
+use crate::session::actor::{SessionActor, SessionParts};
+use crate::session::outbox::SessionClose;
+use crate::tls::{TlsError, TlsReadOutcome, TlsSocket};
 
-use association::Associated;
-use request::{Asked, RequestError};
+use association::AssociationOutcome;
+use request::{OpeningRequest, RequestError};
 
 /// What all openings share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct OpeningContext {
     pub(crate) config: BrokerConfig,
     pub(crate) tls: Arc<ServerTls>,
-    pub(crate) router: Arc<Router>,
+    pub(crate) router: Arc<MessageRouter>,
     /// Cuts what did not end by itself at shutdown.
     pub(crate) cut: CancellationToken,
-    damper: Mutex<Damper>,
-    damped: WaitingRoom,
+    damper: Mutex<SupersedeDamper>,
+    damped_certnames: DampedCertnames,
     handshakes: Semaphore,
     /// While the broker is full, only who replaces its own session can come in, and that shows
     /// after the handshake only: then one at a time.
@@ -50,21 +50,21 @@ pub(crate) struct Shared {
 }
 
 /// One connection that is not associated yet.
-pub(crate) struct Opening {
-    shared: Arc<Shared>,
+pub(crate) struct ConnectionOpening {
+    shared: Arc<OpeningContext>,
     tasks: TaskTracker,
     remote: SocketAddr,
-    admission: Arc<Admission>,
+    admission: Arc<AdmissionPermit>,
     /// Until the connection is associated, refused, or known and waits.
     half_open: Option<HalfOpenCount>,
 }
 
 /// Counts one half-open connection while it lives.
-struct HalfOpenCount(Arc<Router>);
+struct HalfOpenCount(Arc<MessageRouter>);
 
 /// How an opening ended without a session.
 #[derive(Debug, thiserror::Error)]
-enum Failed {
+enum OpeningError {
     #[error("not done in time")]
     Timeout,
     #[error("nothing was sent")]
@@ -84,8 +84,12 @@ enum Failed {
 
 // === impl Shared ===
 
-impl Shared {
-    pub(crate) fn new(config: BrokerConfig, tls: Arc<ServerTls>, router: Arc<Router>) -> Self {
+impl OpeningContext {
+    pub(crate) fn new(
+        config: BrokerConfig,
+        tls: Arc<ServerTls>,
+        router: Arc<MessageRouter>,
+    ) -> Self {
         Self {
             handshakes: Semaphore::new(config.limits.handshakes.max(1)),
             full_handshakes: Semaphore::new(1),
@@ -94,7 +98,7 @@ impl Shared {
             router,
             cut: CancellationToken::new(),
             damper: Mutex::default(),
-            damped: WaitingRoom::default(),
+            damped_certnames: DampedCertnames::default(),
             next_session: AtomicU64::new(1),
         }
     }
@@ -106,13 +110,13 @@ impl Shared {
 
 // === impl Opening ===
 
-impl Opening {
+impl ConnectionOpening {
     /// `admission` is dropped when the connection is associated or refused.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<OpeningContext>,
         tasks: TaskTracker,
         remote: SocketAddr,
-        admission: Admission,
+        admission: AdmissionPermit,
     ) -> Self {
         let half_open = HalfOpenCount::new(Arc::clone(&shared.router));
         Self {
@@ -129,8 +133,8 @@ impl Opening {
         let shared = Arc::clone(&self.shared);
         let admission = Arc::clone(&self.admission);
         let opened = tokio::select! {
-            () = shared.cut.cancelled() => Err(Failed::Refused("shutdown")),
-            () = admission.displaced() => Err(Failed::Displaced),
+            () = shared.cut.cancelled() => Err(OpeningError::Refused("shutdown")),
+            () = admission.wait_displaced() => Err(OpeningError::Displaced),
             opened = Box::pin(self.open(tcp)) => opened,
         };
         self.half_open = None;
@@ -138,55 +142,58 @@ impl Opening {
         match opened {
             Ok(parts) => {
                 self.tasks
-                    .spawn(serve(Arc::clone(&shared), Actor::new(parts)));
+                    .spawn(serve_session(Arc::clone(&shared), SessionActor::new(parts)));
             }
-            Err(Failed::Answered) => {}
+            Err(OpeningError::Answered) => {}
             Err(failed) => {
-                metrics.opening_failed(failed.label());
+                metrics.count_opening_failed(failed.label());
                 tracing::debug!(remote = %self.remote, error = %failed, "no session was opened");
             }
         }
     }
 
-    async fn open(&mut self, tcp: TcpStream) -> Result<Parts, Failed> {
-        match self.admission.first_byte(&tcp).await {
+    async fn open(&mut self, tcp: TcpStream) -> Result<SessionParts, OpeningError> {
+        match self.admission.wait_first_byte(&tcp).await {
             Ok(()) => {}
-            Err(NoFirstByte::Displaced) => return Err(Failed::Displaced),
-            Err(NoFirstByte::Timeout | NoFirstByte::Broken) => return Err(Failed::Silent),
+            Err(NoFirstByte::Displaced) => return Err(OpeningError::Displaced),
+            Err(NoFirstByte::Timeout | NoFirstByte::Broken) => return Err(OpeningError::Silent),
         }
         let limit = self.shared.config.timeouts.opening;
-        let asked = timeout(limit, self.ask(tcp))
+        let asked = timeout(limit, self.receive_request(tcp))
             .await
-            .map_err(|_| Failed::Timeout)??;
+            .map_err(|_| OpeningError::Timeout)??;
         match asked {
             (
                 socket,
-                Asked::Status {
+                OpeningRequest::Status {
                     method,
                     target,
                     head_only,
                 },
             ) => {
-                let answer = crate::status::answer(&self.shared.router, &method, &target);
+                let answer = crate::status::handle_request(&self.shared.router, &method, &target);
                 let answered = request::respond(socket, &answer, head_only);
                 timeout(CLOSE_TIMEOUT, answered)
                     .await
-                    .map_err(|_| Failed::Timeout)??;
-                Err(Failed::Answered)
+                    .map_err(|_| OpeningError::Timeout)??;
+                Err(OpeningError::Answered)
             }
-            (socket, Asked::Upgrade(upgrade)) => {
+            (socket, OpeningRequest::Upgrade(upgrade)) => {
                 match Box::pin(association::associate(self, socket, upgrade)).await? {
-                    Associated::Session(parts) => Ok(parts),
-                    Associated::Refused(socket, closing, label) => {
+                    AssociationOutcome::Session(parts) => Ok(parts),
+                    AssociationOutcome::Refused(socket, closing, label) => {
                         timeout(CLOSE_TIMEOUT, refuse(socket, &closing)).await.ok();
-                        Err(Failed::Refused(label))
+                        Err(OpeningError::Refused(label))
                     }
                 }
             }
         }
     }
 
-    async fn ask(&self, tcp: TcpStream) -> Result<(TlsSocket, Asked), Failed> {
+    async fn receive_request(
+        &self,
+        tcp: TcpStream,
+    ) -> Result<(TlsSocket, OpeningRequest), OpeningError> {
         let shared = &self.shared;
         let mut socket = TlsSocket::new(tcp, shared.tls.current())?;
         let mut plain = BytesMut::new();
@@ -205,7 +212,7 @@ impl Opening {
 // === impl HalfOpenCount ===
 
 impl HalfOpenCount {
-    fn new(router: Arc<Router>) -> Self {
+    fn new(router: Arc<MessageRouter>) -> Self {
         router.metrics.half_open.inc();
         Self(router)
     }
@@ -218,26 +225,26 @@ impl Drop for HalfOpenCount {
 }
 
 /// Runs a session to its end.
-async fn serve(shared: Arc<Shared>, actor: Box<Actor>) {
+async fn serve_session(shared: Arc<OpeningContext>, actor: Box<SessionActor>) {
     let session = actor.session();
     let end = shared.cut.run_until_cancelled(actor.run()).await;
-    shared.router.sessions.leave(&session);
+    shared.router.sessions.remove_session(&session);
     let router = &shared.router;
     router
         .metrics
         .connections
         .set(i64::try_from(router.sessions.len()).unwrap_or(i64::MAX));
-    session.log_left_out();
-    let reason = end.map_or("cut", crate::session::actor::End::label);
-    router.metrics.session_ended(reason);
+    session.log_suppressed();
+    let reason = end.map_or("cut", crate::session::actor::SessionEndReason::label);
+    router.metrics.count_session_ended(reason);
     tracing::info!(client = %session.uri, remote = %session.remote, reason, "session ended");
 }
 
 /// Says why there is no session, and waits until the client has heard it.
-async fn refuse(mut socket: TlsSocket, closing: &Closing) -> Result<(), TlsError> {
+async fn refuse(mut socket: TlsSocket, closing: &SessionClose) -> Result<(), TlsError> {
     let mut frame = BytesMut::new();
     ws::encode(
-        ws::Frame::Close(closing.code, &closing.reason),
+        ws::OutgoingFrame::Close(closing.code, &closing.reason),
         None,
         &mut frame,
     );
@@ -246,14 +253,14 @@ async fn refuse(mut socket: TlsSocket, closing: &Closing) -> Result<(), TlsError
     let mut ignored = BytesMut::new();
     loop {
         socket.ready(true, false).await?;
-        if socket.receive(&mut ignored)? == Received::End {
+        if socket.receive(&mut ignored)? == TlsReadOutcome::End {
             return Ok(());
         }
         ignored.clear();
     }
 }
 
-impl Failed {
+impl OpeningError {
     fn label(&self) -> &'static str {
         match self {
             Self::Timeout => "timeout",

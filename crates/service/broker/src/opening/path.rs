@@ -3,24 +3,27 @@
 //! The rule: the client type is the raw text behind the version's path, never decoded; the query
 //! string does not count.
 
-use crate::config::Paths;
-use crate::session::Version;
+use crate::config::RequestPaths;
+use crate::session::ClientPcpVersion;
 
 /// A WebSocket path, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) version: Version,
+pub(crate) struct RequestedPath {
+    pub(crate) version: ClientPcpVersion,
     pub(crate) client_type: String,
 }
 
-impl Paths {
+impl RequestPaths {
     /// `None`: nobody is served there.
-    pub(crate) fn wanted(&self, target: &str) -> Option<Wanted> {
+    pub(crate) fn parse_path(&self, target: &str) -> Option<RequestedPath> {
         let path = target.split_once('?').map_or(target, |(path, _)| path);
-        let candidates = [(&self.v2, Version::V2), (&self.v1, Version::V1)];
+        let candidates = [
+            (&self.v2, ClientPcpVersion::V2),
+            (&self.v1, ClientPcpVersion::V1),
+        ];
         let (tail, version) = candidates
             .into_iter()
-            .filter_map(|(mount, version)| Some((tail(path, mount.as_deref()?)?, version)))
+            .filter_map(|(mount, version)| Some((strip_mount(path, mount.as_deref()?)?, version)))
             // The longest mount is the most precise one.
             .min_by_key(|(tail, _)| tail.len())?;
         let client_type = match tail {
@@ -28,14 +31,14 @@ impl Paths {
             // `/pcp2/agent/` is how some write it.
             tail => tail.strip_suffix('/').unwrap_or(tail),
         };
-        Some(Wanted {
+        Some(RequestedPath {
             version,
             client_type: client_type.to_owned(),
         })
     }
 }
 
-fn tail<'a>(path: &'a str, mount: &str) -> Option<&'a str> {
+fn strip_mount<'a>(path: &'a str, mount: &str) -> Option<&'a str> {
     match path.strip_prefix(mount.trim_end_matches('/'))? {
         "" => Some(""),
         rest => rest.strip_prefix('/'),
@@ -46,16 +49,16 @@ fn tail<'a>(path: &'a str, mount: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn wanted(target: &str) -> Option<(Version, String)> {
-        Paths::default()
-            .wanted(target)
+    fn wanted(target: &str) -> Option<(ClientPcpVersion, String)> {
+        RequestPaths::default()
+            .parse_path(target)
             .map(|w| (w.version, w.client_type))
     }
 
     #[test]
     fn version_and_type_come_from_the_path() {
-        let v1 = |t: &str| Some((Version::V1, t.to_owned()));
-        let v2 = |t: &str| Some((Version::V2, t.to_owned()));
+        let v1 = |t: &str| Some((ClientPcpVersion::V1, t.to_owned()));
+        let v2 = |t: &str| Some((ClientPcpVersion::V2, t.to_owned()));
         for (target, expected) in [
             ("/pcp2", v2("agent")),
             ("/pcp2/", v2("agent")),
@@ -75,14 +78,14 @@ mod tests {
 
     #[test]
     fn mounts_may_lie_within_each_other() {
-        let paths = Paths {
+        let paths = RequestPaths {
             v1: Some("/pcp".to_owned()),
             v2: Some("/pcp/v2.0/".to_owned()),
         };
-        let v2 = paths.wanted("/pcp/v2.0/agent").map(|w| w.version);
-        assert_eq!(v2, Some(Version::V2));
-        let v1 = paths.wanted("/pcp/agent").map(|w| w.version);
-        assert_eq!(v1, Some(Version::V1));
-        assert_eq!(Paths { v1: None, v2: None }.wanted("/pcp"), None);
+        let v2 = paths.parse_path("/pcp/v2.0/agent").map(|w| w.version);
+        assert_eq!(v2, Some(ClientPcpVersion::V2));
+        let v1 = paths.parse_path("/pcp/agent").map(|w| w.version);
+        assert_eq!(v1, Some(ClientPcpVersion::V1));
+        assert_eq!(RequestPaths { v1: None, v2: None }.parse_path("/pcp"), None);
     }
 }

@@ -4,19 +4,19 @@
 //! client sent behind its upgrade is kept for the session.
 
 use bytes::BytesMut;
-use pxp::Capabilities;
-use ws::handshake::{self, HeadError, RefusedUpgrade, Request, UpgradeKey};
-use ws::{Decoder, Limits, Role};
+use pxp::AgentCapabilities;
+use ws::handshake::{self, HeadError, HttpRequestHead, RefusedUpgrade, UpgradeKey};
+use ws::{ConnectionSide, MessageDecoder, ReceiveLimits};
 
-use super::path::Wanted;
-use crate::config::Paths;
+use super::path::RequestedPath;
+use crate::config::RequestPaths;
 use crate::defaults::{PATH_BYTES, UPGRADE_BYTES};
-use crate::status::Answer;
-use crate::tls::{Received, TlsError, TlsSocket};
+use crate::status::StatusResponse;
+use crate::tls::{TlsError, TlsReadOutcome, TlsSocket};
 
 /// What a client wants.
-pub(super) enum Asked {
-    Upgrade(Upgrade),
+pub(super) enum OpeningRequest {
+    Upgrade(UpgradeRequest),
     /// Anything else: status, metrics, or nothing that there is.
     Status {
         method: String,
@@ -26,9 +26,9 @@ pub(super) enum Asked {
 }
 
 /// A WebSocket that was asked for and not answered yet.
-pub(super) struct Upgrade {
-    pub(super) wanted: Wanted,
-    pub(super) capabilities: Option<Capabilities>,
+pub(super) struct UpgradeRequest {
+    pub(super) requested_path: RequestedPath,
+    pub(super) capabilities: Option<AgentCapabilities>,
     /// What came behind the request.
     pub(super) rest: BytesMut,
     key: UpgradeKey,
@@ -50,11 +50,11 @@ pub(super) enum RequestError {
 pub(super) async fn read(
     socket: &mut TlsSocket,
     mut plain: BytesMut,
-    paths: &Paths,
-) -> Result<Asked, super::Failed> {
+    paths: &RequestPaths,
+) -> Result<OpeningRequest, super::OpeningError> {
     loop {
-        match Request::read(&mut plain) {
-            Ok(Some(request)) => return asked(socket, &request, plain, paths).await,
+        match HttpRequestHead::read(&mut plain) {
+            Ok(Some(request)) => return read_request(socket, &request, plain, paths).await,
             Ok(None) => {}
             Err(error) => {
                 refuse(socket, error.into()).await;
@@ -62,26 +62,26 @@ pub(super) async fn read(
             }
         }
         socket.ready(true, false).await.map_err(TlsError::from)?;
-        if socket.receive(&mut plain)? == Received::End {
+        if socket.receive(&mut plain)? == TlsReadOutcome::End {
             return Err(RequestError::Ended.into());
         }
     }
 }
 
-async fn asked(
+async fn read_request(
     socket: &mut TlsSocket,
-    request: &Request,
+    request: &HttpRequestHead,
     rest: BytesMut,
-    paths: &Paths,
-) -> Result<Asked, super::Failed> {
+    paths: &RequestPaths,
+) -> Result<OpeningRequest, super::OpeningError> {
     let served = request.target.len() <= PATH_BYTES;
-    let wanted = served.then(|| paths.wanted(&request.target)).flatten();
-    match (wanted, request.upgrade()) {
+    let wanted = served.then(|| paths.parse_path(&request.target)).flatten();
+    match (wanted, request.check_upgrade()) {
         (Some(wanted), Ok(key)) => {
             let announced = request.headers.get(pxp::CAPABILITIES_HEADER);
             let capabilities = announced.and_then(|text| text.parse().ok());
-            Ok(Asked::Upgrade(Upgrade {
-                wanted,
+            Ok(OpeningRequest::Upgrade(UpgradeRequest {
+                requested_path: wanted,
                 capabilities,
                 rest,
                 key,
@@ -92,7 +92,7 @@ async fn asked(
             refuse(socket, refusal).await;
             Err(RequestError::from(refusal).into())
         }
-        _ => Ok(Asked::Status {
+        _ => Ok(OpeningRequest::Status {
             method: request.method.clone(),
             target: request.target.clone(),
             head_only: request.method == "HEAD",
@@ -100,26 +100,26 @@ async fn asked(
     }
 }
 
-impl Upgrade {
+impl UpgradeRequest {
     /// Answers 101.
     pub(super) async fn accept(&self, socket: &mut TlsSocket) -> Result<(), TlsError> {
         let mut response = BytesMut::new();
-        handshake::accept(&self.key, &mut response);
+        handshake::write_accept(&self.key, &mut response);
         socket.send_all(&mut response).await
     }
 
-    pub(super) fn decoder(max_message_bytes: usize) -> Decoder {
-        Decoder::new(Role::Server, Limits { max_message_bytes })
+    pub(super) fn decoder(max_message_bytes: usize) -> MessageDecoder {
+        MessageDecoder::new(ConnectionSide::Server, ReceiveLimits { max_message_bytes })
     }
 
     /// Reads on, within bounds, until the client gives up.
-    pub(super) async fn wait_for_end(&mut self, socket: &mut TlsSocket) -> super::Failed {
+    pub(super) async fn wait_for_end(&mut self, socket: &mut TlsSocket) -> super::OpeningError {
         loop {
             if let Err(error) = socket.ready(true, false).await {
                 return TlsError::from(error).into();
             }
             match socket.receive(&mut self.rest) {
-                Ok(Received::End) => return RequestError::Ended.into(),
+                Ok(TlsReadOutcome::End) => return RequestError::Ended.into(),
                 Ok(_) if self.rest.len() > UPGRADE_BYTES => return RequestError::TooLarge.into(),
                 Ok(_) => {}
                 Err(error) => return error.into(),
@@ -131,13 +131,13 @@ impl Upgrade {
 /// Answers and closes: one request per connection is enough for a status.
 pub(super) async fn respond(
     mut socket: TlsSocket,
-    answer: &Answer,
+    answer: &StatusResponse,
     head_only: bool,
 ) -> Result<(), TlsError> {
     let head = format!(
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         answer.status,
-        reason(answer.status),
+        status_reason(answer.status),
         answer.content_type,
         answer.body.len(),
     );
@@ -149,7 +149,7 @@ pub(super) async fn respond(
     socket.send_close_notify();
     // Until the client has taken it: closing earlier could throw the answer away on its side.
     let mut ignored = BytesMut::new();
-    while socket.receive(&mut ignored)? != Received::End && ignored.len() <= UPGRADE_BYTES {
+    while socket.receive(&mut ignored)? != TlsReadOutcome::End && ignored.len() <= UPGRADE_BYTES {
         socket.ready(true, false).await?;
     }
     Ok(())
@@ -158,13 +158,13 @@ pub(super) async fn respond(
 /// Best effort: whoever sent that may not read either.
 async fn refuse(socket: &mut TlsSocket, refusal: RefusedUpgrade) {
     let mut response = BytesMut::new();
-    handshake::refuse(refusal, &mut response);
+    handshake::write_refusal(refusal, &mut response);
     if socket.send_all(&mut response).await.is_ok() {
         socket.send_close_notify();
     }
 }
 
-fn reason(status: u16) -> &'static str {
+fn status_reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         400 => "Bad Request",

@@ -12,21 +12,21 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, Sleep, sleep_until};
-use ws::{Decoder, Event, Frame};
+use ws::{MessageDecoder, OutgoingFrame, ReceivedEvent};
 
-use super::Session;
-use super::outbox::{Closing, Command, Payload, Queued};
-use crate::assembly::{AssemblyLease, Leased};
+use super::BrokerSession;
+use super::outbox::{EncodedMessage, QueuedMessage, SessionClose, SessionCommand};
+use crate::assembly::{AssemblyGrant, AssemblyLease};
 use crate::defaults::{CLOSE_TIMEOUT, FREE_MESSAGE_BYTES, IDLE_PROGRESS_BYTES};
-use crate::router::{Routed, Router};
-use crate::tls::{READ_BYTES, Received, TlsError, TlsSocket};
+use crate::router::{MessageRouter, RoutingResult};
+use crate::tls::{READ_BYTES, TlsError, TlsReadOutcome, TlsSocket};
 
 /// Close code for a large message that does not come to its end.
 const TOO_SLOW: u16 = 1008;
 
 /// Why a session ended; the label of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum SessionEndReason {
     /// The peer closed, or its connection ended.
     Peer,
     /// The connection broke.
@@ -38,21 +38,21 @@ pub(crate) enum End {
 }
 
 /// What a new session is made of; the socket is upgraded already.
-pub(crate) struct Parts {
-    pub(crate) session: Arc<Session>,
-    pub(crate) router: Arc<Router>,
+pub(crate) struct SessionParts {
+    pub(crate) session: Arc<BrokerSession>,
+    pub(crate) router: Arc<MessageRouter>,
     pub(crate) socket: TlsSocket,
-    pub(crate) decoder: Decoder,
+    pub(crate) decoder: MessageDecoder,
     /// What the client sent behind its upgrade.
     pub(crate) plain: BytesMut,
     pub(crate) idle_timeout: Duration,
 }
 
-pub(crate) struct Actor {
-    session: Arc<Session>,
-    router: Arc<Router>,
+pub(crate) struct SessionActor {
+    session: Arc<BrokerSession>,
+    router: Arc<MessageRouter>,
     socket: TlsSocket,
-    decoder: Decoder,
+    decoder: MessageDecoder,
     /// Decrypted, not decoded.
     plain: BytesMut,
     /// The frame that is being written.
@@ -66,7 +66,7 @@ pub(crate) struct Actor {
     lease: LeaseState,
     /// The borders of frames are lost.
     unreadable: bool,
-    state: State,
+    state: SessionState,
     idle_timeout: Duration,
     last_sign: Instant,
     bytes_since_sign: usize,
@@ -79,20 +79,20 @@ enum LeaseState {
     Held(AssemblyLease),
 }
 
-enum State {
+enum SessionState {
     Open,
     Closing {
         /// Until it is on its way.
-        frame: Option<Closing>,
+        frame: Option<SessionClose>,
         /// The peer has said its part.
         answered: bool,
         deadline: Instant,
     },
-    Ended(End),
+    Ended(SessionEndReason),
 }
 
-impl Actor {
-    pub(crate) fn new(parts: Parts) -> Box<Self> {
+impl SessionActor {
+    pub(crate) fn new(parts: SessionParts) -> Box<Self> {
         Box::new(Self {
             session: parts.session,
             router: parts.router,
@@ -105,41 +105,41 @@ impl Actor {
             routing: None,
             lease: LeaseState::None,
             unreadable: false,
-            state: State::Open,
+            state: SessionState::Open,
             idle_timeout: parts.idle_timeout,
             last_sign: Instant::now(),
             bytes_since_sign: 0,
         })
     }
 
-    pub(crate) fn session(&self) -> Arc<Session> {
+    pub(crate) fn session(&self) -> Arc<BrokerSession> {
         Arc::clone(&self.session)
     }
 
     /// Serves the session until its connection is gone.
-    pub(crate) async fn run(mut self: Box<Self>) -> End {
+    pub(crate) async fn run(mut self: Box<Self>) -> SessionEndReason {
         let mut timer = pin!(sleep_until(self.deadline()));
         self.decode();
         loop {
             if let Err(error) = self.write() {
-                self.broke(&error);
+                self.end_broken(&error);
             }
-            if let State::Ended(end) = self.state {
+            if let SessionState::Ended(end) = self.state {
                 self.socket.send_close_notify();
                 return end;
             }
             if timer.deadline() > self.deadline() {
                 timer.as_mut().reset(self.deadline());
             }
-            self.step(timer.as_mut()).await;
+            self.handle_next(timer.as_mut()).await;
             // Readiness costs no budget: without this a peer that floods would keep the thread.
             tokio::task::consume_budget().await;
         }
     }
 
     /// Waits for one thing to happen and does it.
-    async fn step(&mut self, mut timer: Pin<&mut Sleep>) {
-        let open = matches!(self.state, State::Open);
+    async fn handle_next(&mut self, mut timer: Pin<&mut Sleep>) {
+        let open = matches!(self.state, SessionState::Open);
         let writing = self.is_writing();
         let reading = self.is_reading();
         tokio::select! {
@@ -149,7 +149,7 @@ impl Actor {
                 self.on_timer();
                 timer.reset(self.deadline());
             }
-            command = self.session.outbox.command(), if open => self.on_command(command),
+            command = self.session.outbox.next_command(), if open => self.on_command(command),
             () = wait_for(&mut self.routing) => {
                 self.routing = None;
                 self.lease = LeaseState::None;
@@ -158,25 +158,25 @@ impl Actor {
             lease = wait_for_lease(&mut self.lease) => {
                 self.lease = LeaseState::Held(lease);
                 // So long we did not listen.
-                self.sign_of_life();
+                self.record_sign_of_life();
             }
             // Before the socket, so that a peer that sends without end still gets its messages;
             // and then the socket, so that one that is sent messages without end is still read.
-            queued = self.session.outbox.next(), if open && !writing => {
-                self.start(&queued);
+            queued = self.session.outbox.next_message(), if open && !writing => {
+                self.start_frame(&queued);
                 self.read(reading);
             }
             ready = self.socket.ready(reading, writing), if reading || writing => match ready {
                 Ok(()) => self.read(reading),
-                Err(error) => self.broke(&error.into()),
+                Err(error) => self.end_broken(&error.into()),
             },
         }
     }
 
-    fn on_command(&mut self, command: Command) {
+    fn on_command(&mut self, command: SessionCommand) {
         match command {
-            Command::Close(closing) => self.close(closing),
-            Command::CheckCertificate(revocations) => {
+            SessionCommand::Close(closing) => self.start_close(closing),
+            SessionCommand::CheckCertificate(revocations) => {
                 if self
                     .socket
                     .peer_leaf()
@@ -185,7 +185,7 @@ impl Actor {
                     self.router.metrics.revoked.inc();
                     tracing::warn!(client = %self.session.uri, remote = %self.session.remote,
                         "certificate was revoked, the session is cut");
-                    self.close(Closing {
+                    self.start_close(SessionClose {
                         code: 1012,
                         reason: "Certificate revoked.".to_owned(),
                     });
@@ -198,14 +198,14 @@ impl Actor {
 
     fn deadline(&self) -> Instant {
         match self.state {
-            State::Open | State::Ended(_) => {
+            SessionState::Open | SessionState::Ended(_) => {
                 let idle = self.last_sign + self.idle_timeout;
                 match &self.lease {
                     LeaseState::Held(lease) if self.routing.is_none() => idle.min(lease.deadline()),
                     _ => idle,
                 }
             }
-            State::Closing { deadline, .. } => deadline,
+            SessionState::Closing { deadline, .. } => deadline,
         }
     }
 
@@ -216,21 +216,23 @@ impl Actor {
         }
         match self.state {
             // It is we who do not read.
-            State::Open if !self.is_reading() => self.sign_of_life(),
-            State::Open if self.is_too_slow() => self.close(Closing {
+            SessionState::Open if !self.is_reading() => self.record_sign_of_life(),
+            SessionState::Open if self.is_too_slow() => self.start_close(SessionClose {
                 code: TOO_SLOW,
                 reason: "The message did not come to its end in time.".to_owned(),
             }),
-            State::Open => self.close(Closing {
+            SessionState::Open => self.start_close(SessionClose {
                 code: 1001,
                 reason: format!("Idle timeout expired: {} ms", self.idle_timeout.as_millis()),
             }),
-            State::Closing { .. } => self.state = State::Ended(End::ClosedHard),
-            State::Ended(_) => {}
+            SessionState::Closing { .. } => {
+                self.state = SessionState::Ended(SessionEndReason::ClosedHard)
+            }
+            SessionState::Ended(_) => {}
         }
     }
 
-    fn sign_of_life(&mut self) {
+    fn record_sign_of_life(&mut self) {
         self.last_sign = Instant::now();
         self.bytes_since_sign = 0;
     }
@@ -252,24 +254,24 @@ impl Actor {
         }
         let before = self.plain.len();
         match self.socket.receive(&mut self.plain) {
-            Ok(Received::Nothing) => {}
-            Ok(Received::Some) => {
+            Ok(TlsReadOutcome::Nothing) => {}
+            Ok(TlsReadOutcome::Some) => {
                 self.bytes_since_sign += self.plain.len() - before;
                 if self.bytes_since_sign >= IDLE_PROGRESS_BYTES {
-                    self.sign_of_life();
+                    self.record_sign_of_life();
                 }
                 self.decode();
             }
-            Ok(Received::End) => {
+            Ok(TlsReadOutcome::End) => {
                 self.decode();
-                let end = if matches!(self.state, State::Open) {
-                    End::Peer
+                let end = if matches!(self.state, SessionState::Open) {
+                    SessionEndReason::Peer
                 } else {
-                    End::Closed
+                    SessionEndReason::Closed
                 };
                 self.end(end);
             }
-            Err(error) => self.broke(&error),
+            Err(error) => self.end_broken(&error),
         }
     }
 
@@ -278,7 +280,7 @@ impl Actor {
         while self.routing.is_none() && !self.unreadable {
             match self.decoder.decode(&mut self.plain) {
                 Ok(Some(event)) => {
-                    self.sign_of_life();
+                    self.record_sign_of_life();
                     self.on_event(event);
                 }
                 Ok(None) => {
@@ -286,7 +288,7 @@ impl Actor {
                     break;
                 }
                 Err(error) => {
-                    self.close(Closing {
+                    self.start_close(SessionClose {
                         code: error.close_code(),
                         reason: error.to_string(),
                     });
@@ -306,18 +308,18 @@ impl Actor {
 
     /// A message that turns out to be large needs a lease for what has arrived and the next read.
     fn extend_lease(&mut self) {
-        let incoming = self.decoder.incoming(&self.plain);
+        let incoming = self.decoder.incomplete_message(&self.plain);
         let (held, at_most) = (incoming.held_bytes, incoming.at_most_bytes);
-        if !matches!(self.state, State::Open) || held <= FREE_MESSAGE_BYTES {
+        if !matches!(self.state, SessionState::Open) || held <= FREE_MESSAGE_BYTES {
             return;
         }
-        let leased: Leased = match std::mem::replace(&mut self.lease, LeaseState::None) {
+        let leased: AssemblyGrant = match std::mem::replace(&mut self.lease, LeaseState::None) {
             LeaseState::None => {
                 let assembly = &self.router.assembly;
                 assembly.begin(&self.session.certname, held, at_most)
             }
             LeaseState::Held(mut lease) => {
-                lease.arrived(held);
+                lease.record_progress(held);
                 match lease.covers(held, READ_BYTES, at_most) {
                     true => Ok(lease),
                     false => lease.grow(held, at_most),
@@ -331,24 +333,30 @@ impl Actor {
         };
     }
 
-    fn on_event(&mut self, event: Event) {
+    fn on_event(&mut self, event: ReceivedEvent) {
         match event {
-            Event::Close(frame) => self.on_close(frame.map_or(1000, |frame| frame.code)),
-            _ if !matches!(self.state, State::Open) => {}
-            Event::Text(text) => self.routed(Router::text(&self.router, &self.session, &text)),
-            Event::Binary(bytes) => {
-                self.routed(Router::binary(&self.router, &self.session, &bytes))
-            }
+            ReceivedEvent::Close(frame) => self.on_close(frame.map_or(1000, |frame| frame.code)),
+            _ if !matches!(self.state, SessionState::Open) => {}
+            ReceivedEvent::Text(text) => self.handle_routed(MessageRouter::handle_text(
+                &self.router,
+                &self.session,
+                &text,
+            )),
+            ReceivedEvent::Binary(bytes) => self.handle_routed(MessageRouter::handle_binary(
+                &self.router,
+                &self.session,
+                &bytes,
+            )),
             // Only the latest ping needs an answer.
-            Event::Ping(payload) => self.pong = Some(payload),
-            Event::Pong(_) => {}
+            ReceivedEvent::Ping(payload) => self.pong = Some(payload),
+            ReceivedEvent::Pong(_) => {}
         }
     }
 
-    fn routed(&mut self, routed: Routed) {
+    fn handle_routed(&mut self, routed: RoutingResult) {
         match routed {
-            Routed::Done => self.lease = LeaseState::None,
-            Routed::Waits(future) => self.routing = Some(future),
+            RoutingResult::Done => self.lease = LeaseState::None,
+            RoutingResult::Waits(future) => self.routing = Some(future),
         }
     }
 
@@ -368,7 +376,7 @@ impl Actor {
                 self.frame = BytesMut::new();
                 self.session
                     .outbox
-                    .written(std::mem::take(&mut self.frame_cost));
+                    .release(std::mem::take(&mut self.frame_cost));
             }
             if !self.next_control_frame() {
                 return Ok(());
@@ -379,40 +387,40 @@ impl Actor {
     /// Between messages: the close, or an answer to a ping.
     fn next_control_frame(&mut self) -> bool {
         match &mut self.state {
-            State::Open => match self.pong.take() {
-                Some(payload) => ws::encode(Frame::Pong(&payload), None, &mut self.frame),
+            SessionState::Open => match self.pong.take() {
+                Some(payload) => ws::encode(OutgoingFrame::Pong(&payload), None, &mut self.frame),
                 None => return false,
             },
-            State::Closing {
+            SessionState::Closing {
                 frame, answered, ..
             } => match frame.take() {
                 Some(close) => {
                     ws::encode(
-                        Frame::Close(close.code, &close.reason),
+                        OutgoingFrame::Close(close.code, &close.reason),
                         None,
                         &mut self.frame,
                     );
                 }
                 None if *answered => {
-                    self.end(End::Peer);
+                    self.end(SessionEndReason::Peer);
                     return false;
                 }
                 None => return false,
             },
-            State::Ended(_) => return false,
+            SessionState::Ended(_) => return false,
         }
         true
     }
 
-    fn start(&mut self, queued: &Queued) {
+    fn start_frame(&mut self, queued: &QueuedMessage) {
         self.frame_cost = queued.cost();
         let text;
         let frame = match &queued.payload {
-            Payload::Text(bytes) => {
+            EncodedMessage::Text(bytes) => {
                 text = std::str::from_utf8(bytes).expect("made from a String");
-                Frame::Text(text)
+                OutgoingFrame::Text(text)
             }
-            Payload::Binary(bytes) => Frame::Binary(bytes),
+            EncodedMessage::Binary(bytes) => OutgoingFrame::Binary(bytes),
         };
         ws::encode(frame, None, &mut self.frame);
         self.router.metrics.messages_sent.inc();
@@ -424,14 +432,14 @@ impl Actor {
 
     // --- ending ---
 
-    fn close(&mut self, closing: Closing) {
-        if matches!(self.state, State::Open) {
+    fn start_close(&mut self, closing: SessionClose) {
+        if matches!(self.state, SessionState::Open) {
             // What still comes of a message is dropped.
             self.lease = LeaseState::None;
             // Senders hear of it at once, and not by a patience that runs out.
             self.session.outbox.close(closing.code, &closing.reason);
             let deadline = Instant::now() + CLOSE_TIMEOUT;
-            self.state = State::Closing {
+            self.state = SessionState::Closing {
                 frame: Some(closing),
                 answered: false,
                 deadline,
@@ -440,29 +448,29 @@ impl Actor {
     }
 
     fn on_close(&mut self, code: u16) {
-        self.close(Closing {
+        self.start_close(SessionClose {
             code,
             reason: String::new(),
         });
-        if let State::Closing { answered, .. } = &mut self.state {
+        if let SessionState::Closing { answered, .. } = &mut self.state {
             *answered = true;
         }
     }
 
-    fn broke(&mut self, error: &TlsError) {
+    fn end_broken(&mut self, error: &TlsError) {
         let client = &self.session.uri;
         tracing::debug!(%client, remote = %self.session.remote, %error, "connection broke");
-        self.end(End::Broken);
+        self.end(SessionEndReason::Broken);
     }
 
-    fn end(&mut self, end: End) {
-        if !matches!(self.state, State::Ended(_)) {
-            self.state = State::Ended(end);
+    fn end(&mut self, end: SessionEndReason) {
+        if !matches!(self.state, SessionState::Ended(_)) {
+            self.state = SessionState::Ended(end);
         }
     }
 }
 
-impl End {
+impl SessionEndReason {
     /// For metrics and logs.
     pub(crate) fn label(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! The send queue of one peer, bounded in bytes and messages, with backpressure.
 //!
-//! [`Outbox`] is shared by senders and the peer's actor. Invariant: a sender waits until there is
+//! [`SessionOutbox`] is shared by senders and the peer's actor. Invariant: a sender waits until there is
 //! space for its message or gets it back; a close overtakes everything that is queued.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::defaults::OUTBOX_MESSAGE_COST;
 
 /// A message in the form of its peer's protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Payload {
+pub(crate) enum EncodedMessage {
     /// PCP v2.
     Text(Bytes),
     /// PCP v1.
@@ -23,28 +23,28 @@ pub(crate) enum Payload {
 
 /// A WebSocket close.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Closing {
+pub(crate) struct SessionClose {
     pub(crate) code: u16,
     pub(crate) reason: String,
 }
 
 /// A command from the broker to an actor.
 #[derive(Clone, Debug)]
-pub(crate) enum Command {
-    Close(Closing),
+pub(crate) enum SessionCommand {
+    Close(SessionClose),
     /// Look whether the peer's certificate is among these.
-    CheckCertificate(Arc<pki::Revocations>),
+    CheckCertificate(Arc<pki::RevokedCertificates>),
 }
 
-/// A message with the room that it takes; give it back to [`Outbox::written`].
+/// A message with the room that it takes; give it back to [`SessionOutbox::release`].
 #[derive(Debug)]
-pub(crate) struct Queued {
-    pub(crate) payload: Payload,
+pub(crate) struct QueuedMessage {
+    pub(crate) payload: EncodedMessage,
     cost: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PushError {
+pub(crate) enum OutboxPushError {
     #[error("the peer does not take messages fast enough")]
     Full,
     #[error("the connection is closing")]
@@ -52,27 +52,27 @@ pub(crate) enum PushError {
 }
 
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    queue: Mutex<Queue>,
-    room: Semaphore,
+pub(crate) struct SessionOutbox {
+    queue: Mutex<OutboxQueue>,
+    space: Semaphore,
     arrival: Notify,
     commands: Notify,
     budget: u32,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    messages: VecDeque<Queued>,
-    close: Option<Closing>,
+struct OutboxQueue {
+    messages: VecDeque<QueuedMessage>,
+    close: Option<SessionClose>,
     /// Becomes `close` when all messages are with the kernel.
-    last: Option<Closing>,
-    check: Option<Arc<pki::Revocations>>,
+    last: Option<SessionClose>,
+    check: Option<Arc<pki::RevokedCertificates>>,
     closed: bool,
 }
 
 // === impl Payload ===
 
-impl Payload {
+impl EncodedMessage {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Text(bytes) | Self::Binary(bytes) => bytes.len(),
@@ -82,12 +82,12 @@ impl Payload {
 
 // === impl Outbox ===
 
-impl Outbox {
+impl SessionOutbox {
     pub(crate) fn new(budget_bytes: usize) -> Self {
         let budget = u32::try_from(budget_bytes).unwrap_or(u32::MAX / 16).max(1);
         Self {
             queue: Mutex::default(),
-            room: Semaphore::new(budget as usize),
+            space: Semaphore::new(budget as usize),
             arrival: Notify::new(),
             commands: Notify::new(),
             budget,
@@ -95,33 +95,40 @@ impl Outbox {
     }
 
     /// Queues `payload` if there is room now.
-    pub(crate) fn try_push(&self, payload: Payload) -> Result<(), (PushError, Payload)> {
+    pub(crate) fn try_push(
+        &self,
+        payload: EncodedMessage,
+    ) -> Result<(), (OutboxPushError, EncodedMessage)> {
         let cost = self.cost(&payload);
-        match self.room.try_acquire_many(cost) {
+        match self.space.try_acquire_many(cost) {
             Ok(permit) => {
                 permit.forget();
                 self.append(payload, cost)
             }
-            Err(tokio::sync::TryAcquireError::NoPermits) => Err((PushError::Full, payload)),
-            Err(tokio::sync::TryAcquireError::Closed) => Err((PushError::Closed, payload)),
+            Err(tokio::sync::TryAcquireError::NoPermits) => Err((OutboxPushError::Full, payload)),
+            Err(tokio::sync::TryAcquireError::Closed) => Err((OutboxPushError::Closed, payload)),
         }
     }
 
     /// Queues `payload`, waiting at most `patience` for room.
-    pub(crate) async fn push(&self, payload: Payload, patience: Duration) -> Result<(), PushError> {
+    pub(crate) async fn push(
+        &self,
+        payload: EncodedMessage,
+        patience: Duration,
+    ) -> Result<(), OutboxPushError> {
         let cost = self.cost(&payload);
-        match tokio::time::timeout(patience, self.room.acquire_many(cost)).await {
+        match tokio::time::timeout(patience, self.space.acquire_many(cost)).await {
             Ok(Ok(permit)) => {
                 permit.forget();
                 self.append(payload, cost).map_err(|(error, _)| error)
             }
-            Ok(Err(_)) => Err(PushError::Closed),
-            Err(_) => Err(PushError::Full),
+            Ok(Err(_)) => Err(OutboxPushError::Closed),
+            Err(_) => Err(OutboxPushError::Full),
         }
     }
 
     /// The next message; only the peer's actor takes. Cancel-safe.
-    pub(crate) async fn next(&self) -> Queued {
+    pub(crate) async fn next_message(&self) -> QueuedMessage {
         loop {
             let arrival = self.arrival.notified();
             if let Some(queued) = self.take() {
@@ -133,12 +140,12 @@ impl Outbox {
 
     /// True if less than half of the space is left.
     pub(crate) fn is_congested(&self) -> bool {
-        self.room.available_permits() < self.budget as usize / 2
+        self.space.available_permits() < self.budget as usize / 2
     }
 
     /// The message is with the kernel: its room is free again.
-    pub(crate) fn written(&self, cost: u32) {
-        self.room.add_permits(cost as usize);
+    pub(crate) fn release(&self, cost: u32) {
+        self.space.add_permits(cost as usize);
     }
 
     /// Asks the actor to close; nothing that is queued goes out any more. The first call wins.
@@ -149,17 +156,17 @@ impl Outbox {
                 return;
             }
             queue.closed = true;
-            queue.close = Some(Closing {
+            queue.close = Some(SessionClose {
                 code,
                 reason: reason.to_owned(),
             });
             queue.messages = VecDeque::new();
         }
-        self.room.close();
+        self.space.close();
         self.commands.notify_one();
     }
 
-    /// Like [`Self::close`], but what is queued goes out first.
+    /// Like [`Self::start_close`], but what is queued goes out first.
     pub(crate) fn close_after_queue(&self, code: u16, reason: &str) {
         {
             let mut queue = self.lock();
@@ -167,23 +174,23 @@ impl Outbox {
                 return;
             }
             queue.closed = true;
-            queue.last = Some(Closing {
+            queue.last = Some(SessionClose {
                 code,
                 reason: reason.to_owned(),
             });
         }
-        self.room.close();
+        self.space.close();
         self.arrival.notify_one();
     }
 
     /// Asks the actor to look at its peer's certificate again.
-    pub(crate) fn check_certificate(&self, revocations: Arc<pki::Revocations>) {
+    pub(crate) fn check_certificate(&self, revocations: Arc<pki::RevokedCertificates>) {
         self.lock().check = Some(revocations);
         self.commands.notify_one();
     }
 
     /// The next command; only the peer's actor waits. Cancel-safe.
-    pub(crate) async fn command(&self) -> Command {
+    pub(crate) async fn next_command(&self) -> SessionCommand {
         loop {
             let arrival = self.commands.notified();
             if let Some(command) = self.lock().take_command() {
@@ -193,7 +200,7 @@ impl Outbox {
         }
     }
 
-    fn take(&self) -> Option<Queued> {
+    fn take(&self) -> Option<QueuedMessage> {
         let mut queue = self.lock();
         let taken = queue.take();
         if taken.is_none() && queue.last.is_some() {
@@ -204,34 +211,38 @@ impl Outbox {
         taken
     }
 
-    fn cost(&self, payload: &Payload) -> u32 {
+    fn cost(&self, payload: &EncodedMessage) -> u32 {
         // A message larger than the whole budget goes alone.
         u32::try_from(payload.len() + OUTBOX_MESSAGE_COST)
             .unwrap_or(u32::MAX)
             .min(self.budget)
     }
 
-    fn append(&self, payload: Payload, cost: u32) -> Result<(), (PushError, Payload)> {
+    fn append(
+        &self,
+        payload: EncodedMessage,
+        cost: u32,
+    ) -> Result<(), (OutboxPushError, EncodedMessage)> {
         {
             let mut queue = self.lock();
             if queue.closed {
-                return Err((PushError::Closed, payload));
+                return Err((OutboxPushError::Closed, payload));
             }
-            queue.messages.push_back(Queued { payload, cost });
+            queue.messages.push_back(QueuedMessage { payload, cost });
         }
         self.arrival.notify_one();
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, OutboxQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 // === impl Queue ===
 
-impl Queue {
-    fn take(&mut self) -> Option<Queued> {
+impl OutboxQueue {
+    fn take(&mut self) -> Option<QueuedMessage> {
         let queued = self.messages.pop_front();
         if self.messages.is_empty() {
             // An idle peer keeps no buffer.
@@ -240,17 +251,17 @@ impl Queue {
         queued
     }
 
-    fn take_command(&mut self) -> Option<Command> {
+    fn take_command(&mut self) -> Option<SessionCommand> {
         match self.close.take() {
-            Some(close) => Some(Command::Close(close)),
-            None => self.check.take().map(Command::CheckCertificate),
+            Some(close) => Some(SessionCommand::Close(close)),
+            None => self.check.take().map(SessionCommand::CheckCertificate),
         }
     }
 }
 
 // === impl Queued ===
 
-impl Queued {
+impl QueuedMessage {
     pub(crate) fn cost(&self) -> u32 {
         self.cost
     }
@@ -262,27 +273,27 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(3600);
 
-    fn text(len: usize) -> Payload {
-        Payload::Text(Bytes::from(vec![b'x'; len]))
+    fn text(len: usize) -> EncodedMessage {
+        EncodedMessage::Text(Bytes::from(vec![b'x'; len]))
     }
 
     #[tokio::test]
     async fn bytes_are_bounded_and_given_back() {
-        let outbox = Outbox::new(10 * OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(10 * OUTBOX_MESSAGE_COST);
         outbox
             .try_push(text(9 * OUTBOX_MESSAGE_COST))
             .expect("fits");
         let (error, _) = outbox.try_push(text(0)).expect_err("full");
-        assert_eq!(error, PushError::Full);
-        let queued = outbox.next().await;
+        assert_eq!(error, OutboxPushError::Full);
+        let queued = outbox.next_message().await;
         assert!(outbox.try_push(text(0)).is_err(), "taken is not written");
-        outbox.written(queued.cost());
+        outbox.release(queued.cost());
         outbox.try_push(text(0)).expect("room again");
     }
 
     #[tokio::test]
     async fn number_of_messages_is_bounded() {
-        let outbox = Outbox::new(4 * OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(4 * OUTBOX_MESSAGE_COST);
         for _ in 0..4 {
             outbox.try_push(text(0)).expect("fits");
         }
@@ -291,61 +302,64 @@ mod tests {
 
     #[tokio::test]
     async fn larger_than_the_budget_goes_alone() {
-        let outbox = Outbox::new(2 * OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(2 * OUTBOX_MESSAGE_COST);
         outbox.try_push(text(0)).expect("fits");
         assert!(outbox.try_push(text(100_000)).is_err());
-        let first = outbox.next().await;
-        outbox.written(first.cost());
+        let first = outbox.next_message().await;
+        outbox.release(first.cost());
         outbox.try_push(text(100_000)).expect("alone");
         assert!(outbox.try_push(text(0)).is_err());
     }
 
     #[tokio::test]
     async fn a_waiting_sender_gets_room_or_hears_of_the_close() {
-        let outbox = Outbox::new(OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(OUTBOX_MESSAGE_COST);
         outbox.try_push(text(0)).expect("fits");
         let room = async {
-            let queued = outbox.next().await;
-            outbox.written(queued.cost());
+            let queued = outbox.next_message().await;
+            outbox.release(queued.cost());
         };
         let (pushed, ()) = tokio::join!(outbox.push(text(0), PATIENCE), room);
         pushed.expect("room came");
         let close = async { outbox.close(1000, "bye") };
         let (pushed, ()) = tokio::join!(outbox.push(text(0), PATIENCE), close);
-        assert_eq!(pushed, Err(PushError::Closed));
+        assert_eq!(pushed, Err(OutboxPushError::Closed));
         assert!(matches!(
-            outbox.command().await,
-            Command::Close(Closing { code: 1000, .. })
+            outbox.next_command().await,
+            SessionCommand::Close(SessionClose { code: 1000, .. })
         ));
         assert!(outbox.take().is_none(), "a close overtakes what is queued");
     }
 
     #[tokio::test]
     async fn a_last_message_goes_out_before_the_close() {
-        let outbox = Outbox::new(OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(OUTBOX_MESSAGE_COST);
         outbox.try_push(text(3)).expect("fits");
         outbox.close_after_queue(4002, "no");
-        let queued = outbox.next().await;
+        let queued = outbox.next_message().await;
         assert_eq!(queued.payload.len(), 3);
         tokio::select! {
             biased;
-            _ = outbox.next() => unreachable!("nothing is left"),
-            command = outbox.command() => {
-                assert!(matches!(command, Command::Close(Closing { code: 4002, .. })));
+            _ = outbox.next_message() => unreachable!("nothing is left"),
+            command = outbox.next_command() => {
+                assert!(matches!(command, SessionCommand::Close(SessionClose { code: 4002, .. })));
             }
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn patience_ends() {
-        let outbox = Outbox::new(OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(OUTBOX_MESSAGE_COST);
         outbox.try_push(text(0)).expect("fits");
-        assert_eq!(outbox.push(text(0), PATIENCE).await, Err(PushError::Full));
+        assert_eq!(
+            outbox.push(text(0), PATIENCE).await,
+            Err(OutboxPushError::Full)
+        );
     }
 
     #[test]
     fn the_first_close_wins() {
-        let outbox = Outbox::new(OUTBOX_MESSAGE_COST);
+        let outbox = SessionOutbox::new(OUTBOX_MESSAGE_COST);
         outbox.close(1001, "idle");
         outbox.close(1012, "late");
         assert_eq!(outbox.lock().close.as_ref().map(|c| c.code), Some(1001));

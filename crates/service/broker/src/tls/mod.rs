@@ -4,4 +4,4 @@ mod scratch;
 mod socket;
 
 pub(crate) use scratch::INPUT_BYTES as READ_BYTES;
-pub(crate) use socket::{Received, TlsError, TlsSocket};
+pub(crate) use socket::{TlsError, TlsReadOutcome, TlsSocket};

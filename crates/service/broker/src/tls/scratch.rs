@@ -14,18 +14,18 @@ pub(super) const RECORD_PLAIN_BYTES: usize = 16 * 1024;
 /// One record with its header and the overhead of every cipher of TLS 1.2 and 1.3.
 pub(super) const RECORD_BYTES: usize = RECORD_PLAIN_BYTES + 512;
 
-pub(super) struct Scratch {
+pub(super) struct TlsScratch {
     pub(super) input: Vec<u8>,
     pub(super) record: Vec<u8>,
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = const {
-        RefCell::new(Scratch { input: Vec::new(), record: Vec::new() })
+    static SCRATCH: RefCell<TlsScratch> = const {
+        RefCell::new(TlsScratch { input: Vec::new(), record: Vec::new() })
     };
 }
 
-pub(super) fn with_scratch<R>(step: impl FnOnce(&mut Scratch) -> R) -> R {
+pub(super) fn with_scratch<R>(step: impl FnOnce(&mut TlsScratch) -> R) -> R {
     SCRATCH.with_borrow_mut(|scratch| {
         if scratch.input.is_empty() {
             scratch.input.resize(INPUT_BYTES, 0);

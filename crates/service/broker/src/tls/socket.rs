@@ -7,7 +7,7 @@
 use std::io;
 use std::sync::Arc;
 
-use admission::Admission;
+use admission::AdmissionPermit;
 use bytes::{Buf, BytesMut};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
@@ -36,7 +36,7 @@ pub(crate) enum TlsError {
 
 /// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum TlsReadOutcome {
     /// Something arrived; not necessarily plaintext.
     Some,
     /// Nothing is there now.
@@ -74,7 +74,7 @@ impl TlsSocket {
     /// sent behind its handshake lands in `plain`.
     pub(crate) async fn handshake(
         &mut self,
-        admission: &Admission,
+        admission: &AdmissionPermit,
         turns: &Semaphore,
         plain: &mut BytesMut,
     ) -> Result<(), TlsError> {
@@ -91,7 +91,7 @@ impl TlsSocket {
             if !self.tls.is_handshaking() {
                 break;
             }
-            let network_turn = admission.handshake_turn().await;
+            let network_turn = admission.acquire_handshake_turn().await;
             let turn = turns
                 .acquire()
                 .await
@@ -100,7 +100,7 @@ impl TlsSocket {
             drop((turn, network_turn));
             // An alert that says why goes out if the kernel takes it at once.
             self.flush().ok();
-            if step? == Received::End {
+            if step? == TlsReadOutcome::End {
                 return Err(TlsError::ClosedEarly);
             }
             if self.partial.len() > HANDSHAKE_BYTES {
@@ -130,9 +130,9 @@ impl TlsSocket {
     }
 
     /// Reads once what is there and appends what it decrypts to `plain`.
-    pub(crate) fn receive(&mut self, plain: &mut BytesMut) -> Result<Received, TlsError> {
+    pub(crate) fn receive(&mut self, plain: &mut BytesMut) -> Result<TlsReadOutcome, TlsError> {
         if self.ended {
-            return Ok(Received::End);
+            return Ok(TlsReadOutcome::End);
         }
         with_scratch(|scratch| {
             let held = self.partial.len();
@@ -142,11 +142,11 @@ impl TlsSocket {
             let read = match self.tcp.try_read(&mut scratch.input[held..]) {
                 Ok(0) => {
                     self.ended = true;
-                    return Ok(Received::End);
+                    return Ok(TlsReadOutcome::End);
                 }
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Received::Nothing);
+                    return Ok(TlsReadOutcome::Nothing);
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -155,9 +155,9 @@ impl TlsSocket {
             let used = self.process(input, plain)?;
             self.partial = input[used..].to_vec();
             Ok(if self.ended {
-                Received::End
+                TlsReadOutcome::End
             } else {
-                Received::Some
+                TlsReadOutcome::Some
             })
         })
     }

@@ -18,7 +18,11 @@ fn large(certname: &str) -> serde_json::Value {
 fn halves(message: &serde_json::Value) -> (Bytes, Bytes) {
     let mut frame = BytesMut::new();
     let text = message.to_string();
-    ws::encode(ws::Frame::Text(&text), Some([1, 2, 3, 4]), &mut frame);
+    ws::encode(
+        ws::OutgoingFrame::Text(&text),
+        Some([1, 2, 3, 4]),
+        &mut frame,
+    );
     let rest = frame.split_off(frame.len() / 2);
     (frame.freeze(), rest.freeze())
 }

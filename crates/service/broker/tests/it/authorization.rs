@@ -1,15 +1,15 @@
 //! Policies (B48), and the matcher against a model of it.
 
-use broker::authorization::{Client as Asking, Request};
-use broker::{Policy, ShippedPolicy};
+use broker::authorization::{AuthorizationClient as Asking, AuthorizationRequest};
+use broker::{AuthorizationPolicy, ShippedPolicy};
 use pcp::PcpUri;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::{Client, World, message, text_of};
 
-fn rules(rules: &str) -> Result<Policy, broker::PolicyError> {
-    Policy::parse(&format!(
+fn rules(rules: &str) -> Result<AuthorizationPolicy, broker::AuthorizationPolicyError> {
+    AuthorizationPolicy::parse(&format!(
         "authorization: {{ version: 1, rules: [{rules}] }}"
     ))
 }
@@ -22,7 +22,7 @@ fn rule(name: &str, order: u32, parameters: &str, allow: &str) -> String {
     )
 }
 
-fn may(policy: &Policy, certname: &str, message_type: &str, target: &str) -> bool {
+fn may(policy: &AuthorizationPolicy, certname: &str, message_type: &str, target: &str) -> bool {
     let sender = PcpUri::new(certname, "agent").unwrap();
     let target: PcpUri = target.parse().unwrap();
     let client = Asking {
@@ -32,7 +32,7 @@ fn may(policy: &Policy, certname: &str, message_type: &str, target: &str) -> boo
     policy
         .decide(
             client,
-            Request {
+            AuthorizationRequest {
                 sender: &sender,
                 target: &target,
                 message_type,
@@ -126,7 +126,7 @@ fn extensions_must_all_fit() {
     let allow = "allow: { extensions: { pp_role: [web, db], pp_cli_auth: \"true\" } }";
     let policy = rules(&rule("r", 1, "", allow)).unwrap();
     let uri = PcpUri::broker();
-    let request = Request {
+    let request = AuthorizationRequest {
         sender: &uri,
         target: &uri,
         message_type: "t",
@@ -195,8 +195,8 @@ fn what_could_never_work_is_refused_with_its_place() {
         let message = error(&text);
         assert!(message.contains(place), "{place} in {message}");
     }
-    assert!(Policy::parse("authorization: { version: 2, rules: [] }").is_err());
-    assert!(Policy::parse("{}").is_err());
+    assert!(AuthorizationPolicy::parse("authorization: { version: 2, rules: [] }").is_err());
+    assert!(AuthorizationPolicy::parse("{}").is_err());
     let inert = rules(&rule("r", 1, "destination_report: true", "deny: \"*\"")).unwrap();
     assert_eq!(inert.inert_rules().count(), 1);
 }

@@ -226,7 +226,7 @@ async fn a_controller_is_pinged() {
 async fn our_orchestrator_on_the_other_end() {
     let (controller, broker, peer) = one().await;
     let (fabric, mut inbox) = Fabric::new("pcp://orch.example/server".parse().unwrap());
-    let mut events = fabric.watch();
+    let mut events = fabric.watch_presence();
     let remote = fabric::remote::RemoteBroker {
         certname: peer.certname.clone().unwrap().parse().unwrap(),
         authority: peer.host.clone(),
@@ -267,7 +267,7 @@ async fn our_orchestrator_on_the_other_end() {
     assert_eq!(presence.broker.as_str(), "pcp://broker.example/server");
 
     let data = serde_json::value::to_raw_value(&json!({"n": 1})).unwrap();
-    let request = pcp::Message::new(REQUEST, Some(data))
+    let request = pcp::PcpMessage::new(REQUEST, Some(data))
         .to("pcp://ours.example/agent".parse().unwrap())
         .from(fabric.address().clone());
     fabric.send(request).await.unwrap();
@@ -287,7 +287,7 @@ async fn our_orchestrator_on_the_other_end() {
 
     drop(broker);
     guard(link).await.unwrap().unwrap();
-    assert!(fabric.connected().is_empty());
+    assert!(fabric.connected_nodes().is_empty());
 }
 
 #[tokio::test]

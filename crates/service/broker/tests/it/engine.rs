@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use fabric::{Fabric, Inbox, PresenceChange, SendError};
-use pcp::{Message, PcpUri};
+use fabric::{EngineInbox, Fabric, FabricSendError, PresenceChange};
+use pcp::{PcpMessage, PcpUri};
 use serde_json::json;
 
 use crate::support::{Client, TestBroker, V1Message, World, guard, message};
 
-fn start() -> (TestBroker, Fabric, Inbox) {
+fn start() -> (TestBroker, Fabric, EngineInbox) {
     let address = PcpUri::new("orch.example", "server").unwrap();
     let (fabric, inbox) = Fabric::new(address);
     let broker = World::shared().broker_with(Some(fabric.clone()), |_| {});
     (broker, fabric, inbox)
 }
 
-fn to(target: &str) -> Message {
+fn to(target: &str) -> PcpMessage {
     let data = serde_json::value::to_raw_value(&json!({"x": 1})).unwrap();
-    Message::new("test/x", Some(data))
+    PcpMessage::new("test/x", Some(data))
         .to(target.parse().unwrap())
         .from("pcp://orch.example/server".parse().unwrap())
 }
@@ -25,7 +25,7 @@ fn to(target: &str) -> Message {
 #[tokio::test]
 async fn agents_are_announced_with_what_they_can_do() {
     let (broker, fabric, _inbox) = start();
-    let mut events = fabric.watch();
+    let mut events = fabric.watch_presence();
     let identity = broker.world.identity("ours.example");
     let tls = broker.world.client_tls(&identity);
     let header = [("tutti-pxp-extensions", "version=9.9, live_output, cancel")];
@@ -91,7 +91,7 @@ async fn what_cannot_be_sent_is_refused_at_once() {
     let (broker, fabric, _inbox) = start();
     let absent = "nobody.example".parse().unwrap();
     let sent = fabric.send(to("pcp://nobody.example/agent")).await;
-    assert_eq!(sent, Err(SendError::NotConnected(absent)));
+    assert_eq!(sent, Err(FabricSendError::NotConnected(absent)));
     let agent = Client::connect(&broker, "a.example").await;
     drop(agent);
     drop(broker);
@@ -122,7 +122,7 @@ async fn a_busy_engine_slows_its_senders_and_loses_nothing() {
 #[tokio::test]
 async fn a_stopped_broker_takes_its_nodes_along() {
     let (broker, fabric, _inbox) = start();
-    let mut events = fabric.watch();
+    let mut events = fabric.watch_presence();
     let mut agent = Client::connect(&broker, "a.example").await;
     guard(events.next()).await.unwrap();
     tokio::join!(agent.closed(), broker.handle.shutdown());
@@ -131,7 +131,7 @@ async fn a_stopped_broker_takes_its_nodes_along() {
         matches!(gone, Ok(Some(PresenceChange::Disconnected(_)))),
         "{gone:?}"
     );
-    assert!(fabric.connected().is_empty());
+    assert!(fabric.connected_nodes().is_empty());
 }
 
 /// A pxp-agent over PCP 1 puts the standard error of actions into its message as it is.

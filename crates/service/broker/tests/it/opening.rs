@@ -219,7 +219,7 @@ async fn b35_b36_v1_associate_on_both_forms_of_the_path() {
 
 #[tokio::test]
 async fn a_policy_that_denies_association_closes_4002() {
-    let deny = broker::Policy::parse(
+    let deny = broker::AuthorizationPolicy::parse(
         r#"authorization: { version: 1, rules: [
             { name: deny, sort-order: 1, match-request: { type: path, path: "/" }, deny: "*" }
         ] }"#,
@@ -319,7 +319,7 @@ async fn of_a_slowed_certname_one_connection_waits_and_takes_nobodys_place() {
 
 #[tokio::test]
 async fn an_association_denied_to_one_is_nothing_to_others() {
-    let policy = broker::Policy::parse(
+    let policy = broker::AuthorizationPolicy::parse(
         r#"authorization: { version: 1, rules: [
             { name: all, sort-order: 1, match-request: { type: path, path: "/" },
               allow: "*", deny: "bad.example" }

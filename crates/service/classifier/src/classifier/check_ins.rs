@@ -13,7 +13,7 @@ use crate::defaults::{CHECK_INS, CHECK_INS_BETWEEN_PRUNES, CHECK_INS_PER_NODE};
 
 /// One recorded classification of one node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CheckIn {
+pub struct RecordedCheckIn {
     /// Certname of the node.
     pub certname: String,
     /// Time of the check-in, in milliseconds since 1970.
@@ -55,22 +55,29 @@ impl Classifier {
     ///
     /// # Errors
     /// The store could not be read.
-    pub async fn check_ins_of(&self, certname: &Certname) -> Result<Vec<CheckIn>, StoreError> {
+    pub async fn node_check_ins(
+        &self,
+        certname: &Certname,
+    ) -> Result<Vec<RecordedCheckIn>, StoreError> {
         let rows = self.inner.store.check_ins_of(certname.as_str()).await?;
-        Ok(rows.into_iter().map(CheckIn::from).collect())
+        Ok(rows.into_iter().map(RecordedCheckIn::from).collect())
     }
 
     /// The check-ins of a page of nodes, by certname, newest first.
     ///
     /// # Errors
     /// The store could not be read.
-    pub async fn check_ins(&self, nodes: u32, skipped: u32) -> Result<Vec<CheckIn>, StoreError> {
+    pub async fn check_ins(
+        &self,
+        nodes: u32,
+        skipped: u32,
+    ) -> Result<Vec<RecordedCheckIn>, StoreError> {
         let rows = self.inner.store.check_ins(nodes, skipped).await?;
-        Ok(rows.into_iter().map(CheckIn::from).collect())
+        Ok(rows.into_iter().map(RecordedCheckIn::from).collect())
     }
 }
 
-impl From<CheckInRow> for CheckIn {
+impl From<CheckInRow> for RecordedCheckIn {
     fn from(row: CheckInRow) -> Self {
         Self {
             certname: row.certname,

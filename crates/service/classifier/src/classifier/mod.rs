@@ -1,8 +1,8 @@
 //! [`Classifier`]: the handle to the node classifier that engines and APIs hold.
 
 mod check_ins;
+mod edits;
 mod rows;
-mod writing;
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -13,35 +13,38 @@ use pcp::Certname;
 use store::{Store, StoreError};
 use tokio::sync::Mutex;
 
-use crate::code::CodeBook;
-use crate::facts::{FactSource, FactSourceError, NodeFacts, Subject};
-use crate::group::{Group, GroupId, are_as_shipped, shipped};
-use crate::rights::{Editor, Right};
-use crate::tree::{Classification, Conflict, Explanation, GroupRule, HierarchyError, Tree};
+use crate::facts::{ClassifiedNode, FactSource, FactSourceError, NodeFacts};
+use crate::group::{ClassifierGroup, GroupId, are_default_groups, default_groups};
+use crate::known_code::CodeCatalog;
+use crate::rights::{GroupEditor, NodeGroupRight};
+use crate::tree::{
+    ClassifyExplanation, GroupConflict, GroupRule, HierarchyError, NodeClassification,
+    NodeGroupTree,
+};
 
-pub use check_ins::CheckIn;
-pub use writing::{Edited, Unpinned};
+pub use check_ins::RecordedCheckIn;
+pub use edits::{EditedGroup, UnpinResult};
 
 /// The node groups and the operations on them. Cheap to clone; clones share the groups.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    inner: Arc<Inner>,
+    inner: Arc<ClassifierInner>,
 }
 
-struct Inner {
+struct ClassifierInner {
     store: Store,
-    tree: ArcSwap<Tree>,
+    tree: ArcSwap<NodeGroupTree>,
     /// Held while an edit is written, so that edits run one after another.
-    turn: Mutex<()>,
+    edit_lock: Mutex<()>,
     /// Number of check-ins since the start.
     check_ins: AtomicU64,
     facts: OnceLock<Arc<dyn FactSource>>,
-    code: CodeBook,
+    code: CodeCatalog,
 }
 
 /// The groups could not be read from the store.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum ClassifierOpenError {
     /// The store could not be read or written.
     #[error("cannot read the node groups")]
     Store(#[from] StoreError),
@@ -73,22 +76,23 @@ impl Classifier {
     ///
     /// # Errors
     /// The store failed, or it holds groups that this version cannot use.
-    pub async fn open(store: Store) -> Result<Self, OpenError> {
-        let mut groups = rows::read(store.node_groups().await?)?;
+    pub async fn open(store: Store) -> Result<Self, ClassifierOpenError> {
+        let mut groups = rows::from_rows(store.node_groups().await?)?;
         if groups.is_empty() {
-            groups = shipped(now_ms()).into_iter().map(Arc::new).collect();
-            let rows = groups.iter().map(|group| rows::write(group)).collect();
+            groups = default_groups(now_ms()).into_iter().map(Arc::new).collect();
+            let rows = groups.iter().map(|group| rows::to_row(group)).collect();
             store.replace_node_groups(rows).await?;
         }
-        let tree = tokio::task::spawn_blocking(move || Tree::build(groups, None)).await??;
+        let tree =
+            tokio::task::spawn_blocking(move || NodeGroupTree::build(groups, None)).await??;
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(ClassifierInner {
                 store,
                 tree: ArcSwap::from_pointee(tree),
-                turn: Mutex::new(()),
+                edit_lock: Mutex::new(()),
                 check_ins: AtomicU64::new(0),
                 facts: OnceLock::new(),
-                code: CodeBook::default(),
+                code: CodeCatalog::default(),
             }),
         })
     }
@@ -104,17 +108,22 @@ impl Classifier {
     ///
     /// # Errors
     /// The source of facts did not answer.
-    pub async fn facts_of(&self, certname: &Certname) -> Result<NodeFacts, FactSourceError> {
+    pub async fn node_facts(&self, certname: &Certname) -> Result<NodeFacts, FactSourceError> {
         let known = match self.inner.facts.get() {
             Some(source) => source.facts(certname).await?,
             None => None,
         };
-        Ok(known.unwrap_or_else(|| NodeFacts::named(certname.clone())))
+        Ok(known.unwrap_or_else(|| NodeFacts::without_facts(certname.clone())))
     }
 
     /// Returns `true` if the editor has a permission on a group or on one of its ancestors.
-    pub fn may(&self, editor: &dyn Editor, right: Right, group: GroupId) -> bool {
-        crate::edit::may(&self.tree(), editor, right, group)
+    pub fn has_right(
+        &self,
+        editor: &dyn GroupEditor,
+        right: NodeGroupRight,
+        group: GroupId,
+    ) -> bool {
+        crate::edit::has_right(&self.tree(), editor, right, group)
     }
 
     /// The classification of a node.
@@ -123,13 +132,13 @@ impl Classifier {
     /// The groups of the node conflict; the error has every value in question.
     pub fn classify(
         &self,
-        node: &(impl Subject + ?Sized),
-    ) -> Result<Classification, Box<Conflict>> {
+        node: &(impl ClassifiedNode + ?Sized),
+    ) -> Result<NodeClassification, Box<GroupConflict>> {
         self.tree().classify(node)
     }
 
     /// The explanation of a node's classification.
-    pub fn explain(&self, node: &NodeFacts) -> Explanation {
+    pub fn explain(&self, node: &NodeFacts) -> ClassifyExplanation {
         self.tree().explain(node)
     }
 
@@ -137,20 +146,22 @@ impl Classifier {
     ///
     /// # Errors
     /// No group has this id.
-    pub fn rule_of(&self, id: GroupId) -> Result<GroupRule, UnknownGroup> {
-        self.tree().rule_of(id).ok_or(UnknownGroup(id))
+    pub fn inherited_rule(&self, id: GroupId) -> Result<GroupRule, UnknownGroup> {
+        self.tree().inherited_rule(id).ok_or(UnknownGroup(id))
     }
 
     /// The given nodes that belong to a group, in their order.
     ///
     /// # Errors
     /// No group has this id.
-    pub fn matching<S: Subject>(
+    pub fn matching_groups<S: ClassifiedNode>(
         &self,
         id: GroupId,
         nodes: impl IntoIterator<Item = S>,
     ) -> Result<Vec<Certname>, UnknownGroup> {
-        self.tree().matching(id, nodes).ok_or(UnknownGroup(id))
+        self.tree()
+            .matching_groups(id, nodes)
+            .ok_or(UnknownGroup(id))
     }
 
     /// The ancestors of a group, nearest first, without the group itself. A permission on any of
@@ -166,7 +177,7 @@ impl Classifier {
     ///
     /// # Errors
     /// No group has this id.
-    pub fn group(&self, id: GroupId) -> Result<Arc<Group>, UnknownGroup> {
+    pub fn group(&self, id: GroupId) -> Result<Arc<ClassifierGroup>, UnknownGroup> {
         self.tree().group(id).cloned().ok_or(UnknownGroup(id))
     }
 
@@ -174,32 +185,32 @@ impl Classifier {
     ///
     /// # Errors
     /// No group has this id.
-    pub fn group_with_inherited(&self, id: GroupId) -> Result<Group, UnknownGroup> {
-        self.tree().with_inherited(id).ok_or(UnknownGroup(id))
+    pub fn group_with_inherited(&self, id: GroupId) -> Result<ClassifierGroup, UnknownGroup> {
+        self.tree().group_with_inherited(id).ok_or(UnknownGroup(id))
     }
 
     /// All groups, parents before their children.
-    pub fn groups(&self) -> Vec<Arc<Group>> {
+    pub fn groups(&self) -> Vec<Arc<ClassifierGroup>> {
         self.tree().groups().cloned().collect()
     }
 
     /// Returns `true` if there are only the shipped groups, unchanged: the classification has not
     /// been configured yet.
-    pub fn is_as_shipped(&self) -> bool {
-        are_as_shipped(&self.groups())
+    pub fn has_default_groups(&self) -> bool {
+        are_default_groups(&self.groups())
     }
 
     /// The children of a group, sorted by name.
     ///
     /// # Errors
     /// No group has this id.
-    pub fn children(&self, id: GroupId) -> Result<Vec<Arc<Group>>, UnknownGroup> {
+    pub fn children(&self, id: GroupId) -> Result<Vec<Arc<ClassifierGroup>>, UnknownGroup> {
         let tree = self.tree();
         let children = tree.children(id).ok_or(UnknownGroup(id))?;
         Ok(children.into_iter().cloned().collect())
     }
 
-    pub(crate) fn code(&self) -> &CodeBook {
+    pub(crate) fn code_catalog(&self) -> &CodeCatalog {
         &self.inner.code
     }
 
@@ -207,12 +218,12 @@ impl Classifier {
         &self.inner.store
     }
 
-    fn tree(&self) -> arc_swap::Guard<Arc<Tree>> {
+    fn tree(&self) -> arc_swap::Guard<Arc<NodeGroupTree>> {
         self.inner.tree.load()
     }
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for ClassifierInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let groups = self.tree.load().len();
         f.debug_struct("Inner")

@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use store::NodeGroupRow;
 
-use super::OpenError;
-use crate::Rule;
-use crate::group::Group;
+use super::ClassifierOpenError;
+use crate::NodeGroupRule;
+use crate::group::ClassifierGroup;
 
-pub(super) fn write(group: &Group) -> NodeGroupRow {
+pub(super) fn to_row(group: &ClassifierGroup) -> NodeGroupRow {
     NodeGroupRow {
         id: group.id.to_string(),
         parent: group.parent.to_string(),
@@ -27,32 +27,34 @@ pub(super) fn write(group: &Group) -> NodeGroupRow {
     }
 }
 
-pub(super) fn read(rows: Vec<NodeGroupRow>) -> Result<Vec<Arc<Group>>, OpenError> {
+pub(super) fn from_rows(
+    rows: Vec<NodeGroupRow>,
+) -> Result<Vec<Arc<ClassifierGroup>>, ClassifierOpenError> {
     rows.into_iter()
-        .map(|row| group(row).map(Arc::new))
+        .map(|row| from_row(row).map(Arc::new))
         .collect()
 }
 
-fn group(row: NodeGroupRow) -> Result<Group, OpenError> {
-    let wrong = |what: String| OpenError::Row {
+fn from_row(row: NodeGroupRow) -> Result<ClassifierGroup, ClassifierOpenError> {
+    let wrong = |what: String| ClassifierOpenError::Row {
         id: row.id.clone(),
         what,
     };
     let rule = row.rule.as_deref().map(|text| {
         let json: Value =
             decode_errors::json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        Rule::parse(&json).map_err(|error| wrong(error.to_string()))
+        NodeGroupRule::parse(&json).map_err(|error| wrong(error.to_string()))
     });
-    Ok(Group {
+    Ok(ClassifierGroup {
         id: row.id.parse().map_err(|error| wrong(format!("{error}")))?,
         parent: row
             .parent
             .parse()
             .map_err(|error| wrong(format!("{error}")))?,
         rule: rule.transpose()?,
-        classes: column(&row.classes).map_err(wrong)?,
-        config_data: column(&row.config_data).map_err(wrong)?,
-        variables: column(&row.variables).map_err(wrong)?,
+        classes: parse_column(&row.classes).map_err(wrong)?,
+        config_data: parse_column(&row.config_data).map_err(wrong)?,
+        variables: parse_column(&row.variables).map_err(wrong)?,
         name: row.name,
         description: row.description,
         environment: row.environment,
@@ -62,6 +64,6 @@ fn group(row: NodeGroupRow) -> Result<Group, OpenError> {
     })
 }
 
-fn column<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+fn parse_column<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     decode_errors::json::from_str(text).map_err(|error| error.to_string())
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use store::StoreError;
 
-use crate::group::{Group, GroupId};
+use crate::group::{ClassifierGroup, GroupId};
 use crate::tree::HierarchyError;
-use crate::{OpenError, Right, UnknownGroup};
+use crate::{ClassifierOpenError, NodeGroupRight, UnknownGroup};
 
 /// An edit was refused or failed, and the groups are unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -49,9 +49,9 @@ pub enum EditError {
     )]
     ChildrenPresent {
         /// The group to delete.
-        group: Arc<Group>,
+        group: Arc<ClassifierGroup>,
         /// The children of the group.
-        children: Vec<Arc<Group>>,
+        children: Vec<Arc<ClassifierGroup>>,
     },
     /// The import contains groups that are not connected to the root.
     #[error("groups cannot be reached from the root: {}", names.join(", "))]
@@ -69,7 +69,7 @@ pub enum EditError {
     #[error("this needs the permission node_groups:{}:{group}, or the same on a group above", right.action())]
     NotPermitted {
         /// The missing permission.
-        right: Right,
+        right: NodeGroupRight,
         /// The group that the permission is required on.
         group: GroupId,
     },
@@ -81,7 +81,7 @@ pub enum EditError {
     Store(#[from] StoreError),
     /// A write failed, and so did the reading of the groups after it.
     #[error("cannot read the node groups again")]
-    Reload(#[from] OpenError),
+    Reload(#[from] ClassifierOpenError),
     /// The server is shutting down.
     #[error("the edit was cut off")]
     Stopped(#[from] tokio::task::JoinError),

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use self::fields::Fields;
-use super::{Classes, DEFAULT_ENVIRONMENT, Group, GroupId, Parameters};
-use crate::Rule;
+use self::fields::GroupFields;
+use super::{ClassifierGroup, DEFAULT_ENVIRONMENT, GroupClasses, GroupId, GroupParameters};
+use crate::NodeGroupRule;
 
 pub use self::fields::SchemaError;
 
@@ -20,24 +20,24 @@ pub use self::fields::SchemaError;
 pub struct GroupInput {
     /// Id of the group; `None` if the client sends none.
     pub id: Option<GroupId>,
-    /// The value for [`Group::name`].
+    /// The value for [`ClassifierGroup::take_name`].
     pub name: String,
-    /// The value for [`Group::description`].
+    /// The value for [`ClassifierGroup::take_description`].
     pub description: Option<String>,
-    /// The value for [`Group::environment`].
+    /// The value for [`ClassifierGroup::environment`].
     pub environment: String,
-    /// The value for [`Group::environment_trumps`].
+    /// The value for [`ClassifierGroup::environment_trumps`].
     pub environment_trumps: bool,
-    /// The value for [`Group::parent`].
+    /// The value for [`ClassifierGroup::parent`].
     pub parent: GroupId,
-    /// The value for [`Group::rule`].
-    pub rule: Option<Rule>,
-    /// The value for [`Group::classes`].
-    pub classes: Classes,
-    /// The value for [`Group::config_data`].
-    pub config_data: Classes,
-    /// The value for [`Group::variables`].
-    pub variables: Parameters,
+    /// The value for [`ClassifierGroup::rule`].
+    pub rule: Option<NodeGroupRule>,
+    /// The value for [`ClassifierGroup::take_classes`].
+    pub classes: GroupClasses,
+    /// The value for [`ClassifierGroup::config_data`].
+    pub config_data: GroupClasses,
+    /// The value for [`ClassifierGroup::variables`].
+    pub variables: GroupParameters,
     /// The serial number that the client expects; `None` skips the check.
     pub serial_number: Option<i64>,
 }
@@ -64,7 +64,7 @@ pub struct GroupDelta {
     /// The new parent; `None` keeps the current one.
     pub parent: Option<GroupId>,
     /// The new rule; `Some(None)` removes it, `None` keeps the current one.
-    pub rule: Option<Option<Rule>>,
+    pub rule: Option<Option<NodeGroupRule>>,
     /// Changes that are merged into the group's classes.
     pub classes: ClassesDelta,
     /// Changes that are merged into the group's configuration data.
@@ -80,19 +80,19 @@ pub struct GroupDelta {
 ///
 /// # Errors
 /// The dump is invalid; the error has the position, for example `[3].rule[1]`, and the reason.
-pub fn imported(json: &Value, now_ms: i64) -> Result<Vec<Group>, SchemaError> {
+pub fn parse_import(json: &Value, now_ms: i64) -> Result<Vec<ClassifierGroup>, SchemaError> {
     let Value::Array(groups) = json else {
         return Err(SchemaError::new("", "an array of groups is expected"));
     };
     let each = groups.iter().enumerate();
     each.map(|(index, json)| {
-        let mut fields = Fields::new(json, &format!("[{index}]"))?;
-        let id = fields.id("id")?;
-        let edited_ms = fields.time("last_edited")?.unwrap_or(now_ms);
-        let serial_number = fields.integer("serial_number")?;
-        let input = GroupInput::take(&mut fields)?;
+        let mut fields = GroupFields::new(json, &format!("[{index}]"))?;
+        let id = fields.take_id("id")?;
+        let edited_ms = fields.take_time("last_edited")?.unwrap_or(now_ms);
+        let serial_number = fields.take_integer("serial_number")?;
+        let input = GroupInput::take_fields(&mut fields)?;
         let missing = || SchemaError::new(&format!("[{index}].id"), "a group's id is expected");
-        Ok(Group {
+        Ok(ClassifierGroup {
             last_edited_ms: edited_ms,
             serial_number: serial_number.unwrap_or(1),
             ..input.into_group(id.ok_or_else(missing)?, now_ms)
@@ -107,11 +107,11 @@ impl GroupInput {
     /// # Errors
     /// The input is invalid; the error has the position and the reason.
     pub fn parse(json: &Value) -> Result<Self, SchemaError> {
-        let mut fields = Fields::new(json, "")?;
-        let (id, serial_number) = (fields.id("id")?, fields.integer("serial_number")?);
-        let input = Self::take(&mut fields)?;
+        let mut fields = GroupFields::new(json, "")?;
+        let (id, serial_number) = (fields.take_id("id")?, fields.take_integer("serial_number")?);
+        let input = Self::take_fields(&mut fields)?;
         // Clients send back the keys that they received.
-        fields.leave_out(&["deleted", "last_edited"]);
+        fields.ignore_keys(&["deleted", "last_edited"]);
         fields.finish()?;
         Ok(Self {
             id,
@@ -120,19 +120,21 @@ impl GroupInput {
         })
     }
 
-    fn take(fields: &mut Fields<'_>) -> Result<Self, SchemaError> {
-        let environment = fields.name("environment")?;
+    fn take_fields(fields: &mut GroupFields<'_>) -> Result<Self, SchemaError> {
+        let environment = fields.take_name("environment")?;
         let input = Self {
             id: None,
-            name: fields.required(Fields::name, "name")?,
-            description: fields.description("description")?.flatten(),
+            name: fields.require(GroupFields::take_name, "name")?,
+            description: fields.take_description("description")?.flatten(),
             environment: environment.unwrap_or_else(|| DEFAULT_ENVIRONMENT.to_owned()),
-            environment_trumps: fields.boolean("environment_trumps")?.unwrap_or(false),
-            parent: fields.required(Fields::id, "parent")?,
-            rule: fields.rule("rule")?.flatten(),
-            classes: present_classes(fields.required(Fields::classes, "classes")?),
-            config_data: present_classes(fields.classes("config_data")?.unwrap_or_default()),
-            variables: present(fields.parameters("variables")?.unwrap_or_default()),
+            environment_trumps: fields.take_boolean("environment_trumps")?.unwrap_or(false),
+            parent: fields.require(GroupFields::take_id, "parent")?,
+            rule: fields.take_rule("rule")?.flatten(),
+            classes: without_null_classes(fields.require(GroupFields::take_classes, "classes")?),
+            config_data: without_null_classes(
+                fields.take_classes("config_data")?.unwrap_or_default(),
+            ),
+            variables: without_nulls(fields.take_parameters("variables")?.unwrap_or_default()),
             serial_number: None,
         };
         fields.check_size()?;
@@ -147,8 +149,8 @@ impl GroupInput {
     }
 
     /// The input as a new group.
-    pub(crate) fn into_group(self, id: GroupId, now_ms: i64) -> Group {
-        Group {
+    pub(crate) fn into_group(self, id: GroupId, now_ms: i64) -> ClassifierGroup {
+        ClassifierGroup {
             id,
             name: self.name,
             description: self.description,
@@ -171,28 +173,28 @@ impl GroupDelta {
     /// # Errors
     /// The input is invalid; the error has the position and the reason.
     pub fn parse(json: &Value) -> Result<Self, SchemaError> {
-        let mut fields = Fields::new(json, "")?;
+        let mut fields = GroupFields::new(json, "")?;
         let delta = Self {
-            id: fields.id("id")?,
-            name: fields.name("name")?,
-            description: fields.description("description")?,
-            environment: fields.name("environment")?,
-            environment_trumps: fields.boolean("environment_trumps")?,
-            parent: fields.id("parent")?,
-            rule: fields.rule("rule")?,
-            classes: fields.classes("classes")?.unwrap_or_default(),
-            config_data: fields.classes("config_data")?.unwrap_or_default(),
-            variables: fields.parameters("variables")?.unwrap_or_default(),
-            serial_number: fields.integer("serial_number")?,
+            id: fields.take_id("id")?,
+            name: fields.take_name("name")?,
+            description: fields.take_description("description")?,
+            environment: fields.take_name("environment")?,
+            environment_trumps: fields.take_boolean("environment_trumps")?,
+            parent: fields.take_id("parent")?,
+            rule: fields.take_rule("rule")?,
+            classes: fields.take_classes("classes")?.unwrap_or_default(),
+            config_data: fields.take_classes("config_data")?.unwrap_or_default(),
+            variables: fields.take_parameters("variables")?.unwrap_or_default(),
+            serial_number: fields.take_integer("serial_number")?,
         };
         fields.check_size()?;
-        fields.leave_out(&["deleted", "last_edited"]);
+        fields.ignore_keys(&["deleted", "last_edited"]);
         fields.finish()?;
         Ok(delta)
     }
 
     /// The group after the change.
-    pub(crate) fn apply(self, mut group: Group) -> Group {
+    pub(crate) fn apply(self, mut group: ClassifierGroup) -> ClassifierGroup {
         if let Some(name) = self.name {
             group.name = name;
         }
@@ -211,28 +213,28 @@ impl GroupDelta {
         if let Some(rule) = self.rule {
             group.rule = rule;
         }
-        lay_classes_over(&mut group.classes, self.classes);
-        lay_classes_over(&mut group.config_data, self.config_data);
+        apply_class_delta(&mut group.classes, self.classes);
+        apply_class_delta(&mut group.config_data, self.config_data);
         group
             .config_data
             .retain(|_, parameters| !parameters.is_empty());
-        lay_over(&mut group.variables, self.variables);
+        apply_parameter_delta(&mut group.variables, self.variables);
         group
     }
 }
 
-fn lay_classes_over(classes: &mut Classes, delta: ClassesDelta) {
+fn apply_class_delta(classes: &mut GroupClasses, delta: ClassesDelta) {
     for (name, parameters) in delta {
         match parameters {
             None => {
                 classes.remove(&name);
             }
-            Some(parameters) => lay_over(classes.entry(name).or_default(), parameters),
+            Some(parameters) => apply_parameter_delta(classes.entry(name).or_default(), parameters),
         }
     }
 }
 
-fn lay_over(parameters: &mut Parameters, delta: ParametersDelta) {
+fn apply_parameter_delta(parameters: &mut GroupParameters, delta: ParametersDelta) {
     for (name, value) in delta {
         match value {
             None => parameters.remove(&name),
@@ -241,15 +243,15 @@ fn lay_over(parameters: &mut Parameters, delta: ParametersDelta) {
     }
 }
 
-fn present_classes(classes: ClassesDelta) -> Classes {
-    let mut all = Classes::new();
-    lay_classes_over(&mut all, classes);
+fn without_null_classes(classes: ClassesDelta) -> GroupClasses {
+    let mut all = GroupClasses::new();
+    apply_class_delta(&mut all, classes);
     all
 }
 
-fn present(parameters: ParametersDelta) -> Parameters {
-    let mut all = Parameters::new();
-    lay_over(&mut all, parameters);
+fn without_nulls(parameters: ParametersDelta) -> GroupParameters {
+    let mut all = GroupParameters::new();
+    apply_parameter_delta(&mut all, parameters);
     all
 }
 
@@ -328,9 +330,9 @@ mod tests {
             assert_eq!(error.place, place, "{json}: {error}");
         }
         let error =
-            imported(&json!([{"name": "a", "parent": ROOT, "classes": {}}]), 0).unwrap_err();
+            parse_import(&json!([{"name": "a", "parent": ROOT, "classes": {}}]), 0).unwrap_err();
         assert_eq!(error.place, "[0].id");
-        let error = imported(&json!([5]), 0).unwrap_err();
+        let error = parse_import(&json!([5]), 0).unwrap_err();
         assert_eq!(error.place, "[0]");
     }
 

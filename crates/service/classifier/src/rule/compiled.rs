@@ -1,4 +1,4 @@
-//! A rule compiled for evaluation on many nodes. Main type: [`Compiled`].
+//! A rule compiled for evaluation on many nodes. Main type: [`CompiledGroupRule`].
 //!
 //! Invariants: the compiled rule has the same result as the rule for every node; a pattern is
 //! compiled once; the names pinned to a group are a set, so that 50,000 of them cost one lookup.
@@ -9,42 +9,42 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::number::Number;
+use super::fact_lookup::find_value;
+use super::number::DecimalNumber;
 use super::pattern::{self, PatternError};
-use super::text::find;
-use super::{Comparison, Operator, Path, Rule};
-use crate::{NodeFacts, Subject};
+use super::{FactPath, NodeGroupRule, RuleComparison, RuleOperator};
+use crate::{ClassifiedNode, NodeFacts};
 
 /// A rule and its compiled program.
 #[derive(Debug)]
-pub(crate) struct Compiled {
-    pub(crate) rule: Rule,
-    program: Program,
-    patterns: Patterns,
+pub(crate) struct CompiledGroupRule {
+    pub(crate) rule: NodeGroupRule,
+    program: RuleProgram,
+    patterns: CompiledPatterns,
 }
 
 /// The compiled patterns of a rule, by their texts.
-type Patterns = HashMap<String, Regex>;
+type CompiledPatterns = HashMap<String, Regex>;
 
 #[derive(Debug)]
-enum Program {
+enum RuleProgram {
     Everything,
-    And(Vec<Program>),
-    Or(Vec<Program>),
-    Not(Box<Program>),
+    And(Vec<RuleProgram>),
+    Or(Vec<RuleProgram>),
+    Not(Box<RuleProgram>),
     Names(HashSet<Box<str>>),
-    Equal(Path, Box<str>),
-    Match(Path, Regex),
+    Equal(FactPath, Box<str>),
+    Match(FactPath, Regex),
     /// A numeric comparison; `None` if the rule's value is not a number.
-    Number(Path, Operator, Option<Number>),
+    Number(FactPath, RuleOperator, Option<DecimalNumber>),
 }
 
 // === impl Compiled ===
 
-impl Compiled {
-    pub(crate) fn new(rule: Rule) -> Result<Arc<Self>, PatternError> {
-        let mut patterns = Patterns::new();
-        let program = program(&rule, &mut patterns)?;
+impl CompiledGroupRule {
+    pub(crate) fn new(rule: NodeGroupRule) -> Result<Arc<Self>, PatternError> {
+        let mut patterns = CompiledPatterns::new();
+        let program = compile_program(&rule, &mut patterns)?;
         Ok(Arc::new(Self {
             rule,
             program,
@@ -52,35 +52,38 @@ impl Compiled {
         }))
     }
 
-    pub(crate) fn matches(&self, node: &(impl Subject + ?Sized)) -> bool {
+    pub(crate) fn matches(&self, node: &(impl ClassifiedNode + ?Sized)) -> bool {
         self.program.matches(node)
     }
 
     /// Returns `true` if this comparison of the rule holds for the node.
-    pub(super) fn holds(&self, comparison: &Comparison, node: &NodeFacts) -> bool {
-        let Some(text) = find(node, &comparison.path).text() else {
+    pub(super) fn holds(&self, comparison: &RuleComparison, node: &NodeFacts) -> bool {
+        let Some(text) = find_value(node, &comparison.path).to_text() else {
             return false;
         };
         match comparison.operator {
-            Operator::Equal => *text == *comparison.value,
-            Operator::Match => {
+            RuleOperator::Equal => *text == *comparison.value,
+            RuleOperator::Match => {
                 let pattern = self.patterns.get(&comparison.value);
                 pattern.is_some_and(|pattern| pattern.is_match(&text))
             }
-            operator => in_order(operator, &text, Number::parse(&comparison.value)),
+            operator => compare_numbers(operator, &text, DecimalNumber::parse(&comparison.value)),
         }
     }
 }
 
-fn program(rule: &Rule, patterns: &mut Patterns) -> Result<Program, PatternError> {
-    let several = |conditions: &[Rule], patterns: &mut Patterns| {
+fn compile_program(
+    rule: &NodeGroupRule,
+    patterns: &mut CompiledPatterns,
+) -> Result<RuleProgram, PatternError> {
+    let several = |conditions: &[NodeGroupRule], patterns: &mut CompiledPatterns| {
         let each = conditions.iter();
-        each.map(|condition| program(condition, patterns))
+        each.map(|condition| compile_program(condition, patterns))
             .collect::<Result<Vec<_>, _>>()
     };
     Ok(match rule {
-        Rule::And(conditions) => Program::And(several(conditions, patterns)?),
-        Rule::Or(conditions) => {
+        NodeGroupRule::And(conditions) => RuleProgram::And(several(conditions, patterns)?),
+        NodeGroupRule::Or(conditions) => {
             let (names, rest): (Vec<_>, Vec<_>) = conditions
                 .iter()
                 .partition(|condition| condition.pinned_name().is_some());
@@ -91,34 +94,39 @@ fn program(rule: &Rule, patterns: &mut Patterns) -> Result<Program, PatternError
                 .collect();
             let mut alternatives = Vec::with_capacity(rest.len() + 1);
             if !names.is_empty() {
-                alternatives.push(Program::Names(names));
+                alternatives.push(RuleProgram::Names(names));
             }
             for condition in rest {
-                alternatives.push(program(condition, patterns)?);
+                alternatives.push(compile_program(condition, patterns)?);
             }
-            Program::Or(alternatives)
+            RuleProgram::Or(alternatives)
         }
-        Rule::Not(condition) => Program::Not(Box::new(program(condition, patterns)?)),
-        Rule::Compare(comparison) => {
+        NodeGroupRule::Not(condition) => {
+            RuleProgram::Not(Box::new(compile_program(condition, patterns)?))
+        }
+        NodeGroupRule::Compare(comparison) => {
             // The result is discarded, but explanations need every compiled pattern.
-            let compiled = compare(comparison, patterns)?;
-            match *rule == Rule::everything() {
-                true => Program::Everything,
+            let compiled = compile_comparison(comparison, patterns)?;
+            match *rule == NodeGroupRule::match_all() {
+                true => RuleProgram::Everything,
                 false => compiled,
             }
         }
     })
 }
 
-fn compare(comparison: &Comparison, patterns: &mut Patterns) -> Result<Program, PatternError> {
-    let Comparison {
+fn compile_comparison(
+    comparison: &RuleComparison,
+    patterns: &mut CompiledPatterns,
+) -> Result<RuleProgram, PatternError> {
+    let RuleComparison {
         operator,
         path,
         value,
     } = comparison;
     Ok(match operator {
-        Operator::Equal => Program::Equal(path.clone(), value.as_str().into()),
-        Operator::Match => {
+        RuleOperator::Equal => RuleProgram::Equal(path.clone(), value.as_str().into()),
+        RuleOperator::Match => {
             let pattern = match patterns.get(value) {
                 Some(pattern) => pattern.clone(),
                 None => {
@@ -127,14 +135,14 @@ fn compare(comparison: &Comparison, patterns: &mut Patterns) -> Result<Program, 
                     pattern
                 }
             };
-            Program::Match(path.clone(), pattern)
+            RuleProgram::Match(path.clone(), pattern)
         }
-        operator => Program::Number(path.clone(), *operator, Number::parse(value)),
+        operator => RuleProgram::Number(path.clone(), *operator, DecimalNumber::parse(value)),
     })
 }
 
-impl Program {
-    fn matches(&self, node: &(impl Subject + ?Sized)) -> bool {
+impl RuleProgram {
+    fn matches(&self, node: &(impl ClassifiedNode + ?Sized)) -> bool {
         let text = |path| node.text(path);
         match self {
             Self::Everything => true,
@@ -145,25 +153,25 @@ impl Program {
             Self::Equal(path, value) => text(path).is_some_and(|text| *text == **value),
             Self::Match(path, pattern) => text(path).is_some_and(|text| pattern.is_match(&text)),
             Self::Number(path, operator, number) => {
-                text(path).is_some_and(|text| in_order(*operator, &text, *number))
+                text(path).is_some_and(|text| compare_numbers(*operator, &text, *number))
             }
         }
     }
 }
 
-fn in_order(operator: Operator, text: &str, number: Option<Number>) -> bool {
-    let (Some(text), Some(number)) = (Number::parse(text), number) else {
+fn compare_numbers(operator: RuleOperator, text: &str, number: Option<DecimalNumber>) -> bool {
+    let (Some(text), Some(number)) = (DecimalNumber::parse(text), number) else {
         return false;
     };
     let Some(order) = text.compare(number) else {
         return false;
     };
     match operator {
-        Operator::Greater => order == Ordering::Greater,
-        Operator::GreaterOrEqual => order != Ordering::Less,
-        Operator::Less => order == Ordering::Less,
-        Operator::LessOrEqual => order != Ordering::Greater,
-        Operator::Equal | Operator::Match => false,
+        RuleOperator::Greater => order == Ordering::Greater,
+        RuleOperator::GreaterOrEqual => order != Ordering::Less,
+        RuleOperator::Less => order == Ordering::Less,
+        RuleOperator::LessOrEqual => order != Ordering::Greater,
+        RuleOperator::Equal | RuleOperator::Match => false,
     }
 }
 
@@ -177,10 +185,10 @@ mod tests {
         let node = NodeFacts {
             fact,
             trusted: json!({"certname": "web1", "extensions": {"pp_role": "web"}}),
-            ..NodeFacts::named("web1".parse().unwrap())
+            ..NodeFacts::without_facts("web1".parse().unwrap())
         };
-        let rule = Rule::parse(&rule).unwrap();
-        Compiled::new(rule).unwrap().matches(&node)
+        let rule = NodeGroupRule::parse(&rule).unwrap();
+        CompiledGroupRule::new(rule).unwrap().matches(&node)
     }
 
     #[test]

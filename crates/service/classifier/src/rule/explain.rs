@@ -5,34 +5,38 @@
 
 use serde_json::{Value, json};
 
-use super::text::find;
-use super::{Compiled, Rule, write};
+use super::fact_lookup::find_value;
+use super::{CompiledGroupRule, NodeGroupRule, write};
 use crate::NodeFacts;
 
-pub(crate) fn explain(compiled: &Compiled, node: &NodeFacts) -> Value {
-    let (value, form) = condition(&compiled.rule, compiled, node);
-    explained(value, form)
+pub(crate) fn explain(compiled: &CompiledGroupRule, node: &NodeFacts) -> Value {
+    let (value, form) = explain_condition(&compiled.rule, compiled, node);
+    with_result(value, form)
 }
 
-fn condition(rule: &Rule, compiled: &Compiled, node: &NodeFacts) -> (bool, Value) {
+fn explain_condition(
+    rule: &NodeGroupRule,
+    compiled: &CompiledGroupRule,
+    node: &NodeFacts,
+) -> (bool, Value) {
     match rule {
-        Rule::And(conditions) => {
-            let (values, form) = several("and", conditions, compiled, node);
+        NodeGroupRule::And(conditions) => {
+            let (values, form) = explain_several("and", conditions, compiled, node);
             (values.iter().all(|value| *value), form)
         }
-        Rule::Or(conditions) => {
-            let (values, form) = several("or", conditions, compiled, node);
+        NodeGroupRule::Or(conditions) => {
+            let (values, form) = explain_several("or", conditions, compiled, node);
             (values.iter().any(|value| *value), form)
         }
-        Rule::Not(inner) => {
-            let (value, form) = condition(inner, compiled, node);
-            (!value, json!(["not", explained(value, form)]))
+        NodeGroupRule::Not(inner) => {
+            let (value, form) = explain_condition(inner, compiled, node);
+            (!value, json!(["not", with_result(value, form)]))
         }
-        Rule::Compare(comparison) => {
-            let path = write::path(&comparison.path);
-            let found = find(node, &comparison.path).json();
+        NodeGroupRule::Compare(comparison) => {
+            let path = write::path_to_json(&comparison.path);
+            let found = find_value(node, &comparison.path).to_json();
             let form = json!([
-                comparison.operator.sign(),
+                comparison.operator.as_str(),
                 {"path": path, "value": found},
                 comparison.value,
             ]);
@@ -41,23 +45,23 @@ fn condition(rule: &Rule, compiled: &Compiled, node: &NodeFacts) -> (bool, Value
     }
 }
 
-fn several(
+fn explain_several(
     word: &str,
-    conditions: &[Rule],
-    compiled: &Compiled,
+    conditions: &[NodeGroupRule],
+    compiled: &CompiledGroupRule,
     node: &NodeFacts,
 ) -> (Vec<bool>, Value) {
     let each = conditions.iter();
     let (values, forms): (Vec<_>, Vec<_>) = each
         .map(|rule| {
-            let (value, form) = condition(rule, compiled, node);
-            (value, explained(value, form))
+            let (value, form) = explain_condition(rule, compiled, node);
+            (value, with_result(value, form))
         })
         .unzip();
     let form = std::iter::once(json!(word)).chain(forms).collect();
     (values, Value::Array(form))
 }
 
-fn explained(value: bool, form: Value) -> Value {
+fn with_result(value: bool, form: Value) -> Value {
     json!({"value": value, "form": form})
 }

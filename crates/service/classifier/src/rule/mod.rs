@@ -1,4 +1,4 @@
-//! Rules that select the nodes of a group. Main type: [`Rule`].
+//! Rules that select the nodes of a group. Main type: [`NodeGroupRule`].
 //!
 //! The grammar is that of Puppet Enterprise's node classifier: a condition is `["and"|"or", C,
 //! C…]`, `["not", C]` or `[operator, path, value]`; an operator is one of `= ~ > >= < <=`; a path
@@ -8,12 +8,12 @@
 
 mod compiled;
 mod explain;
+mod fact_lookup;
 mod inherit;
 mod number;
 mod parse;
 mod pattern;
 mod pins;
-mod text;
 mod translate;
 mod write;
 
@@ -21,69 +21,69 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-pub(crate) use compiled::Compiled;
+pub(crate) use compiled::CompiledGroupRule;
 pub(crate) use explain::explain;
-pub(crate) use inherit::with_inherited;
+pub(crate) use fact_lookup::find_text;
+pub(crate) use inherit::and_inherited;
 pub use parse::RuleError;
 pub use pattern::PatternError;
-pub(crate) use text::found;
-pub use translate::{Format, Untranslatable};
+pub use translate::{QueryFormat, UntranslatableRule};
 
 /// A condition on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum NodeGroupRule {
     /// True if all conditions are true.
-    And(Vec<Rule>),
+    And(Vec<NodeGroupRule>),
     /// True if at least one condition is true.
-    Or(Vec<Rule>),
+    Or(Vec<NodeGroupRule>),
     /// True if the condition is false.
-    Not(Box<Rule>),
+    Not(Box<NodeGroupRule>),
     /// A comparison of a value of the node with a text.
-    Compare(Comparison),
+    Compare(RuleComparison),
 }
 
 /// A comparison of a value of a node with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct RuleComparison {
     /// Operator of the comparison.
-    pub operator: Operator,
+    pub operator: RuleOperator,
     /// Path of the node's value.
-    pub path: Path,
+    pub path: FactPath,
     /// The text that the value is compared with.
     pub value: String,
 }
 
 /// An operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
+pub enum RuleOperator {
     /// The texts are equal.
     Equal,
     /// The pattern matches somewhere in the text.
     Match,
     /// Numeric comparison; false if either side is not a number.
     Greater,
-    /// See [`Operator::Greater`].
+    /// See [`RuleOperator::Greater`].
     GreaterOrEqual,
-    /// See [`Operator::Greater`].
+    /// See [`RuleOperator::Greater`].
     Less,
-    /// See [`Operator::Greater`].
+    /// See [`RuleOperator::Greater`].
     LessOrEqual,
 }
 
 /// The path of a value of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Path {
+pub enum FactPath {
     /// Certname of the node.
     Name,
     /// A fact, or a value inside a structured fact. The first step is a key.
-    Fact(Vec<Step>),
-    /// A trusted fact from the node's certificate, with steps as in [`Path::Fact`].
-    Trusted(Vec<Step>),
+    Fact(Vec<FactPathStep>),
+    /// A trusted fact from the node's certificate, with steps as in [`FactPath::Fact`].
+    Trusted(Vec<FactPathStep>),
 }
 
 /// One step into a structured value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum FactPathStep {
     /// Key of an object.
     Key(String),
     /// Index of an array, from 0.
@@ -92,7 +92,7 @@ pub enum Step {
 
 // === impl Rule ===
 
-impl Rule {
+impl NodeGroupRule {
     /// Parses a rule.
     ///
     /// # Errors
@@ -102,16 +102,16 @@ impl Rule {
         parse::parse(json)
     }
 
-    /// The rule as JSON; [`Rule::parse`] gives the same back.
+    /// The rule as JSON; [`NodeGroupRule::parse`] gives the same back.
     pub fn to_json(&self) -> Value {
-        write::rule(self)
+        write::rule_to_json(self)
     }
 
     /// The rule of the root group, `["~", "name", ".*"]`, which every node matches.
-    pub fn everything() -> Self {
-        Self::Compare(Comparison {
-            operator: Operator::Match,
-            path: Path::Name,
+    pub fn match_all() -> Self {
+        Self::Compare(RuleComparison {
+            operator: RuleOperator::Match,
+            path: FactPath::Name,
             value: ".*".to_owned(),
         })
     }
@@ -120,18 +120,18 @@ impl Rule {
     ///
     /// # Errors
     /// A condition cannot be expressed; the error has the condition and the reason.
-    pub fn to_puppetdb(&self, format: Format) -> Result<Value, Untranslatable> {
+    pub fn to_puppetdb(&self, format: QueryFormat) -> Result<Value, UntranslatableRule> {
         translate::translate(self, format)
     }
 }
 
-impl Serialize for Rule {
+impl Serialize for NodeGroupRule {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.to_json().serialize(to)
     }
 }
 
-impl<'de> Deserialize<'de> for Rule {
+impl<'de> Deserialize<'de> for NodeGroupRule {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let json = Value::deserialize(from)?;
         Self::parse(&json).map_err(D::Error::custom)
@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for Rule {
 
 // === impl Operator ===
 
-impl Operator {
+impl RuleOperator {
     /// Every operator with its symbol.
     pub(crate) const ALL: &[(&str, Self)] = &[
         ("=", Self::Equal),
@@ -152,7 +152,7 @@ impl Operator {
     ];
 
     /// The symbol of the operator, for example `>=`.
-    pub fn sign(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Equal => "=",
             Self::Match => "~",

@@ -1,4 +1,4 @@
-//! Numbers in texts, for `>`, `>=`, `<` and `<=`. Main type: [`Number`].
+//! Numbers in texts, for `>`, `>=`, `<` and `<=`. Main type: [`DecimalNumber`].
 //!
 //! Invariant: whole numbers are compared exactly, so that sizes in bytes do not become equal by
 //! rounding; `inf`, `nan`, hexadecimal and units are not numbers.
@@ -7,12 +7,12 @@ use std::cmp::Ordering;
 
 /// A finite number in decimal notation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Number {
+pub(super) struct DecimalNumber {
     whole: Option<i128>,
     float: f64,
 }
 
-impl Number {
+impl DecimalNumber {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let plain =
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn compare(one: &str, two: &str) -> Option<Ordering> {
-        Number::parse(one)?.compare(Number::parse(two)?)
+        DecimalNumber::parse(one)?.compare(DecimalNumber::parse(two)?)
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::pattern::{self, PatternError};
-use super::{Comparison, Operator, Path, Rule, Step};
+use super::{FactPath, FactPathStep, NodeGroupRule, RuleComparison, RuleOperator};
 use crate::defaults::{PATH_STEPS, RULE_CONDITIONS, RULE_DEPTH, RULE_PATTERNS, RULE_TEXT_BYTES};
 
 /// The input is not a valid rule.
@@ -19,37 +19,37 @@ pub struct RuleError {
     pub what: String,
 }
 
-pub(super) fn parse(json: &Value) -> Result<Rule, RuleError> {
-    let mut parser = Parser {
-        place: Vec::new(),
+pub(super) fn parse(json: &Value) -> Result<NodeGroupRule, RuleError> {
+    let mut parser = RuleParser {
+        position: Vec::new(),
         conditions: 0,
         patterns: 0,
     };
-    parser.condition(json)
+    parser.parse_condition(json)
 }
 
-struct Parser {
+struct RuleParser {
     /// Array indices that lead to the current position.
-    place: Vec<usize>,
+    position: Vec<usize>,
     conditions: usize,
     patterns: usize,
 }
 
-impl Parser {
-    fn condition(&mut self, json: &Value) -> Result<Rule, RuleError> {
+impl RuleParser {
+    fn parse_condition(&mut self, json: &Value) -> Result<NodeGroupRule, RuleError> {
         self.conditions += 1;
         if self.conditions > RULE_CONDITIONS {
             let what = format!("a rule has at most {RULE_CONDITIONS} conditions");
             return Err(self.error(what));
         }
-        if self.place.len() >= RULE_DEPTH {
+        if self.position.len() >= RULE_DEPTH {
             let what = format!("conditions are nested at most {RULE_DEPTH} levels deep");
             return Err(self.error(what));
         }
         let Value::Array(parts) = json else {
             let what = format!(
                 "{} is no condition: an array such as [\"=\", [\"fact\", \"kernel\"], \"Linux\"] is expected",
-                kind(json)
+                json_type_name(json)
             );
             return Err(self.error(what));
         };
@@ -59,74 +59,80 @@ impl Parser {
         let Value::String(word) = head else {
             let what = format!(
                 "{} is no operator; `and`, `or`, `not`, `=`, `~`, `>`, `>=`, `<` or `<=` is expected",
-                kind(head)
+                json_type_name(head)
             );
-            return self.at(0, |parser| Err(parser.error(what)));
+            return self.with_position(0, |parser| Err(parser.error(what)));
         };
         match word.as_str() {
-            "and" => Ok(Rule::And(self.several(rest)?)),
-            "or" => Ok(Rule::Or(self.several(rest)?)),
-            "not" => self.negation(rest),
+            "and" => Ok(NodeGroupRule::And(self.parse_conditions(rest)?)),
+            "or" => Ok(NodeGroupRule::Or(self.parse_conditions(rest)?)),
+            "not" => self.parse_negation(rest),
             sign => {
-                let operator = Operator::ALL.iter().find(|(known, _)| *known == sign);
+                let operator = RuleOperator::ALL.iter().find(|(known, _)| *known == sign);
                 let Some((_, operator)) = operator else {
                     let what = format!(
                         "{} is no operator; `and`, `or`, `not`, `=`, `~`, `>`, `>=`, `<` or `<=` is expected",
-                        shown(sign)
+                        quote_short(sign)
                     );
-                    return self.at(0, |parser| Err(parser.error(what)));
+                    return self.with_position(0, |parser| Err(parser.error(what)));
                 };
-                self.comparison(*operator, rest)
+                self.parse_comparison(*operator, rest)
             }
         }
     }
 
-    fn several(&mut self, rest: &[Value]) -> Result<Vec<Rule>, RuleError> {
+    fn parse_conditions(&mut self, rest: &[Value]) -> Result<Vec<NodeGroupRule>, RuleError> {
         if rest.is_empty() {
             return Err(self.error("`and` and `or` need at least one condition after them"));
         }
         let each = rest.iter().enumerate();
-        each.map(|(index, json)| self.at(index + 1, |parser| parser.condition(json)))
-            .collect()
+        each.map(|(index, json)| {
+            self.with_position(index + 1, |parser| parser.parse_condition(json))
+        })
+        .collect()
     }
 
-    fn negation(&mut self, rest: &[Value]) -> Result<Rule, RuleError> {
+    fn parse_negation(&mut self, rest: &[Value]) -> Result<NodeGroupRule, RuleError> {
         let [json] = rest else {
             let what = format!("`not` takes one condition, not {}", rest.len());
             return Err(self.error(what));
         };
-        let inner = self.at(1, |parser| parser.condition(json))?;
-        Ok(Rule::Not(Box::new(inner)))
+        let inner = self.with_position(1, |parser| parser.parse_condition(json))?;
+        Ok(NodeGroupRule::Not(Box::new(inner)))
     }
 
-    fn comparison(&mut self, operator: Operator, rest: &[Value]) -> Result<Rule, RuleError> {
+    fn parse_comparison(
+        &mut self,
+        operator: RuleOperator,
+        rest: &[Value],
+    ) -> Result<NodeGroupRule, RuleError> {
         let [path, value] = rest else {
             let what = format!(
                 "`{}` takes a path and a value, not {} parts",
-                operator.sign(),
+                operator.as_str(),
                 rest.len()
             );
             return Err(self.error(what));
         };
-        let path = self.at(1, |parser| parser.path(path))?;
-        let value = self.at(2, |parser| parser.value(operator, value))?;
-        Ok(Rule::Compare(Comparison {
+        let path = self.with_position(1, |parser| parser.parse_path(path))?;
+        let value = self.with_position(2, |parser| parser.parse_value(operator, value))?;
+        Ok(NodeGroupRule::Compare(RuleComparison {
             operator,
             path,
             value,
         }))
     }
 
-    fn value(&mut self, operator: Operator, json: &Value) -> Result<String, RuleError> {
+    fn parse_value(&mut self, operator: RuleOperator, json: &Value) -> Result<String, RuleError> {
         let Value::String(text) = json else {
             let what = format!(
                 "{} is no value: values are texts, also of numbers and booleans (\"512\", \"true\")",
-                kind(json)
+                json_type_name(json)
             );
             return Err(self.error(what));
         };
-        self.short_enough(text)?;
-        if operator == Operator::Match {
+        self.check_length(text)?;
+        if operator == RuleOperator::Match {
             self.patterns += 1;
             if self.patterns > RULE_PATTERNS {
                 let what = format!("a rule has at most {RULE_PATTERNS} patterns");
@@ -137,26 +143,28 @@ impl Parser {
         Ok(text.clone())
     }
 
-    fn path(&mut self, json: &Value) -> Result<Path, RuleError> {
+    fn parse_path(&mut self, json: &Value) -> Result<FactPath, RuleError> {
         const EXPECTED: &str = "`\"name\"`, `[\"fact\", …]` or `[\"trusted\", …]` is expected";
         let parts = match json {
-            Value::String(name) if name == "name" => return Ok(Path::Name),
+            Value::String(name) if name == "name" => return Ok(FactPath::Name),
             Value::Array(parts) => parts,
             Value::String(other) => {
-                let what = format!("{} is no path; {EXPECTED}", shown(other));
+                let what = format!("{} is no path; {EXPECTED}", quote_short(other));
                 return Err(self.error(what));
             }
-            other => return Err(self.error(format!("{} is no path; {EXPECTED}", kind(other)))),
+            other => {
+                return Err(self.error(format!("{} is no path; {EXPECTED}", json_type_name(other))));
+            }
         };
         let Some((head, steps)) = parts.split_first() else {
             return Err(self.error(format!("a path cannot be empty; {EXPECTED}")));
         };
         let make = match head.as_str() {
-            Some("fact") => Path::Fact,
-            Some("trusted") => Path::Trusted,
+            Some("fact") => FactPath::Fact,
+            Some("trusted") => FactPath::Trusted,
             _ => {
                 let what = "a path begins with `fact` or `trusted`";
-                return self.at(0, |parser| Err(parser.error(what)));
+                return self.with_position(0, |parser| Err(parser.error(what)));
             }
         };
         if steps.is_empty() || steps.len() > PATH_STEPS {
@@ -165,28 +173,35 @@ impl Parser {
         }
         let steps = steps.iter().enumerate();
         let steps: Result<Vec<_>, _> = steps
-            .map(|(index, json)| self.at(index + 1, |parser| parser.step(json, index == 0)))
+            .map(|(index, json)| {
+                self.with_position(index + 1, |parser| parser.parse_step(json, index == 0))
+            })
             .collect();
         Ok(make(steps?))
     }
 
-    fn step(&mut self, json: &Value, first: bool) -> Result<Step, RuleError> {
+    fn parse_step(&mut self, json: &Value, first: bool) -> Result<FactPathStep, RuleError> {
         match json {
             Value::String(key) => {
-                self.short_enough(key)?;
-                Ok(Step::Key(key.clone()))
+                self.check_length(key)?;
+                Ok(FactPathStep::Key(key.clone()))
             }
             Value::Number(_) if first => Err(self.error("the first key is a text: a fact's name")),
             Value::Number(number) => {
                 let index = number.as_u64().and_then(|index| u32::try_from(index).ok());
                 let what = format!("{number} is no index: a whole number from 0 is expected");
-                index.map(Step::Index).ok_or_else(|| self.error(what))
+                index
+                    .map(FactPathStep::Index)
+                    .ok_or_else(|| self.error(what))
             }
-            other => Err(self.error(format!("{} is neither a key nor an index", kind(other)))),
+            other => Err(self.error(format!(
+                "{} is neither a key nor an index",
+                json_type_name(other)
+            ))),
         }
     }
 
-    fn short_enough(&self, text: &str) -> Result<(), RuleError> {
+    fn check_length(&self, text: &str) -> Result<(), RuleError> {
         if text.len() > RULE_TEXT_BYTES {
             let what = format!("a text in a rule has at most {RULE_TEXT_BYTES} bytes");
             return Err(self.error(what));
@@ -195,19 +210,19 @@ impl Parser {
     }
 
     /// Runs a function one nesting level deeper.
-    fn at<T>(
+    fn with_position<T>(
         &mut self,
         index: usize,
         what: impl FnOnce(&mut Self) -> Result<T, RuleError>,
     ) -> Result<T, RuleError> {
-        self.place.push(index);
+        self.position.push(index);
         let done = what(self);
-        self.place.pop();
+        self.position.pop();
         done
     }
 
     fn error(&self, what: impl Into<String>) -> RuleError {
-        let indices = self.place.iter().map(|index| format!("[{index}]"));
+        let indices = self.position.iter().map(|index| format!("[{index}]"));
         RuleError {
             place: std::iter::once("rule".to_owned()).chain(indices).collect(),
             what: what.into(),
@@ -215,7 +230,7 @@ impl Parser {
     }
 }
 
-fn kind(json: &Value) -> &'static str {
+fn json_type_name(json: &Value) -> &'static str {
     match json {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -227,7 +242,7 @@ fn kind(json: &Value) -> &'static str {
 }
 
 /// The beginning of a possibly hostile text, quoted.
-fn shown(text: &str) -> String {
+fn quote_short(text: &str) -> String {
     let short: String = text.chars().take(40).collect();
     format!("{short:?}")
 }

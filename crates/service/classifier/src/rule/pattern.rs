@@ -22,17 +22,17 @@ pub enum PatternError {
 
 /// Compiles a pattern.
 pub(super) fn compile(java: &str) -> Result<Regex, PatternError> {
-    let translated = Translation::new(java).run()?;
+    let translated = PatternTranslation::new(java).translate()?;
     RegexBuilder::new(&translated)
         .size_limit(PATTERN_BYTES)
         .dfa_size_limit(PATTERN_BYTES)
         .nest_limit(PATTERN_DEPTH)
         .build()
-        .map_err(|error| PatternError::Invalid(reason(&error)))
+        .map_err(|error| PatternError::Invalid(describe_regex_error(&error)))
 }
 
 /// The reason, which is the last line of the crate's error message.
-fn reason(error: &regex::Error) -> String {
+fn describe_regex_error(error: &regex::Error) -> String {
     if let regex::Error::CompiledTooBig(limit) = error {
         return format!("it would take more than {limit} bytes of memory");
     }
@@ -41,7 +41,7 @@ fn reason(error: &regex::Error) -> String {
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
-struct Translation<'a> {
+struct PatternTranslation<'a> {
     java: std::iter::Peekable<std::str::Chars<'a>>,
     rust: String,
     /// Number of open `[`.
@@ -52,7 +52,7 @@ struct Translation<'a> {
     opened: bool,
 }
 
-impl<'a> Translation<'a> {
+impl<'a> PatternTranslation<'a> {
     fn new(java: &'a str) -> Self {
         Self {
             java: java.chars().peekable(),
@@ -63,12 +63,12 @@ impl<'a> Translation<'a> {
         }
     }
 
-    fn run(mut self) -> Result<String, PatternError> {
+    fn translate(mut self) -> Result<String, PatternError> {
         while let Some(character) = self.java.next() {
             let was_quantified = std::mem::take(&mut self.quantified);
             let was_opened = std::mem::take(&mut self.opened);
             match character {
-                '\\' => self.escape()?,
+                '\\' => self.copy_escape()?,
                 '[' => {
                     self.classes += 1;
                     self.rust.push('[');
@@ -96,7 +96,7 @@ impl<'a> Translation<'a> {
                     self.opened = true;
                     self.rust.push('(');
                 }
-                '{' if self.classes == 0 => self.repetition(),
+                '{' if self.classes == 0 => self.copy_repetition(),
                 other => self.rust.push(other),
             }
         }
@@ -104,7 +104,7 @@ impl<'a> Translation<'a> {
     }
 
     /// Copies `{2}`, `{2,}` or `{2,3}`; any other form is left to the compiler.
-    fn repetition(&mut self) {
+    fn copy_repetition(&mut self) {
         self.rust.push('{');
         while let Some(next) = self
             .java
@@ -118,7 +118,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    fn escape(&mut self) -> Result<(), PatternError> {
+    fn copy_escape(&mut self) -> Result<(), PatternError> {
         let Some(escaped) = self.java.next() else {
             return Err(PatternError::Invalid("it ends with a backslash".to_owned()));
         };
@@ -131,7 +131,7 @@ impl<'a> Translation<'a> {
             'S' => self.rust.push_str(r"[^ \t\n\x0B\f\r]"),
             'Z' => self.rust.push_str(r"\z"),
             'e' => self.rust.push_str(r"\x1B"),
-            'Q' => self.quotation(),
+            'Q' => self.copy_quotation(),
             '1'..='9' | 'k' => return Err(PatternError::Unsupported("a back-reference")),
             'G' => return Err(PatternError::Unsupported("`\\G`")),
             'R' | 'X' | 'h' | 'H' | 'v' | 'V' | '0' | 'c' | 'N' => {
@@ -144,22 +144,22 @@ impl<'a> Translation<'a> {
                 self.rust.push(letter);
             }
             // Any other escaped character is literal: `\<` would otherwise be the start of a word.
-            other => self.literal(other),
+            other => self.push_literal(other),
         }
         Ok(())
     }
 
     /// Copies the text between `\Q` and `\E`, or up to the end.
-    fn quotation(&mut self) {
+    fn copy_quotation(&mut self) {
         while let Some(character) = self.java.next() {
             if character == '\\' && self.java.next_if_eq(&'E').is_some() {
                 return;
             }
-            self.literal(character);
+            self.push_literal(character);
         }
     }
 
-    fn literal(&mut self, character: char) {
+    fn push_literal(&mut self, character: char) {
         let mut buffer = [0; 4];
         self.rust
             .push_str(&regex::escape(character.encode_utf8(&mut buffer)));

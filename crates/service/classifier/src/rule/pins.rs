@@ -5,15 +5,15 @@
 
 use std::collections::HashSet;
 
-use super::{Comparison, Operator, Path, Rule};
+use super::{FactPath, NodeGroupRule, RuleComparison, RuleOperator};
 
-impl Rule {
+impl NodeGroupRule {
     /// The certname that this condition pins; `None` if the condition is not a pin.
     pub(crate) fn pinned_name(&self) -> Option<&str> {
         match self {
-            Self::Compare(Comparison {
-                operator: Operator::Equal,
-                path: Path::Name,
+            Self::Compare(RuleComparison {
+                operator: RuleOperator::Equal,
+                path: FactPath::Name,
                 value,
             }) => Some(value),
             _ => None,
@@ -21,7 +21,7 @@ impl Rule {
     }
 
     /// The pinned nodes, in the order of the rule.
-    pub fn pinned(&self) -> Vec<&str> {
+    pub fn pinned_names(&self) -> Vec<&str> {
         match self {
             Self::Or(conditions) => conditions.iter().filter_map(Self::pinned_name).collect(),
             other => other.pinned_name().into_iter().collect(),
@@ -45,7 +45,7 @@ impl Rule {
             .map(str::to_owned)
             .collect();
         let new = names.iter().filter(|name| known.insert((*name).clone()));
-        pins.extend(new.map(|name| Self::pin_of(name)));
+        pins.extend(new.map(|name| Self::pin_rule(name)));
         pins.extend(rest);
         Self::Or(pins)
     }
@@ -69,10 +69,10 @@ impl Rule {
         }
     }
 
-    fn pin_of(name: &str) -> Self {
-        Self::Compare(Comparison {
-            operator: Operator::Equal,
-            path: Path::Name,
+    fn pin_rule(name: &str) -> Self {
+        Self::Compare(RuleComparison {
+            operator: RuleOperator::Equal,
+            path: FactPath::Name,
             value: name.to_owned(),
         })
     }
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     fn pin(rule: Value, names: &[&str]) -> Value {
-        let rule = (!rule.is_null()).then(|| Rule::parse(&rule).unwrap());
+        let rule = (!rule.is_null()).then(|| NodeGroupRule::parse(&rule).unwrap());
         let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        Rule::pin(rule, &names).to_json()
+        NodeGroupRule::pin(rule, &names).to_json()
     }
 
     fn unpin(rule: Value, names: &[&str]) -> Value {
-        let rule = Rule::parse(&rule).unwrap();
+        let rule = NodeGroupRule::parse(&rule).unwrap();
         let left = rule.unpin(&names.iter().copied().collect());
         left.map_or(Value::Null, |rule| rule.to_json())
     }
@@ -124,6 +124,6 @@ mod tests {
             ["~", "name", "b"],
             ["and", ["=", "name", "c"]]
         ]);
-        assert_eq!(Rule::parse(&rule).unwrap().pinned(), ["a"]);
+        assert_eq!(NodeGroupRule::parse(&rule).unwrap().pinned_names(), ["a"]);
     }
 }

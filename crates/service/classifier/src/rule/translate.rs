@@ -6,12 +6,12 @@
 
 use serde_json::{Value, json};
 
-use super::number::Number;
-use super::{Comparison, Operator, Path, Rule, Step};
+use super::number::DecimalNumber;
+use super::{FactPath, FactPathStep, NodeGroupRule, RuleComparison, RuleOperator};
 
 /// The PuppetDB endpoint that a query is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum QueryFormat {
     /// Endpoint `nodes`: has top-level facts only, without their structure, and no trusted facts.
     Nodes,
     /// Endpoint `inventory`: has all facts, as `facts.os.name` and `trusted.certname`.
@@ -21,7 +21,7 @@ pub enum Format {
 /// A condition that has no counterpart in PuppetDB.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the rule cannot be translated: {reason}")]
-pub struct Untranslatable {
+pub struct UntranslatableRule {
     /// The reason, with the endpoint that can express the condition if there is one.
     pub reason: String,
     /// The condition that cannot be translated.
@@ -29,54 +29,71 @@ pub struct Untranslatable {
 }
 
 /// A translated condition.
-enum Query {
+enum TranslatedQuery {
     Everything,
     Nothing,
     Some(Value),
 }
 
-pub(super) fn translate(rule: &Rule, format: Format) -> Result<Value, Untranslatable> {
-    Ok(match condition(rule, format)? {
-        Query::Some(query) => query,
-        Query::Everything => json!(["~", "certname", ".*"]),
-        Query::Nothing => json!(["not", ["~", "certname", ".*"]]),
+pub(super) fn translate(
+    rule: &NodeGroupRule,
+    format: QueryFormat,
+) -> Result<Value, UntranslatableRule> {
+    Ok(match translate_condition(rule, format)? {
+        TranslatedQuery::Some(query) => query,
+        TranslatedQuery::Everything => json!(["~", "certname", ".*"]),
+        TranslatedQuery::Nothing => json!(["not", ["~", "certname", ".*"]]),
     })
 }
 
-fn condition(rule: &Rule, format: Format) -> Result<Query, Untranslatable> {
+fn translate_condition(
+    rule: &NodeGroupRule,
+    format: QueryFormat,
+) -> Result<TranslatedQuery, UntranslatableRule> {
     match rule {
-        rule if *rule == Rule::everything() => Ok(Query::Everything),
-        Rule::And(conditions) => and(conditions, format),
-        Rule::Or(conditions) => or(conditions, format),
-        Rule::Not(inner) => Ok(match condition(inner, format)? {
-            Query::Everything => Query::Nothing,
-            Query::Nothing => Query::Everything,
-            Query::Some(query) => Query::Some(json!(["not", query])),
+        rule if *rule == NodeGroupRule::match_all() => Ok(TranslatedQuery::Everything),
+        NodeGroupRule::And(conditions) => translate_and(conditions, format),
+        NodeGroupRule::Or(conditions) => translate_or(conditions, format),
+        NodeGroupRule::Not(inner) => Ok(match translate_condition(inner, format)? {
+            TranslatedQuery::Everything => TranslatedQuery::Nothing,
+            TranslatedQuery::Nothing => TranslatedQuery::Everything,
+            TranslatedQuery::Some(query) => TranslatedQuery::Some(json!(["not", query])),
         }),
-        Rule::Compare(comparison) => compare(comparison, format).map(Query::Some),
+        NodeGroupRule::Compare(comparison) => {
+            translate_comparison(comparison, format).map(TranslatedQuery::Some)
+        }
     }
 }
 
-fn and(conditions: &[Rule], format: Format) -> Result<Query, Untranslatable> {
+fn translate_and(
+    conditions: &[NodeGroupRule],
+    format: QueryFormat,
+) -> Result<TranslatedQuery, UntranslatableRule> {
     let mut all = Vec::with_capacity(conditions.len());
     let mut never = false;
     for rule in conditions {
-        match condition(rule, format)? {
-            Query::Everything => {}
-            Query::Nothing => never = true,
-            Query::Some(query) => all.push(query),
+        match translate_condition(rule, format)? {
+            TranslatedQuery::Everything => {}
+            TranslatedQuery::Nothing => never = true,
+            TranslatedQuery::Some(query) => all.push(query),
         }
     }
     if never {
-        return Ok(Query::Nothing);
+        return Ok(TranslatedQuery::Nothing);
     }
-    Ok(joined("and", all).map_or(Query::Everything, Query::Some))
+    Ok(join("and", all).map_or(TranslatedQuery::Everything, TranslatedQuery::Some))
 }
 
-fn or(conditions: &[Rule], format: Format) -> Result<Query, Untranslatable> {
+fn translate_or(
+    conditions: &[NodeGroupRule],
+    format: QueryFormat,
+) -> Result<TranslatedQuery, UntranslatableRule> {
     let mut any = Vec::new();
     let mut always = false;
-    let names: Vec<_> = conditions.iter().filter_map(Rule::pinned_name).collect();
+    let names: Vec<_> = conditions
+        .iter()
+        .filter_map(NodeGroupRule::pinned_name)
+        .collect();
     match names.as_slice() {
         [] => {}
         [name] => any.push(json!(["=", "certname", name])),
@@ -86,19 +103,19 @@ fn or(conditions: &[Rule], format: Format) -> Result<Query, Untranslatable> {
         if rule.pinned_name().is_some() {
             continue;
         }
-        match condition(rule, format)? {
-            Query::Everything => always = true,
-            Query::Nothing => {}
-            Query::Some(query) => any.push(query),
+        match translate_condition(rule, format)? {
+            TranslatedQuery::Everything => always = true,
+            TranslatedQuery::Nothing => {}
+            TranslatedQuery::Some(query) => any.push(query),
         }
     }
     if always {
-        return Ok(Query::Everything);
+        return Ok(TranslatedQuery::Everything);
     }
-    Ok(joined("or", any).map_or(Query::Nothing, Query::Some))
+    Ok(join("or", any).map_or(TranslatedQuery::Nothing, TranslatedQuery::Some))
 }
 
-fn joined(word: &str, mut queries: Vec<Value>) -> Option<Value> {
+fn join(word: &str, mut queries: Vec<Value>) -> Option<Value> {
     if queries.len() < 2 {
         return queries.pop();
     }
@@ -106,62 +123,65 @@ fn joined(word: &str, mut queries: Vec<Value>) -> Option<Value> {
     Some(Value::Array(all.collect()))
 }
 
-fn compare(comparison: &Comparison, format: Format) -> Result<Value, Untranslatable> {
-    let refuse = |reason: &str| Untranslatable {
+fn translate_comparison(
+    comparison: &RuleComparison,
+    format: QueryFormat,
+) -> Result<Value, UntranslatableRule> {
+    let refuse = |reason: &str| UntranslatableRule {
         reason: reason.to_owned(),
-        condition: Rule::Compare(comparison.clone()).to_json(),
+        condition: NodeGroupRule::Compare(comparison.clone()).to_json(),
     };
-    let Comparison {
+    let RuleComparison {
         operator,
         path,
         value,
     } = comparison;
     let field = match (path, format) {
-        (Path::Name, _) => json!("certname"),
-        (Path::Fact(steps), Format::Nodes) => match steps.as_slice() {
-            [Step::Key(name)] => json!(["fact", name]),
+        (FactPath::Name, _) => json!("certname"),
+        (FactPath::Fact(steps), QueryFormat::Nodes) => match steps.as_slice() {
+            [FactPathStep::Key(name)] => json!(["fact", name]),
             _ => {
                 return Err(refuse(
                     "the nodes format does not support structured facts; the inventory format does",
                 ));
             }
         },
-        (Path::Trusted(_), Format::Nodes) => {
+        (FactPath::Trusted(_), QueryFormat::Nodes) => {
             return Err(refuse(
                 "the nodes format does not support trusted facts; the inventory format does",
             ));
         }
-        (Path::Fact(steps), Format::Inventory) => {
-            json!(dotted("facts", steps).ok_or_else(quote(refuse))?)
+        (FactPath::Fact(steps), QueryFormat::Inventory) => {
+            json!(to_dotted_path("facts", steps).ok_or_else(quoted_refusal(refuse))?)
         }
-        (Path::Trusted(steps), Format::Inventory) => {
-            json!(dotted("trusted", steps).ok_or_else(quote(refuse))?)
+        (FactPath::Trusted(steps), QueryFormat::Inventory) => {
+            json!(to_dotted_path("trusted", steps).ok_or_else(quoted_refusal(refuse))?)
         }
     };
-    let sign = operator.sign();
+    let sign = operator.as_str();
     match operator {
-        Operator::Match => Ok(json!([sign, field, value])),
-        Operator::Equal if *path == Path::Name => Ok(json!([sign, field, value])),
-        Operator::Equal => {
-            let typed = std::iter::once(json!(value)).chain(same_text(value));
+        RuleOperator::Match => Ok(json!([sign, field, value])),
+        RuleOperator::Equal if *path == FactPath::Name => Ok(json!([sign, field, value])),
+        RuleOperator::Equal => {
+            let typed = std::iter::once(json!(value)).chain(equal_json_value(value));
             let each = typed.map(|value| json!([sign, field, value])).collect();
-            Ok(joined("or", each).unwrap_or_default())
+            Ok(join("or", each).unwrap_or_default())
         }
-        _ if *path == Path::Name => Err(refuse("a certname cannot be compared as a number")),
+        _ if *path == FactPath::Name => Err(refuse("a certname cannot be compared as a number")),
         _ => {
-            let number = Number::parse(value);
+            let number = DecimalNumber::parse(value);
             let number = number.ok_or_else(|| refuse("the value is no number"))?;
             Ok(json!([sign, field, number.to_json()]))
         }
     }
 }
 
-fn quote(refuse: impl Fn(&str) -> Untranslatable) -> impl Fn() -> Untranslatable {
+fn quoted_refusal(refuse: impl Fn(&str) -> UntranslatableRule) -> impl Fn() -> UntranslatableRule {
     move || refuse("a key has a quotation mark, which PuppetDB cannot be asked for")
 }
 
 /// The boolean or number with this text; `None` if there is none.
-fn same_text(value: &str) -> Option<Value> {
+fn equal_json_value(value: &str) -> Option<Value> {
     match value {
         "true" => Some(json!(true)),
         "false" => Some(json!(false)),
@@ -173,17 +193,17 @@ fn same_text(value: &str) -> Option<Value> {
 }
 
 /// `facts.os."a key".list[0]`; `None` if a key cannot be written in this notation.
-fn dotted(root: &str, steps: &[Step]) -> Option<String> {
+fn to_dotted_path(root: &str, steps: &[FactPathStep]) -> Option<String> {
     let mut path = root.to_owned();
     for step in steps {
         match step {
-            Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
-            Step::Key(key) if is_plain(key) => {
+            FactPathStep::Index(index) => path.extend(["[", &index.to_string(), "]"]),
+            FactPathStep::Key(key) if is_plain(key) => {
                 path.push('.');
                 path.push_str(key);
             }
-            Step::Key(key) if key.contains('"') => return None,
-            Step::Key(key) => path.extend([".\"", key, "\""]),
+            FactPathStep::Key(key) if key.contains('"') => return None,
+            FactPathStep::Key(key) => path.extend([".\"", key, "\""]),
         }
     }
     Some(path)
@@ -199,9 +219,9 @@ mod tests {
     use super::*;
 
     fn both(rule: Value) -> (Result<Value, String>, Result<Value, String>) {
-        let rule = Rule::parse(&rule).unwrap();
+        let rule = NodeGroupRule::parse(&rule).unwrap();
         let to = |format| rule.to_puppetdb(format).map_err(|error| error.to_string());
-        (to(Format::Nodes), to(Format::Inventory))
+        (to(QueryFormat::Nodes), to(QueryFormat::Inventory))
     }
 
     #[test]

@@ -1,39 +1,39 @@
-//! Writes a rule as JSON. Main function: [`rule`].
+//! Writes a rule as JSON. Main function: [`rule_to_json`].
 
 use serde_json::{Value, json};
 
-use super::{Comparison, Path, Rule, Step};
+use super::{FactPath, FactPathStep, NodeGroupRule, RuleComparison};
 
-pub(super) fn rule(rule: &Rule) -> Value {
+pub(super) fn rule_to_json(rule: &NodeGroupRule) -> Value {
     match rule {
-        Rule::And(conditions) => several("and", conditions),
-        Rule::Or(conditions) => several("or", conditions),
-        Rule::Not(condition) => json!(["not", self::rule(condition)]),
-        Rule::Compare(Comparison {
+        NodeGroupRule::And(conditions) => conditions_to_json("and", conditions),
+        NodeGroupRule::Or(conditions) => conditions_to_json("or", conditions),
+        NodeGroupRule::Not(condition) => json!(["not", self::rule_to_json(condition)]),
+        NodeGroupRule::Compare(RuleComparison {
             operator,
             path,
             value,
-        }) => json!([operator.sign(), self::path(path), value]),
+        }) => json!([operator.as_str(), self::path_to_json(path), value]),
     }
 }
 
-pub(super) fn path(path: &Path) -> Value {
+pub(super) fn path_to_json(path: &FactPath) -> Value {
     match path {
-        Path::Name => json!("name"),
-        Path::Fact(steps) => field("fact", steps),
-        Path::Trusted(steps) => field("trusted", steps),
+        FactPath::Name => json!("name"),
+        FactPath::Fact(steps) => field_to_json("fact", steps),
+        FactPath::Trusted(steps) => field_to_json("trusted", steps),
     }
 }
 
-fn several(word: &str, conditions: &[Rule]) -> Value {
-    let conditions = conditions.iter().map(rule);
+fn conditions_to_json(word: &str, conditions: &[NodeGroupRule]) -> Value {
+    let conditions = conditions.iter().map(rule_to_json);
     Value::Array(std::iter::once(json!(word)).chain(conditions).collect())
 }
 
-fn field(root: &str, steps: &[Step]) -> Value {
+fn field_to_json(root: &str, steps: &[FactPathStep]) -> Value {
     let steps = steps.iter().map(|step| match step {
-        Step::Key(key) => json!(key),
-        Step::Index(index) => json!(index),
+        FactPathStep::Key(key) => json!(key),
+        FactPathStep::Index(index) => json!(index),
     });
     Value::Array(std::iter::once(json!(root)).chain(steps).collect())
 }

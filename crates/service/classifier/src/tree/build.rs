@@ -1,4 +1,4 @@
-//! Builds a tree of groups. Main function: [`Tree::build`].
+//! Builds a tree of groups. Main function: [`NodeGroupTree::build`].
 //!
 //! Invariant: groups that do not form a tree are refused with the names of the faulty groups;
 //! rules that did not change keep their compiled form.
@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::inherited::Inherited;
-use super::{Entry, Tree};
+use super::inherited_values::InheritedValues;
+use super::{NodeGroupTree, TreeGroup};
 use crate::defaults::{GROUP_DEPTH, GROUPS};
-use crate::group::{Group, GroupId};
-use crate::rule::{Compiled, PatternError};
+use crate::group::{ClassifierGroup, GroupId};
+use crate::rule::{CompiledGroupRule, PatternError};
 
 /// The groups do not form a tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,15 +63,15 @@ pub enum HierarchyError {
     },
 }
 
-impl Tree {
+impl NodeGroupTree {
     /// Builds a tree of these groups; `before` is the tree that it replaces.
     pub(crate) fn build(
-        groups: Vec<Arc<Group>>,
+        groups: Vec<Arc<ClassifierGroup>>,
         before: Option<&Self>,
     ) -> Result<Self, HierarchyError> {
         check_names(&groups)?;
-        let by_id = index(&groups)?;
-        let children = children(&groups, &by_id)?;
+        let by_id = index_by_id(&groups)?;
+        let children = children_by_parent(&groups, &by_id)?;
         let mut tree = Self {
             entries: Vec::with_capacity(groups.len()),
             by_id: HashMap::with_capacity(groups.len()),
@@ -86,7 +86,7 @@ impl Tree {
                 if depth > GROUP_DEPTH {
                     return Err(HierarchyError::TooDeep(group.name.clone()));
                 }
-                let at = tree.push(group, parent, before)?;
+                let at = tree.add_entry(group, parent, before)?;
                 let children = children.get(&id).into_iter().flatten();
                 below.extend(children.map(|child| (*child, Some(at))));
             }
@@ -94,23 +94,23 @@ impl Tree {
             depth += 1;
         }
         if tree.len() < groups.len() {
-            return Err(cycle(&groups, &by_id, &tree));
+            return Err(find_cycle(&groups, &by_id, &tree));
         }
         Ok(tree)
     }
 
-    fn push(
+    fn add_entry(
         &mut self,
-        group: &Arc<Group>,
+        group: &Arc<ClassifierGroup>,
         parent: Option<usize>,
         before: Option<&Self>,
     ) -> Result<usize, HierarchyError> {
         let at = self.entries.len();
         let above = parent.map(|parent| &self.entries[parent].inherited);
-        let inherited = Inherited::new(at, group, above);
-        self.entries.push(Entry {
+        let inherited = InheritedValues::new(at, group, above);
+        self.entries.push(TreeGroup {
             group: Arc::clone(group),
-            compiled: compiled(group, before)?,
+            compiled: compile_rule(group, before)?,
             parent,
             children: Vec::new(),
             inherited,
@@ -123,7 +123,10 @@ impl Tree {
     }
 }
 
-fn compiled(group: &Group, before: Option<&Tree>) -> Result<Option<Arc<Compiled>>, HierarchyError> {
+fn compile_rule(
+    group: &ClassifierGroup,
+    before: Option<&NodeGroupTree>,
+) -> Result<Option<Arc<CompiledGroupRule>>, HierarchyError> {
     let Some(rule) = &group.rule else {
         return Ok(None);
     };
@@ -131,7 +134,7 @@ fn compiled(group: &Group, before: Option<&Tree>) -> Result<Option<Arc<Compiled>
     if let Some(known) = known.filter(|known| known.rule == *rule) {
         return Ok(Some(Arc::clone(known)));
     }
-    let compiled = Compiled::new(rule.clone());
+    let compiled = CompiledGroupRule::new(rule.clone());
     compiled
         .map(Some)
         .map_err(|source| HierarchyError::Pattern {
@@ -140,7 +143,7 @@ fn compiled(group: &Group, before: Option<&Tree>) -> Result<Option<Arc<Compiled>
         })
 }
 
-fn check_names(groups: &[Arc<Group>]) -> Result<(), HierarchyError> {
+fn check_names(groups: &[Arc<ClassifierGroup>]) -> Result<(), HierarchyError> {
     if groups.len() > GROUPS {
         return Err(HierarchyError::TooMany);
     }
@@ -157,7 +160,7 @@ fn check_names(groups: &[Arc<Group>]) -> Result<(), HierarchyError> {
     }
 }
 
-fn index(groups: &[Arc<Group>]) -> Result<HashMap<GroupId, usize>, HierarchyError> {
+fn index_by_id(groups: &[Arc<ClassifierGroup>]) -> Result<HashMap<GroupId, usize>, HierarchyError> {
     let mut by_id = HashMap::with_capacity(groups.len());
     for (at, group) in groups.iter().enumerate() {
         if by_id.insert(group.id, at).is_some() {
@@ -171,8 +174,8 @@ fn index(groups: &[Arc<Group>]) -> Result<HashMap<GroupId, usize>, HierarchyErro
 }
 
 /// The children of each group, sorted by name.
-fn children(
-    groups: &[Arc<Group>],
+fn children_by_parent(
+    groups: &[Arc<ClassifierGroup>],
     by_id: &HashMap<GroupId, usize>,
 ) -> Result<HashMap<GroupId, Vec<GroupId>>, HierarchyError> {
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
@@ -193,9 +196,13 @@ fn children(
 }
 
 /// The error for groups on a cycle: all parents exist, but some groups are not reachable.
-fn cycle(groups: &[Arc<Group>], by_id: &HashMap<GroupId, usize>, tree: &Tree) -> HierarchyError {
+fn find_cycle(
+    groups: &[Arc<ClassifierGroup>],
+    by_id: &HashMap<GroupId, usize>,
+    tree: &NodeGroupTree,
+) -> HierarchyError {
     let lost = groups.iter().find(|group| tree.entry(group.id).is_none());
-    let mut way: Vec<&Group> = Vec::new();
+    let mut way: Vec<&ClassifierGroup> = Vec::new();
     let mut at = lost.map(|group| &**group);
     while let Some(group) = at {
         if let Some(start) = way.iter().position(|seen| seen.id == group.id) {

@@ -1,4 +1,4 @@
-//! Classifies a node: [`Tree::classify`].
+//! Classifies a node: [`NodeGroupTree::classify`].
 //!
 //! The algorithm: a node belongs to the groups whose rule and whose ancestors' rules match; a
 //! group without a rule has no nodes and does not restrict its children; of these groups, the
@@ -13,14 +13,14 @@ use pcp::Certname;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Tree;
-use super::merge::{Merged, MergedClasses, MergedParameters, Word, agree};
-use crate::Subject;
-use crate::group::{AGENT_SPECIFIED, Classes, GroupId, Parameters};
+use super::NodeGroupTree;
+use super::merge::{GroupValue, MergedClasses, MergedParameters, MergedValues, are_equal};
+use crate::ClassifiedNode;
+use crate::group::{AGENT_SPECIFIED, GroupClasses, GroupId, GroupParameters};
 
 /// The classification of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Classification {
+pub struct NodeClassification {
     /// Every group that the node belongs to, sorted by name.
     pub groups: Vec<GroupRef>,
     /// Name of the environment; `None` if the agent chooses it and its choice is unknown.
@@ -28,11 +28,11 @@ pub struct Classification {
     /// `true` if the agent chooses the environment.
     pub agent_specified: bool,
     /// Classes with the parameters that groups set.
-    pub classes: Classes,
+    pub classes: GroupClasses,
     /// Top-scope variables by name.
-    pub parameters: Parameters,
+    pub parameters: GroupParameters,
     /// Parameters for classes that are declared outside of the groups.
-    pub config_data: Classes,
+    pub config_data: GroupClasses,
 }
 
 /// A group's id and name.
@@ -46,7 +46,7 @@ pub struct GroupRef {
 
 /// One of the values in a conflict, with its origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Claim {
+pub struct ConflictClaim {
     /// The value that the group sets.
     pub value: Value,
     /// The leaf group that the node belongs to.
@@ -57,22 +57,22 @@ pub struct Claim {
 
 /// The conflicting values of a node's groups. Settings without a conflict are absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Conflict {
+pub struct GroupConflict {
     /// Certname of the node.
     #[serde(skip)]
     pub certname: Certname,
     /// Conflicting environments; empty if there is no conflict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<Claim>,
+    pub environment: Vec<ConflictClaim>,
     /// Conflicting values of variables, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub variables: BTreeMap<String, Vec<Claim>>,
+    pub variables: BTreeMap<String, Vec<ConflictClaim>>,
     /// Conflicting parameters, by class and parameter name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub classes: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
+    pub classes: BTreeMap<String, BTreeMap<String, Vec<ConflictClaim>>>,
     /// Conflicting configuration data, by class and parameter name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub config_data: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
+    pub config_data: BTreeMap<String, BTreeMap<String, Vec<ConflictClaim>>>,
 }
 
 /// Name of the environment in the list of conflicting values.
@@ -80,19 +80,19 @@ const ENVIRONMENT: &str = "the environment";
 
 // === impl Tree ===
 
-impl Tree {
+impl NodeGroupTree {
     /// The classification of a node.
     pub(crate) fn classify(
         &self,
-        node: &(impl Subject + ?Sized),
-    ) -> Result<Classification, Box<Conflict>> {
-        let members = self.members(node);
-        let merged = Merged::new(self, &self.leaves(&members));
-        self.decide(node, &members, &merged)
+        node: &(impl ClassifiedNode + ?Sized),
+    ) -> Result<NodeClassification, Box<GroupConflict>> {
+        let members = self.matching_members(node);
+        let merged = MergedValues::new(self, &self.leaf_members(&members));
+        self.resolve_conflicts(node, &members, &merged)
     }
 
     /// Indices of the groups that a node belongs to, parents first.
-    pub(super) fn members(&self, node: &(impl Subject + ?Sized)) -> Vec<usize> {
+    pub(super) fn matching_members(&self, node: &(impl ClassifiedNode + ?Sized)) -> Vec<usize> {
         let mut members = Vec::new();
         let mut next = vec![0];
         while let Some(at) = next.pop() {
@@ -109,24 +109,27 @@ impl Tree {
     }
 
     /// The members that are not ancestors of other members.
-    pub(super) fn leaves(&self, members: &[usize]) -> Vec<usize> {
-        let above: HashSet<_> = members.iter().flat_map(|at| self.above(*at)).collect();
+    pub(super) fn leaf_members(&self, members: &[usize]) -> Vec<usize> {
+        let above: HashSet<_> = members
+            .iter()
+            .flat_map(|at| self.ancestor_indexes(*at))
+            .collect();
         let leaves = members.iter().filter(|at| !above.contains(at));
         leaves.copied().collect()
     }
 
-    pub(super) fn decide(
+    pub(super) fn resolve_conflicts(
         &self,
-        node: &(impl Subject + ?Sized),
+        node: &(impl ClassifiedNode + ?Sized),
         members: &[usize],
-        merged: &Merged<'_>,
-    ) -> Result<Classification, Box<Conflict>> {
-        let conflict = Conflict {
+        merged: &MergedValues<'_>,
+    ) -> Result<NodeClassification, Box<GroupConflict>> {
+        let conflict = GroupConflict {
             certname: node.certname().clone(),
-            environment: self.different_environments(merged),
-            variables: self.different(&merged.variables),
-            classes: self.different_classes(&merged.classes),
-            config_data: self.different_classes(&merged.config_data),
+            environment: self.conflicting_environments(merged),
+            variables: self.conflicting_parameters(&merged.variables),
+            classes: self.conflicting_classes(&merged.classes),
+            config_data: self.conflicting_classes(&merged.config_data),
         };
         if !conflict.is_empty() {
             return Err(Box::new(conflict));
@@ -137,17 +140,17 @@ impl Tree {
             Some(name) if !agent_specified => Some(name.to_owned()),
             _ => node.requested_environment().map(str::to_owned),
         };
-        Ok(Classification {
-            groups: self.by_name(members),
+        Ok(NodeClassification {
+            groups: self.refs_by_name(members),
             environment,
             agent_specified,
             classes: agreed_classes(&merged.classes),
-            parameters: agreed(&merged.variables),
+            parameters: agreed_parameters(&merged.variables),
             config_data: agreed_classes(&merged.config_data),
         })
     }
 
-    pub(super) fn reference(&self, at: usize) -> GroupRef {
+    pub(super) fn group_ref(&self, at: usize) -> GroupRef {
         let group = &self.entries[at].group;
         GroupRef {
             id: group.id,
@@ -155,13 +158,13 @@ impl Tree {
         }
     }
 
-    fn by_name(&self, members: &[usize]) -> Vec<GroupRef> {
-        let mut groups: Vec<_> = members.iter().map(|at| self.reference(*at)).collect();
+    fn refs_by_name(&self, members: &[usize]) -> Vec<GroupRef> {
+        let mut groups: Vec<_> = members.iter().map(|at| self.group_ref(*at)).collect();
         groups.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
         groups
     }
 
-    fn different_environments(&self, merged: &Merged<'_>) -> Vec<Claim> {
+    fn conflicting_environments(&self, merged: &MergedValues<'_>) -> Vec<ConflictClaim> {
         let same = merged
             .environment
             .windows(2)
@@ -169,54 +172,60 @@ impl Tree {
         if same {
             return Vec::new();
         }
-        let claim = |(from, name): &(usize, &str)| Claim {
+        let claim = |(from, name): &(usize, &str)| ConflictClaim {
             value: json!(name),
-            from: self.reference(*from),
-            defined_by: self.reference(*from),
+            from: self.group_ref(*from),
+            defined_by: self.group_ref(*from),
         };
         merged.environment.iter().map(claim).collect()
     }
 
-    fn different(&self, parameters: &MergedParameters<'_>) -> BTreeMap<String, Vec<Claim>> {
-        let claim = |word: &Word<'_>| Claim {
+    fn conflicting_parameters(
+        &self,
+        parameters: &MergedParameters<'_>,
+    ) -> BTreeMap<String, Vec<ConflictClaim>> {
+        let claim = |word: &GroupValue<'_>| ConflictClaim {
             value: word.value.clone(),
-            from: self.reference(word.from),
-            defined_by: self.reference(word.defined_by),
+            from: self.group_ref(word.leaf),
+            defined_by: self.group_ref(word.defined_by),
         };
-        let different = parameters.iter().filter(|(_, words)| !agree(words));
+        let different = parameters.iter().filter(|(_, words)| !are_equal(words));
         different
             .map(|(name, words)| ((*name).to_owned(), words.iter().map(claim).collect()))
             .collect()
     }
 
-    fn different_classes(
+    fn conflicting_classes(
         &self,
         classes: &MergedClasses<'_>,
-    ) -> BTreeMap<String, BTreeMap<String, Vec<Claim>>> {
-        let of = classes
-            .iter()
-            .map(|(name, class)| ((*name).to_owned(), self.different(&class.parameters)));
+    ) -> BTreeMap<String, BTreeMap<String, Vec<ConflictClaim>>> {
+        let of = classes.iter().map(|(name, class)| {
+            (
+                (*name).to_owned(),
+                self.conflicting_parameters(&class.parameters),
+            )
+        });
         of.filter(|(_, parameters)| !parameters.is_empty())
             .collect()
     }
 }
 
-fn agreed(parameters: &MergedParameters<'_>) -> Parameters {
+fn agreed_parameters(parameters: &MergedParameters<'_>) -> GroupParameters {
     let first = parameters
         .iter()
         .filter_map(|(name, words)| Some(((*name).to_owned(), words.first()?.value.clone())));
     first.collect()
 }
 
-fn agreed_classes(classes: &MergedClasses<'_>) -> Classes {
+fn agreed_classes(classes: &MergedClasses<'_>) -> GroupClasses {
     let each = classes.iter();
-    each.map(|(name, class)| ((*name).to_owned(), agreed(&class.parameters)))
+    each.map(|(name, class)| ((*name).to_owned(), agreed_parameters(&class.parameters)))
         .collect()
 }
 
 // === impl Conflict ===
 
-impl Conflict {
+impl GroupConflict {
     fn is_empty(&self) -> bool {
         self.environment.is_empty()
             && self.variables.is_empty()
@@ -225,8 +234,8 @@ impl Conflict {
     }
 
     /// Every conflicting setting, under a name for error messages.
-    fn values(&self) -> Vec<(String, &[Claim])> {
-        let mut all: Vec<(String, &[Claim])> = Vec::new();
+    fn labelled_claims(&self) -> Vec<(String, &[ConflictClaim])> {
+        let mut all: Vec<(String, &[ConflictClaim])> = Vec::new();
         if !self.environment.is_empty() {
             all.push((ENVIRONMENT.to_owned(), &self.environment));
         }
@@ -248,17 +257,17 @@ impl Conflict {
 
     /// The conflicting settings and their groups. Values may be secrets, so this text is for logs
     /// and for readers without access to the classifier; environments are named.
-    pub fn without_values(&self) -> String {
-        self.told(|what, claim| match what {
+    pub fn describe_without_values(&self) -> String {
+        self.describe(|what, claim| match what {
             ENVIRONMENT => format!("{} by {:?}", claim.value, claim.defined_by.name),
             _ => format!("by {:?}", claim.defined_by.name),
         })
     }
 
-    fn told(&self, tell: impl Fn(&str, &Claim) -> String) -> String {
+    fn describe(&self, tell: impl Fn(&str, &ConflictClaim) -> String) -> String {
         /// Maximum number in the message, to keep it readable; the details have all.
         const SHOWN: usize = 5;
-        let values = self.values();
+        let values = self.labelled_claims();
         let shown = values.iter().take(SHOWN).map(|(what, claims)| {
             let claims = claims.iter().map(|claim| tell(what, claim));
             let claims: Vec<_> = claims.collect();
@@ -273,11 +282,12 @@ impl Conflict {
     }
 }
 
-impl fmt::Display for Conflict {
+impl fmt::Display for GroupConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.told(|_, claim| format!("{} by {:?}", claim.value, claim.defined_by.name));
+        let told =
+            self.describe(|_, claim| format!("{} by {:?}", claim.value, claim.defined_by.name));
         f.write_str(&told)
     }
 }
 
-impl std::error::Error for Conflict {}
+impl std::error::Error for GroupConflict {}

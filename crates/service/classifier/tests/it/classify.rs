@@ -1,6 +1,6 @@
 //! Which groups a node belongs to, what it gets, and who disagrees.
 
-use classifier::{Conflict, GroupRef};
+use classifier::{GroupConflict, GroupRef};
 use serde_json::{Value, json};
 
 use crate::world::{ROOT, World, node};
@@ -67,9 +67,9 @@ async fn children_inherit_and_win_and_rules_add_up() {
         2
     );
     let all = [node("web1", json!({"kernel": "Linux"})), bsd];
-    let members = world.classifier.matching(web, &all).unwrap();
+    let members = world.classifier.matching_groups(web, &all).unwrap();
     assert_eq!(members, ["web1".parse().unwrap()]);
-    let rule = world.classifier.rule_of(web).unwrap();
+    let rule = world.classifier.inherited_rule(web).unwrap();
     assert_eq!(
         rule.with_inherited.unwrap().to_json(),
         json!([
@@ -107,14 +107,18 @@ async fn a_group_without_a_rule_has_no_nodes_and_does_not_stand_in_its_childrens
     );
     assert!(given.classes.contains_key("base"));
     assert_eq!(
-        world.classifier.rule_of(parent).unwrap().with_inherited,
+        world
+            .classifier
+            .inherited_rule(parent)
+            .unwrap()
+            .with_inherited,
         None
     );
     let node = node("a", json!({}));
     assert!(
         world
             .classifier
-            .matching(parent, [&node])
+            .matching_groups(parent, [&node])
             .unwrap()
             .is_empty()
     );
@@ -162,7 +166,7 @@ async fn leaves_that_disagree_are_a_conflict_with_names() {
         "{text}"
     );
     assert_eq!(
-        conflict.without_values(),
+        conflict.describe_without_values(),
         "the groups of a do not agree; ntp[servers]: by \"One\", by \"Base\""
     );
 }
@@ -172,7 +176,7 @@ async fn trumping_environments_beat_others_and_each_other_not() {
     let everybody = json!(["~", "name", "."]);
     let dev = json!({"rule": everybody, "environment": "dev"});
     world.group("Dev", dev).await;
-    let of = |result: Result<classifier::Classification, Box<Conflict>>| {
+    let of = |result: Result<classifier::NodeClassification, Box<GroupConflict>>| {
         result.map(|given| given.environment)
     };
     let a = node("a", json!({}));
@@ -189,7 +193,7 @@ async fn trumping_environments_beat_others_and_each_other_not() {
         .collect();
     assert_eq!(values, [json!("production"), json!("test")]);
     assert_eq!(
-        conflict.without_values(),
+        conflict.describe_without_values(),
         "the groups of a do not agree; the environment: \"production\" by \"All Environments\", \
          \"test\" by \"Test\"",
         "an environment is no secret"
@@ -205,7 +209,7 @@ async fn the_agent_chooses_where_its_group_says_so() {
     let id = agents.unwrap().id;
     world
         .classifier
-        .pin(id, vec!["a".to_owned()], classifier::Unrestricted)
+        .pin(id, vec!["a".to_owned()], classifier::UnrestrictedEditor)
         .await
         .unwrap();
     let mut a = node("a", json!({}));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use classifier::defaults::ENVIRONMENTS;
-use classifier::{AnnounceError, Class, ClassRefresh, ClassSource, ClassSourceError};
+use classifier::{AnnounceError, ClassRefresh, ClassSource, ClassSourceError, PuppetClass};
 use serde_json::Map;
 use tokio::sync::{Mutex, Semaphore};
 
@@ -57,11 +57,11 @@ impl ClassSource for Fake {
         Ok(told.keys().map(|&name| name.to_owned()).collect())
     }
 
-    async fn classes(&self, environment: &str) -> Result<Vec<Class>, ClassSourceError> {
+    async fn classes(&self, environment: &str) -> Result<Vec<PuppetClass>, ClassSourceError> {
         let told = self.told.lock().await;
         let unknown = || ClassSourceError::UnknownEnvironment(environment.to_owned());
         let names = told.get(environment).ok_or_else(unknown)?;
-        let class = |name: &&str| Class {
+        let class = |name: &&str| PuppetClass {
             name: (*name).to_owned(),
             parameters: Map::new(),
         };
@@ -229,7 +229,7 @@ async fn environments_are_announced_once_kept_and_taken_back() {
         !classifier.announce_environment("e1").await.unwrap(),
         "there"
     );
-    assert!(classifier.forget_environment("e1").await.unwrap());
-    assert!(!classifier.forget_environment("e1").await.unwrap());
+    assert!(classifier.withdraw_environment("e1").await.unwrap());
+    assert!(!classifier.withdraw_environment("e1").await.unwrap());
     assert!(classifier.announce_environment("more").await.unwrap());
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use classifier::{
-    EditError, Editor, GroupDelta, GroupId, GroupInput, HierarchyError, Right, Unrestricted,
-    imported,
+    EditError, GroupDelta, GroupEditor, GroupId, GroupInput, HierarchyError, NodeGroupRight,
+    UnrestrictedEditor, parse_import,
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,11 @@ async fn what_was_written_is_there_after_a_restart() {
         5,
         "shipped groups are written once"
     );
-    world.classifier.delete(id, Unrestricted).await.unwrap();
+    world
+        .classifier
+        .delete(id, UnrestrictedEditor)
+        .await
+        .unwrap();
     let world = world.restarted().await;
     assert!(world.classifier.group(id).is_err());
 }
@@ -74,7 +78,11 @@ async fn serial_numbers_count_edits_and_stop_the_second_of_two() {
     assert_eq!(same.group.unwrap().serial_number, 2);
     let input = json!({"name": "G", "parent": ROOT, "classes": {}, "description": "x"});
     let input = GroupInput::parse(&input).unwrap();
-    let put = world.classifier.put(id, input, Unrestricted).await.unwrap();
+    let put = world
+        .classifier
+        .put(id, input, UnrestrictedEditor)
+        .await
+        .unwrap();
     assert_eq!(put.group.unwrap().serial_number, 2);
 }
 
@@ -86,14 +94,14 @@ async fn concurrent_edits_are_all_kept() {
         let classifier = world.classifier.clone();
         pins.spawn(async move {
             classifier
-                .pin(id, vec![format!("n{n}")], Unrestricted)
+                .pin(id, vec![format!("n{n}")], UnrestrictedEditor)
                 .await
         });
     }
     for done in pins.join_all().await {
         done.unwrap();
     }
-    let rule = world.classifier.rule_of(id).unwrap();
+    let rule = world.classifier.inherited_rule(id).unwrap();
     assert_eq!(rule.pinned.len(), 20);
     assert_eq!(world.classifier.group(id).unwrap().serial_number, 21);
 }
@@ -137,7 +145,7 @@ async fn what_is_no_tree_is_refused_by_name_and_changes_nothing() {
     world.group("Two", json!({"environment": "dev"})).await;
     let parent = world
         .classifier
-        .delete(one, Unrestricted)
+        .delete(one, UnrestrictedEditor)
         .await
         .unwrap_err();
     assert!(parent.to_string().contains("(Two)"), "{parent}");
@@ -153,7 +161,13 @@ async fn what_is_no_tree_is_refused_by_name_and_changes_nothing() {
         let refused = world.update(root(), edit).await.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");
     }
-    assert!(world.classifier.delete(root(), Unrestricted).await.is_err());
+    assert!(
+        world
+            .classifier
+            .delete(root(), UnrestrictedEditor)
+            .await
+            .is_err()
+    );
     assert!(world.update(GroupId::random(), json!({})).await.is_err());
     assert_eq!(world.classifier.groups().len(), before.len() + 1);
 }
@@ -166,30 +180,30 @@ async fn pins_come_and_go_from_one_group_or_all() {
     let nodes = || vec!["a".to_owned(), "b".to_owned()];
     world
         .classifier
-        .pin(one, nodes(), Unrestricted)
+        .pin(one, nodes(), UnrestrictedEditor)
         .await
         .unwrap();
     world
         .classifier
-        .pin(two, nodes(), Unrestricted)
+        .pin(two, nodes(), UnrestrictedEditor)
         .await
         .unwrap();
     assert_eq!(
         world
             .classifier
-            .matching(one, &[node("b", json!({}))])
+            .matching_groups(one, &[node("b", json!({}))])
             .unwrap()
             .len(),
         1
     );
     world
         .classifier
-        .unpin(two, vec!["a".into(), "x".into()], Unrestricted)
+        .unpin(two, vec!["a".into(), "x".into()], UnrestrictedEditor)
         .await
         .unwrap();
     let left = world
         .classifier
-        .unpin_from_all(nodes(), Unrestricted)
+        .unpin_from_all(nodes(), UnrestrictedEditor)
         .await
         .unwrap();
     let shown: Vec<_> = left
@@ -214,8 +228,8 @@ async fn a_dump_replaces_all_groups_or_none() {
          "rule": ["and", ["~", "name", ".*"]], "classes": {}, "variables": {}},
     ]);
     let import = |dump: &Value| {
-        let groups = imported(dump, 5).unwrap();
-        world.classifier.import(groups, Unrestricted)
+        let groups = parse_import(dump, 5).unwrap();
+        world.classifier.import(groups, UnrestrictedEditor)
     };
     import(&dump).await.unwrap();
     let web = world.classifier.group(id.parse().unwrap()).unwrap();
@@ -251,10 +265,10 @@ async fn a_dump_replaces_all_groups_or_none() {
 
 /// Has these rights on this group and nothing else.
 #[derive(Clone)]
-struct Has(Vec<Right>, GroupId);
+struct Has(Vec<NodeGroupRight>, GroupId);
 
-impl Editor for Has {
-    fn may(&self, right: Right, group: GroupId) -> bool {
+impl GroupEditor for Has {
+    fn has_direct_right(&self, right: NodeGroupRight, group: GroupId) -> bool {
         self.1 == group && self.0.contains(&right)
     }
 }
@@ -263,27 +277,30 @@ async fn each_kind_of_edit_needs_its_own_right() {
     let world = World::new().await;
     let parent = world.group("Parent", json!({})).await;
     let elsewhere = world.group("Elsewhere", json!({})).await;
-    let parameters = [Right::EditParametersAndVariables, Right::EditClassification];
+    let parameters = [
+        NodeGroupRight::EditParametersAndVariables,
+        NodeGroupRight::EditClassification,
+    ];
     // The edit, the rights of which one is enough, and whether they count on the group itself.
-    let cases: [(Value, &[Right], bool); 11] = [
+    let cases: [(Value, &[NodeGroupRight], bool); 11] = [
         (
             json!({"environment": "dev"}),
-            &[Right::SetEnvironment],
+            &[NodeGroupRight::SetEnvironment],
             true,
         ),
         (
             json!({"environment_trumps": true}),
-            &[Right::SetEnvironment],
+            &[NodeGroupRight::SetEnvironment],
             true,
         ),
         (
             json!({"classes": {"b": {}}}),
-            &[Right::EditClassification],
+            &[NodeGroupRight::EditClassification],
             true,
         ),
         (
             json!({"classes": {"a": null}}),
-            &[Right::EditClassification],
+            &[NodeGroupRight::EditClassification],
             true,
         ),
         (json!({"classes": {"a": {"p": 2}}}), &parameters, true),
@@ -291,18 +308,22 @@ async fn each_kind_of_edit_needs_its_own_right() {
         (json!({"variables": {"v": 1}}), &parameters, true),
         (
             json!({"config_data": {"c": {"p": 1}}}),
-            &[Right::EditConfigData],
+            &[NodeGroupRight::EditConfigData],
             true,
         ),
         (
             json!({"rule": ["=", "name", "x"]}),
-            &[Right::EditChildRules],
+            &[NodeGroupRight::EditChildRules],
             false,
         ),
-        (json!({"name": "Renamed"}), &[Right::ModifyChildren], false),
+        (
+            json!({"name": "Renamed"}),
+            &[NodeGroupRight::ModifyChildren],
+            false,
+        ),
         (
             json!({"description": "new"}),
-            &[Right::ModifyChildren],
+            &[NodeGroupRight::ModifyChildren],
             false,
         ),
     ];
@@ -313,13 +334,15 @@ async fn each_kind_of_edit_needs_its_own_right() {
             let delta = GroupDelta::parse(&delta).unwrap();
             world.classifier.update(child, delta, editor)
         };
-        let others = Right::ALL.iter().filter(|right| !rights.contains(right));
+        let others = NodeGroupRight::ALL
+            .iter()
+            .filter(|right| !rights.contains(right));
         let mut refused = vec![
             Has(others.copied().collect(), child),
             Has(rights.to_vec(), elsewhere),
         ];
         if !on_itself {
-            refused.push(Has(Right::ALL.to_vec(), child));
+            refused.push(Has(NodeGroupRight::ALL.to_vec(), child));
         }
         for editor in refused {
             let error = attempt(editor).await.unwrap_err();
@@ -343,12 +366,16 @@ async fn each_kind_of_edit_needs_its_own_right() {
                 let put_back = put_back.collect();
                 world
                     .classifier
-                    .import(put_back, Unrestricted)
+                    .import(put_back, UnrestrictedEditor)
                     .await
                     .unwrap();
             }
         }
-        world.classifier.delete(child, Unrestricted).await.unwrap();
+        world
+            .classifier
+            .delete(child, UnrestrictedEditor)
+            .await
+            .unwrap();
     }
 }
 
@@ -358,7 +385,7 @@ async fn creating_moving_pinning_and_importing_are_no_way_around() {
     let other = world
         .group("Other", json!({"classes": {"secret": {}}}))
         .await;
-    let create = |keys: Value, rights: &[Right]| {
+    let create = |keys: Value, rights: &[NodeGroupRight]| {
         let mut group = json!({"name": "New", "parent": mine.to_string(), "classes": {}});
         for (key, value) in keys.as_object().unwrap() {
             group[key] = value.clone();
@@ -367,39 +394,56 @@ async fn creating_moving_pinning_and_importing_are_no_way_around() {
         world.classifier.create(input, Has(rights.to_vec(), mine))
     };
     for (keys, right) in [
-        (json!({"rule": ["=", "name", "x"]}), Right::EditChildRules),
-        (json!({"classes": {"a": {}}}), Right::EditClassification),
-        (json!({"variables": {"a": 1}}), Right::EditClassification),
+        (
+            json!({"rule": ["=", "name", "x"]}),
+            NodeGroupRight::EditChildRules,
+        ),
+        (
+            json!({"classes": {"a": {}}}),
+            NodeGroupRight::EditClassification,
+        ),
+        (
+            json!({"variables": {"a": 1}}),
+            NodeGroupRight::EditClassification,
+        ),
         (
             json!({"config_data": {"a": {"b": 1}}}),
-            Right::EditConfigData,
+            NodeGroupRight::EditConfigData,
         ),
-        (json!({"environment": "dev"}), Right::SetEnvironment),
-        (json!({"environment_trumps": true}), Right::SetEnvironment),
+        (
+            json!({"environment": "dev"}),
+            NodeGroupRight::SetEnvironment,
+        ),
+        (
+            json!({"environment_trumps": true}),
+            NodeGroupRight::SetEnvironment,
+        ),
     ] {
-        let refused = create(keys.clone(), &[Right::ModifyChildren])
+        let refused = create(keys.clone(), &[NodeGroupRight::ModifyChildren])
             .await
             .unwrap_err();
         let is_it =
             matches!(&refused, EditError::NotPermitted { right: needed, .. } if *needed == right);
         assert!(is_it, "{keys}: {refused}");
-        let made = create(keys, &[Right::ModifyChildren, right]).await.unwrap();
+        let made = create(keys, &[NodeGroupRight::ModifyChildren, right])
+            .await
+            .unwrap();
         let made = made.group.unwrap().id;
         world
             .classifier
-            .delete(made, Has(vec![Right::ModifyChildren], mine))
+            .delete(made, Has(vec![NodeGroupRight::ModifyChildren], mine))
             .await
             .unwrap();
     }
     assert!(create(json!({}), &[]).await.is_err());
-    let made = create(json!({}), &[Right::ModifyChildren])
+    let made = create(json!({}), &[NodeGroupRight::ModifyChildren])
         .await
         .unwrap()
         .group
         .unwrap()
         .id;
     // Into another's tree.
-    let all = || Has(Right::ALL.to_vec(), mine);
+    let all = || Has(NodeGroupRight::ALL.to_vec(), mine);
     let delta = GroupDelta::parse(&json!({"parent": other.to_string()})).unwrap();
     assert!(world.classifier.update(made, delta, all()).await.is_err());
     assert!(
@@ -411,7 +455,7 @@ async fn creating_moving_pinning_and_importing_are_no_way_around() {
     );
     world
         .classifier
-        .pin(other, vec!["a".into()], Unrestricted)
+        .pin(other, vec!["a".into()], UnrestrictedEditor)
         .await
         .unwrap();
     let left = world
@@ -441,7 +485,7 @@ async fn check_ins_are_kept_and_bounded() {
         .check_in(&node("b", json!({})), None)
         .await
         .unwrap();
-    let kept = world.classifier.check_ins_of(&a.certname).await.unwrap();
+    let kept = world.classifier.node_check_ins(&a.certname).await.unwrap();
     assert_eq!(kept.len(), 5);
     assert_eq!(
         kept[0].transaction_uuid.as_deref(),

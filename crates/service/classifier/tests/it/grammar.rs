@@ -1,6 +1,6 @@
 //! The grammar under arbitrary input.
 
-use classifier::{Format, GroupDelta, GroupInput, Rule, imported};
+use classifier::{GroupDelta, GroupInput, NodeGroupRule, QueryFormat, parse_import};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -77,24 +77,24 @@ proptest! {
     #[test]
     fn a_rule_is_written_as_it_was_read(json in any_rule()) {
         // Two quantifiers in a row are refused, as they should be.
-        if let Ok(rule) = Rule::parse(&json) {
+        if let Ok(rule) = NodeGroupRule::parse(&json) {
             prop_assert_eq!(rule.to_json(), json);
-            prop_assert_eq!(Rule::parse(&rule.to_json()), Ok(rule.clone()));
+            prop_assert_eq!(NodeGroupRule::parse(&rule.to_json()), Ok(rule.clone()));
             // Translating answers or says why not.
-            let _ = (rule.to_puppetdb(Format::Nodes), rule.to_puppetdb(Format::Inventory));
+            let _ = (rule.to_puppetdb(QueryFormat::Nodes), rule.to_puppetdb(QueryFormat::Inventory));
         }
     }
 
     #[test]
     fn arbitrary_json_is_read_or_refused(json in any_json()) {
-        let _ = Rule::parse(&json);
+        let _ = NodeGroupRule::parse(&json);
         let _ = GroupInput::parse(&json);
         let _ = GroupDelta::parse(&json);
-        let _ = imported(&json, 0);
+        let _ = parse_import(&json, 0);
     }
 
     #[test]
     fn arbitrary_patterns_are_compiled_or_refused(pattern in "[\\[\\](){}*+?|^$.a-cdwsQEZ0-9,<>=!:&~\\\\-]{0,24}") {
-        let _ = Rule::parse(&json!(["~", "name", pattern]));
+        let _ = NodeGroupRule::parse(&json!(["~", "name", pattern]));
     }
 }

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use classifier::{Class, ClassSource as _, ClassSourceError, Puppetserver};
+use classifier::{ClassSource as _, ClassSourceError, PuppetClass, PuppetserverClasses};
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ struct Site {
     dir: TempDir,
     ca: CertificateAuthority,
     _stop: DropGuard,
-    source: Puppetserver,
+    source: PuppetserverClasses,
 }
 
 fn files(dir: &TempDir, ca: &CertificateAuthority, certname: &str) -> TlsFiles {
@@ -80,7 +80,7 @@ async fn site(status: StatusCode, answer: String) -> Site {
     };
     tokio::spawn(https::serve(listener, tls, router, config, stop.clone()));
     let url = format!("https://localhost:{port}").parse().unwrap();
-    let source = Puppetserver::new(url, files(&dir, &ca, "tutti"));
+    let source = PuppetserverClasses::new(url, files(&dir, &ca, "tutti"));
     Site {
         dir,
         ca,
@@ -118,11 +118,11 @@ async fn environments_and_classes_are_read_with_their_defaults() {
         unreachable!("an object")
     };
     let expected = [
-        Class {
+        PuppetClass {
             name: "apache".to_owned(),
             parameters,
         },
-        Class {
+        PuppetClass {
             name: "apache::ssl".to_owned(),
             parameters: serde_json::Map::new(),
         },
@@ -179,14 +179,14 @@ async fn who_cannot_be_asked_is_unreachable() {
     let port = closed.local_addr().unwrap().port();
     drop(closed);
     let url = format!("https://localhost:{port}").parse().unwrap();
-    let gone = Puppetserver::new(url, files(&site.dir, &site.ca, "again"));
+    let gone = PuppetserverClasses::new(url, files(&site.dir, &site.ca, "again"));
     let mut missing = files(&site.dir, &site.ca, "third");
     missing.key = other.path().join("none.key");
     let url: reqwest::Url = format!("https://localhost:{port}").parse().unwrap();
-    let no_key = Puppetserver::new(url, missing);
+    let no_key = PuppetserverClasses::new(url, missing);
     // Shows a certificate of another CA, and trusts none of this one.
     let url = site.source.url().clone();
-    let stranger = Puppetserver::new(url, files(&other, &strangers, "stranger"));
+    let stranger = PuppetserverClasses::new(url, files(&other, &strangers, "stranger"));
     for source in [gone, no_key, stranger] {
         let told = source.environments().await;
         let Err(ClassSourceError::Unreachable { url, cause }) = told else {

@@ -1,7 +1,8 @@
 //! What every test owns: a store in a directory, a classifier over it, and short ways to say groups.
 
 use classifier::{
-    Classifier, EditError, Edited, GroupDelta, GroupId, GroupInput, NodeFacts, Unrestricted,
+    Classifier, EditError, EditedGroup, GroupDelta, GroupId, GroupInput, NodeFacts,
+    UnrestrictedEditor,
 };
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -50,24 +51,28 @@ impl World {
         edited.group.unwrap().id
     }
 
-    pub(crate) async fn try_group(&self, name: &str, keys: Value) -> Result<Edited, EditError> {
+    pub(crate) async fn try_group(
+        &self,
+        name: &str,
+        keys: Value,
+    ) -> Result<EditedGroup, EditError> {
         let mut group = json!({"name": name, "parent": ROOT, "classes": {}});
         for (key, value) in keys.as_object().unwrap() {
             group[key] = value.clone();
         }
         let input = GroupInput::parse(&group).unwrap();
-        self.classifier.create(input, Unrestricted).await
+        self.classifier.create(input, UnrestrictedEditor).await
     }
 
-    pub(crate) async fn update(&self, id: GroupId, delta: Value) -> Result<Edited, EditError> {
+    pub(crate) async fn update(&self, id: GroupId, delta: Value) -> Result<EditedGroup, EditError> {
         let delta = GroupDelta::parse(&delta).unwrap();
-        self.classifier.update(id, delta, Unrestricted).await
+        self.classifier.update(id, delta, UnrestrictedEditor).await
     }
 }
 
 pub(crate) fn node(name: &str, fact: Value) -> NodeFacts {
     NodeFacts {
         fact,
-        ..NodeFacts::named(name.parse().unwrap())
+        ..NodeFacts::without_facts(name.parse().unwrap())
     }
 }

@@ -77,16 +77,16 @@ pub enum LdapError {
 
 impl LdapError {
     /// The text for a user who tries to log in, who must not see the server's file names.
-    pub(crate) fn for_login(&self) -> String {
+    pub(crate) fn to_login_text(&self) -> String {
         match self {
-            Self::Secrets(fault) => fault.without_place(),
+            Self::Secrets(fault) => fault.to_public_message(),
             other => other.to_string(),
         }
     }
 }
 
 /// A message of a server in a form that can be shown: in one line, truncated.
-pub(super) fn shown(words: &str) -> String {
+pub(super) fn to_one_line(words: &str) -> String {
     let words = words.chars().take(SHOWN_CHARS);
     words
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -96,13 +96,13 @@ pub(super) fn shown(words: &str) -> String {
 }
 
 /// The error for a connection that failed during an operation.
-pub(super) fn broken(server: &str, seconds: u64, error: &ldap3::LdapError) -> LdapError {
+pub(super) fn connection_error(server: &str, seconds: u64, error: &ldap3::LdapError) -> LdapError {
     let server = server.to_owned();
     match error {
         ldap3::LdapError::Timeout { .. } => LdapError::Slow { server, seconds },
         other => LdapError::Connect {
             server,
-            cause: shown(&other.to_string()),
+            cause: to_one_line(&other.to_string()),
         },
     }
 }

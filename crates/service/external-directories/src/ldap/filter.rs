@@ -1,32 +1,32 @@
-//! Search filters. Invariant: values are inserted into a filter only by [`equal`].
+//! Search filters. Invariant: values are inserted into a filter only by [`equals_filter`].
 
 use ldap3::ldap_escape;
 
 /// `(attribute=value)`, with the value escaped.
-pub(super) fn equal(attribute: &str, value: &str) -> String {
+pub(super) fn equals_filter(attribute: &str, value: &str) -> String {
     format!("({attribute}={})", ldap_escape(value))
 }
 
 /// A filter that requires all of these.
-pub(super) fn all(parts: &[String]) -> String {
+pub(super) fn and_filter(parts: &[String]) -> String {
     format!("(&{})", parts.concat())
 }
 
 /// A filter that requires one of these.
-pub(super) fn any(parts: &[String]) -> String {
+pub(super) fn or_filter(parts: &[String]) -> String {
     format!("(|{})", parts.concat())
 }
 
 /// A filter for entries of a class; `*` for any.
-pub(super) fn class(name: &str) -> String {
+pub(super) fn class_filter(name: &str) -> String {
     match name {
         "*" => "(objectClass=*)".to_owned(),
-        name => equal("objectClass", name),
+        name => equals_filter("objectClass", name),
     }
 }
 
 /// The DN `base`, or `rdn` below it.
-pub(super) fn below(rdn: Option<&str>, base: &str) -> String {
+pub(super) fn join_dn(rdn: Option<&str>, base: &str) -> String {
     match rdn.map(str::trim).filter(|rdn| !rdn.is_empty()) {
         Some(rdn) => format!("{rdn},{base}"),
         None => base.to_owned(),
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn escalation_a5_a_value_cannot_change_a_filter() {
-        let escaped = |value| equal("uid", value);
+        let escaped = |value| equals_filter("uid", value);
         assert_eq!(escaped("fred"), "(uid=fred)");
         assert_eq!(escaped("*"), "(uid=\\2a)");
         assert_eq!(escaped("a)(|(uid=*"), "(uid=a\\29\\28|\\28uid=\\2a)");
@@ -71,7 +71,7 @@ mod tests {
             "ou=groups,dc=example"
         ));
         assert!(!is_below("dc=example", "ou=groups,dc=example"));
-        assert_eq!(below(Some("ou=x"), "dc=y"), "ou=x,dc=y");
-        assert_eq!(below(Some(" "), "dc=y"), "dc=y");
+        assert_eq!(join_dn(Some("ou=x"), "dc=y"), "ou=x,dc=y");
+        assert_eq!(join_dn(Some(" "), "dc=y"), "dc=y");
     }
 }

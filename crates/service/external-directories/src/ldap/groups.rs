@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashSet};
 use api_types::rbac::LdapSettings;
 use ldap3::{Scope, SearchEntry};
 
-use super::filter::{all, any, below, class, equal, is_below};
-use super::session::Session;
-use super::users::values;
+use super::filter::{and_filter, class_filter, equals_filter, is_below, join_dn, or_filter};
+use super::session::LdapSession;
+use super::users::attribute_values;
 use super::{LdapError, LdapUser};
 use crate::defaults::{GROUP_LEVELS, GROUP_SEARCHES, GROUPS, GROUPS_IN_FILTER};
 
@@ -19,7 +19,7 @@ use crate::defaults::{GROUP_LEVELS, GROUP_SEARCHES, GROUPS, GROUPS_IN_FILTER};
 const MEMBER_UID: &str = "memberUid";
 
 /// A search from a user upwards through the groups.
-struct Walk<'a> {
+struct GroupSearch<'a> {
     settings: &'a LdapSettings,
     base: String,
     /// DNs of the groups that were read, in lower case.
@@ -29,15 +29,15 @@ struct Walk<'a> {
 }
 
 /// Names and DNs of all groups of `user`; `member_of` contains the groups in the user's entry.
-pub(super) async fn of(
-    session: &mut Session,
+pub(super) async fn find_user_groups(
+    session: &mut LdapSession,
     settings: &LdapSettings,
     user: &LdapUser,
     member_of: Vec<String>,
 ) -> Result<Vec<String>, LdapError> {
-    let mut walk = Walk {
+    let mut walk = GroupSearch {
         settings,
-        base: below(settings.group_rdn.as_deref(), &settings.base_dn),
+        base: join_dn(settings.group_rdn.as_deref(), &settings.base_dn),
         seen: HashSet::new(),
         names: BTreeSet::new(),
         searches: 0,
@@ -58,14 +58,17 @@ pub(super) async fn of(
 }
 
 /// Returns `true` if there is a group with this name or DN.
-pub(super) async fn exists(
-    session: &mut Session,
+pub(super) async fn has_group(
+    session: &mut LdapSession,
     settings: &LdapSettings,
     name: &str,
 ) -> Result<bool, LdapError> {
-    let base = below(settings.group_rdn.as_deref(), &settings.base_dn);
-    let group = class(&settings.group_object_class);
-    let named = all(&[group.clone(), equal(&settings.group_lookup_attr, name)]);
+    let base = join_dn(settings.group_rdn.as_deref(), &settings.base_dn);
+    let group = class_filter(&settings.group_object_class);
+    let named = and_filter(&[
+        group.clone(),
+        equals_filter(&settings.group_lookup_attr, name),
+    ]);
     let found = session
         .search(&base, Scope::Subtree, &named, &["1.1"], 1)
         .await?;
@@ -85,11 +88,11 @@ pub(super) async fn exists(
 
 // === impl Walk ===
 
-impl Walk<'_> {
+impl GroupSearch<'_> {
     /// Adds the groups that have one of these as a member, and so on upwards.
     async fn by_members(
         &mut self,
-        session: &mut Session,
+        session: &mut LdapSession,
         mut members: Vec<String>,
         levels: usize,
     ) -> Result<(), LdapError> {
@@ -98,8 +101,10 @@ impl Walk<'_> {
         for _ in 0..levels {
             let mut next = Vec::new();
             for some in members.chunks(GROUPS_IN_FILTER) {
-                let some: Vec<String> = some.iter().map(|dn| equal(attribute, dn)).collect();
-                let filter = all(&[class(&settings.group_object_class), any(&some)]);
+                let some: Vec<String> =
+                    some.iter().map(|dn| equals_filter(attribute, dn)).collect();
+                let filter =
+                    and_filter(&[class_filter(&settings.group_object_class), or_filter(&some)]);
                 let wanted = [settings.group_lookup_attr.as_str()];
                 self.count(session)?;
                 let base = self.base.clone();
@@ -124,7 +129,7 @@ impl Walk<'_> {
     /// Adds these groups, the groups that they name, and so on.
     async fn by_names(
         &mut self,
-        session: &mut Session,
+        session: &mut LdapSession,
         mut groups: Vec<String>,
         levels: usize,
     ) -> Result<(), LdapError> {
@@ -138,7 +143,7 @@ impl Walk<'_> {
                     continue;
                 }
                 self.count(session)?;
-                let filter = class(&settings.group_object_class);
+                let filter = class_filter(&settings.group_object_class);
                 let wanted = [settings.group_lookup_attr.as_str(), member_of];
                 let found = session.search(dn, Scope::Base, &filter, &wanted, 1).await;
                 let entry = match found {
@@ -151,7 +156,7 @@ impl Walk<'_> {
                 if let Some(entry) = entry
                     && self.take(session, &entry, false)?
                 {
-                    next.extend(values(&entry, member_of).iter().cloned());
+                    next.extend(attribute_values(&entry, member_of).iter().cloned());
                 }
             }
             if next.is_empty() {
@@ -165,7 +170,7 @@ impl Walk<'_> {
     /// Adds a group; returns `false` if it was added before.
     fn take(
         &mut self,
-        session: &Session,
+        session: &LdapSession,
         entry: &SearchEntry,
         more: bool,
     ) -> Result<bool, LdapError> {
@@ -175,13 +180,13 @@ impl Walk<'_> {
         if !self.seen.insert(entry.dn.to_lowercase()) {
             return Ok(false);
         }
-        let names = values(entry, &self.settings.group_lookup_attr);
+        let names = attribute_values(entry, &self.settings.group_lookup_attr);
         self.names.extend(names.iter().cloned());
         self.names.insert(entry.dn.clone());
         Ok(true)
     }
 
-    fn count(&mut self, session: &Session) -> Result<(), LdapError> {
+    fn count(&mut self, session: &LdapSession) -> Result<(), LdapError> {
         self.searches += 1;
         // By names, each group takes a search of its own.
         let most = match self.settings.user_member_of_attr {
@@ -195,7 +200,7 @@ impl Walk<'_> {
     }
 }
 
-fn too_many(session: &Session) -> LdapError {
+fn too_many(session: &LdapSession) -> LdapError {
     LdapError::TooMany {
         server: session.server.clone(),
         most: GROUPS,

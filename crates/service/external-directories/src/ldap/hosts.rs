@@ -1,4 +1,4 @@
-//! The order in which the hosts of a directory are tried: [`Hosts`].
+//! The order in which the hosts of a directory are tried: [`HostOrder`].
 //!
 //! Invariant: hosts are tried in the order of the settings, with recently failed ones last; all
 //! are tried.
@@ -8,17 +8,17 @@ use std::time::Instant;
 use crate::defaults::HOST_SHUNNED;
 
 #[derive(Debug)]
-pub(crate) struct Hosts {
+pub(crate) struct HostOrder {
     hosts: Vec<(String, Option<Instant>)>,
 }
 
-impl Hosts {
+impl HostOrder {
     pub(crate) fn new(hosts: Vec<String>) -> Self {
         let hosts = hosts.into_iter().map(|host| (host, None)).collect();
         Self { hosts }
     }
 
-    pub(crate) fn order(&self, now: Instant) -> Vec<String> {
+    pub(crate) fn to_ordered(&self, now: Instant) -> Vec<String> {
         let shunned = |failed: Option<Instant>| {
             failed.is_some_and(|at| now.saturating_duration_since(at) < HOST_SHUNNED)
         };
@@ -27,11 +27,11 @@ impl Hosts {
         order.into_iter().map(|(host, _)| host.clone()).collect()
     }
 
-    pub(crate) fn answered(&mut self, host: &str) {
+    pub(crate) fn record_answered(&mut self, host: &str) {
         self.mark(host, None);
     }
 
-    pub(crate) fn failed(&mut self, host: &str, now: Instant) {
+    pub(crate) fn record_failed(&mut self, host: &str, now: Instant) {
         self.mark(host, Some(now));
     }
 
@@ -50,13 +50,13 @@ mod tests {
 
     #[test]
     fn one_that_failed_is_asked_last_for_a_while() {
-        let mut hosts = Hosts::new(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]);
+        let mut hosts = HostOrder::new(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]);
         let now = Instant::now();
-        assert_eq!(hosts.order(now), ["a", "b", "c"]);
-        hosts.failed("a", now);
-        assert_eq!(hosts.order(now), ["b", "c", "a"]);
-        assert_eq!(hosts.order(now + HOST_SHUNNED), ["a", "b", "c"]);
-        hosts.answered("a");
-        assert_eq!(hosts.order(now), ["a", "b", "c"]);
+        assert_eq!(hosts.to_ordered(now), ["a", "b", "c"]);
+        hosts.record_failed("a", now);
+        assert_eq!(hosts.to_ordered(now), ["b", "c", "a"]);
+        assert_eq!(hosts.to_ordered(now + HOST_SHUNNED), ["a", "b", "c"]);
+        hosts.record_answered("a");
+        assert_eq!(hosts.to_ordered(now), ["a", "b", "c"]);
     }
 }

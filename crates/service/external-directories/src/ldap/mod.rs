@@ -30,23 +30,23 @@ use tokio_util::task::AbortOnDropHandle;
 pub use failure::LdapError;
 pub use users::LdapUser;
 
-use crate::check::{SettingsError, check};
 use crate::defaults::QUESTION;
-use crate::roots;
-use hosts::Hosts;
-use session::Session;
+use crate::settings_check::{SettingsError, check_settings};
+use crate::tls_roots;
+use hosts::HostOrder;
+use session::LdapSession;
 
 /// A directory with one or several hosts that hold the same. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct LdapServer {
-    inner: Arc<Inner>,
+    inner: Arc<LdapServerState>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct LdapServerState {
     settings: LdapSettings,
     secrets: Feature<LdapSecrets>,
-    hosts: Mutex<Hosts>,
+    hosts: Mutex<HostOrder>,
 }
 
 /// Password of the lookup user and trusted CAs of a directory.
@@ -61,9 +61,9 @@ pub struct LdapSecrets {
 impl LdapSecrets {
     /// Takes them out of `settings`, which are checked as a whole.
     pub fn new(settings: &mut LdapSettings) -> Result<Self, SettingsError> {
-        check(settings)?;
+        check_settings(settings)?;
         let place = "ca_certificates";
-        let tls = roots::client(settings.ca_certificates.as_deref());
+        let tls = tls_roots::client_config(settings.ca_certificates.as_deref());
         let tls = tls.map_err(|error| SettingsError {
             place,
             what: error.to_string(),
@@ -80,16 +80,16 @@ impl LdapSecrets {
 impl LdapServer {
     /// Checks the settings; nobody is asked yet.
     pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
-        let secrets = Feature::started(LdapSecrets::new(&mut settings)?);
+        let secrets = Feature::with_value(LdapSecrets::new(&mut settings)?);
         Ok(Self::with_secrets(settings, secrets))
     }
 
     /// A directory whose secrets are in files, which may be unreadable: it stays in its place then, and each question
     /// is answered with the reason.
     pub fn with_secrets(settings: LdapSettings, secrets: Feature<LdapSecrets>) -> Self {
-        let hosts = Hosts::new(settings.hosts().map(str::to_owned).collect());
+        let hosts = HostOrder::new(settings.hosts().map(str::to_owned).collect());
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(LdapServerState {
                 settings,
                 secrets,
                 hosts: Mutex::new(hosts),
@@ -114,7 +114,7 @@ impl LdapServer {
         password: &SecretString,
     ) -> Result<Option<LdapUser>, LdapError> {
         let (login, password) = (login.to_owned(), password.clone());
-        self.ask(move |server| async move {
+        self.run_query(move |server| async move {
             let mut session = server.connect().await?;
             users::authenticate(&mut session, &server.inner, &login, &password).await
         })
@@ -122,11 +122,11 @@ impl LdapServer {
     }
 
     /// The user with all groups; `None`: there is none, or he is disabled.
-    pub async fn user(&self, login: &str) -> Result<Option<LdapUser>, LdapError> {
+    pub async fn find_user(&self, login: &str) -> Result<Option<LdapUser>, LdapError> {
         let login = login.to_owned();
-        self.ask(move |server| async move {
+        self.run_query(move |server| async move {
             let mut session = server.connect().await?;
-            users::user(&mut session, &server.inner, &login).await
+            users::find_user_with_groups(&mut session, &server.inner, &login).await
         })
         .await
     }
@@ -134,23 +134,23 @@ impl LdapServer {
     /// Whether there is a group of this name or DN.
     pub async fn has_group(&self, name: &str) -> Result<bool, LdapError> {
         let name = name.to_owned();
-        self.ask(move |server| async move {
+        self.run_query(move |server| async move {
             let mut session = server.connect().await?;
-            groups::exists(&mut session, &server.inner.settings, &name).await
+            groups::has_group(&mut session, &server.inner.settings, &name).await
         })
         .await
     }
 
     /// Whether the directory can be asked: connection, login, base DN and group base.
     pub async fn test(&self) -> Result<(), LdapError> {
-        self.ask(|server| async move {
+        self.run_query(|server| async move {
             let mut session = server.connect().await?;
-            users::bases(&mut session, &server.inner.settings).await
+            users::check_bases(&mut session, &server.inner.settings).await
         })
         .await
     }
 
-    async fn ask<T, F>(&self, question: impl FnOnce(Self) -> F) -> Result<T, LdapError>
+    async fn run_query<T, F>(&self, question: impl FnOnce(Self) -> F) -> Result<T, LdapError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, LdapError>> + Send + 'static,
@@ -169,20 +169,20 @@ impl LdapServer {
     }
 
     /// The first host that lets us in.
-    async fn connect(&self) -> Result<Session, LdapError> {
+    async fn connect(&self) -> Result<LdapSession, LdapError> {
         // Before any host: it is no fault of theirs.
         self.inner.secrets()?;
-        let order = self.hosts(|hosts| hosts.order(Instant::now()));
+        let order = self.hosts(|hosts| hosts.to_ordered(Instant::now()));
         let mut first = None;
         for host in order {
             match Box::pin(self.connect_to(&host)).await {
                 Ok(session) => {
-                    self.hosts(|hosts| hosts.answered(&host));
+                    self.hosts(|hosts| hosts.record_answered(&host));
                     return Ok(session);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a host of a directory cannot be asked");
-                    self.hosts(|hosts| hosts.failed(&host, Instant::now()));
+                    self.hosts(|hosts| hosts.record_failed(&host, Instant::now()));
                     first.get_or_insert(error);
                 }
             }
@@ -192,17 +192,17 @@ impl LdapServer {
         }))
     }
 
-    async fn connect_to(&self, host: &str) -> Result<Session, LdapError> {
+    async fn connect_to(&self, host: &str) -> Result<LdapSession, LdapError> {
         let settings = &self.inner.settings;
         let timeout = Duration::from_secs(settings.connect_timeout);
         let tls = Arc::clone(&self.inner.secrets()?.tls);
-        let opening = Session::open(settings, host, tls, timeout);
+        let opening = LdapSession::open(settings, host, tls, timeout);
         let mut session = Box::pin(opening).await?;
         session.bind_service(&self.inner).await?;
         Ok(session)
     }
 
-    fn hosts<T>(&self, look: impl FnOnce(&mut Hosts) -> T) -> T {
+    fn hosts<T>(&self, look: impl FnOnce(&mut HostOrder) -> T) -> T {
         let hosts = self.inner.hosts.lock();
         look(&mut hosts.unwrap_or_else(PoisonError::into_inner))
     }
@@ -214,7 +214,7 @@ impl LdapServer {
 
 // === impl Inner ===
 
-impl Inner {
+impl LdapServerState {
     fn secrets(&self) -> Result<&LdapSecrets, LdapError> {
         Ok(self.secrets.get()?)
     }

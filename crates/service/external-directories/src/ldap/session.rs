@@ -1,4 +1,4 @@
-//! A connection to one host, bound as somebody: [`Session`].
+//! A connection to one host, bound as somebody: [`LdapSession`].
 //!
 //! The rules: the driver of the connection ends with the session; a search takes no more entries
 //! than were asked for, and follows no referral and no alias.
@@ -14,11 +14,11 @@ use ldap3::{
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Inner;
-use super::failure::{LdapError, broken, shown};
+use super::LdapServerState;
+use super::failure::{LdapError, connection_error, to_one_line};
 use crate::defaults::OPERATION;
 
-pub(super) struct Session {
+pub(super) struct LdapSession {
     ldap: Ldap,
     pub(super) server: String,
     _driver: AbortOnDropHandle<()>,
@@ -32,7 +32,7 @@ const INVALID_CREDENTIALS: u32 = 49;
 
 // === impl Session ===
 
-impl Session {
+impl LdapSession {
     /// Connects; nobody is bound yet.
     pub(super) async fn open(
         settings: &LdapSettings,
@@ -53,7 +53,7 @@ impl Session {
         let url = format!("{scheme}://{server}");
         let opened = Box::pin(LdapConnAsync::with_settings(options, &url)).await;
         let (connection, ldap) =
-            opened.map_err(|error| broken(&server, timeout.as_secs(), &error))?;
+            opened.map_err(|error| connection_error(&server, timeout.as_secs(), &error))?;
         let driver = tokio::spawn(async move {
             // Its failure is that of the operation under way.
             if let Err(error) = Box::pin(connection.drive()).await {
@@ -68,7 +68,7 @@ impl Session {
     }
 
     /// As the user who looks up, or as nobody.
-    pub(super) async fn bind_service(&mut self, inner: &Inner) -> Result<(), LdapError> {
+    pub(super) async fn bind_service(&mut self, inner: &LdapServerState) -> Result<(), LdapError> {
         let dn = inner.settings.login.as_deref().filter(|dn| !dn.is_empty());
         let Some((dn, password)) = dn.zip(inner.secrets()?.password.as_ref()) else {
             return self.bind("", "").await?.map_err(|words| LdapError::Bind {
@@ -109,7 +109,7 @@ impl Session {
             INVALID_CREDENTIALS if bound.text.is_empty() => {
                 Ok(Err("invalid credentials".to_owned()))
             }
-            code => Ok(Err(format!("{} (code {code})", shown(&bound.text)))),
+            code => Ok(Err(format!("{} (code {code})", to_one_line(&bound.text)))),
         }
     }
 
@@ -134,11 +134,12 @@ impl Session {
             .with_search_options(options);
         let stream = ldap.streaming_search(base, scope, filter, attributes).await;
         let mut stream =
-            stream.map_err(|error| broken(&self.server, OPERATION.as_secs(), &error))?;
+            stream.map_err(|error| connection_error(&self.server, OPERATION.as_secs(), &error))?;
         let mut found = Vec::new();
         loop {
             let next = stream.next().await;
-            let next = next.map_err(|error| broken(&self.server, OPERATION.as_secs(), &error))?;
+            let next =
+                next.map_err(|error| connection_error(&self.server, OPERATION.as_secs(), &error))?;
             let Some(entry) = next else { break };
             if entry.is_ref() || entry.is_intermediate() {
                 continue;
@@ -154,7 +155,10 @@ impl Session {
             SUCCESS => Ok((found, false)),
             SIZE_LIMIT => Ok((found, true)),
             NO_SUCH_OBJECT => Err(self.refused(base, "there is no such entry")),
-            code => Err(self.refused(base, &format!("{} (code {code})", shown(&result.text)))),
+            code => Err(self.refused(
+                base,
+                &format!("{} (code {code})", to_one_line(&result.text)),
+            )),
         }
     }
 
@@ -167,6 +171,6 @@ impl Session {
     }
 
     fn broken(&self, error: &ldap3::LdapError) -> LdapError {
-        broken(&self.server, OPERATION.as_secs(), error)
+        connection_error(&self.server, OPERATION.as_secs(), error)
     }
 }

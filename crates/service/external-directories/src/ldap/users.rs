@@ -7,9 +7,9 @@ use api_types::rbac::LdapSettings;
 use ldap3::{Scope, SearchEntry};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::filter::{below, equal};
-use super::session::Session;
-use super::{Inner, LdapError, groups};
+use super::filter::{equals_filter, join_dn};
+use super::session::LdapSession;
+use super::{LdapError, LdapServerState, groups};
 use crate::defaults::LOGIN_BYTES;
 
 /// A user as a directory tells.
@@ -43,15 +43,15 @@ const LOCKED_FOR_EVER: &str = "000001010000Z";
 
 /// The user with his groups, if the password is his.
 pub(super) async fn authenticate(
-    session: &mut Session,
-    inner: &Inner,
+    session: &mut LdapSession,
+    inner: &LdapServerState,
     login: &str,
     password: &SecretString,
 ) -> Result<Option<LdapUser>, LdapError> {
     if password.expose_secret().is_empty() {
         return Ok(None);
     }
-    let found = find(session, &inner.settings, login).await?;
+    let found = find_entry(session, &inner.settings, login).await?;
     let Some((mut user, member_of)) = found else {
         return Ok(None);
     };
@@ -60,28 +60,31 @@ pub(super) async fn authenticate(
     }
     // The user himself may not be allowed to see groups.
     session.bind_service(inner).await?;
-    user.groups = groups::of(session, &inner.settings, &user, member_of).await?;
+    user.groups = groups::find_user_groups(session, &inner.settings, &user, member_of).await?;
     Ok(Some(user))
 }
 
 /// The user with his groups.
-pub(super) async fn user(
-    session: &mut Session,
-    inner: &Inner,
+pub(super) async fn find_user_with_groups(
+    session: &mut LdapSession,
+    inner: &LdapServerState,
     login: &str,
 ) -> Result<Option<LdapUser>, LdapError> {
-    let found = find(session, &inner.settings, login).await?;
+    let found = find_entry(session, &inner.settings, login).await?;
     let Some((mut user, member_of)) = found else {
         return Ok(None);
     };
-    user.groups = groups::of(session, &inner.settings, &user, member_of).await?;
+    user.groups = groups::find_user_groups(session, &inner.settings, &user, member_of).await?;
     Ok(Some(user))
 }
 
 /// Whether the bases of users and groups are there and can be read.
-pub(super) async fn bases(session: &mut Session, settings: &LdapSettings) -> Result<(), LdapError> {
-    let users = below(settings.user_rdn.as_deref(), &settings.base_dn);
-    let groups = below(settings.group_rdn.as_deref(), &settings.base_dn);
+pub(super) async fn check_bases(
+    session: &mut LdapSession,
+    settings: &LdapSettings,
+) -> Result<(), LdapError> {
+    let users = join_dn(settings.user_rdn.as_deref(), &settings.base_dn);
+    let groups = join_dn(settings.group_rdn.as_deref(), &settings.base_dn);
     for base in [users, groups] {
         session
             .search(&base, Scope::Base, "(objectClass=*)", &["1.1"], 1)
@@ -91,16 +94,16 @@ pub(super) async fn bases(session: &mut Session, settings: &LdapSettings) -> Res
 }
 
 /// The one entry of a login, with the groups that it names itself.
-async fn find(
-    session: &mut Session,
+async fn find_entry(
+    session: &mut LdapSession,
     settings: &LdapSettings,
     login: &str,
 ) -> Result<Option<(LdapUser, Vec<String>)>, LdapError> {
     if login.is_empty() || login.len() > LOGIN_BYTES || login.chars().any(char::is_control) {
         return Ok(None);
     }
-    let base = below(settings.user_rdn.as_deref(), &settings.base_dn);
-    let filter = equal(&settings.user_lookup_attr, login);
+    let base = join_dn(settings.user_rdn.as_deref(), &settings.base_dn);
+    let filter = equals_filter(&settings.user_lookup_attr, login);
     let mut attributes = vec![
         settings.user_lookup_attr.as_str(),
         &settings.user_display_name_attr,
@@ -136,15 +139,20 @@ fn read(
     typed: &str,
     entry: SearchEntry,
 ) -> Option<(LdapUser, Vec<String>)> {
-    let names = values(&entry, &settings.user_lookup_attr);
+    let names = attribute_values(&entry, &settings.user_lookup_attr);
     // An attribute may have several values. The one that was typed is among them, or the server
     // reads over what failed logins are counted by: spaces, accents, letters of another width.
     let same = |name: &&String| name.to_lowercase() == typed.to_lowercase();
     let login = names.iter().find(same)?.clone();
-    let text = |name: &str| values(&entry, name).first().cloned().unwrap_or_default();
+    let text = |name: &str| {
+        attribute_values(&entry, name)
+            .first()
+            .cloned()
+            .unwrap_or_default()
+    };
     let display_name = Some(text(&settings.user_display_name_attr));
     let member_of = settings.user_member_of_attr.as_deref();
-    let member_of = member_of.map_or_else(Vec::new, |name| values(&entry, name).to_vec());
+    let member_of = member_of.map_or_else(Vec::new, |name| attribute_values(&entry, name).to_vec());
     let user = LdapUser {
         display_name: display_name
             .filter(|name| !name.is_empty())
@@ -159,7 +167,7 @@ fn read(
 }
 
 /// Servers may write the name of an attribute in other letters than we do.
-pub(super) fn values<'a>(entry: &'a SearchEntry, name: &str) -> &'a [String] {
+pub(super) fn attribute_values<'a>(entry: &'a SearchEntry, name: &str) -> &'a [String] {
     let found = entry
         .attrs
         .iter()
@@ -169,7 +177,7 @@ pub(super) fn values<'a>(entry: &'a SearchEntry, name: &str) -> &'a [String] {
 
 fn subject(entry: &SearchEntry) -> String {
     for &name in SUBJECTS {
-        if let Some(text) = values(entry, name).first() {
+        if let Some(text) = attribute_values(entry, name).first() {
             return text.clone();
         }
         let bytes = entry
@@ -185,7 +193,7 @@ fn subject(entry: &SearchEntry) -> String {
 }
 
 fn is_disabled(entry: &SearchEntry) -> bool {
-    let first = |name| values(entry, name).first();
+    let first = |name| attribute_values(entry, name).first();
     let control = first(ACCOUNT_CONTROL).and_then(|text| text.parse::<i64>().ok());
     control.is_some_and(|flags| flags & ACCOUNT_DISABLE != 0)
         || first(ACCOUNT_LOCK).is_some_and(|text| text.eq_ignore_ascii_case("true"))

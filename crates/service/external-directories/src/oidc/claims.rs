@@ -1,4 +1,4 @@
-//! Whether an ID token is one, and whose: [`verify`].
+//! Whether an ID token is one, and whose: [`verify_token`].
 //!
 //! The rules: only signatures with public keys count, by an algorithm that is of the key's kind
 //! (never `none`, never one with a shared secret); issuer, audience, authorized party, times and
@@ -10,20 +10,20 @@ use rbac::RemoteUser;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
-use super::{OidcConfig, OidcError, digest};
+use super::{OidcConfig, OidcError, digest_secret};
 use crate::defaults::{CLOCK_SKEW, GROUPS, ID_TOKEN_AGE, LOGIN_BYTES};
 
-type Claims = Map<String, Value>;
+type TokenClaims = Map<String, Value>;
 
-fn bad<T>(what: &str) -> Result<T, OidcError> {
+fn invalid_token<T>(what: &str) -> Result<T, OidcError> {
     Err(OidcError::Token(what.to_owned()))
 }
 
 /// Reads the header, of which nothing is believed yet.
-pub(super) fn header(token: &SecretString) -> Result<Header, OidcError> {
+pub(super) fn read_header(token: &SecretString) -> Result<Header, OidcError> {
     let header = jsonwebtoken::decode_header(token.expose_secret());
     let Ok(header) = header else {
-        return bad("it is no signed token");
+        return invalid_token("it is no signed token");
     };
     let by_public_key = matches!(
         header.alg,
@@ -39,29 +39,29 @@ pub(super) fn header(token: &SecretString) -> Result<Header, OidcError> {
     );
     match by_public_key {
         true => Ok(header),
-        false => bad("it is not signed by a key of the provider"),
+        false => invalid_token("it is not signed by a key of the provider"),
     }
 }
 
 /// The user, if everything is right.
-pub(super) fn verify(
+pub(super) fn verify_token(
     config: &OidcConfig,
     token: &SecretString,
     header: &Header,
     keys: &[Jwk],
     nonce: &str,
 ) -> Result<RemoteUser, OidcError> {
-    let claims = signed(config, token, header, keys)?;
+    let claims = verify_signature(config, token, header, keys)?;
     let text = |name: &str| claims.get(name).and_then(Value::as_str).unwrap_or_default();
-    if digest(text("nonce")) != digest(nonce) {
-        return bad("its nonce is that of another login");
+    if digest_secret(text("nonce")) != digest_secret(nonce) {
+        return invalid_token("its nonce is that of another login");
     }
     check_party(config, &claims)?;
     check_age(&claims, jiff::Timestamp::now().as_second())?;
     let login = text(&config.login_claim);
     let fits = |text: &str| !text.chars().any(char::is_control) && text.len() <= LOGIN_BYTES;
     if login.trim().is_empty() || !fits(login) {
-        return bad(&format!(
+        return invalid_token(&format!(
             "it has no login in the claim {:?}",
             config.login_claim
         ));
@@ -69,11 +69,11 @@ pub(super) fn verify(
     // Otherwise whoever writes any address at the provider is its owner here.
     let verified = claims.get("email_verified").and_then(Value::as_bool);
     if config.login_claim == "email" && verified != Some(true) {
-        return bad("its e-mail address, which is the login here, is not verified");
+        return invalid_token("its e-mail address, which is the login here, is not verified");
     }
     let subject = text("sub");
     if subject.is_empty() {
-        return bad("it names no subject");
+        return invalid_token("it names no subject");
     }
     let email = Some(text("email")).filter(|text| fits(text));
     let name = Some(text("name")).filter(|text| fits(text) && !text.is_empty());
@@ -88,12 +88,12 @@ pub(super) fn verify(
 }
 
 /// What the token says, if one of the keys has signed it for us, now.
-fn signed(
+fn verify_signature(
     config: &OidcConfig,
     token: &SecretString,
     header: &Header,
     keys: &[Jwk],
-) -> Result<Claims, OidcError> {
+) -> Result<TokenClaims, OidcError> {
     let mut validation = Validation::new(header.alg);
     validation.leeway = CLOCK_SKEW.as_secs();
     validation.validate_nbf = true;
@@ -108,12 +108,12 @@ fn signed(
         let Ok(decoding) = DecodingKey::from_jwk(key) else {
             continue;
         };
-        match jsonwebtoken::decode::<Claims>(token.expose_secret(), &decoding, &validation) {
+        match jsonwebtoken::decode::<TokenClaims>(token.expose_secret(), &decoding, &validation) {
             Ok(decoded) => return Ok(decoded.claims),
             Err(error) => why = error.to_string(),
         }
     }
-    bad(&why)
+    invalid_token(&why)
 }
 
 /// A key for one algorithm must not be used with another.
@@ -133,7 +133,7 @@ fn is_of_kind(key: &Jwk, algorithm: Algorithm) -> bool {
 }
 
 /// A token for several must be meant for us, and whoever it was given to must be us.
-fn check_party(config: &OidcConfig, claims: &Claims) -> Result<(), OidcError> {
+fn check_party(config: &OidcConfig, claims: &TokenClaims) -> Result<(), OidcError> {
     let several = claims
         .get("aud")
         .and_then(Value::as_array)
@@ -141,27 +141,27 @@ fn check_party(config: &OidcConfig, claims: &Claims) -> Result<(), OidcError> {
     match claims.get("azp").map(Value::as_str) {
         Some(Some(party)) if party == config.client_id => Ok(()),
         None if !several => Ok(()),
-        _ => bad("it was given to another client"),
+        _ => invalid_token("it was given to another client"),
     }
 }
 
-fn check_age(claims: &Claims, now_s: i64) -> Result<(), OidcError> {
+fn check_age(claims: &TokenClaims, now_s: i64) -> Result<(), OidcError> {
     let seconds = |limit: std::time::Duration| i64::try_from(limit.as_secs()).unwrap_or(i64::MAX);
     let Some(issued) = claims.get("iat").and_then(Value::as_i64) else {
-        return bad("it does not say when it was issued");
+        return invalid_token("it does not say when it was issued");
     };
     let skew = seconds(CLOCK_SKEW);
     let age = now_s.saturating_sub(issued);
     if age < -skew {
-        return bad("it was issued in the future; do the clocks differ?");
+        return invalid_token("it was issued in the future; do the clocks differ?");
     }
     match age > seconds(ID_TOKEN_AGE) + skew {
-        true => bad("it was issued too long ago"),
+        true => invalid_token("it was issued too long ago"),
         false => Ok(()),
     }
 }
 
-fn groups(config: &OidcConfig, claims: &Claims) -> Result<Vec<String>, OidcError> {
+fn groups(config: &OidcConfig, claims: &TokenClaims) -> Result<Vec<String>, OidcError> {
     let given = match claims.get(&config.groups_claim) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::String(one)) => vec![one.clone()],
@@ -169,10 +169,10 @@ fn groups(config: &OidcConfig, claims: &Claims) -> Result<Vec<String>, OidcError
             let names = some.iter().filter_map(Value::as_str);
             names.map(str::to_owned).collect()
         }
-        Some(_) => return bad("its groups are no list of names"),
+        Some(_) => return invalid_token("its groups are no list of names"),
     };
     match given.len() > GROUPS {
-        true => bad("it names too many groups"),
+        true => invalid_token("it names too many groups"),
         false => Ok(given),
     }
 }

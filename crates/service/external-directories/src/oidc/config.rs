@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::{OidcError, Redirect, is_safe};
+use super::{OidcError, OidcRedirect, is_safe};
 use crate::defaults::OIDC_LIFETIME;
 
 /// An identity provider, and what is asked of it.
@@ -99,16 +99,16 @@ impl OidcConfig {
     }
 
     /// Where the browser is to come back to, if it may.
-    pub(super) fn redirect_uri(&self, redirect: Redirect) -> Result<String, OidcError> {
+    pub(super) fn redirect_uri(&self, redirect: OidcRedirect) -> Result<String, OidcError> {
         match redirect {
-            Redirect::Web => self
+            OidcRedirect::Web => self
                 .redirect_uri
                 .clone()
                 .ok_or(OidcError::NotConfigured("redirect_uri is not set")),
-            Redirect::Loopback(_) if !self.loopback => {
+            OidcRedirect::Loopback(_) if !self.loopback => {
                 Err(OidcError::NotConfigured("loopback is off"))
             }
-            Redirect::Loopback(url) => match is_callback(&url) {
+            OidcRedirect::Loopback(url) => match is_callback(&url) {
                 true => Ok(url),
                 false => Err(OidcError::Redirect(url.chars().take(100).collect())),
             },
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn only_loopback_is_an_address_to_come_back_to() {
         let config = OidcConfig::new("https://id.example", "tutti");
-        let come_back = |url: &str| config.redirect_uri(Redirect::Loopback(url.to_owned()));
+        let come_back = |url: &str| config.redirect_uri(OidcRedirect::Loopback(url.to_owned()));
         for good in ["http://127.0.0.1:49152/callback", "http://[::1]:1/callback"] {
             assert_eq!(come_back(good).unwrap(), good);
         }

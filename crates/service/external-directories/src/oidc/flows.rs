@@ -1,4 +1,4 @@
-//! Logins that were begun: [`Flows`].
+//! Logins that were begun: [`LoginFlows`].
 //!
 //! The rules: each is taken once, whatever comes of it; one that is too old is not there; and
 //! beginning more makes the oldest go, so that nobody fills the memory.
@@ -12,7 +12,7 @@ use crate::defaults::{FLOW_LIFE, FLOWS};
 
 /// What is kept of one until the browser comes back.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(crate) struct LoginFlow {
     /// SHA-256 of what who began it has.
     pub(crate) handle: [u8; 32],
     /// What the ID token must have.
@@ -24,20 +24,20 @@ pub(crate) struct Flow {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Flows {
-    by_state: HashMap<[u8; 32], (Flow, Instant)>,
+pub(crate) struct LoginFlows {
+    by_state: HashMap<[u8; 32], (LoginFlow, Instant)>,
     /// Oldest first; those that were taken are still in it.
     order: VecDeque<([u8; 32], Instant)>,
 }
 
-impl Flows {
-    pub(crate) fn begin(&mut self, state: [u8; 32], flow: Flow, now: Instant) {
+impl LoginFlows {
+    pub(crate) fn begin(&mut self, state: [u8; 32], flow: LoginFlow, now: Instant) {
         self.sweep(now);
         self.by_state.insert(state, (flow, now));
         self.order.push_back((state, now));
     }
 
-    pub(crate) fn take(&mut self, state: &[u8; 32], now: Instant) -> Option<Flow> {
+    pub(crate) fn take(&mut self, state: &[u8; 32], now: Instant) -> Option<LoginFlow> {
         let (flow, begun) = self.by_state.remove(state)?;
         let age = now.saturating_duration_since(begun);
         (age < FLOW_LIFE).then_some(flow)
@@ -61,8 +61,8 @@ mod tests {
 
     use super::*;
 
-    fn flow() -> Flow {
-        Flow {
+    fn flow() -> LoginFlow {
+        LoginFlow {
             handle: [0; 32],
             nonce: String::new(),
             verifier: SecretString::from(String::new()),
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn one_is_taken_once_and_not_when_it_is_old() {
-        let (mut flows, now) = (Flows::default(), Instant::now());
+        let (mut flows, now) = (LoginFlows::default(), Instant::now());
         flows.begin(state(1), flow(), now);
         flows.begin(state(2), flow(), now);
         assert!(flows.take(&state(1), now).is_some());
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn more_make_the_oldest_go() {
-        let (mut flows, now) = (Flows::default(), Instant::now());
+        let (mut flows, now) = (LoginFlows::default(), Instant::now());
         for n in 0..FLOWS * 2 {
             flows.begin(
                 state(n),

@@ -1,4 +1,4 @@
-//! Requests to the provider: [`Http`].
+//! Requests to the provider: [`ProviderClient`].
 //!
 //! The rules: a redirect is not followed, the answer is bounded in size and time, and what it
 //! says in refusal is shown in one short line.
@@ -10,22 +10,22 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::flows::Flow;
-use super::provider::Endpoints;
+use super::flows::LoginFlow;
+use super::provider::ProviderEndpoints;
 use super::{OidcConfig, OidcError};
 use crate::defaults::{PROVIDER_BODY_BYTES, PROVIDER_REQUEST, SHOWN_CHARS};
-use crate::roots;
+use crate::tls_roots;
 
 #[derive(Clone, Debug)]
-pub(super) struct Http(Client);
+pub(super) struct ProviderClient(Client);
 
 #[derive(Deserialize)]
-struct Exchanged {
+struct TokenResponse {
     id_token: String,
 }
 
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct TokenErrorResponse {
     #[serde(default)]
     error: String,
     #[serde(default)]
@@ -34,9 +34,9 @@ struct Refusal {
 
 // === impl Http ===
 
-impl Http {
+impl ProviderClient {
     pub(super) fn new(pem: Option<&str>) -> Result<Self, String> {
-        let tls = roots::client(pem).map_err(|error| error.to_string())?;
+        let tls = tls_roots::client_config(pem).map_err(|error| error.to_string())?;
         let client = http_client::builder(tls)
             .timeout(PROVIDER_REQUEST)
             .build()
@@ -47,7 +47,7 @@ impl Http {
     pub(super) async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, OidcError> {
         let (status, body) = self.send(url, self.0.get(url.clone())).await?;
         if status != StatusCode::OK {
-            return Err(unavailable(url, &format!("HTTP {status}")));
+            return Err(unavailable_error(url, &format!("HTTP {status}")));
         }
         decode(url, &body)
     }
@@ -57,8 +57,8 @@ impl Http {
         &self,
         config: &OidcConfig,
         client_secret: Option<&SecretString>,
-        endpoints: &Endpoints,
-        flow: &Flow,
+        endpoints: &ProviderEndpoints,
+        flow: &LoginFlow,
         code: &SecretString,
     ) -> Result<SecretString, OidcError> {
         let mut form = vec![
@@ -73,8 +73,8 @@ impl Http {
             if endpoints.secret_in_body {
                 form.push(("client_secret", secret.expose_secret()));
             } else {
-                let secret = encoded(secret.expose_secret());
-                request = request.basic_auth(encoded(&config.client_id), Some(secret));
+                let secret = percent_encode(secret.expose_secret());
+                request = request.basic_auth(percent_encode(&config.client_id), Some(secret));
             }
         }
         let request = request
@@ -82,17 +82,20 @@ impl Http {
             .body(form_text(&form));
         let (status, body) = self.send(&endpoints.token, request).await?;
         if status.is_success() {
-            let exchanged: Exchanged = decode(&endpoints.token, &body)?;
+            let exchanged: TokenResponse = decode(&endpoints.token, &body)?;
             return Ok(SecretString::from(exchanged.id_token));
         }
-        let refusal: Refusal = serde_json::from_slice(&body).unwrap_or_default();
+        let refusal: TokenErrorResponse = serde_json::from_slice(&body).unwrap_or_default();
         let words = format!("{} {}", refusal.error, refusal.error_description);
         match status.is_client_error() {
             true => Err(OidcError::Refused(format!(
                 "{} (HTTP {status})",
-                shown(&words)
+                to_one_line(&words)
             ))),
-            false => Err(unavailable(&endpoints.token, &format!("HTTP {status}"))),
+            false => Err(unavailable_error(
+                &endpoints.token,
+                &format!("HTTP {status}"),
+            )),
         }
     }
 
@@ -102,12 +105,13 @@ impl Http {
         request: RequestBuilder,
     ) -> Result<(StatusCode, Vec<u8>), OidcError> {
         let request = request.header("accept", "application/json");
-        let failed =
-            |error: reqwest::Error| unavailable(url, &ConnectionError::of(&error).to_string());
+        let failed = |error: reqwest::Error| {
+            unavailable_error(url, &ConnectionError::from_error(&error).to_string())
+        };
         let mut response = request.send().await.map_err(failed)?;
         let body = http_client::read_body(&mut response, PROVIDER_BODY_BYTES).await;
         let body = body.map_err(|error| match error {
-            BodyError::TooLarge(_) => unavailable(url, "its answer is too large"),
+            BodyError::TooLarge(_) => unavailable_error(url, "its answer is too large"),
             BodyError::Broken(error) => failed(error),
         })?;
         Ok((response.status(), body))
@@ -117,15 +121,15 @@ impl Http {
 fn decode<T: DeserializeOwned>(url: &Url, body: &[u8]) -> Result<T, OidcError> {
     let decoded = serde_json::from_slice(body);
     // Not the error's own words: they may repeat a part of a token.
-    decoded.map_err(|_| unavailable(url, "its answer is not what OpenID Connect asks for"))
+    decoded.map_err(|_| unavailable_error(url, "its answer is not what OpenID Connect asks for"))
 }
 
-pub(super) fn unavailable(url: &Url, what: &str) -> OidcError {
+pub(super) fn unavailable_error(url: &Url, what: &str) -> OidcError {
     let host = url.host_str().unwrap_or_default();
-    OidcError::Unavailable(format!("{host}{}: {}", url.path(), shown(what)))
+    OidcError::Unavailable(format!("{host}{}: {}", url.path(), to_one_line(what)))
 }
 
-pub(super) fn shown(words: &str) -> String {
+pub(super) fn to_one_line(words: &str) -> String {
     let words = words.chars().take(SHOWN_CHARS);
     let words: String = words
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -136,14 +140,14 @@ pub(super) fn shown(words: &str) -> String {
 fn form_text(pairs: &[(&str, &str)]) -> String {
     let pairs = pairs
         .iter()
-        .map(|(name, value)| (encoded(name), encoded(value)));
+        .map(|(name, value)| (percent_encode(name), percent_encode(value)));
     let pairs: Vec<String> = pairs
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     pairs.join("&")
 }
 
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

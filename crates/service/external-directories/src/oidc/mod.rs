@@ -1,4 +1,4 @@
-//! Users of an identity provider, by `OpenID` Connect: [`Oidc`].
+//! Users of an identity provider, by `OpenID` Connect: [`OidcProvider`].
 //!
 //! | module | what for |
 //! |---|---|
@@ -34,22 +34,22 @@ use tokio::sync::Semaphore;
 pub use config::{OidcConfig, OidcConfigError};
 
 use crate::defaults::QUESTIONS_AT_ONCE;
-use flows::{Flow, Flows};
-use http::Http;
-use provider::Provider;
+use flows::{LoginFlow, LoginFlows};
+use http::ProviderClient;
+use provider::ProviderMetadata;
 
 /// An identity provider. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Oidc {
-    inner: Arc<Inner>,
+pub struct OidcProvider {
+    inner: Arc<OidcState>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct OidcState {
     config: OidcConfig,
     secrets: Feature<OidcSecrets>,
-    provider: Provider,
-    flows: Mutex<Flows>,
+    provider: ProviderMetadata,
+    flows: Mutex<LoginFlows>,
     questions: Semaphore,
 }
 
@@ -57,7 +57,7 @@ struct Inner {
 #[derive(Debug)]
 pub struct OidcSecrets {
     client_secret: Option<SecretString>,
-    http: Http,
+    http: ProviderClient,
 }
 
 // === impl OidcSecrets ===
@@ -71,14 +71,14 @@ impl OidcSecrets {
     ) -> Result<Self, String> {
         Ok(Self {
             client_secret,
-            http: Http::new(ca_certificates)?,
+            http: ProviderClient::new(ca_certificates)?,
         })
     }
 }
 
 /// Where the provider sends the browser afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Redirect {
+pub enum OidcRedirect {
     /// To this server.
     Web,
     /// To a program on the user's own machine: `http://127.0.0.1:PORT/callback`.
@@ -87,7 +87,7 @@ pub enum Redirect {
 
 /// A login that was begun.
 #[derive(Debug)]
-pub struct Started {
+pub struct StartedLogin {
     /// Where the browser is to go.
     pub authorization_url: String,
     /// What it comes back with.
@@ -128,14 +128,14 @@ const RANDOM_BYTES: usize = 32;
 
 // === impl Oidc ===
 
-impl Oidc {
+impl OidcProvider {
     /// Checks the configuration; the provider is not asked yet. While the secrets cannot be read, each login is
     /// answered with the reason.
     pub fn new(config: OidcConfig, secrets: Feature<OidcSecrets>) -> Result<Self, OidcConfigError> {
         config.check()?;
         Ok(Self {
-            inner: Arc::new(Inner {
-                provider: Provider::new(config.issuer.clone()),
+            inner: Arc::new(OidcState {
+                provider: ProviderMetadata::new(config.issuer.clone()),
                 config,
                 secrets,
                 flows: Mutex::default(),
@@ -150,12 +150,13 @@ impl Oidc {
     }
 
     /// Begins a login.
-    pub async fn start(&self, redirect: Redirect) -> Result<Started, OidcError> {
-        let Inner { config, .. } = &*self.inner;
+    pub async fn start(&self, redirect: OidcRedirect) -> Result<StartedLogin, OidcError> {
+        let OidcState { config, .. } = &*self.inner;
         let redirect_uri = config.redirect_uri(redirect)?;
         let http = &self.inner.secrets()?.http;
         let endpoints = self.inner.provider.endpoints(http).await?;
-        let (state, nonce, verifier, handle) = (random(), random(), random(), random());
+        let (state, nonce, verifier, handle) =
+            (random_text(), random_text(), random_text(), random_text());
         let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
         let mut url = endpoints.authorization.clone();
         url.query_pairs_mut()
@@ -167,14 +168,15 @@ impl Oidc {
             .append_pair("nonce", &nonce)
             .append_pair("code_challenge", &challenge)
             .append_pair("code_challenge_method", "S256");
-        let flow = Flow {
-            handle: digest(&handle),
+        let flow = LoginFlow {
+            handle: digest_secret(&handle),
             nonce,
             verifier: SecretString::from(verifier),
             redirect_uri,
         };
-        self.flows().begin(digest(&state), flow, Instant::now());
-        Ok(Started {
+        self.flows()
+            .begin(digest_secret(&state), flow, Instant::now());
+        Ok(StartedLogin {
             authorization_url: url.into(),
             state,
             handle: SecretString::from(handle),
@@ -193,11 +195,11 @@ impl Oidc {
         handle: &SecretString,
         code: &SecretString,
     ) -> Result<RemoteUser, OidcError> {
-        let handle = digest(handle.expose_secret());
-        let flow = self.flows().take(&digest(state), Instant::now());
+        let handle = digest_secret(handle.expose_secret());
+        let flow = self.flows().take(&digest_secret(state), Instant::now());
         let flow = flow.filter(|flow| flow.handle == handle);
         let flow = flow.ok_or(OidcError::Flow)?;
-        let Inner {
+        let OidcState {
             config, provider, ..
         } = &*self.inner;
         let OidcSecrets {
@@ -210,12 +212,12 @@ impl Oidc {
         let endpoints = provider.endpoints(http).await?;
         let token = http.exchange(config, client_secret.as_ref(), &endpoints, &flow, code);
         let token = token.await?;
-        let header = claims::header(&token)?;
+        let header = claims::read_header(&token)?;
         let keys = provider.keys(http, &endpoints, &header).await?;
-        claims::verify(config, &token, &header, &keys, &flow.nonce)
+        claims::verify_token(config, &token, &header, &keys, &flow.nonce)
     }
 
-    fn flows(&self) -> MutexGuard<'_, Flows> {
+    fn flows(&self) -> MutexGuard<'_, LoginFlows> {
         self.inner
             .flows
             .lock()
@@ -225,22 +227,22 @@ impl Oidc {
 
 // === impl Inner ===
 
-impl Inner {
+impl OidcState {
     /// Logins come without a token, so the reason names no path.
     fn secrets(&self) -> Result<&OidcSecrets, OidcError> {
-        let unavailable = |fault: FeatureFault| OidcError::Unavailable(fault.without_place());
+        let unavailable = |fault: FeatureFault| OidcError::Unavailable(fault.to_public_message());
         self.secrets.get().map_err(unavailable)
     }
 }
 
-fn random() -> String {
+fn random_text() -> String {
     let mut bytes = [0; RANDOM_BYTES];
     rand::rng().fill_bytes(&mut bytes);
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Secrets are kept and compared as these, so that the time of it tells nothing.
-fn digest(secret: &str) -> [u8; 32] {
+fn digest_secret(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 

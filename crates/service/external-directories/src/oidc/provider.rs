@@ -1,4 +1,4 @@
-//! The provider's addresses and keys: [`Provider`].
+//! The provider's addresses and keys: [`ProviderMetadata`].
 //!
 //! The rules: the document must be that of the issuer whom the configuration names; addresses and
 //! keys are asked for again after a while; a key that is not among them is asked for once more,
@@ -14,31 +14,31 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::http::{Http, unavailable};
+use super::http::{ProviderClient, unavailable_error};
 use super::{OidcError, is_safe};
 use crate::defaults::{KEYS_AGAIN, PROVIDER_FRESH, PROVIDER_KEYS};
 
 #[derive(Debug)]
-pub(super) struct Provider {
+pub(super) struct ProviderMetadata {
     issuer: String,
-    endpoints: Mutex<Option<Discovered>>,
-    keys: Mutex<Known>,
+    endpoints: Mutex<Option<DiscoveryResult>>,
+    keys: Mutex<CachedKeys>,
 }
 
 /// What the provider said of itself, and when it was asked.
-type Discovered = (Result<Arc<Endpoints>, OidcError>, Instant);
+type DiscoveryResult = (Result<Arc<ProviderEndpoints>, OidcError>, Instant);
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedKeys {
     keys: Vec<Jwk>,
-    read: Option<Instant>,
+    read_at: Option<Instant>,
     /// When they were last read for the sake of one that was not among them.
-    again: Option<Instant>,
+    refreshed_at: Option<Instant>,
 }
 
 /// Where what is asked.
 #[derive(Debug)]
-pub(super) struct Endpoints {
+pub(super) struct ProviderEndpoints {
     pub(super) authorization: Url,
     pub(super) token: Url,
     keys: Url,
@@ -47,7 +47,7 @@ pub(super) struct Endpoints {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct DiscoveryDocument {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -63,7 +63,7 @@ struct KeySet {
 
 // === impl Provider ===
 
-impl Provider {
+impl ProviderMetadata {
     pub(super) fn new(issuer: String) -> Self {
         Self {
             issuer,
@@ -72,7 +72,10 @@ impl Provider {
         }
     }
 
-    pub(super) async fn endpoints(&self, http: &Http) -> Result<Arc<Endpoints>, OidcError> {
+    pub(super) async fn endpoints(
+        &self,
+        http: &ProviderClient,
+    ) -> Result<Arc<ProviderEndpoints>, OidcError> {
         // One asks, the others wait for its answer.
         let mut known = self.endpoints.lock().await;
         if let Some((found, at)) = &*known {
@@ -91,23 +94,25 @@ impl Provider {
         found
     }
 
-    async fn discover(&self, http: &Http) -> Result<Endpoints, OidcError> {
+    async fn discover(&self, http: &ProviderClient) -> Result<ProviderEndpoints, OidcError> {
         let base = self.issuer.trim_end_matches('/');
         let url = format!("{base}/.well-known/openid-configuration");
         let url = Url::parse(&url).map_err(|error| OidcError::Unavailable(error.to_string()))?;
-        let document: Document = http.get(&url).await?;
+        let document: DiscoveryDocument = http.get(&url).await?;
         if document.issuer != self.issuer {
             let what = "its document is that of another issuer; the issuer of the configuration \
                         must be the same to the letter";
-            return Err(unavailable(&url, what));
+            return Err(unavailable_error(&url, what));
         }
         let read = |text: &str| {
             let parsed = Url::parse(text).ok().filter(is_safe);
-            parsed.ok_or_else(|| unavailable(&url, "its document names an address without https"))
+            parsed.ok_or_else(|| {
+                unavailable_error(&url, "its document names an address without https")
+            })
         };
         let methods = &document.token_endpoint_auth_methods_supported;
         let takes = |method: &str| methods.iter().any(|one| one == method);
-        Ok(Endpoints {
+        Ok(ProviderEndpoints {
             authorization: read(&document.authorization_endpoint)?,
             token: read(&document.token_endpoint)?,
             keys: read(&document.jwks_uri)?,
@@ -118,32 +123,32 @@ impl Provider {
     /// The keys that a token with this header can be signed by.
     pub(super) async fn keys(
         &self,
-        http: &Http,
-        endpoints: &Endpoints,
+        http: &ProviderClient,
+        endpoints: &ProviderEndpoints,
         header: &Header,
     ) -> Result<Vec<Jwk>, OidcError> {
         let mut known = self.keys.lock().await;
         let now = Instant::now();
         let within = |at: Option<Instant>, limit| at.is_some_and(|at| now - at < limit);
-        if within(known.read, PROVIDER_FRESH) {
-            let found = fitting(&known.keys, header);
-            if !found.is_empty() || within(known.again, KEYS_AGAIN) {
+        if within(known.read_at, PROVIDER_FRESH) {
+            let found = matching_keys(&known.keys, header);
+            if !found.is_empty() || within(known.refreshed_at, KEYS_AGAIN) {
                 return Ok(found);
             }
-            known.again = Some(now);
+            known.refreshed_at = Some(now);
         }
         let set: KeySet = http.get(&endpoints.keys).await?;
         // One key of a kind that we do not know is no reason to do without the others.
         let keys = set.keys.into_iter().take(PROVIDER_KEYS);
         let keys = keys.filter_map(|key| serde_json::from_value(key).ok());
         known.keys = keys.collect();
-        known.read = Some(now);
-        Ok(fitting(&known.keys, header))
+        known.read_at = Some(now);
+        Ok(matching_keys(&known.keys, header))
     }
 }
 
 /// By the name of the key; without a name all may be.
-fn fitting(keys: &[Jwk], header: &Header) -> Vec<Jwk> {
+fn matching_keys(keys: &[Jwk], header: &Header) -> Vec<Jwk> {
     use jsonwebtoken::jwk::PublicKeyUse;
     let named = |key: &&Jwk| match &header.kid {
         Some(kid) => key.common.key_id.as_ref() == Some(kid),

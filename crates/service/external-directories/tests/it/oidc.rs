@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use external_directories::{Oidc, OidcConfig, OidcError, OidcSecrets, Redirect, Started};
+use external_directories::{
+    OidcConfig, OidcError, OidcProvider, OidcRedirect, OidcSecrets, StartedLogin,
+};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use optional_feature::Feature;
 use rbac::RemoteUser;
@@ -14,32 +16,36 @@ use testkit::identity_provider::{Key, Provider};
 
 const CALLBACK: &str = "http://127.0.0.1:49152/callback";
 
-fn oidc_of(config: OidcConfig) -> Oidc {
+fn oidc_of(config: OidcConfig) -> OidcProvider {
     let secrets = OidcSecrets::new(None, None).unwrap();
-    Oidc::new(config, Feature::started(secrets)).unwrap()
+    OidcProvider::new(config, Feature::with_value(secrets)).unwrap()
 }
 
-fn client(provider: &Provider) -> Oidc {
+fn client(provider: &Provider) -> OidcProvider {
     oidc_of(OidcConfig::new(&provider.issuer, "tutti"))
 }
 
-async fn start(oidc: &Oidc) -> Started {
-    let redirect = Redirect::Loopback(CALLBACK.to_owned());
+async fn start(oidc: &OidcProvider) -> StartedLogin {
+    let redirect = OidcRedirect::Loopback(CALLBACK.to_owned());
     oidc.start(redirect).await.unwrap()
 }
 
-async fn finish(oidc: &Oidc, started: &Started, code: &str) -> Result<RemoteUser, OidcError> {
+async fn finish(
+    oidc: &OidcProvider,
+    started: &StartedLogin,
+    code: &str,
+) -> Result<RemoteUser, OidcError> {
     let code = SecretString::from(code.to_owned());
     oidc.finish(&started.state, &started.handle, &code).await
 }
 
-async fn login(oidc: &Oidc, provider: &Provider) -> Result<RemoteUser, OidcError> {
+async fn login(oidc: &OidcProvider, provider: &Provider) -> Result<RemoteUser, OidcError> {
     let started = start(oidc).await;
     let code = provider.browse(&started.authorization_url);
     finish(oidc, &started, &code).await
 }
 
-async fn world() -> (Oidc, Provider) {
+async fn world() -> (OidcProvider, Provider) {
     let provider = Provider::start(Key::es256("one")).await;
     (client(&provider), provider)
 }
@@ -214,7 +220,7 @@ async fn a_login_ends_once_and_for_who_began_it() {
     // Another's handle ends nothing, and spoils it for both.
     let third = start(&oidc).await;
     let code = provider.browse(&third.authorization_url);
-    let thief = Started {
+    let thief = StartedLogin {
         handle: SecretString::from(mine.handle.expose_secret().to_owned()),
         state: third.state.clone(),
         authorization_url: String::new(),
@@ -254,7 +260,7 @@ async fn a_provider_that_is_down_or_another_or_sends_elsewhere_is_told() {
     assert!(matches!(sent, Err(OidcError::Unavailable(_))), "{sent:?}");
     let other = client(&provider);
     "https://id.example".clone_into(&mut provider.shared.issuer.lock().unwrap());
-    let redirect = Redirect::Loopback(CALLBACK.to_owned());
+    let redirect = OidcRedirect::Loopback(CALLBACK.to_owned());
     let wrong = other.start(redirect.clone()).await.unwrap_err();
     assert!(wrong.to_string().contains("another issuer"), "{wrong}");
     let down = oidc_of(OidcConfig::new("http://127.0.0.1:1", "tutti"));

@@ -1,24 +1,24 @@
 //! Who is connected where, and what is handed to whom.
 
-use fabric::{Fabric, PresenceChange, SendError};
-use pcp::Message;
+use fabric::{Fabric, FabricSendError, PresenceChange};
+use pcp::PcpMessage;
 
 use crate::{engine, recorder, uri};
 
-fn request(target: &str) -> Message {
-    Message::new("test/x", None).to(uri(target))
+fn request(target: &str) -> PcpMessage {
+    PcpMessage::new("test/x", None).to(uri(target))
 }
 
 #[tokio::test]
 async fn a_message_goes_to_the_broker_that_spoke_last() {
     let (fabric, _inbox) = Fabric::new(engine());
     let (first, second) = (recorder(), recorder());
-    let one = fabric.attach(uri("pcp://b1/server"), first.clone());
-    let two = fabric.attach(uri("pcp://b2/server"), second.clone());
-    one.connected("n".parse().unwrap(), None);
-    two.connected("n".parse().unwrap(), None);
+    let one = fabric.attach_broker(uri("pcp://b1/server"), first.clone());
+    let two = fabric.attach_broker(uri("pcp://b2/server"), second.clone());
+    one.add_node("n".parse().unwrap(), None);
+    two.add_node("n".parse().unwrap(), None);
     // The first one's farewell comes late and is about an older session.
-    one.disconnected(&"n".parse().unwrap());
+    one.remove_node(&"n".parse().unwrap());
     fabric.send(request("pcp://n/agent")).await.unwrap();
     assert_eq!(first.delivered.lock().unwrap().len(), 0);
     assert_eq!(second.delivered.lock().unwrap().len(), 1);
@@ -31,25 +31,25 @@ async fn a_message_goes_to_the_broker_that_spoke_last() {
 #[tokio::test]
 async fn what_cannot_be_sent_is_refused() {
     let (fabric, _inbox) = Fabric::new(engine());
-    let absent = SendError::NotConnected("n".parse().unwrap());
+    let absent = FabricSendError::NotConnected("n".parse().unwrap());
     assert_eq!(fabric.send(request("pcp://n/agent")).await, Err(absent));
-    let no_target = fabric.send(Message::new("test/x", None)).await;
-    assert!(matches!(no_target, Err(SendError::BadTarget(_))));
+    let no_target = fabric.send(PcpMessage::new("test/x", None)).await;
+    assert!(matches!(no_target, Err(FabricSendError::BadTarget(_))));
     let wildcard = fabric.send(request("pcp://*/agent")).await;
-    assert!(matches!(wildcard, Err(SendError::BadTarget(_))));
+    assert!(matches!(wildcard, Err(FabricSendError::BadTarget(_))));
 }
 
 #[tokio::test]
 async fn a_broker_that_goes_takes_its_nodes_along() {
     let (fabric, _inbox) = Fabric::new(engine());
-    let mut events = fabric.watch();
-    let stays = fabric.attach(uri("pcp://b1/server"), recorder());
-    let goes = fabric.attach(uri("pcp://b2/server"), recorder());
-    stays.connected("a".parse().unwrap(), None);
-    goes.connected("b".parse().unwrap(), None);
+    let mut events = fabric.watch_presence();
+    let stays = fabric.attach_broker(uri("pcp://b1/server"), recorder());
+    let goes = fabric.attach_broker(uri("pcp://b2/server"), recorder());
+    stays.add_node("a".parse().unwrap(), None);
+    goes.add_node("b".parse().unwrap(), None);
     drop(goes);
     let names: Vec<_> = fabric
-        .connected()
+        .connected_nodes()
         .into_iter()
         .map(|(name, _)| name.to_string())
         .collect();
@@ -68,47 +68,48 @@ async fn a_broker_that_goes_takes_its_nodes_along() {
 #[tokio::test]
 async fn a_full_inbox_gives_the_message_back() {
     let (fabric, mut inbox) = Fabric::new(engine());
-    let port = fabric.attach(uri("pcp://b1/server"), recorder());
+    let port = fabric.attach_broker(uri("pcp://b1/server"), recorder());
     for _ in 0..fabric::defaults::INBOX_MESSAGES {
-        port.try_to_engine("n".parse().unwrap(), request("pcp://orch.example/server"))
+        port.try_send_to_engine("n".parse().unwrap(), request("pcp://orch.example/server"))
             .unwrap();
     }
     let one_more = request("pcp://orch.example/server");
     let back = port
-        .try_to_engine("n".parse().unwrap(), one_more.clone())
+        .try_send_to_engine("n".parse().unwrap(), one_more.clone())
         .unwrap_err();
     assert_eq!(*back, one_more);
     inbox.recv().await.unwrap();
-    port.try_to_engine("n".parse().unwrap(), *back).unwrap();
+    port.try_send_to_engine("n".parse().unwrap(), *back)
+        .unwrap();
     drop(inbox);
     assert!(
-        !port.to_engine("n".parse().unwrap(), one_more).await,
+        !port.send_to_engine("n".parse().unwrap(), one_more).await,
         "the engine is gone"
     );
 }
 
 /// A result whose data alone has so many bytes.
-fn large(bytes: usize) -> Message {
+fn large(bytes: usize) -> PcpMessage {
     let text = format!("\"{}\"", "x".repeat(bytes - 2));
     let data = serde_json::value::RawValue::from_string(text).unwrap();
-    Message::new("test/x", Some(data)).to(engine())
+    PcpMessage::new("test/x", Some(data)).to(engine())
 }
 
 #[tokio::test]
 async fn an_inbox_full_of_bytes_gives_the_message_back_until_one_is_taken() {
     let (fabric, mut inbox) = Fabric::new(engine());
-    let port = fabric.attach(uri("pcp://b1/server"), recorder());
+    let port = fabric.attach_broker(uri("pcp://b1/server"), recorder());
     let name = || "n".parse().unwrap();
     let quarter = large(fabric::defaults::INBOX_BYTES / 4);
     // With what messages cost beside their data, three of four have room.
     for _ in 0..3 {
-        port.try_to_engine(name(), quarter.clone()).unwrap();
+        port.try_send_to_engine(name(), quarter.clone()).unwrap();
     }
-    let back = port.try_to_engine(name(), quarter).unwrap_err();
+    let back = port.try_send_to_engine(name(), quarter).unwrap_err();
     // Small ones are not held up by that.
-    port.try_to_engine(name(), request("pcp://orch.example/server"))
+    port.try_send_to_engine(name(), request("pcp://orch.example/server"))
         .unwrap();
-    let mut waiting = Box::pin(port.to_engine(name(), *back));
+    let mut waiting = Box::pin(port.send_to_engine(name(), *back));
     assert!(futures_util::poll!(&mut waiting).is_pending());
     inbox.recv().await.unwrap();
     assert!(waiting.await, "the room of the message that was taken");
@@ -117,16 +118,16 @@ async fn an_inbox_full_of_bytes_gives_the_message_back_until_one_is_taken() {
 #[tokio::test]
 async fn a_message_larger_than_the_whole_inbox_passes_alone() {
     let (fabric, mut inbox) = Fabric::new(engine());
-    let port = fabric.attach(uri("pcp://b1/server"), recorder());
+    let port = fabric.attach_broker(uri("pcp://b1/server"), recorder());
     let name = || "n".parse().unwrap();
     let small = || request("pcp://orch.example/server");
     let huge = large(fabric::defaults::INBOX_BYTES + 1);
-    port.try_to_engine(name(), small()).unwrap();
-    let back = port.try_to_engine(name(), huge).unwrap_err();
+    port.try_send_to_engine(name(), small()).unwrap();
+    let back = port.try_send_to_engine(name(), huge).unwrap_err();
     inbox.try_recv().unwrap();
-    port.try_to_engine(name(), *back).unwrap();
+    port.try_send_to_engine(name(), *back).unwrap();
     // Now nothing else has room; and whoever waits hears when the engine goes.
-    let mut waiting = Box::pin(port.to_engine(name(), small()));
+    let mut waiting = Box::pin(port.send_to_engine(name(), small()));
     assert!(futures_util::poll!(&mut waiting).is_pending());
     drop(inbox);
     assert!(!waiting.await, "the engine is gone");
@@ -136,21 +137,21 @@ async fn a_message_larger_than_the_whole_inbox_passes_alone() {
 async fn every_broker_that_holds_a_session_is_named_as_long_as_it_is_attached() {
     let (fabric, _inbox) = Fabric::new(engine());
     let (first, second) = (recorder(), recorder());
-    let one = fabric.attach(uri("pcp://b1/server"), first.clone());
-    let two = fabric.attach(uri("pcp://b2/server"), second.clone());
+    let one = fabric.attach_broker(uri("pcp://b1/server"), first.clone());
+    let two = fabric.attach_broker(uri("pcp://b2/server"), second.clone());
     let node = "n".parse().unwrap();
     assert_eq!(fabric.brokers().len(), 2);
-    assert!(fabric.brokers_holding(&node).is_empty());
+    assert!(fabric.brokers_with_session(&node).is_empty());
     // The table shows the newest session alone.
     for (port, broker) in [(&one, &first), (&two, &second)] {
         broker.sessions.lock().unwrap().insert("n".parse().unwrap());
-        port.connected("n".parse().unwrap(), None);
+        port.add_node("n".parse().unwrap(), None);
     }
-    two.disconnected(&node);
+    two.remove_node(&node);
     second.sessions.lock().unwrap().remove(&node);
     assert!(fabric.presence(&node).is_none());
-    assert_eq!(fabric.brokers_holding(&node), [uri("pcp://b1/server")]);
+    assert_eq!(fabric.brokers_with_session(&node), [uri("pcp://b1/server")]);
     drop(one);
-    assert!(fabric.brokers_holding(&node).is_empty());
+    assert!(fabric.brokers_with_session(&node).is_empty());
     assert_eq!(fabric.brokers(), [uri("pcp://b2/server")]);
 }

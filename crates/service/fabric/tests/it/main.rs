@@ -7,25 +7,25 @@ mod remote;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use fabric::{BrokerLink, SendError};
-use pcp::{Certname, Message, PcpUri};
+use fabric::{BrokerLink, FabricSendError};
+use pcp::{Certname, PcpMessage, PcpUri};
 
 /// Keeps what it should deliver.
 #[derive(Default)]
 struct Recorder {
-    delivered: Mutex<Vec<Message>>,
+    delivered: Mutex<Vec<PcpMessage>>,
     /// Whose sessions it holds.
     sessions: Mutex<HashSet<Certname>>,
 }
 
 #[async_trait::async_trait]
 impl BrokerLink for Recorder {
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         self.delivered.lock().unwrap().push(message);
         Ok(())
     }
 
-    fn holds(&self, certname: &Certname) -> bool {
+    fn has_session(&self, certname: &Certname) -> bool {
         self.sessions.lock().unwrap().contains(certname)
     }
 }

@@ -1,10 +1,10 @@
 //! A broker on another machine that speaks plain PCP, as stock ones do.
 
-use fabric::remote::{RemoteBroker, RemoteError, serve};
+use fabric::remote::{RemoteBroker, RemoteBrokerError, serve};
 use fabric::{Fabric, PresenceChange};
 use futures_util::{Sink, Stream};
-use pcp::Message;
-use pcp::types::{self, Change, InventoryChange, InventoryResponse, InventoryUpdate};
+use pcp::PcpMessage;
+use pcp::types::{self, InventoryChange, InventoryDirection, InventoryResponse, InventoryUpdate};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -33,11 +33,11 @@ fn sink(to: UnboundedSender<String>) -> impl Sink<String> + Unpin {
 }
 
 fn from_broker(message_type: &str, data: Box<serde_json::value::RawValue>) -> String {
-    let message = Message::new(message_type, Some(data)).from(uri("pcp:///server"));
+    let message = PcpMessage::new(message_type, Some(data)).from(uri("pcp:///server"));
     pcp::v2::encode(&message.to(uri(ADDRESS)))
 }
 
-fn changes(changes: &[(&str, Change)]) -> String {
+fn changes(changes: &[(&str, InventoryDirection)]) -> String {
     let changes = changes
         .iter()
         .map(|(client, change)| InventoryChange {
@@ -54,7 +54,7 @@ fn changes(changes: &[(&str, Change)]) -> String {
 #[tokio::test]
 async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
     let (fabric, mut inbox) = Fabric::new(engine());
-    let mut events = fabric.watch();
+    let mut events = fabric.watch_presence();
     let (to_us, incoming) = mpsc::unbounded_channel::<String>();
     let (outgoing, mut from_us) = mpsc::unbounded_channel::<String>();
     let script = async {
@@ -81,8 +81,8 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
             .unwrap();
         to_us.send("{ not json".to_owned()).unwrap();
         let update = [
-            ("pcp://b/agent", Change::Connected),
-            ("pcp://a/agent", Change::Disconnected),
+            ("pcp://b/agent", InventoryDirection::Connected),
+            ("pcp://a/agent", InventoryDirection::Disconnected),
         ];
         to_us.send(changes(&update)).unwrap();
         let mut seen = Vec::new();
@@ -96,13 +96,13 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
             });
         }
         assert_eq!(seen, ["+a", "+b", "-a"]);
-        let holding = |name: &str| fabric.brokers_holding(&name.parse().unwrap());
+        let holding = |name: &str| fabric.brokers_with_session(&name.parse().unwrap());
         assert!(holding("a").is_empty());
         assert_eq!(holding("b"), [uri("pcp://broker.example/server")]);
 
         fabric
             .send(
-                Message::new("test/x", None)
+                PcpMessage::new("test/x", None)
                     .to(uri("pcp://b/agent"))
                     .from(engine()),
             )
@@ -111,7 +111,7 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
         let text = from_us.recv().await.unwrap();
         let sent = pcp::v2::decode(&text).unwrap().to_message();
         assert_eq!(sent.sender, Some(uri(ADDRESS)));
-        let answer = Message::new("test/y", None)
+        let answer = PcpMessage::new("test/y", None)
             .to(uri(ADDRESS))
             .from(uri("pcp://b/agent"));
         to_us.send(pcp::v2::encode(&answer)).unwrap();
@@ -122,7 +122,7 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
         );
 
         // The node has gone meanwhile: the engine learns which message was lost.
-        let error = Message::error("Not connected.", Some(sent.id)).from(uri("pcp:///server"));
+        let error = PcpMessage::error("Not connected.", Some(sent.id)).from(uri("pcp:///server"));
         to_us.send(pcp::v2::encode(&error)).unwrap();
         let complaint = inbox.recv().await.unwrap();
         assert_eq!(complaint.certname.as_str(), "broker.example");
@@ -142,7 +142,10 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
         script
     );
     served.unwrap();
-    assert!(fabric.connected().is_empty(), "its nodes went with it");
+    assert!(
+        fabric.connected_nodes().is_empty(),
+        "its nodes went with it"
+    );
 }
 
 #[tokio::test]
@@ -151,5 +154,5 @@ async fn an_authority_that_makes_no_address_is_refused() {
     let (_to_us, incoming) = mpsc::unbounded_channel::<String>();
     let (outgoing, _from_us) = mpsc::unbounded_channel::<String>();
     let served = serve(&fabric, broker("a/b"), stream(incoming), sink(outgoing)).await;
-    assert!(matches!(served, Err(RemoteError::Authority { .. })));
+    assert!(matches!(served, Err(RemoteBrokerError::Authority { .. })));
 }

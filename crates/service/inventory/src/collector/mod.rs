@@ -1,12 +1,12 @@
-//! Collects facts from agents if there is no PuppetDB: [`Collector`].
+//! Collects facts from agents if there is no PuppetDB: [`FactCollector`].
 //!
-//! An actor keeps a [`Schedule`] of the connected nodes and requests facts from those that are
+//! An actor keeps a [`CollectionSchedule`] of the connected nodes and requests facts from those that are
 //! due. Invariants: only agents that announced support receive requests; the number of
 //! simultaneous requests is bounded; neither a start nor a reconnect of the whole fleet causes a
 //! burst. A node's own data is never used as trusted facts; these come from the holder of its
 //! certificate data.
 
-mod answer;
+mod facts_response;
 mod schedule;
 
 use std::collections::HashSet;
@@ -25,13 +25,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::Inventory;
 use crate::defaults::{ASK_TIMEOUT, ASKED_AT_ONCE, FACTS_INTERVAL, PRESENCE_BATCH};
-use schedule::Schedule;
+use schedule::CollectionSchedule;
 
 /// Sends a blocking request to a node and waits for its answer.
 #[async_trait]
-pub trait AskNode: Send + Sync + 'static {
+pub trait FactRequester: Send + Sync + 'static {
     /// The node's response, or the reason why there is none, for the log.
-    async fn ask(
+    async fn send_request(
         &self,
         certname: &Certname,
         module: &str,
@@ -42,18 +42,18 @@ pub trait AskNode: Send + Sync + 'static {
 
     /// Trusted facts from the node's certificate: `extensions` and so on. The node's own data is
     /// not used.
-    fn trusted(&self, certname: &Certname) -> Map<String, Value>;
+    fn trusted_facts(&self, certname: &Certname) -> Map<String, Value>;
 }
 
 /// A change of the connected nodes.
 #[derive(Clone, Debug)]
-pub enum FleetNews {
+pub enum NodeConnectionChange {
     /// The complete list of connected nodes; all others are disconnected.
     All(Vec<ConnectedNode>),
     /// A node has connected.
-    Came(ConnectedNode),
+    Connected(ConnectedNode),
     /// A node's only session ended.
-    Went(Certname),
+    Disconnected(Certname),
 }
 
 /// A connected node, with the abilities of its agent.
@@ -62,7 +62,7 @@ pub struct ConnectedNode {
     /// Certname of the node.
     pub certname: Certname,
     /// `true` if the node's agent announced that it can send facts.
-    pub tells_facts: bool,
+    pub sends_facts: bool,
 }
 
 /// Settings of the fact collection.
@@ -71,7 +71,7 @@ pub struct CollectorConfig {
     /// Interval between two collections from a node.
     pub interval: Duration,
     /// Maximum number of simultaneous requests to nodes.
-    pub asked_at_once: usize,
+    pub concurrent_requests: usize,
     /// Timeout for the response of one node.
     pub timeout: Duration,
     /// Seed that spreads the nodes over time; the same seed gives the same spread.
@@ -82,7 +82,7 @@ impl Default for CollectorConfig {
     fn default() -> Self {
         Self {
             interval: FACTS_INTERVAL,
-            asked_at_once: ASKED_AT_ONCE,
+            concurrent_requests: ASKED_AT_ONCE,
             timeout: ASK_TIMEOUT,
             seed: rand::random(),
         }
@@ -90,25 +90,25 @@ impl Default for CollectorConfig {
 }
 
 /// Handle of the running collector.
-pub struct Collector {
+pub struct FactCollector {
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Collector {
+impl FactCollector {
     /// Starts to update `inventory` with the events of `feed`, which ends when its events are no
     /// longer received; with `asker`, collects facts from nodes as well.
     pub fn start<F: Future<Output = ()> + Send + 'static>(
         config: CollectorConfig,
         inventory: Inventory,
-        asker: Option<Arc<dyn AskNode>>,
-        feed: impl FnOnce(mpsc::Sender<FleetNews>) -> F,
+        asker: Option<Arc<dyn FactRequester>>,
+        feed: impl FnOnce(mpsc::Sender<NodeConnectionChange>) -> F,
     ) -> Self {
         let (sender, news) = mpsc::channel(PRESENCE_BATCH);
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
-        let actor = Actor {
-            schedule: Schedule::new(config.interval, config.seed),
+        let actor = CollectorActor {
+            schedule: CollectionSchedule::new(config.interval, config.seed),
             config,
             inventory,
             asker,
@@ -127,34 +127,38 @@ impl Collector {
     }
 }
 
-impl Drop for Collector {
+impl Drop for FactCollector {
     fn drop(&mut self) {
         self.stop.cancel();
     }
 }
 
-impl fmt::Debug for Collector {
+impl fmt::Debug for FactCollector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Collector").finish_non_exhaustive()
     }
 }
 
-struct Actor {
+struct CollectorActor {
     config: CollectorConfig,
-    schedule: Schedule,
+    schedule: CollectionSchedule,
     inventory: Inventory,
-    asker: Option<Arc<dyn AskNode>>,
+    asker: Option<Arc<dyn FactRequester>>,
     /// The pending requests, with their success.
     asking: JoinSet<(Certname, bool)>,
 }
 
-impl Actor {
-    async fn run(mut self, mut news: mpsc::Receiver<FleetNews>, stop: CancellationToken) {
+impl CollectorActor {
+    async fn run(
+        mut self,
+        mut news: mpsc::Receiver<NodeConnectionChange>,
+        stop: CancellationToken,
+    ) {
         let mut batch = Vec::new();
         loop {
-            self.ask_due();
-            let next = match self.asking.len() < self.config.asked_at_once {
-                true => self.schedule.next(),
+            self.request_due();
+            let next = match self.asking.len() < self.config.concurrent_requests {
+                true => self.schedule.next_due(),
                 false => None,
             };
             let due = async {
@@ -170,11 +174,11 @@ impl Actor {
                     if count == 0 {
                         return self.asking.shutdown().await;
                     }
-                    self.take(std::mem::take(&mut batch)).await;
+                    self.apply_changes(std::mem::take(&mut batch)).await;
                 }
                 Some(asked) = self.asking.join_next() => {
                     if let Ok((certname, well)) = asked {
-                        self.schedule.asked(&certname, well, Instant::now());
+                        self.schedule.record_result(&certname, well, Instant::now());
                     }
                 }
                 () = due => {}
@@ -182,20 +186,20 @@ impl Actor {
         }
     }
 
-    async fn take(&mut self, batch: Vec<FleetNews>) {
+    async fn apply_changes(&mut self, batch: Vec<NodeConnectionChange>) {
         let mut came = Vec::new();
         for news in batch {
             match news {
-                FleetNews::Came(node) => came.push(node),
-                FleetNews::Went(certname) => {
+                NodeConnectionChange::Connected(node) => came.push(node),
+                NodeConnectionChange::Disconnected(certname) => {
                     came.retain(|node| node.certname != certname);
-                    self.went(&certname);
+                    self.handle_disconnected(&certname);
                 }
-                FleetNews::All(nodes) => {
+                NodeConnectionChange::All(nodes) => {
                     let there: HashSet<&Certname> =
                         nodes.iter().map(|node| &node.certname).collect();
-                    for gone in self.schedule.absent(|name| there.contains(name)) {
-                        self.went(&gone);
+                    for gone in self.schedule.nodes_absent(|name| there.contains(name)) {
+                        self.handle_disconnected(&gone);
                     }
                     came = nodes;
                 }
@@ -203,42 +207,42 @@ impl Actor {
         }
         let now = Instant::now();
         for node in &came {
-            let asks = node.tells_facts && self.asker.is_some();
+            let asks = node.sends_facts && self.asker.is_some();
             let age = self.facts_age(&node.certname);
-            self.schedule.came(&node.certname, asks, age, now);
+            self.schedule.add_node(&node.certname, asks, age, now);
         }
         let names: Vec<Certname> = came.into_iter().map(|node| node.certname).collect();
-        if let Err(error) = self.inventory.connected(&names).await {
+        if let Err(error) = self.inventory.record_connected(&names).await {
             tracing::warn!(%error, "cannot keep the names of connected nodes");
         }
     }
 
-    fn went(&mut self, certname: &Certname) {
-        self.schedule.went(certname);
-        self.inventory.disconnected(certname);
+    fn handle_disconnected(&mut self, certname: &Certname) {
+        self.schedule.remove_node(certname);
+        self.inventory.record_disconnected(certname);
     }
 
     /// Age of the node's facts.
     fn facts_age(&self, certname: &Certname) -> Option<Duration> {
-        let snapshot = self.inventory.all_facts()?;
+        let snapshot = self.inventory.snapshot()?;
         let record = snapshot.get(certname)?.record.as_ref()?;
         let age = jiff::Timestamp::now().duration_since(record.timestamp);
         // Facts with a time in the future count as new.
         Some(Duration::try_from(age).unwrap_or_default())
     }
 
-    fn ask_due(&mut self) {
+    fn request_due(&mut self) {
         let Some(asker) = &self.asker else {
             return;
         };
         let now = Instant::now();
-        while self.asking.len() < self.config.asked_at_once
-            && let Some(certname) = self.schedule.due(now)
+        while self.asking.len() < self.config.concurrent_requests
+            && let Some(certname) = self.schedule.take_due(now)
         {
             let (asker, inventory) = (Arc::clone(asker), self.inventory.clone());
             let timeout = self.config.timeout;
             self.asking.spawn(async move {
-                let told = collect(&*asker, &inventory, &certname, timeout).await;
+                let told = collect_facts(&*asker, &inventory, &certname, timeout).await;
                 if let Err(why) = &told {
                     tracing::info!(%certname, why, "no facts from a node; asking again later");
                 }
@@ -248,15 +252,15 @@ impl Actor {
     }
 }
 
-async fn collect(
-    asker: &dyn AskNode,
+async fn collect_facts(
+    asker: &dyn FactRequester,
     inventory: &Inventory,
     certname: &Certname,
     timeout: Duration,
 ) -> Result<(), String> {
-    let asked = asker.ask(certname, "facts", "collect", json!({}), timeout);
+    let asked = asker.send_request(certname, "facts", "collect", json!({}), timeout);
     let answer = asked.await?;
-    let record = answer::record(answer, asker.trusted(certname))?;
+    let record = facts_response::parse_record(answer, asker.trusted_facts(certname))?;
     let kept = inventory.record_facts(certname, record).await;
     kept.map_err(|error| error.to_string())
 }

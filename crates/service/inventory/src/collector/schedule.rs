@@ -1,4 +1,4 @@
-//! The times at which nodes are asked for facts: [`Schedule`], without I/O.
+//! The times at which nodes are asked for facts: [`CollectionSchedule`], without I/O.
 //!
 //! Invariant: each node has its own offset in time, from its name and a seed, so that the fleet is
 //! spread evenly however it connects.
@@ -14,7 +14,7 @@ use crate::defaults::{FIRST_FACTS_WITHIN, RETRY_FACTS};
 
 /// The connected nodes, with the time at which each is due.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct CollectionSchedule {
     interval: Duration,
     seed: u64,
     /// `None` for a node that is connected but not due at any time yet.
@@ -22,7 +22,7 @@ pub(super) struct Schedule {
     by_time: BTreeSet<(Instant, Certname)>,
 }
 
-impl Schedule {
+impl CollectionSchedule {
     pub(super) fn new(interval: Duration, seed: u64) -> Self {
         Self {
             interval,
@@ -33,7 +33,7 @@ impl Schedule {
     }
 
     /// Adds a connected node. `age` is the age of its facts, if there are any.
-    pub(super) fn came(
+    pub(super) fn add_node(
         &mut self,
         certname: &Certname,
         asks: bool,
@@ -43,38 +43,38 @@ impl Schedule {
         let due = match age {
             _ if !asks => None,
             // The first facts of a new node are needed soon.
-            None => Some(self.share(certname, FIRST_FACTS_WITHIN)),
+            None => Some(self.fraction_of(certname, FIRST_FACTS_WITHIN)),
             Some(age) => {
                 let left = self.interval.saturating_sub(age);
                 // Facts that are too old were missed: the node catches up within a tenth of the
                 // interval.
-                Some(left + self.share(certname, self.interval / 10))
+                Some(left + self.fraction_of(certname, self.interval / 10))
             }
         };
-        self.put(certname, due.map(|wait| now + wait));
+        self.set_due(certname, due.map(|wait| now + wait));
     }
 
     /// Removes a node whose session ended.
-    pub(super) fn went(&mut self, certname: &Certname) {
+    pub(super) fn remove_node(&mut self, certname: &Certname) {
         if let Some(Some(at)) = self.nodes.remove(certname) {
             self.by_time.remove(&(at, certname.clone()));
         }
     }
 
     /// The nodes for which `there` is false.
-    pub(super) fn absent(&self, there: impl Fn(&Certname) -> bool) -> Vec<Certname> {
+    pub(super) fn nodes_absent(&self, there: impl Fn(&Certname) -> bool) -> Vec<Certname> {
         let names = self.nodes.keys().filter(|name| !there(name));
         names.cloned().collect()
     }
 
     /// Time at which the next node is due.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(super) fn next_due(&self) -> Option<Instant> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
     /// Takes a node that is due; its request counts as pending.
-    pub(super) fn due(&mut self, now: Instant) -> Option<Certname> {
-        if self.next()? > now {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Certname> {
+        if self.next_due()? > now {
             return None;
         }
         let (_, certname) = self.by_time.pop_first()?;
@@ -83,19 +83,22 @@ impl Schedule {
     }
 
     /// Schedules a node again after its request succeeded or failed.
-    pub(super) fn asked(&mut self, certname: &Certname, well: bool, now: Instant) {
+    pub(super) fn record_result(&mut self, certname: &Certname, well: bool, now: Instant) {
         // Only if it is still connected and was not scheduled again meanwhile (by a reconnect).
         if self.nodes.get(certname) == Some(&None) {
             let wait = match well {
                 true => self.interval,
                 false => RETRY_FACTS.min(self.interval),
             };
-            self.put(certname, Some(now + wait + self.share(certname, wait / 10)));
+            self.set_due(
+                certname,
+                Some(now + wait + self.fraction_of(certname, wait / 10)),
+            );
         }
     }
 
-    fn put(&mut self, certname: &Certname, due: Option<Instant>) {
-        self.went(certname);
+    fn set_due(&mut self, certname: &Certname, due: Option<Instant>) {
+        self.remove_node(certname);
         self.nodes.insert(certname.clone(), due);
         if let Some(at) = due {
             self.by_time.insert((at, certname.clone()));
@@ -103,7 +106,7 @@ impl Schedule {
     }
 
     /// This node's fraction of `whole`.
-    fn share(&self, certname: &Certname, whole: Duration) -> Duration {
+    fn fraction_of(&self, certname: &Certname, whole: Duration) -> Duration {
         let mut hasher = DefaultHasher::new();
         (self.seed, certname.as_str()).hash(&mut hasher);
         let part = u32::try_from(hasher.finish() >> 32).unwrap_or(0);
@@ -121,16 +124,16 @@ mod tests {
         format!("node{i}.example").parse().unwrap()
     }
 
-    fn fleet(age: Option<Duration>, now: Instant) -> Schedule {
-        let mut schedule = Schedule::new(HALF_HOUR, 7);
+    fn fleet(age: Option<Duration>, now: Instant) -> CollectionSchedule {
+        let mut schedule = CollectionSchedule::new(HALF_HOUR, 7);
         for i in 0..1_000 {
-            schedule.came(&name(i), true, age, now);
+            schedule.add_node(&name(i), true, age, now);
         }
         schedule
     }
 
-    fn due_within(schedule: &mut Schedule, until: Instant) -> usize {
-        std::iter::from_fn(|| schedule.due(until)).count()
+    fn due_within(schedule: &mut CollectionSchedule, until: Instant) -> usize {
+        std::iter::from_fn(|| schedule.take_due(until)).count()
     }
 
     #[test]
@@ -154,7 +157,7 @@ mod tests {
             0
         );
         let late = fleet(Some(HALF_HOUR * 9), now);
-        assert!(late.next() >= Some(now));
+        assert!(late.next_due() >= Some(now));
         let mut late = late;
         let at_once = due_within(&mut late, now + Duration::from_secs(1));
         assert!(at_once < 20, "{at_once}");
@@ -163,19 +166,23 @@ mod tests {
     #[test]
     fn a_node_is_asked_once_at_a_time_and_never_when_it_is_gone() {
         let now = Instant::now();
-        let mut schedule = Schedule::new(HALF_HOUR, 7);
-        schedule.came(&name(1), true, None, now);
-        schedule.came(&name(2), false, None, now);
+        let mut schedule = CollectionSchedule::new(HALF_HOUR, 7);
+        schedule.add_node(&name(1), true, None, now);
+        schedule.add_node(&name(2), false, None, now);
         let later = now + HALF_HOUR;
-        assert_eq!(schedule.due(later), Some(name(1)));
-        assert_eq!(schedule.due(later), None, "it is being asked");
-        schedule.asked(&name(1), false, later);
-        assert!(schedule.next() > Some(later));
-        assert!(schedule.next() <= Some(later + RETRY_FACTS + RETRY_FACTS / 10));
-        schedule.went(&name(1));
-        assert_eq!(schedule.next(), None);
-        schedule.asked(&name(1), true, later);
-        assert_eq!(schedule.next(), None, "an answer does not bring it back");
-        assert_eq!(schedule.absent(|_| false), [name(2)]);
+        assert_eq!(schedule.take_due(later), Some(name(1)));
+        assert_eq!(schedule.take_due(later), None, "it is being asked");
+        schedule.record_result(&name(1), false, later);
+        assert!(schedule.next_due() > Some(later));
+        assert!(schedule.next_due() <= Some(later + RETRY_FACTS + RETRY_FACTS / 10));
+        schedule.remove_node(&name(1));
+        assert_eq!(schedule.next_due(), None);
+        schedule.record_result(&name(1), true, later);
+        assert_eq!(
+            schedule.next_due(),
+            None,
+            "an answer does not bring it back"
+        );
+        assert_eq!(schedule.nodes_absent(|_| false), [name(2)]);
     }
 }

@@ -1,14 +1,14 @@
-//! The back end without a PuppetDB: [`Embedded`], with the data that agents sent to this server.
+//! The back end without a PuppetDB: [`EmbeddedInventory`], with the data that agents sent to this server.
 //!
 //! Invariants: data is recorded in the store before it is in memory; a query sees one snapshot;
 //! queries are evaluated on separate threads, a bounded number at once, and users' queries do not
 //! count towards the engine's limit.
 
-mod fleet;
+mod condition_test;
 mod load;
+mod node_table;
 mod row;
 mod select;
-mod test;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,57 +20,57 @@ use store::{InventoryFacts, InventoryReportRow, Store, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use fleet::{Node, Snapshot};
+pub use node_table::{InventoryNode, InventorySnapshot};
 
 use crate::defaults::{
     ENGINE_EVALUATIONS, EVALUATIONS, MAX_FACTS_BYTES, MAX_NODES, MAX_REPORT_BYTES, PLACE_WAIT,
     REPORTS_PER_NODE,
 };
-use crate::lang::{self, Entity, Invalid, Select};
-use crate::places::{Asker, Places};
-use crate::query::Form;
-use crate::{NodeRecord, Query, QueryError, RecordError, Report};
-use fleet::Fleet;
+use crate::lang::{self, QueryEntity, SelectQuery, UnsupportedQuery};
+use crate::query::QueryForm;
+use crate::query_permits::{QueryOrigin, QueryPermits};
+use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError, RecordError};
+use node_table::NodeTable;
 
 /// Nodes, facts and reports in memory, over the store.
 #[derive(Debug)]
-pub(crate) struct Embedded {
+pub(crate) struct EmbeddedInventory {
     store: Store,
-    fleet: Fleet,
-    places: Places,
+    node_table: NodeTable,
+    permits: QueryPermits,
     /// Number of received reports, watched by callers that wait for one.
     reports: watch::Sender<u64>,
 }
 
-impl Embedded {
+impl EmbeddedInventory {
     /// Loads the recorded data from the store.
     pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
-        let fleet = Fleet::default();
+        let fleet = NodeTable::default();
         load::load(&store, &fleet).await?;
         Ok(Self {
             store,
-            fleet,
-            places: Places::new(EVALUATIONS, ENGINE_EVALUATIONS),
+            node_table: fleet,
+            permits: QueryPermits::new(EVALUATIONS, ENGINE_EVALUATIONS),
             reports: watch::Sender::new(0),
         })
     }
 
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.fleet.snapshot()
+    pub(crate) fn snapshot(&self) -> InventorySnapshot {
+        self.node_table.snapshot()
     }
 
     /// The rows of an answer, for users.
-    pub(crate) async fn query(&self, query: Query) -> Result<Vec<Value>, QueryError> {
-        self.evaluate(Asker::Person, move |snapshot| {
-            select::answer(&snapshot, &read(&query)?)
+    pub(crate) async fn query(&self, query: NodeQuery) -> Result<Vec<Value>, QueryError> {
+        self.evaluate(QueryOrigin::User, move |snapshot| {
+            select::evaluate_select(&snapshot, &parse_query(&query)?)
         })
         .await
     }
 
     /// The nodes of an answer, for the engine.
-    pub(crate) async fn certnames(&self, query: Query) -> Result<Vec<Certname>, QueryError> {
-        self.evaluate(Asker::Engine, move |snapshot| {
-            let names = select::certnames(&snapshot, &read(&query)?)?;
+    pub(crate) async fn certnames(&self, query: NodeQuery) -> Result<Vec<Certname>, QueryError> {
+        self.evaluate(QueryOrigin::Engine, move |snapshot| {
+            let names = select::certnames(&snapshot, &parse_query(&query)?)?;
             let names = names.ok_or(QueryError::NoCertname)?;
             Ok(names
                 .into_iter()
@@ -82,10 +82,10 @@ impl Embedded {
 
     async fn evaluate<T: Send + 'static>(
         &self,
-        asker: Asker,
-        work: impl FnOnce(Snapshot) -> Result<T, QueryError> + Send + 'static,
+        asker: QueryOrigin,
+        work: impl FnOnce(InventorySnapshot) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, QueryError> {
-        let place = self.places.take(asker, PLACE_WAIT).await?;
+        let place = self.permits.acquire(asker, PLACE_WAIT).await?;
         let snapshot = self.snapshot();
         let working = tokio::task::spawn_blocking(move || {
             let answer = work(snapshot);
@@ -123,12 +123,12 @@ impl Embedded {
     }
 
     /// The report of a run, with its metrics, after waiting for it at most the given time.
-    pub(crate) async fn report(
+    pub(crate) async fn wait_for_report(
         &self,
         certname: &Certname,
         transaction_uuid: &str,
         wait: Duration,
-    ) -> Result<Option<Report>, QueryError> {
+    ) -> Result<Option<PuppetReport>, QueryError> {
         let deadline = Instant::now() + wait;
         let mut news = self.reports.subscribe();
         loop {
@@ -137,7 +137,7 @@ impl Embedded {
                 .store
                 .inventory_report(certname.as_str(), transaction_uuid);
             if let Some(row) = row.await? {
-                return Ok(load::report(&row));
+                return Ok(load::parse_report(&row));
             }
             match tokio::time::timeout_at(deadline, news.changed()).await {
                 Ok(Ok(())) => {}
@@ -153,18 +153,18 @@ impl Embedded {
         record: NodeRecord,
     ) -> Result<(), RecordError> {
         let row = InventoryFacts {
-            facts: text(&*record.facts)?,
-            trusted: text(&*record.trusted)?,
+            facts: to_json_text(&*record.facts)?,
+            trusted: to_json_text(&*record.trusted)?,
             environment: record.environment.clone(),
             at_ms: record.timestamp.as_millisecond(),
         };
         let bytes = row.facts.len() + row.trusted.len();
-        within(bytes, MAX_FACTS_BYTES)?;
-        self.room_for(certname)?;
+        check_size(bytes, MAX_FACTS_BYTES)?;
+        self.check_capacity(certname)?;
         let put = self.store.put_inventory_facts(certname.as_str(), &row);
         if put.await? {
-            let record = Arc::new(self.fleet.hold(&record));
-            self.fleet.change(certname, MAX_NODES, |node| {
+            let record = Arc::new(self.node_table.to_compact(&record));
+            self.node_table.update_node(certname, MAX_NODES, |node| {
                 let newer = node.record.as_ref();
                 if newer.is_none_or(|known| known.timestamp <= record.timestamp) {
                     node.record = Some(record);
@@ -178,36 +178,36 @@ impl Embedded {
     pub(crate) async fn record_report(
         &self,
         certname: &Certname,
-        mut report: Report,
+        mut report: PuppetReport,
     ) -> Result<(), RecordError> {
         let received = *report.receive_time.get_or_insert_with(Timestamp::now);
         let row = InventoryReportRow {
             certname: certname.to_string(),
             transaction_uuid: report.transaction_uuid.clone(),
             received_ms: received.as_millisecond(),
-            report: text(&report)?,
+            report: to_json_text(&report)?,
         };
-        within(row.report.len(), MAX_REPORT_BYTES)?;
-        self.room_for(certname)?;
+        check_size(row.report.len(), MAX_REPORT_BYTES)?;
+        self.check_capacity(certname)?;
         let keep = REPORTS_PER_NODE as u64;
         self.store.put_inventory_report(&row, keep).await?;
-        self.fleet
-            .change(certname, MAX_NODES, |node| node.add(report));
+        self.node_table
+            .update_node(certname, MAX_NODES, |node| node.add_report(report));
         self.reports
             .send_modify(|count| *count = count.wrapping_add(1));
         Ok(())
     }
 
     /// Marks agents as connected. New nodes are stored, so that they are known while disconnected.
-    pub(crate) async fn connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
+    pub(crate) async fn record_connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
         let known = self.snapshot();
         let new = certnames.iter().filter(|name| known.get(name).is_none());
         let new: Vec<String> = new.map(ToString::to_string).collect();
         drop(known);
         for certname in certnames {
             let room = self
-                .fleet
-                .change(certname, MAX_NODES, |node| node.connected = true);
+                .node_table
+                .update_node(certname, MAX_NODES, |node| node.connected = true);
             if room.is_none() {
                 tracing::warn!(%certname, "the inventory is full and does not take this node");
             }
@@ -216,19 +216,19 @@ impl Embedded {
     }
 
     /// Marks an agent as disconnected.
-    pub(crate) fn disconnected(&self, certname: &Certname) {
+    pub(crate) fn record_disconnected(&self, certname: &Certname) {
         // A disconnect does not add an unknown node.
-        self.fleet
-            .change(certname, 0, |node| node.connected = false);
+        self.node_table
+            .update_node(certname, 0, |node| node.connected = false);
     }
 
     pub(crate) async fn forget(&self, certname: &Certname) -> Result<bool, StoreError> {
         let found = self.store.delete_inventory_node(certname.as_str()).await?;
-        self.fleet.remove(certname);
+        self.node_table.remove(certname);
         Ok(found)
     }
 
-    fn room_for(&self, certname: &Certname) -> Result<(), RecordError> {
+    fn check_capacity(&self, certname: &Certname) -> Result<(), RecordError> {
         let snapshot = self.snapshot();
         match snapshot.len() >= MAX_NODES && snapshot.get(certname).is_none() {
             true => Err(RecordError::TooManyNodes(MAX_NODES)),
@@ -238,14 +238,15 @@ impl Embedded {
 }
 
 /// Parses a query for the evaluator.
-fn read(query: &Query) -> Result<Select, Invalid> {
-    let named =
-        |name: &String| Entity::named(name).map_err(|what| lang::invalid("the address", what));
+fn parse_query(query: &NodeQuery) -> Result<SelectQuery, UnsupportedQuery> {
+    let named = |name: &String| {
+        QueryEntity::from_name(name).map_err(|what| lang::invalid("the address", what))
+    };
     let entity = query.entity.as_ref().map(named).transpose()?;
     let mut select = match &query.form {
-        Form::Pql(text) => lang::parse_pql(text)?,
-        Form::Ast(ast) => lang::parse_ast(ast, entity)?,
-        Form::Everything => Select::of(entity.unwrap_or(Entity::Nodes)),
+        QueryForm::Pql(text) => lang::parse_pql(text)?,
+        QueryForm::Ast(ast) => lang::parse_ast(ast, entity)?,
+        QueryForm::Everything => SelectQuery::of(entity.unwrap_or(QueryEntity::Nodes)),
     };
     let paging = &query.paging;
     if let Some(order_by) = &paging.order_by {
@@ -262,11 +263,11 @@ fn read(query: &Query) -> Result<Select, Invalid> {
     Ok(select)
 }
 
-fn text(value: &impl serde::Serialize) -> Result<String, RecordError> {
+fn to_json_text(value: &impl serde::Serialize) -> Result<String, RecordError> {
     serde_json::to_string(value).map_err(|_| RecordError::NotAnObject)
 }
 
-fn within(bytes: usize, limit: usize) -> Result<(), RecordError> {
+fn check_size(bytes: usize, limit: usize) -> Result<(), RecordError> {
     match bytes > limit {
         true => Err(RecordError::TooLarge { bytes, limit }),
         false => Ok(()),
@@ -284,18 +285,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
         let store = Store::open(&config).await.unwrap();
-        let embedded = Embedded::open(store).await.unwrap();
+        let embedded = EmbeddedInventory::open(store).await.unwrap();
         let node: Certname = "web".parse().unwrap();
         let nodes = std::slice::from_ref(&node);
-        embedded.connected(nodes).await.unwrap();
+        embedded.record_connected(nodes).await.unwrap();
         let mut slow = Vec::new();
         for _ in 0..EVALUATIONS {
-            slow.push(embedded.places.take(Asker::Person, PLACE_WAIT).await);
+            slow.push(
+                embedded
+                    .permits
+                    .acquire(QueryOrigin::User, PLACE_WAIT)
+                    .await,
+            );
         }
 
         // The code below does not wait for the disk.
         tokio::time::pause();
-        let all = Query::text("nodes[certname] { }");
+        let all = NodeQuery::from_text("nodes[certname] { }");
         assert_eq!(embedded.certnames(all.clone()).await.unwrap(), nodes);
         let refused = embedded.query(all.clone()).await.unwrap_err();
         assert!(matches!(refused, QueryError::Busy(PLACE_WAIT)), "{refused}");

@@ -1,4 +1,4 @@
-//! Rows of the four entities over a snapshot: [`each_row`], [`Row::cell`].
+//! Rows of the four entities over a snapshot: [`for_each_row`], [`EntityRow::cell`].
 
 use std::ops::ControlFlow;
 
@@ -6,22 +6,22 @@ use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::Value;
 
-use super::fleet::{Node, Snapshot};
-use crate::lang::{Entity, Field, Segment};
-use crate::{FactValue, HeldRecord, Report};
+use super::node_table::{InventoryNode, InventorySnapshot};
+use crate::lang::{PathSegment, QueryEntity, QueryField};
+use crate::{CompactNodeRecord, FactValue, PuppetReport};
 
 /// One row of an entity.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Row<'s> {
-    Node(&'s Certname, &'s Node),
-    Fact(&'s Certname, &'s HeldRecord, &'s str, &'s FactValue),
-    Inventory(&'s Certname, &'s HeldRecord),
-    Report(&'s Certname, &'s Report, bool),
+pub(super) enum EntityRow<'s> {
+    Node(&'s Certname, &'s InventoryNode),
+    Fact(&'s Certname, &'s CompactNodeRecord, &'s str, &'s FactValue),
+    Inventory(&'s Certname, &'s CompactNodeRecord),
+    Report(&'s Certname, &'s PuppetReport, bool),
 }
 
 /// The value of one field in a row.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Cell<'s> {
+pub(super) enum FieldValue<'s> {
     Null,
     /// The path does not exist.
     Absent,
@@ -32,29 +32,29 @@ pub(super) enum Cell<'s> {
 }
 
 /// Passes every row of an entity, sorted by certname, to `each` until it breaks.
-pub(super) fn each_row<'s, B>(
-    snapshot: &'s Snapshot,
-    entity: Entity,
-    mut each: impl FnMut(Row<'s>) -> ControlFlow<B>,
+pub(super) fn for_each_row<'s, B>(
+    snapshot: &'s InventorySnapshot,
+    entity: QueryEntity,
+    mut each: impl FnMut(EntityRow<'s>) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     for (certname, node) in snapshot.iter() {
         match entity {
-            Entity::Nodes => each(Row::Node(certname, node))?,
-            Entity::Inventory => {
+            QueryEntity::Nodes => each(EntityRow::Node(certname, node))?,
+            QueryEntity::Inventory => {
                 if let Some(record) = &node.record {
-                    each(Row::Inventory(certname, record))?;
+                    each(EntityRow::Inventory(certname, record))?;
                 }
             }
-            Entity::Facts => {
+            QueryEntity::Facts => {
                 if let Some(record) = &node.record {
                     for (name, value) in record.facts().entries() {
-                        each(Row::Fact(certname, record, name, value))?;
+                        each(EntityRow::Fact(certname, record, name, value))?;
                     }
                 }
             }
-            Entity::Reports => {
+            QueryEntity::Reports => {
                 for (i, report) in node.reports.iter().enumerate() {
-                    each(Row::Report(certname, report, i == 0))?;
+                    each(EntityRow::Report(certname, report, i == 0))?;
                 }
             }
         }
@@ -62,40 +62,40 @@ pub(super) fn each_row<'s, B>(
     ControlFlow::Continue(())
 }
 
-impl<'s> Row<'s> {
+impl<'s> EntityRow<'s> {
     /// The value of `field` in this row.
-    pub(super) fn cell(self, field: &Field) -> Cell<'s> {
+    pub(super) fn cell(self, field: &QueryField) -> FieldValue<'s> {
         let cell = match self {
             Self::Node(certname, node) => node_cell(certname, node, field.column),
             Self::Fact(certname, record, name, value) => match field.column {
-                "certname" => Cell::Text(certname.as_str()),
-                "name" => Cell::Text(name),
-                "value" => Cell::Json(value),
+                "certname" => FieldValue::Text(certname.as_str()),
+                "name" => FieldValue::Text(name),
+                "value" => FieldValue::Json(value),
                 _ => text(record.environment()),
             },
             Self::Inventory(certname, record) => match field.column {
-                "certname" => Cell::Text(certname.as_str()),
-                "facts" => Cell::Json(record.facts()),
-                "trusted" => Cell::Json(record.trusted()),
-                "timestamp" => Cell::Time(record.timestamp),
+                "certname" => FieldValue::Text(certname.as_str()),
+                "facts" => FieldValue::Json(record.facts()),
+                "trusted" => FieldValue::Json(record.trusted()),
+                "timestamp" => FieldValue::Time(record.timestamp),
                 _ => text(record.environment()),
             },
             Self::Report(certname, report, latest) => {
                 report_cell(certname, report, latest, field.column)
             }
         };
-        field.path.iter().fold(cell, Cell::step)
+        field.path.iter().fold(cell, FieldValue::follow_segment)
     }
 }
 
-fn node_cell<'s>(certname: &'s Certname, node: &'s Node, column: &str) -> Cell<'s> {
+fn node_cell<'s>(certname: &'s Certname, node: &'s InventoryNode, column: &str) -> FieldValue<'s> {
     let record = node.record.as_deref();
     let report = node.reports.first().map(|report| &**report);
-    let of_record = record.and_then(HeldRecord::environment);
+    let of_record = record.and_then(CompactNodeRecord::environment);
     let of_report = report.and_then(|report| report.environment.as_deref());
     match column {
-        "certname" => Cell::Text(certname.as_str()),
-        "connected" => Cell::Bool(node.connected),
+        "certname" => FieldValue::Text(certname.as_str()),
+        "connected" => FieldValue::Bool(node.connected),
         "facts_environment" => text(of_record),
         "facts_timestamp" => time(record.map(|record| record.timestamp)),
         // Every run has a catalog; before the first one, the environment that the agent requests
@@ -116,20 +116,20 @@ fn node_cell<'s>(certname: &'s Certname, node: &'s Node, column: &str) -> Cell<'
             text(report.and_then(|report| report.cached_catalog_status.as_deref()))
         }
         // `deactivated`, `expired`: always null, because such nodes are removed here.
-        _ => Cell::Null,
+        _ => FieldValue::Null,
     }
 }
 
 fn report_cell<'s>(
     certname: &'s Certname,
-    report: &'s Report,
+    report: &'s PuppetReport,
     latest: bool,
     column: &str,
-) -> Cell<'s> {
+) -> FieldValue<'s> {
     match column {
-        "certname" => Cell::Text(certname.as_str()),
-        "hash" => Cell::Text(&report.hash),
-        "transaction_uuid" => Cell::Text(&report.transaction_uuid),
+        "certname" => FieldValue::Text(certname.as_str()),
+        "hash" => FieldValue::Text(&report.hash),
+        "transaction_uuid" => FieldValue::Text(&report.transaction_uuid),
         "status" => text(report.status.as_deref()),
         "noop" => bool(report.noop),
         "noop_pending" => bool(report.noop_pending),
@@ -144,30 +144,30 @@ fn report_cell<'s>(
         "start_time" => time(report.start_time),
         "end_time" => time(report.end_time),
         "receive_time" => time(report.receive_time),
-        "latest_report?" => Cell::Bool(latest),
-        _ => Cell::Null,
+        "latest_report?" => FieldValue::Bool(latest),
+        _ => FieldValue::Null,
     }
 }
 
-fn text(text: Option<&str>) -> Cell<'_> {
-    text.map_or(Cell::Null, Cell::Text)
+fn text(text: Option<&str>) -> FieldValue<'_> {
+    text.map_or(FieldValue::Null, FieldValue::Text)
 }
 
-fn bool<'s>(bool: Option<bool>) -> Cell<'s> {
-    bool.map_or(Cell::Null, Cell::Bool)
+fn bool<'s>(bool: Option<bool>) -> FieldValue<'s> {
+    bool.map_or(FieldValue::Null, FieldValue::Bool)
 }
 
-fn time<'s>(time: Option<Timestamp>) -> Cell<'s> {
-    time.map_or(Cell::Null, Cell::Time)
+fn time<'s>(time: Option<Timestamp>) -> FieldValue<'s> {
+    time.map_or(FieldValue::Null, FieldValue::Time)
 }
 
 // === impl Cell ===
 
-impl<'s> Cell<'s> {
-    fn step(self, segment: &Segment) -> Self {
+impl<'s> FieldValue<'s> {
+    fn follow_segment(self, segment: &PathSegment) -> Self {
         let inside = match (self, segment) {
-            (Self::Json(value), Segment::Key(key)) => value.get(key),
-            (Self::Json(value), Segment::Index(index)) => value.at(*index),
+            (Self::Json(value), PathSegment::Key(key)) => value.get(key),
+            (Self::Json(value), PathSegment::Index(index)) => value.element_at(*index),
             _ => None,
         };
         inside.map_or(Self::Absent, Self::Json)
@@ -179,7 +179,7 @@ impl<'s> Cell<'s> {
             Self::Null | Self::Absent => Value::Null,
             Self::Bool(bool) => bool.into(),
             Self::Text(text) => text.into(),
-            Self::Time(time) => Value::from(shown_time(time)),
+            Self::Time(time) => Value::from(format_time(time)),
             Self::Json(value) => value.to_json(),
         }
     }
@@ -193,15 +193,15 @@ impl<'s> Cell<'s> {
     }
 }
 
-fn shown_time(time: Timestamp) -> String {
+fn format_time(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
 /// Number of JSON values in `value`, itself included.
-pub(super) fn size(value: &Value) -> usize {
+pub(super) fn count_values(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count_values).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(count_values).sum::<usize>(),
         _ => 1,
     }
 }

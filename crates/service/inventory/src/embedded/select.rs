@@ -1,4 +1,4 @@
-//! Evaluates a [`Select`] over a snapshot: [`answer`].
+//! Evaluates a [`SelectQuery`] over a snapshot: [`evaluate_select`].
 //!
 //! Invariant: the cost of an answer, in time and in values, is bounded; a query that exceeds a
 //! bound fails with an error.
@@ -10,21 +10,24 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::fleet::Snapshot;
-use super::row::{Cell, Row, each_row, size};
-use super::test::{Key, Scalar, Test};
+use super::condition_test::{ConditionTest, ScalarKey, ScalarValue};
+use super::node_table::InventorySnapshot;
+use super::row::{EntityRow, FieldValue, count_values, for_each_row};
 use crate::defaults::{EVALUATION_TIME, MAX_ANSWER_VALUES};
-use crate::lang::{Column, Condition, Field, Kind, Order, Select};
+use crate::lang::{ColumnType, OrderColumn, QueryColumn, QueryCondition, QueryField, SelectQuery};
 use crate::{FactValue, QueryError};
 
 /// The rows of the answer.
-pub(super) fn answer(snapshot: &Snapshot, select: &Select) -> Result<Vec<Value>, QueryError> {
-    let walk = Walk {
+pub(super) fn evaluate_select(
+    snapshot: &InventorySnapshot,
+    select: &SelectQuery,
+) -> Result<Vec<Value>, QueryError> {
+    let walk = SnapshotWalk {
         snapshot,
         deadline: Instant::now() + EVALUATION_TIME,
     };
     if select.is_counted() {
-        return walk.counted(select);
+        return walk.count_groups(select);
     }
     let rows = walk.rows(select)?;
     let all = every_column(select);
@@ -32,10 +35,10 @@ pub(super) fn answer(snapshot: &Snapshot, select: &Select) -> Result<Vec<Value>,
     let mut answer = Vec::with_capacity(rows.len());
     for row in rows {
         let row = match select.columns.is_empty() {
-            true => object(row, all.iter()),
-            false => object(row, select.columns.iter().filter_map(Column::field)),
+            true => row_object(row, all.iter()),
+            false => row_object(row, select.columns.iter().filter_map(QueryColumn::field)),
         };
-        values += size(&row);
+        values += count_values(&row);
         if values > MAX_ANSWER_VALUES {
             return Err(too_large());
         }
@@ -46,38 +49,38 @@ pub(super) fn answer(snapshot: &Snapshot, select: &Select) -> Result<Vec<Value>,
 
 /// Only the certnames, without the rest of the rows. `None` if the answer has no such column.
 pub(super) fn certnames<'s>(
-    snapshot: &'s Snapshot,
-    select: &Select,
+    snapshot: &'s InventorySnapshot,
+    select: &SelectQuery,
 ) -> Result<Option<Vec<&'s str>>, QueryError> {
-    let named = |column: &Column| column.field().is_some_and(|field| field.name == "certname");
+    let named = |column: &QueryColumn| column.field().is_some_and(|field| field.name == "certname");
     if !select.columns.is_empty() && !select.columns.iter().any(named) {
         return Ok(None);
     }
-    let Ok(certname) = Field::parse(select.entity, "certname") else {
+    let Ok(certname) = QueryField::parse(select.entity, "certname") else {
         return Ok(None);
     };
-    let walk = Walk {
+    let walk = SnapshotWalk {
         snapshot,
         deadline: Instant::now() + EVALUATION_TIME,
     };
     let mut seen = HashSet::new();
     let rows = walk.rows(select)?.into_iter();
     let names = rows.filter_map(|row| match row.cell(&certname) {
-        Cell::Text(name) => seen.insert(name).then_some(name),
+        FieldValue::Text(name) => seen.insert(name).then_some(name),
         _ => None,
     });
     Ok(Some(names.collect()))
 }
 
 /// One walk over a snapshot.
-struct Walk<'s> {
-    snapshot: &'s Snapshot,
+struct SnapshotWalk<'s> {
+    snapshot: &'s InventorySnapshot,
     deadline: Instant,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> SnapshotWalk<'s> {
     /// The requested rows, in order, cut to limit and offset.
-    fn rows(&self, select: &Select) -> Result<Vec<Row<'s>>, QueryError> {
+    fn rows(&self, select: &SelectQuery) -> Result<Vec<EntityRow<'s>>, QueryError> {
         let offset = usize::try_from(select.offset).unwrap_or(usize::MAX);
         let limit = select.limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
@@ -88,7 +91,7 @@ impl<'s> Walk<'s> {
             false => usize::MAX,
         };
         let mut rows = Vec::new();
-        self.each(select, |row| {
+        self.for_each_row(select, |row| {
             if rows.len() >= enough {
                 return ControlFlow::Break(None);
             }
@@ -99,29 +102,32 @@ impl<'s> Walk<'s> {
             ControlFlow::Continue(())
         })?;
         if !select.order_by.is_empty() {
-            rows.sort_by(|a, b| in_order(&select.order_by, *a, *b));
+            rows.sort_by(|a, b| compare_rows(&select.order_by, *a, *b));
         }
         Ok(rows.into_iter().skip(offset).take(limit).collect())
     }
 
     /// Passes every row that satisfies the condition to `take`, until it breaks.
-    fn each(
+    fn for_each_row(
         &self,
-        select: &Select,
-        mut take: impl FnMut(Row<'s>) -> ControlFlow<Option<QueryError>>,
+        select: &SelectQuery,
+        mut take: impl FnMut(EntityRow<'s>) -> ControlFlow<Option<QueryError>>,
     ) -> Result<(), QueryError> {
         let test = select
             .condition
             .as_ref()
-            .map(|c| self.test(c))
+            .map(|c| self.prepare_test(c))
             .transpose()?;
         let mut walked = 0_usize;
-        let ended = each_row(self.snapshot, select.entity, |row| {
+        let ended = for_each_row(self.snapshot, select.entity, |row| {
             walked += 1;
             if walked.is_multiple_of(256) && Instant::now() > self.deadline {
                 return ControlFlow::Break(Some(QueryError::Slow(EVALUATION_TIME)));
             }
-            match test.as_ref().is_none_or(|test| test.of(row) == Some(true)) {
+            match test
+                .as_ref()
+                .is_none_or(|test| test.evaluate(row) == Some(true))
+            {
                 true => take(row),
                 false => ControlFlow::Continue(()),
             }
@@ -133,18 +139,20 @@ impl<'s> Walk<'s> {
     }
 
     /// The results of `count()`, by group.
-    fn counted(&self, select: &Select) -> Result<Vec<Value>, QueryError> {
-        let mut groups: Vec<Group<'s>> = Vec::new();
-        let mut known: HashMap<Key, usize> = HashMap::new();
+    fn count_groups(&self, select: &SelectQuery) -> Result<Vec<Value>, QueryError> {
+        let mut groups: Vec<RowGroup<'s>> = Vec::new();
+        let mut known: HashMap<ScalarKey, usize> = HashMap::new();
         if select.group_by.is_empty() {
-            groups.push(Group::new(None, select));
+            groups.push(RowGroup::new(None, select));
             known.insert(Vec::new(), 0);
         }
-        self.each(select, |row| {
+        self.for_each_row(select, |row| {
             let by = select.group_by.iter();
-            let key: Key = by.map(|field| Scalar::of(row.cell(field))).collect();
+            let key: ScalarKey = by
+                .map(|field| ScalarValue::from_value(row.cell(field)))
+                .collect();
             let index = *known.entry(key).or_insert_with(|| {
-                groups.push(Group::new(Some(row), select));
+                groups.push(RowGroup::new(Some(row), select));
                 groups.len() - 1
             });
             if groups.len() > MAX_ANSWER_VALUES / 16 {
@@ -154,7 +162,7 @@ impl<'s> Walk<'s> {
             ControlFlow::Continue(())
         })?;
         groups.sort_by(|a, b| match (a.first, b.first) {
-            (Some(a), Some(b)) => in_order(&select.order_by, a, b),
+            (Some(a), Some(b)) => compare_rows(&select.order_by, a, b),
             _ => Ordering::Equal,
         });
         let offset = usize::try_from(select.offset).unwrap_or(usize::MAX);
@@ -164,35 +172,51 @@ impl<'s> Walk<'s> {
     }
 
     /// The condition with the answers of its subqueries.
-    fn test<'q>(&self, condition: &'q Condition) -> Result<Test<'q>, QueryError> {
-        let tests = |inner: &'q [Condition]| -> Result<Vec<Test<'q>>, QueryError> {
-            inner.iter().map(|c| self.test(c)).collect()
+    fn prepare_test<'q>(
+        &self,
+        condition: &'q QueryCondition,
+    ) -> Result<ConditionTest<'q>, QueryError> {
+        let tests = |inner: &'q [QueryCondition]| -> Result<Vec<ConditionTest<'q>>, QueryError> {
+            inner.iter().map(|c| self.prepare_test(c)).collect()
         };
         Ok(match condition {
-            Condition::All(inner) => Test::All(tests(inner)?),
-            Condition::Any(inner) => Test::Any(tests(inner)?),
-            Condition::Not(inner) => Test::Not(Box::new(self.test(inner)?)),
-            Condition::Equal(field, value) => Test::Equal(field, value),
-            Condition::SameTime(field, at) => Test::SameTime(field, *at),
-            Condition::Matches(field, regex) => Test::Matches(field, regex),
-            Condition::Compare(field, how, bound) => Test::Compare(field, *how, *bound),
-            Condition::Null(field, is) => Test::Null(field, *is),
-            Condition::OneOf(field, values) => {
-                let keys = values.iter().map(|value| vec![Scalar::of_json(value)]);
-                Test::Among(vec![field], keys.collect())
+            QueryCondition::All(inner) => ConditionTest::All(tests(inner)?),
+            QueryCondition::Any(inner) => ConditionTest::Any(tests(inner)?),
+            QueryCondition::Not(inner) => ConditionTest::Not(Box::new(self.prepare_test(inner)?)),
+            QueryCondition::Equal(field, value) => ConditionTest::Equal(field, value),
+            QueryCondition::SameTime(field, at) => ConditionTest::SameTime(field, *at),
+            QueryCondition::Matches(field, regex) => ConditionTest::Matches(field, regex),
+            QueryCondition::Compare(field, how, bound) => {
+                ConditionTest::Compare(field, *how, *bound)
             }
-            Condition::Among(fields, select) => {
-                Test::Among(fields.iter().collect(), self.keys(select)?)
+            QueryCondition::Null(field, is) => ConditionTest::Null(field, *is),
+            QueryCondition::OneOf(field, values) => {
+                let keys = values
+                    .iter()
+                    .map(|value| vec![ScalarValue::from_json(value)]);
+                ConditionTest::Among(vec![field], keys.collect())
+            }
+            QueryCondition::Among(fields, select) => {
+                ConditionTest::Among(fields.iter().collect(), self.subquery_keys(select)?)
             }
         })
     }
 
     /// The rows of a subquery, as keys.
-    fn keys(&self, select: &Select) -> Result<HashSet<Key>, QueryError> {
-        let columns: Vec<&Field> = select.columns.iter().filter_map(Column::field).collect();
-        let key = |row: Row<'s>| columns.iter().map(|f| Scalar::of(row.cell(f))).collect();
+    fn subquery_keys(&self, select: &SelectQuery) -> Result<HashSet<ScalarKey>, QueryError> {
+        let columns: Vec<&QueryField> = select
+            .columns
+            .iter()
+            .filter_map(QueryColumn::field)
+            .collect();
+        let key = |row: EntityRow<'s>| {
+            columns
+                .iter()
+                .map(|f| ScalarValue::from_value(row.cell(f)))
+                .collect()
+        };
         if select.is_counted() {
-            return Err(QueryError::Unsupported(crate::Invalid {
+            return Err(QueryError::Unsupported(crate::UnsupportedQuery {
                 place: "a query inside".to_owned(),
                 what: "count() is for the outermost query".to_owned(),
             }));
@@ -202,39 +226,39 @@ impl<'s> Walk<'s> {
 }
 
 /// Rows with equal grouping columns, which are counted together.
-struct Group<'s> {
-    first: Option<Row<'s>>,
+struct RowGroup<'s> {
+    first: Option<EntityRow<'s>>,
     /// One count for each column; only those of `count()` columns are used.
     counts: Vec<u64>,
 }
 
-impl<'s> Group<'s> {
-    fn new(first: Option<Row<'s>>, select: &Select) -> Self {
+impl<'s> RowGroup<'s> {
+    fn new(first: Option<EntityRow<'s>>, select: &SelectQuery) -> Self {
         Self {
             first,
             counts: vec![0; select.columns.len()],
         }
     }
 
-    fn add(&mut self, row: Row<'s>, select: &Select) {
+    fn add(&mut self, row: EntityRow<'s>, select: &SelectQuery) {
         for (count, column) in self.counts.iter_mut().zip(&select.columns) {
             let counts = match column {
-                Column::Count(Some(field)) => !row.cell(field).is_null(),
+                QueryColumn::Count(Some(field)) => !row.cell(field).is_null(),
                 _ => true,
             };
             *count += u64::from(counts);
         }
     }
 
-    fn row(&self, select: &Select) -> Value {
+    fn row(&self, select: &SelectQuery) -> Value {
         let mut object = Map::new();
         for (count, column) in self.counts.iter().zip(&select.columns) {
             match (column, self.first) {
-                (Column::Field(field), Some(first)) => {
+                (QueryColumn::Field(field), Some(first)) => {
                     object.insert(field.name.clone(), first.cell(field).to_json());
                 }
-                (Column::Field(_), None) => {}
-                (Column::Count(_), _) => {
+                (QueryColumn::Field(_), None) => {}
+                (QueryColumn::Count(_), _) => {
                     object.insert("count".to_owned(), (*count).into());
                 }
             }
@@ -245,9 +269,9 @@ impl<'s> Group<'s> {
 
 // === order and shape ===
 
-fn in_order(orders: &[Order], a: Row<'_>, b: Row<'_>) -> Ordering {
+fn compare_rows(orders: &[OrderColumn], a: EntityRow<'_>, b: EntityRow<'_>) -> Ordering {
     for order in orders {
-        let ordering = cells(a.cell(&order.field), b.cell(&order.field));
+        let ordering = compare_cells(a.cell(&order.field), b.cell(&order.field));
         let ordering = match order.descending {
             true => ordering.reverse(),
             false => ordering,
@@ -260,17 +284,17 @@ fn in_order(orders: &[Order], a: Row<'_>, b: Row<'_>) -> Ordering {
 }
 
 /// Null comes last, as in PostgreSQL; values of different types are grouped by type.
-fn cells(a: Cell<'_>, b: Cell<'_>) -> Ordering {
+fn compare_cells(a: FieldValue<'_>, b: FieldValue<'_>) -> Ordering {
     match (a, b) {
-        (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
-        (Cell::Bool(a), Cell::Bool(b)) => a.cmp(&b),
-        (Cell::Time(a), Cell::Time(b)) => a.cmp(&b),
-        (Cell::Json(a), Cell::Json(b)) => values(a, b),
-        _ => rank(a).cmp(&rank(b)),
+        (FieldValue::Text(a), FieldValue::Text(b)) => a.cmp(b),
+        (FieldValue::Bool(a), FieldValue::Bool(b)) => a.cmp(&b),
+        (FieldValue::Time(a), FieldValue::Time(b)) => a.cmp(&b),
+        (FieldValue::Json(a), FieldValue::Json(b)) => compare_values(a, b),
+        _ => cell_rank(a).cmp(&cell_rank(b)),
     }
 }
 
-fn values(a: &FactValue, b: &FactValue) -> Ordering {
+fn compare_values(a: &FactValue, b: &FactValue) -> Ordering {
     if let (Some(a), Some(b)) = (a.as_str(), b.as_str()) {
         return a.cmp(b);
     }
@@ -281,26 +305,26 @@ fn values(a: &FactValue, b: &FactValue) -> Ordering {
         let (a, b) = (a.as_f64(), b.as_f64());
         return a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     }
-    rank(Cell::Json(a)).cmp(&rank(Cell::Json(b)))
+    cell_rank(FieldValue::Json(a)).cmp(&cell_rank(FieldValue::Json(b)))
 }
 
-fn rank(cell: Cell<'_>) -> u8 {
+fn cell_rank(cell: FieldValue<'_>) -> u8 {
     match cell {
         cell if cell.is_null() => 5,
-        Cell::Bool(_) => 0,
-        Cell::Text(_) => 2,
-        Cell::Time(_) => 3,
-        Cell::Json(value) if value.as_bool().is_some() => 0,
-        Cell::Json(value) if value.as_number().is_some() => 1,
-        Cell::Json(value) if value.as_str().is_some() => 2,
+        FieldValue::Bool(_) => 0,
+        FieldValue::Text(_) => 2,
+        FieldValue::Time(_) => 3,
+        FieldValue::Json(value) if value.as_bool().is_some() => 0,
+        FieldValue::Json(value) if value.as_number().is_some() => 1,
+        FieldValue::Json(value) if value.as_str().is_some() => 2,
         _ => 4,
     }
 }
 
 /// All columns of the entity, as fields.
-fn every_column(select: &Select) -> Vec<Field> {
+fn every_column(select: &SelectQuery) -> Vec<QueryField> {
     let columns = select.entity.columns().iter();
-    let field = |(column, kind): &(&'static str, Kind)| Field {
+    let field = |(column, kind): &(&'static str, ColumnType)| QueryField {
         name: (*column).to_owned(),
         column,
         kind: *kind,
@@ -309,7 +333,7 @@ fn every_column(select: &Select) -> Vec<Field> {
     columns.map(field).collect()
 }
 
-fn object<'q>(row: Row<'_>, fields: impl Iterator<Item = &'q Field>) -> Value {
+fn row_object<'q>(row: EntityRow<'_>, fields: impl Iterator<Item = &'q QueryField>) -> Value {
     let cells = fields.map(|field| (field.name.clone(), row.cell(field).to_json()));
     Value::Object(cells.collect())
 }
@@ -322,15 +346,15 @@ fn too_large() -> QueryError {
 
 // === impl Select, Column ===
 
-impl Select {
+impl SelectQuery {
     fn is_counted(&self) -> bool {
-        let counts = |column: &Column| matches!(column, Column::Count(_));
+        let counts = |column: &QueryColumn| matches!(column, QueryColumn::Count(_));
         !self.group_by.is_empty() || self.columns.iter().any(counts)
     }
 }
 
-impl Column {
-    fn field(&self) -> Option<&Field> {
+impl QueryColumn {
+    fn field(&self) -> Option<&QueryField> {
         match self {
             Self::Field(field) => Some(field),
             Self::Count(_) => None,

@@ -1,4 +1,4 @@
-//! Limits on the expensive parts of one query: [`Budget`].
+//! Limits on the expensive parts of one query: [`QueryBudget`].
 
 use std::cell::Cell;
 
@@ -6,14 +6,14 @@ use crate::defaults::{MAX_REGEXES, MAX_SELECTS};
 
 /// Counts of the expensive parts of one query.
 #[derive(Debug, Default)]
-pub(super) struct Budget {
+pub(super) struct QueryBudget {
     regexes: Cell<usize>,
     selects: Cell<usize>,
 }
 
-impl Budget {
+impl QueryBudget {
     /// Counts one more regular expression.
-    pub(super) fn regex(&self) -> Result<(), String> {
+    pub(super) fn count_regex(&self) -> Result<(), String> {
         match self.regexes.replace(self.regexes.get() + 1) {
             MAX_REGEXES.. => Err(format!(
                 "a query has at most {MAX_REGEXES} regular expressions; join them with |"
@@ -23,7 +23,7 @@ impl Budget {
     }
 
     /// Counts one more subquery.
-    pub(super) fn select(&self) -> Result<(), String> {
+    pub(super) fn count_subquery(&self) -> Result<(), String> {
         match self.selects.replace(self.selects.get() + 1) {
             MAX_SELECTS.. => Err(format!("a query has at most {MAX_SELECTS} queries inside")),
             _ => Ok(()),

@@ -1,8 +1,8 @@
-//! The four entities and their columns, with PuppetDB's names: [`Entity`].
+//! The four entities and their columns, with PuppetDB's names: [`QueryEntity`].
 
 /// A table of the embedded inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entity {
+pub(crate) enum QueryEntity {
     Nodes,
     Facts,
     Inventory,
@@ -11,7 +11,7 @@ pub(crate) enum Entity {
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     Text,
     Bool,
     Time,
@@ -19,9 +19,9 @@ pub(crate) enum Kind {
     Json,
 }
 
-use Kind::{Bool, Json, Text, Time};
+use ColumnType::{Bool, Json, Text, Time};
 
-const NODES: &[(&str, Kind)] = &[
+const NODES: &[(&str, ColumnType)] = &[
     ("certname", Text),
     ("deactivated", Time),
     ("expired", Time),
@@ -41,14 +41,14 @@ const NODES: &[(&str, Kind)] = &[
     ("connected", Bool),
 ];
 
-const FACTS: &[(&str, Kind)] = &[
+const FACTS: &[(&str, ColumnType)] = &[
     ("certname", Text),
     ("environment", Text),
     ("name", Text),
     ("value", Json),
 ];
 
-const INVENTORY: &[(&str, Kind)] = &[
+const INVENTORY: &[(&str, ColumnType)] = &[
     ("certname", Text),
     ("environment", Text),
     ("facts", Json),
@@ -56,7 +56,7 @@ const INVENTORY: &[(&str, Kind)] = &[
     ("trusted", Json),
 ];
 
-const REPORTS: &[(&str, Kind)] = &[
+const REPORTS: &[(&str, ColumnType)] = &[
     ("certname", Text),
     ("hash", Text),
     ("transaction_uuid", Text),
@@ -78,22 +78,22 @@ const REPORTS: &[(&str, Kind)] = &[
 ];
 
 /// Every entity with its name.
-pub(crate) const ALL: &[(&str, Entity)] = &[
-    ("facts", Entity::Facts),
-    ("inventory", Entity::Inventory),
-    ("nodes", Entity::Nodes),
-    ("reports", Entity::Reports),
+pub(crate) const ALL: &[(&str, QueryEntity)] = &[
+    ("facts", QueryEntity::Facts),
+    ("inventory", QueryEntity::Inventory),
+    ("nodes", QueryEntity::Nodes),
+    ("reports", QueryEntity::Reports),
 ];
 
-impl Entity {
+impl QueryEntity {
     /// The entity with this name, or an error that lists the valid names.
-    pub(crate) fn named(name: &str) -> Result<Self, String> {
+    pub(crate) fn from_name(name: &str) -> Result<Self, String> {
         let found = ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, entity)| *entity).ok_or_else(|| {
             format!(
                 "`{}` is not in the embedded inventory, which answers for facts, inventory, nodes \
                  and reports; configure a PuppetDB for more",
-                clipped(name)
+                clip_name(name)
             )
         })
     }
@@ -104,7 +104,7 @@ impl Entity {
     }
 
     /// The columns of the entity, in the order of an answer.
-    pub(crate) fn columns(self) -> &'static [(&'static str, Kind)] {
+    pub(crate) fn columns(self) -> &'static [(&'static str, ColumnType)] {
         match self {
             Self::Nodes => NODES,
             Self::Facts => FACTS,
@@ -115,6 +115,6 @@ impl Entity {
 }
 
 /// A name truncated for an error message.
-pub(crate) fn clipped(text: &str) -> String {
+pub(crate) fn clip_name(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(64).collect()
 }

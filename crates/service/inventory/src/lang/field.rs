@@ -1,45 +1,45 @@
-//! [`Field`]: a column, and a path into it: `certname`, `facts.os.family`,
+//! [`QueryField`]: a column, and a path into it: `certname`, `facts.os.family`,
 //! `facts.processors.models[0]`, `facts."a name.with dots".x`.
 
-use super::entity::{Entity, Kind, clipped};
+use super::entity::{ColumnType, QueryEntity, clip_name};
 use crate::defaults::MAX_PATH_SEGMENTS;
 
 /// A column of an entity, with a path into its JSON.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct QueryField {
     /// The field as written, which is the key in the answer.
     pub(crate) name: String,
     pub(crate) column: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) path: Vec<Segment>,
+    pub(crate) kind: ColumnType,
+    pub(crate) path: Vec<PathSegment>,
 }
 
 /// One step into JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub(crate) enum PathSegment {
     Key(String),
     Index(usize),
 }
 
-impl Field {
+impl QueryField {
     /// Reads a name such as `facts.os.family`.
-    pub(crate) fn parse(entity: Entity, name: &str) -> Result<Self, String> {
-        let mut segments = segments(name)?.into_iter();
-        let Some(Segment::Key(first)) = segments.next() else {
+    pub(crate) fn parse(entity: QueryEntity, name: &str) -> Result<Self, String> {
+        let mut segments = parse_segments(name)?.into_iter();
+        let Some(PathSegment::Key(first)) = segments.next() else {
             return Err("a field has a name".to_owned());
         };
-        let path: Vec<Segment> = segments.collect();
+        let path: Vec<PathSegment> = segments.collect();
         let columns = entity.columns();
         let Some((column, kind)) = columns.iter().find(|(column, _)| *column == first) else {
             let known: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
             return Err(format!(
                 "{} has no field `{}`; it has {}",
                 entity.name(),
-                clipped(&first),
+                clip_name(&first),
                 known.join(", ")
             ));
         };
-        if !path.is_empty() && *kind != Kind::Json {
+        if !path.is_empty() && *kind != ColumnType::Json {
             return Err(format!("`{column}` of {} has no parts", entity.name()));
         }
         Ok(Self {
@@ -57,12 +57,12 @@ impl Field {
     }
 }
 
-fn segments(name: &str) -> Result<Vec<Segment>, String> {
+fn parse_segments(name: &str) -> Result<Vec<PathSegment>, String> {
     let mut found = Vec::new();
     let mut rest = name;
     loop {
-        let (segment, after) = key(rest)?;
-        found.push(Segment::Key(segment));
+        let (segment, after) = parse_key(rest)?;
+        found.push(PathSegment::Key(segment));
         rest = after;
         while let Some(inside) = rest.strip_prefix('[') {
             let (index, after) = inside
@@ -71,7 +71,7 @@ fn segments(name: &str) -> Result<Vec<Segment>, String> {
             let index = index
                 .parse()
                 .map_err(|_| "an index in a field is a number, such as `[0]`")?;
-            found.push(Segment::Index(index));
+            found.push(PathSegment::Index(index));
             rest = after;
         }
         if found.len() > MAX_PATH_SEGMENTS {
@@ -80,14 +80,14 @@ fn segments(name: &str) -> Result<Vec<Segment>, String> {
         rest = match rest.strip_prefix('.') {
             Some(after) => after,
             None if rest.is_empty() => return Ok(found),
-            None => return Err(format!("the field ends before `{}`", clipped(rest))),
+            None => return Err(format!("the field ends before `{}`", clip_name(rest))),
         };
     }
 }
 
 /// Parses a key at the beginning of `rest`, plain or in double quotes; returns it with the
 /// remaining text.
-fn key(rest: &str) -> Result<(String, &str), String> {
+fn parse_key(rest: &str) -> Result<(String, &str), String> {
     if let Some(inside) = rest.strip_prefix('"') {
         let (key, after) = inside
             .split_once('"')
@@ -107,13 +107,14 @@ mod tests {
 
     #[test]
     fn a_path_leads_through_keys_quotes_and_indexes() {
-        let field = Field::parse(Entity::Inventory, "facts.\"a.b\".models[0][12].x").unwrap();
-        let key = |text: &str| Segment::Key(text.to_owned());
+        let field =
+            QueryField::parse(QueryEntity::Inventory, "facts.\"a.b\".models[0][12].x").unwrap();
+        let key = |text: &str| PathSegment::Key(text.to_owned());
         let expected = [
             key("a.b"),
             key("models"),
-            Segment::Index(0),
-            Segment::Index(12),
+            PathSegment::Index(0),
+            PathSegment::Index(12),
             key("x"),
         ];
         assert_eq!((field.column, &field.path[..]), ("facts", &expected[..]));
@@ -132,10 +133,10 @@ mod tests {
             ("facts.\"x", "not closed"),
             ("facts.\"x\"y", "ends before"),
         ] {
-            let error = Field::parse(Entity::Inventory, name).unwrap_err();
+            let error = QueryField::parse(QueryEntity::Inventory, name).unwrap_err();
             assert!(error.contains(words), "{name}: {error}");
         }
         let deep = format!("facts{}", ".x".repeat(MAX_PATH_SEGMENTS + 1));
-        assert!(Field::parse(Entity::Inventory, &deep).is_err());
+        assert!(QueryField::parse(QueryEntity::Inventory, &deep).is_err());
     }
 }

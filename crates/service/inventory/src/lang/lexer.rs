@@ -1,12 +1,12 @@
-//! PQL text as tokens, one at a time: [`Lexer`].
+//! PQL text as tokens, one at a time: [`PqlLexer`].
 
 use serde_json::Number;
 
-use super::{Invalid, invalid};
+use super::{UnsupportedQuery, invalid};
 
 /// One token of PQL.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum PqlToken {
     /// A name or keyword, dots, quotes and indexes of a path included.
     Name(String),
     Text(String),
@@ -22,38 +22,40 @@ const SIGNS: &[&str] = &[
 ];
 
 /// A cursor over the text.
-pub(super) struct Lexer<'a> {
+pub(super) struct PqlLexer<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> PqlLexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
     /// The next token and where it begins.
-    pub(super) fn next(&mut self) -> Result<(usize, Token), Invalid> {
+    pub(super) fn next_token(&mut self) -> Result<(usize, PqlToken), UnsupportedQuery> {
         self.at = self.text.len() - self.rest().trim_start().len();
         let start = self.at;
         let token = match self.rest().chars().next() {
-            None => Token::End,
-            Some(quote @ ('"' | '\'')) => self.text_token(start, quote)?,
-            Some(c) if c.is_ascii_digit() || self.is_negative_number() => self.number(start)?,
-            Some(c) if is_name(c) => self.name(start)?,
+            None => PqlToken::End,
+            Some(quote @ ('"' | '\'')) => self.read_text(start, quote)?,
+            Some(c) if c.is_ascii_digit() || self.is_negative_number() => {
+                self.read_number(start)?
+            }
+            Some(c) if is_name(c) => self.read_name(start)?,
             Some(c) => match SIGNS.iter().find(|sign| self.rest().starts_with(**sign)) {
                 Some(sign) => {
                     self.at += sign.len();
-                    Token::Sign(sign)
+                    PqlToken::Sign(sign)
                 }
-                None => return Err(self.error(start, format!("unexpected {c:?}"))),
+                None => return Err(self.to_error(start, format!("unexpected {c:?}"))),
             },
         };
         Ok((start, token))
     }
 
     /// An error at a byte of the text.
-    pub(super) fn error(&self, at: usize, what: impl Into<String>) -> Invalid {
+    pub(super) fn to_error(&self, at: usize, what: impl Into<String>) -> UnsupportedQuery {
         let before = self.text.get(..at).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let last = before.rsplit('\n').next().unwrap_or_default();
@@ -70,14 +72,14 @@ impl<'a> Lexer<'a> {
         bytes.next() == Some(b'-') && bytes.next().is_some_and(|b| b.is_ascii_digit())
     }
 
-    fn text_token(&mut self, start: usize, quote: char) -> Result<Token, Invalid> {
+    fn read_text(&mut self, start: usize, quote: char) -> Result<PqlToken, UnsupportedQuery> {
         let mut text = String::new();
         let mut characters = self.rest().char_indices().skip(1);
         while let Some((offset, c)) = characters.next() {
             match c {
                 c if c == quote => {
                     self.at += offset + 1;
-                    return Ok(Token::Text(text));
+                    return Ok(PqlToken::Text(text));
                 }
                 // Only the quote and the backslash are escaped; `\d` of a regular expression
                 // stays.
@@ -91,10 +93,10 @@ impl<'a> Lexer<'a> {
                 c => text.push(c),
             }
         }
-        Err(self.error(start, "the string is not closed"))
+        Err(self.to_error(start, "the string is not closed"))
     }
 
-    fn number(&mut self, start: usize) -> Result<Token, Invalid> {
+    fn read_number(&mut self, start: usize) -> Result<PqlToken, UnsupportedQuery> {
         let rest = self.rest();
         let mut end = 1;
         for (offset, byte) in rest.bytes().enumerate().skip(1) {
@@ -106,23 +108,23 @@ impl<'a> Lexer<'a> {
             end = offset + 1;
         }
         let number =
-            serde_json::from_str(&rest[..end]).map_err(|_| self.error(start, "not a number"))?;
+            serde_json::from_str(&rest[..end]).map_err(|_| self.to_error(start, "not a number"))?;
         self.at += end;
         if self.rest().starts_with(is_name) {
-            return Err(self.error(start, "not a number; put strings in quotes"));
+            return Err(self.to_error(start, "not a number; put strings in quotes"));
         }
-        Ok(Token::Number(number))
+        Ok(PqlToken::Number(number))
     }
 
     /// A name with its path: `facts.os."a b".list[0]`. A `[` belongs to it only before a digit:
     /// `nodes[certname]` is a name and a list.
-    fn name(&mut self, start: usize) -> Result<Token, Invalid> {
+    fn read_name(&mut self, start: usize) -> Result<PqlToken, UnsupportedQuery> {
         loop {
             let rest = self.rest();
             if let Some(inside) = rest.strip_prefix('"') {
                 let end = inside
                     .find('"')
-                    .ok_or_else(|| self.error(start, "a quote in the field is not closed"))?;
+                    .ok_or_else(|| self.to_error(start, "a quote in the field is not closed"))?;
                 self.at += end + 2;
             } else {
                 self.at += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
@@ -132,7 +134,7 @@ impl<'a> Lexer<'a> {
             }
             match self.rest().strip_prefix('.') {
                 Some(after) if after.starts_with(|c| is_name(c) || c == '"') => self.at += 1,
-                _ => return Ok(Token::Name(self.text[start..self.at].to_owned())),
+                _ => return Ok(PqlToken::Name(self.text[start..self.at].to_owned())),
             }
         }
     }

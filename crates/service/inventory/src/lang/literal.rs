@@ -1,39 +1,43 @@
-//! Values on the right of operators: [`test`] makes a condition of field, operator and value, for
+//! Values on the right of operators: [`parse_comparison`] makes a condition of field, operator and value, for
 //! both PQL and AST.
 
 use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::budget::Budget;
-use super::entity::Kind;
-use super::field::Field;
-use super::{Bound, Comparison, Condition};
+use super::budget::QueryBudget;
+use super::entity::ColumnType;
+use super::field::QueryField;
+use super::{ComparisonBound, ComparisonOperator, QueryCondition};
 use crate::defaults::MAX_REGEX_BYTES;
 
 /// The condition `field operator value`, or an error message.
-pub(super) fn test(
-    field: Field,
+pub(super) fn parse_comparison(
+    field: QueryField,
     operator: &str,
     value: Value,
-    budget: &Budget,
-) -> Result<Condition, String> {
+    budget: &QueryBudget,
+) -> Result<QueryCondition, String> {
     check_operator(operator)?;
     let comparison = match operator {
-        "=" => return equal(field, value),
-        "~" => return matches(field, &value, budget),
-        "<" => Comparison::Less,
-        "<=" => Comparison::LessOrEqual,
-        ">" => Comparison::Greater,
-        _ => Comparison::GreaterOrEqual,
+        "=" => return parse_equal(field, value),
+        "~" => return parse_match(field, &value, budget),
+        "<" => ComparisonOperator::Less,
+        "<=" => ComparisonOperator::LessOrEqual,
+        ">" => ComparisonOperator::Greater,
+        _ => ComparisonOperator::GreaterOrEqual,
     };
     let bound = match (field.kind, &value) {
-        (Kind::Time, Value::String(text)) => Bound::Time(time(text)?),
-        (Kind::Json, Value::Number(number)) => Bound::Number(number.as_f64().unwrap_or(f64::NAN)),
-        (Kind::Time, _) => return Err(format!("`{}` is compared with a timestamp", field.name)),
-        (Kind::Json, _) => return Err(format!("`{operator}` compares a fact with a number")),
+        (ColumnType::Time, Value::String(text)) => ComparisonBound::Time(parse_time(text)?),
+        (ColumnType::Json, Value::Number(number)) => {
+            ComparisonBound::Number(number.as_f64().unwrap_or(f64::NAN))
+        }
+        (ColumnType::Time, _) => {
+            return Err(format!("`{}` is compared with a timestamp", field.name));
+        }
+        (ColumnType::Json, _) => return Err(format!("`{operator}` compares a fact with a number")),
         _ => return Err(format!("`{}` has no order; use = or ~", field.name)),
     };
-    Ok(Condition::Compare(field, comparison, bound))
+    Ok(QueryCondition::Compare(field, comparison, bound))
 }
 
 /// Checks an operator between a field and a value.
@@ -42,32 +46,38 @@ pub(super) fn check_operator(operator: &str) -> Result<(), String> {
         "=" | "~" | "<" | "<=" | ">" | ">=" => Ok(()),
         other => Err(format!(
             "`{}` is not supported here; there are = ~ < <= > >= in, and, or, not (!), is null",
-            super::entity::clipped(other)
+            super::entity::clip_name(other)
         )),
     }
 }
 
-fn equal(field: Field, value: Value) -> Result<Condition, String> {
+fn parse_equal(field: QueryField, value: Value) -> Result<QueryCondition, String> {
     match (field.kind, &value) {
-        (Kind::Time, Value::String(text)) => {
-            let at = time(text)?;
-            Ok(Condition::SameTime(field, at))
+        (ColumnType::Time, Value::String(text)) => {
+            let at = parse_time(text)?;
+            Ok(QueryCondition::SameTime(field, at))
         }
-        (Kind::Text, Value::String(_)) | (Kind::Bool, Value::Bool(_)) => {
-            Ok(Condition::Equal(field, value))
+        (ColumnType::Text, Value::String(_)) | (ColumnType::Bool, Value::Bool(_)) => {
+            Ok(QueryCondition::Equal(field, value))
         }
-        (Kind::Json, Value::Null) => Err("a value is never = null; write `is null`".to_owned()),
-        (Kind::Json, _) => Ok(Condition::Equal(field, value)),
+        (ColumnType::Json, Value::Null) => {
+            Err("a value is never = null; write `is null`".to_owned())
+        }
+        (ColumnType::Json, _) => Ok(QueryCondition::Equal(field, value)),
         (kind, _) => Err(format!("`{}` is {}", field.name, kind_name(kind))),
     }
 }
 
-fn matches(field: Field, value: &Value, budget: &Budget) -> Result<Condition, String> {
-    budget.regex()?;
+fn parse_match(
+    field: QueryField,
+    value: &Value,
+    budget: &QueryBudget,
+) -> Result<QueryCondition, String> {
+    budget.count_regex()?;
     let Value::String(pattern) = value else {
         return Err("a regular expression is a string".to_owned());
     };
-    if !matches!(field.kind, Kind::Text | Kind::Json) {
+    if !matches!(field.kind, ColumnType::Text | ColumnType::Json) {
         return Err(format!("`{}` is {}", field.name, kind_name(field.kind)));
     }
     let built = RegexBuilder::new(pattern)
@@ -75,7 +85,7 @@ fn matches(field: Field, value: &Value, budget: &Budget) -> Result<Condition, St
         .dfa_size_limit(MAX_REGEX_BYTES)
         .build();
     match built {
-        Ok(regex) => Ok(Condition::Matches(field, regex)),
+        Ok(regex) => Ok(QueryCondition::Matches(field, regex)),
         Err(regex::Error::CompiledTooBig(_)) => {
             Err("the regular expression is too large".to_owned())
         }
@@ -88,16 +98,23 @@ fn matches(field: Field, value: &Value, budget: &Budget) -> Result<Condition, St
 }
 
 /// `field in [values]`.
-pub(super) fn one_of(field: Field, values: Vec<Value>) -> Result<Condition, String> {
-    if field.kind == Kind::Time {
-        let tests = values.into_iter().map(|value| equal(field.clone(), value));
-        return Ok(Condition::Any(tests.collect::<Result<_, _>>()?));
+pub(super) fn parse_one_of(
+    field: QueryField,
+    values: Vec<Value>,
+) -> Result<QueryCondition, String> {
+    if field.kind == ColumnType::Time {
+        let tests = values
+            .into_iter()
+            .map(|value| parse_equal(field.clone(), value));
+        return Ok(QueryCondition::Any(tests.collect::<Result<_, _>>()?));
     }
     for value in &values {
         let fits = match field.kind {
-            Kind::Text => value.is_string(),
-            Kind::Bool => value.is_boolean(),
-            Kind::Json | Kind::Time => !value.is_array() && !value.is_object() && !value.is_null(),
+            ColumnType::Text => value.is_string(),
+            ColumnType::Bool => value.is_boolean(),
+            ColumnType::Json | ColumnType::Time => {
+                !value.is_array() && !value.is_object() && !value.is_null()
+            }
         };
         if !fits {
             let what = kind_name(field.kind);
@@ -107,20 +124,20 @@ pub(super) fn one_of(field: Field, values: Vec<Value>) -> Result<Condition, Stri
             ));
         }
     }
-    Ok(Condition::OneOf(field, values))
+    Ok(QueryCondition::OneOf(field, values))
 }
 
-fn kind_name(kind: Kind) -> &'static str {
+fn kind_name(kind: ColumnType) -> &'static str {
     match kind {
-        Kind::Text => "a string",
-        Kind::Bool => "true or false",
-        Kind::Time => "a timestamp, such as \"2026-11-21T06:00:00Z\"",
-        Kind::Json => "a string, number or boolean",
+        ColumnType::Text => "a string",
+        ColumnType::Bool => "true or false",
+        ColumnType::Time => "a timestamp, such as \"2026-11-21T06:00:00Z\"",
+        ColumnType::Json => "a string, number or boolean",
     }
 }
 
 /// Parses a point in time, or a date, which means its beginning in UTC.
-fn time(text: &str) -> Result<i64, String> {
+fn parse_time(text: &str) -> Result<i64, String> {
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
         return Ok(at.as_millisecond());
     }

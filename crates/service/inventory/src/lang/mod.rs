@@ -1,8 +1,8 @@
-//! The query language: PQL text or AST JSON in, one [`Select`] out.
+//! The query language: PQL text or AST JSON in, one [`SelectQuery`] out.
 //!
-//! Both forms are parsed into the same model and checked against the [`Entity`]'s columns, so that
+//! Both forms are parsed into the same model and checked against the [`QueryEntity`]'s columns, so that
 //! an unknown name is an error with its position. Invariant: any input gives a query or an
-//! [`Invalid`] with the position and the supported alternatives, within the bounds of
+//! [`UnsupportedQuery`] with the position and the supported alternatives, within the bounds of
 //! [`crate::defaults`].
 
 mod ast;
@@ -14,8 +14,8 @@ mod literal;
 mod pql;
 
 pub(crate) use ast::{parse as parse_ast, parse_order as parse_ast_order};
-pub(crate) use entity::{Entity, Kind};
-pub(crate) use field::{Field, Segment};
+pub(crate) use entity::{ColumnType, QueryEntity};
+pub(crate) use field::{PathSegment, QueryField};
 pub(crate) use pql::parse as parse_pql;
 
 use regex::Regex;
@@ -24,7 +24,7 @@ use serde_json::Value;
 /// The error that a query is not in the supported subset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
-pub struct Invalid {
+pub struct UnsupportedQuery {
     /// `line 1, column 5`, or the path in an AST: `query[1][2]`.
     pub place: String,
     /// Description of the defect and of the supported form.
@@ -33,53 +33,53 @@ pub struct Invalid {
 
 /// One query.
 #[derive(Debug)]
-pub(crate) struct Select {
-    pub(crate) entity: Entity,
+pub(crate) struct SelectQuery {
+    pub(crate) entity: QueryEntity,
     /// The columns of the answer; empty for all columns.
-    pub(crate) columns: Vec<Column>,
-    pub(crate) condition: Option<Condition>,
-    pub(crate) group_by: Vec<Field>,
-    pub(crate) order_by: Vec<Order>,
+    pub(crate) columns: Vec<QueryColumn>,
+    pub(crate) condition: Option<QueryCondition>,
+    pub(crate) group_by: Vec<QueryField>,
+    pub(crate) order_by: Vec<OrderColumn>,
     pub(crate) limit: Option<u64>,
     pub(crate) offset: u64,
 }
 
 /// A column of the answer.
 #[derive(Debug)]
-pub(crate) enum Column {
-    Field(Field),
+pub(crate) enum QueryColumn {
+    Field(QueryField),
     /// Number of rows, or with a field: number of rows where it is not null.
-    Count(Option<Field>),
+    Count(Option<QueryField>),
 }
 
 /// A column by which rows are ordered.
 #[derive(Debug)]
-pub(crate) struct Order {
-    pub(crate) field: Field,
+pub(crate) struct OrderColumn {
+    pub(crate) field: QueryField,
     pub(crate) descending: bool,
 }
 
 /// A condition that selects rows.
 #[derive(Debug)]
-pub(crate) enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    Equal(Field, Value),
+pub(crate) enum QueryCondition {
+    All(Vec<QueryCondition>),
+    Any(Vec<QueryCondition>),
+    Not(Box<QueryCondition>),
+    Equal(QueryField, Value),
     /// A timestamp, in milliseconds.
-    SameTime(Field, i64),
-    Matches(Field, Regex),
-    Compare(Field, Comparison, Bound),
-    Null(Field, bool),
+    SameTime(QueryField, i64),
+    Matches(QueryField, Regex),
+    Compare(QueryField, ComparisonOperator, ComparisonBound),
+    Null(QueryField, bool),
     /// One of these scalar values.
-    OneOf(Field, Vec<Value>),
+    OneOf(QueryField, Vec<Value>),
     /// The combination of the fields is a row of the other query.
-    Among(Vec<Field>, Box<Select>),
+    Among(Vec<QueryField>, Box<SelectQuery>),
 }
 
 /// `<`, `<=`, `>`, `>=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
+pub(crate) enum ComparisonOperator {
     Less,
     LessOrEqual,
     Greater,
@@ -88,14 +88,14 @@ pub(crate) enum Comparison {
 
 /// The value of a comparison.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Bound {
+pub(crate) enum ComparisonBound {
     Number(f64),
     /// Milliseconds since 1970.
     Time(i64),
 }
 
-impl Select {
-    pub(crate) fn of(entity: Entity) -> Self {
+impl SelectQuery {
+    pub(crate) fn of(entity: QueryEntity) -> Self {
         Self {
             entity,
             columns: Vec::new(),
@@ -109,17 +109,20 @@ impl Select {
 
     /// Checks PostgreSQL's rule for aggregates: a counted query may name only its grouping
     /// columns.
-    fn check(&self) -> Result<(), String> {
-        let counted = self.columns.iter().any(|c| matches!(c, Column::Count(_)));
+    fn check_aggregates(&self) -> Result<(), String> {
+        let counted = self
+            .columns
+            .iter()
+            .any(|c| matches!(c, QueryColumn::Count(_)));
         if !counted && self.group_by.is_empty() {
             return Ok(());
         }
         if self.columns.is_empty() {
             return Err("`group by` needs a list of columns".to_owned());
         }
-        let grouped = |field: &Field| self.group_by.iter().any(|by| by.name == field.name);
+        let grouped = |field: &QueryField| self.group_by.iter().any(|by| by.name == field.name);
         for column in &self.columns {
-            if let Column::Field(field) = column
+            if let QueryColumn::Field(field) = column
                 && !grouped(field)
             {
                 let name = &field.name;
@@ -136,8 +139,8 @@ impl Select {
     }
 }
 
-pub(crate) fn invalid(place: impl Into<String>, what: impl Into<String>) -> Invalid {
-    Invalid {
+pub(crate) fn invalid(place: impl Into<String>, what: impl Into<String>) -> UnsupportedQuery {
+    UnsupportedQuery {
         place: place.into(),
         what: what.into(),
     }

@@ -2,121 +2,135 @@
 
 use serde_json::Value;
 
-use super::budget::Budget;
-use super::entity::Entity;
-use super::field::Field;
-use super::lexer::{Lexer, Token};
-use super::{Column, Condition, Invalid, Order, Select, literal};
+use super::budget::QueryBudget;
+use super::entity::QueryEntity;
+use super::field::QueryField;
+use super::lexer::{PqlLexer, PqlToken};
+use super::{OrderColumn, QueryColumn, QueryCondition, SelectQuery, UnsupportedQuery, literal};
 use crate::defaults::{MAX_COLUMNS, MAX_QUERY_BYTES, MAX_QUERY_DEPTH};
 
 /// Parses a whole query.
-pub(crate) fn parse(text: &str) -> Result<Select, Invalid> {
+pub(crate) fn parse(text: &str) -> Result<SelectQuery, UnsupportedQuery> {
     if text.len() > MAX_QUERY_BYTES {
         let what = format!("the query is longer than {MAX_QUERY_BYTES} bytes");
         return Err(super::invalid("line 1, column 1", what));
     }
-    let mut lexer = Lexer::new(text);
-    let (at, token) = lexer.next()?;
-    let mut parser = Parser {
+    let mut lexer = PqlLexer::new(text);
+    let (at, token) = lexer.next_token()?;
+    let mut parser = PqlParser {
         lexer,
         at,
         token,
         depth: 0,
-        budget: Budget::default(),
+        budget: QueryBudget::default(),
     };
-    let select = parser.select()?;
+    let select = parser.parse_select()?;
     match parser.token {
-        Token::End => Ok(select),
-        _ => Err(parser.unexpected("the end of the query")),
+        PqlToken::End => Ok(select),
+        _ => Err(parser.unexpected_error("the end of the query")),
     }
 }
 
-struct Parser<'a> {
-    lexer: Lexer<'a>,
+struct PqlParser<'a> {
+    lexer: PqlLexer<'a>,
     /// Offset at which `token` begins.
     at: usize,
-    token: Token,
+    token: PqlToken,
     depth: usize,
-    budget: Budget,
+    budget: QueryBudget,
 }
 
 // === impl Parser: queries ===
 
-impl Parser<'_> {
-    fn select(&mut self) -> Result<Select, Invalid> {
+impl PqlParser<'_> {
+    fn parse_select(&mut self) -> Result<SelectQuery, UnsupportedQuery> {
         let start = self.at;
-        let name = self.name("the name of an entity: facts, inventory, nodes or reports")?;
-        let entity = Entity::named(&name).map_err(|what| self.lexer.error(start, what))?;
-        self.select_of(entity, start)
+        let name = self.parse_name("the name of an entity: facts, inventory, nodes or reports")?;
+        let entity =
+            QueryEntity::from_name(&name).map_err(|what| self.lexer.to_error(start, what))?;
+        self.parse_select_of(entity, start)
     }
 
     /// Parses the text after the entity's name: `[columns] { … }`.
-    fn select_of(&mut self, entity: Entity, start: usize) -> Result<Select, Invalid> {
-        let mut select = Select::of(entity);
-        if self.take("[")? {
-            select.columns = self.columns(entity)?;
+    fn parse_select_of(
+        &mut self,
+        entity: QueryEntity,
+        start: usize,
+    ) -> Result<SelectQuery, UnsupportedQuery> {
+        let mut select = SelectQuery::of(entity);
+        if self.take_sign("[")? {
+            select.columns = self.parse_columns(entity)?;
         }
         self.expect("{")?;
-        if !self.starts_clause() && self.token != Token::Sign("}") {
-            select.condition = Some(self.any_of(entity)?);
+        if !self.starts_clause() && self.token != PqlToken::Sign("}") {
+            select.condition = Some(self.parse_any_of(entity)?);
         }
-        self.clauses(&mut select)?;
+        self.parse_clauses(&mut select)?;
         self.expect("}")?;
-        let checked = select.check().and_then(|()| self.budget.select());
-        checked.map_err(|what| self.lexer.error(start, what))?;
+        let checked = select
+            .check_aggregates()
+            .and_then(|()| self.budget.count_subquery());
+        checked.map_err(|what| self.lexer.to_error(start, what))?;
         Ok(select)
     }
 
-    fn columns(&mut self, entity: Entity) -> Result<Vec<Column>, Invalid> {
+    fn parse_columns(&mut self, entity: QueryEntity) -> Result<Vec<QueryColumn>, UnsupportedQuery> {
         let mut columns = Vec::new();
-        while !self.take("]")? {
+        while !self.take_sign("]")? {
             if !columns.is_empty() {
                 self.expect(",")?;
             }
             let at = self.at;
             if columns.len() == MAX_COLUMNS {
                 let what = format!("a query has at most {MAX_COLUMNS} columns");
-                return Err(self.lexer.error(at, what));
+                return Err(self.lexer.to_error(at, what));
             }
-            let name = self.name("a column")?;
-            columns.push(match self.take("(")? {
-                true => self.function(entity, &name, at)?,
-                false => Column::Field(self.field(entity, &name, at)?),
+            let name = self.parse_name("a column")?;
+            columns.push(match self.take_sign("(")? {
+                true => self.parse_function(entity, &name, at)?,
+                false => QueryColumn::Field(self.parse_field(entity, &name, at)?),
             });
         }
         Ok(columns)
     }
 
-    fn function(&mut self, entity: Entity, name: &str, at: usize) -> Result<Column, Invalid> {
+    fn parse_function(
+        &mut self,
+        entity: QueryEntity,
+        name: &str,
+        at: usize,
+    ) -> Result<QueryColumn, UnsupportedQuery> {
         if name != "count" {
             let what = "the only function of the embedded inventory is count()";
-            return Err(self.lexer.error(at, what));
+            return Err(self.lexer.to_error(at, what));
         }
-        if self.take(")")? {
-            return Ok(Column::Count(None));
+        if self.take_sign(")")? {
+            return Ok(QueryColumn::Count(None));
         }
-        let field = self.any_field(entity)?;
+        let field = self.parse_any_field(entity)?;
         self.expect(")")?;
-        Ok(Column::Count(Some(field)))
+        Ok(QueryColumn::Count(Some(field)))
     }
 
     fn starts_clause(&self) -> bool {
-        matches!(&self.token, Token::Name(name)
+        matches!(&self.token, PqlToken::Name(name)
             if matches!(name.as_str(), "order" | "limit" | "offset" | "group"))
     }
 
-    fn clauses(&mut self, select: &mut Select) -> Result<(), Invalid> {
+    fn parse_clauses(&mut self, select: &mut SelectQuery) -> Result<(), UnsupportedQuery> {
         while self.starts_clause() {
             let at = self.at;
-            let clause = self.name("a clause")?;
+            let clause = self.parse_name("a clause")?;
             match clause.as_str() {
-                "limit" => select.limit = Some(self.count()?),
-                "offset" => select.offset = self.count()?,
+                "limit" => select.limit = Some(self.parse_count()?),
+                "offset" => select.offset = self.parse_count()?,
                 by => {
                     if !self.take_word("by")? {
-                        return Err(self.lexer.error(at, format!("`{by}` is followed by `by`")));
+                        return Err(self
+                            .lexer
+                            .to_error(at, format!("`{by}` is followed by `by`")));
                     }
-                    self.by(by == "order", select)?;
+                    self.parse_by(by == "order", select)?;
                 }
             }
         }
@@ -124,35 +138,35 @@ impl Parser<'_> {
     }
 
     /// Parses the list of `order by` or `group by`.
-    fn by(&mut self, order: bool, select: &mut Select) -> Result<(), Invalid> {
+    fn parse_by(&mut self, order: bool, select: &mut SelectQuery) -> Result<(), UnsupportedQuery> {
         loop {
             if select.order_by.len().max(select.group_by.len()) == MAX_COLUMNS {
                 let what = format!("a list has at most {MAX_COLUMNS} columns");
-                return Err(self.lexer.error(self.at, what));
+                return Err(self.lexer.to_error(self.at, what));
             }
-            let field = self.any_field(select.entity)?;
+            let field = self.parse_any_field(select.entity)?;
             if order {
                 let descending = self.take_word("desc")?;
                 if !descending {
                     self.take_word("asc")?;
                 }
-                select.order_by.push(Order { field, descending });
+                select.order_by.push(OrderColumn { field, descending });
             } else {
                 select.group_by.push(field);
             }
-            if !self.take(",")? {
+            if !self.take_sign(",")? {
                 return Ok(());
             }
         }
     }
 
-    fn count(&mut self) -> Result<u64, Invalid> {
+    fn parse_count(&mut self) -> Result<u64, UnsupportedQuery> {
         let count = match &self.token {
-            Token::Number(number) => number.as_u64(),
+            PqlToken::Number(number) => number.as_u64(),
             _ => None,
         };
         let Some(count) = count else {
-            return Err(self.unexpected("a number of rows"));
+            return Err(self.unexpected_error("a number of rows"));
         };
         self.advance()?;
         Ok(count)
@@ -161,134 +175,146 @@ impl Parser<'_> {
 
 // === impl Parser: conditions ===
 
-impl Parser<'_> {
-    fn any_of(&mut self, entity: Entity) -> Result<Condition, Invalid> {
-        self.deeper(|parser| {
-            let mut tests = vec![parser.all_of(entity)?];
+impl PqlParser<'_> {
+    fn parse_any_of(&mut self, entity: QueryEntity) -> Result<QueryCondition, UnsupportedQuery> {
+        self.with_nesting(|parser| {
+            let mut tests = vec![parser.parse_all_of(entity)?];
             while parser.take_word("or")? {
-                tests.push(parser.all_of(entity)?);
+                tests.push(parser.parse_all_of(entity)?);
             }
-            Ok(one_or(tests, Condition::Any))
+            Ok(one_or(tests, QueryCondition::Any))
         })
     }
 
-    fn all_of(&mut self, entity: Entity) -> Result<Condition, Invalid> {
-        let mut tests = vec![self.not(entity)?];
+    fn parse_all_of(&mut self, entity: QueryEntity) -> Result<QueryCondition, UnsupportedQuery> {
+        let mut tests = vec![self.parse_not(entity)?];
         while self.take_word("and")? {
-            tests.push(self.not(entity)?);
+            tests.push(self.parse_not(entity)?);
         }
-        Ok(one_or(tests, Condition::All))
+        Ok(one_or(tests, QueryCondition::All))
     }
 
-    fn not(&mut self, entity: Entity) -> Result<Condition, Invalid> {
-        if self.take("!")? || self.take_word("not")? {
-            return self.deeper(|parser| Ok(Condition::Not(Box::new(parser.not(entity)?))));
+    fn parse_not(&mut self, entity: QueryEntity) -> Result<QueryCondition, UnsupportedQuery> {
+        if self.take_sign("!")? || self.take_word("not")? {
+            return self.with_nesting(|parser| {
+                Ok(QueryCondition::Not(Box::new(parser.parse_not(entity)?)))
+            });
         }
-        if self.take("(")? {
-            let inner = self.any_of(entity)?;
+        if self.take_sign("(")? {
+            let inner = self.parse_any_of(entity)?;
             self.expect(")")?;
             return Ok(inner);
         }
-        self.test(entity)
+        self.parse_test(entity)
     }
 
-    fn test(&mut self, entity: Entity) -> Result<Condition, Invalid> {
-        if self.take("[")? {
-            return self.several_in(entity);
+    fn parse_test(&mut self, entity: QueryEntity) -> Result<QueryCondition, UnsupportedQuery> {
+        if self.take_sign("[")? {
+            return self.parse_several_in(entity);
         }
         let at = self.at;
-        let name = self.name("a condition")?;
+        let name = self.parse_name("a condition")?;
         // `nodes { facts { … } }`: a subquery that is joined by certname.
-        if matches!(self.token, Token::Sign("{" | "[")) {
-            return self.deeper(|parser| parser.inside(entity, &name, at));
+        if matches!(self.token, PqlToken::Sign("{" | "[")) {
+            return self.with_nesting(|parser| parser.parse_in_subquery(entity, &name, at));
         }
-        let field = self.field(entity, &name, at)?;
+        let field = self.parse_field(entity, &name, at)?;
         let operator_at = self.at;
         let operator = match &self.token {
-            Token::Sign(sign) => (*sign).to_owned(),
-            Token::Name(word) => word.clone(),
-            _ => return Err(self.unexpected("an operator such as = or ~")),
+            PqlToken::Sign(sign) => (*sign).to_owned(),
+            PqlToken::Name(word) => word.clone(),
+            _ => return Err(self.unexpected_error("an operator such as = or ~")),
         };
         self.advance()?;
         match operator.as_str() {
-            "is" => self.null(field),
-            "in" => self.member(field),
+            "is" => self.parse_null(field),
+            "in" => self.parse_membership(field),
             _ => {
                 literal::check_operator(&operator)
-                    .map_err(|what| self.lexer.error(operator_at, what))?;
-                let value = self.value()?;
-                literal::test(field, &operator, value, &self.budget)
-                    .map_err(|what| self.lexer.error(operator_at, what))
+                    .map_err(|what| self.lexer.to_error(operator_at, what))?;
+                let value = self.parse_value()?;
+                literal::parse_comparison(field, &operator, value, &self.budget)
+                    .map_err(|what| self.lexer.to_error(operator_at, what))
             }
         }
     }
 
-    fn inside(&mut self, entity: Entity, name: &str, at: usize) -> Result<Condition, Invalid> {
-        let other = Entity::named(name).map_err(|what| self.lexer.error(at, what))?;
-        let mut select = self.select_of(other, at)?;
-        select.columns = vec![Column::Field(self.field(other, "certname", at)?)];
-        let certname = self.field(entity, "certname", at)?;
-        Ok(Condition::Among(vec![certname], Box::new(select)))
+    fn parse_in_subquery(
+        &mut self,
+        entity: QueryEntity,
+        name: &str,
+        at: usize,
+    ) -> Result<QueryCondition, UnsupportedQuery> {
+        let other = QueryEntity::from_name(name).map_err(|what| self.lexer.to_error(at, what))?;
+        let mut select = self.parse_select_of(other, at)?;
+        select.columns = vec![QueryColumn::Field(self.parse_field(other, "certname", at)?)];
+        let certname = self.parse_field(entity, "certname", at)?;
+        Ok(QueryCondition::Among(vec![certname], Box::new(select)))
     }
 
-    fn null(&mut self, field: Field) -> Result<Condition, Invalid> {
+    fn parse_null(&mut self, field: QueryField) -> Result<QueryCondition, UnsupportedQuery> {
         let negated = self.take_word("not")?;
         match self.take_word("null")? {
-            true => Ok(Condition::Null(field, !negated)),
-            false => Err(self.unexpected("`null` or `not null`")),
+            true => Ok(QueryCondition::Null(field, !negated)),
+            false => Err(self.unexpected_error("`null` or `not null`")),
         }
     }
 
     /// `field in [values]` or `field in entity[column] { … }`.
-    fn member(&mut self, field: Field) -> Result<Condition, Invalid> {
+    fn parse_membership(&mut self, field: QueryField) -> Result<QueryCondition, UnsupportedQuery> {
         let at = self.at;
-        if !self.take("[")? {
-            return self.deeper(|parser| parser.among(vec![field]));
+        if !self.take_sign("[")? {
+            return self.with_nesting(|parser| parser.parse_among(vec![field]));
         }
         let mut values = Vec::new();
-        while !self.take("]")? {
+        while !self.take_sign("]")? {
             if !values.is_empty() {
                 self.expect(",")?;
             }
-            values.push(self.value()?);
+            values.push(self.parse_value()?);
         }
-        literal::one_of(field, values).map_err(|what| self.lexer.error(at, what))
+        literal::parse_one_of(field, values).map_err(|what| self.lexer.to_error(at, what))
     }
 
     /// `[a, b] in entity[x, y] { … }`.
-    fn several_in(&mut self, entity: Entity) -> Result<Condition, Invalid> {
-        let mut fields = vec![self.any_field(entity)?];
-        while self.take(",")? {
+    fn parse_several_in(
+        &mut self,
+        entity: QueryEntity,
+    ) -> Result<QueryCondition, UnsupportedQuery> {
+        let mut fields = vec![self.parse_any_field(entity)?];
+        while self.take_sign(",")? {
             if fields.len() == MAX_COLUMNS {
-                return Err(self.lexer.error(self.at, "too many fields"));
+                return Err(self.lexer.to_error(self.at, "too many fields"));
             }
-            fields.push(self.any_field(entity)?);
+            fields.push(self.parse_any_field(entity)?);
         }
         self.expect("]")?;
         if !self.take_word("in")? {
-            return Err(self.unexpected("`in`"));
+            return Err(self.unexpected_error("`in`"));
         }
-        self.deeper(|parser| parser.among(fields))
+        self.with_nesting(|parser| parser.parse_among(fields))
     }
 
-    fn among(&mut self, fields: Vec<Field>) -> Result<Condition, Invalid> {
+    fn parse_among(&mut self, fields: Vec<QueryField>) -> Result<QueryCondition, UnsupportedQuery> {
         let at = self.at;
-        let select = self.select()?;
+        let select = self.parse_select()?;
         if select.columns.len() != fields.len() {
             let what = format!("the query after `in` needs {} column(s)", fields.len());
-            return Err(self.lexer.error(at, what));
+            return Err(self.lexer.to_error(at, what));
         }
-        Ok(Condition::Among(fields, Box::new(select)))
+        Ok(QueryCondition::Among(fields, Box::new(select)))
     }
 
-    fn value(&mut self) -> Result<Value, Invalid> {
+    fn parse_value(&mut self) -> Result<Value, UnsupportedQuery> {
         let value = match &self.token {
-            Token::Text(text) => Value::String(text.clone()),
-            Token::Number(number) => Value::Number(number.clone()),
-            Token::Name(name) if name == "true" => Value::Bool(true),
-            Token::Name(name) if name == "false" => Value::Bool(false),
+            PqlToken::Text(text) => Value::String(text.clone()),
+            PqlToken::Number(number) => Value::Number(number.clone()),
+            PqlToken::Name(name) if name == "true" => Value::Bool(true),
+            PqlToken::Name(name) if name == "false" => Value::Bool(false),
             _ => {
-                return Err(self.unexpected("a value: a string in quotes, a number, true or false"));
+                return Err(
+                    self.unexpected_error("a value: a string in quotes, a number, true or false")
+                );
             }
         };
         self.advance()?;
@@ -298,63 +324,68 @@ impl Parser<'_> {
 
 // === impl Parser: tokens ===
 
-impl Parser<'_> {
-    fn any_field(&mut self, entity: Entity) -> Result<Field, Invalid> {
+impl PqlParser<'_> {
+    fn parse_any_field(&mut self, entity: QueryEntity) -> Result<QueryField, UnsupportedQuery> {
         let at = self.at;
-        let name = self.name("a field")?;
-        self.field(entity, &name, at)
+        let name = self.parse_name("a field")?;
+        self.parse_field(entity, &name, at)
     }
 
-    fn field(&self, entity: Entity, name: &str, at: usize) -> Result<Field, Invalid> {
-        Field::parse(entity, name).map_err(|what| self.lexer.error(at, what))
+    fn parse_field(
+        &self,
+        entity: QueryEntity,
+        name: &str,
+        at: usize,
+    ) -> Result<QueryField, UnsupportedQuery> {
+        QueryField::parse(entity, name).map_err(|what| self.lexer.to_error(at, what))
     }
 
-    fn name(&mut self, wanted: &str) -> Result<String, Invalid> {
+    fn parse_name(&mut self, wanted: &str) -> Result<String, UnsupportedQuery> {
         match &self.token {
-            Token::Name(name) => {
+            PqlToken::Name(name) => {
                 let name = name.clone();
                 self.advance()?;
                 Ok(name)
             }
-            _ => Err(self.unexpected(wanted)),
+            _ => Err(self.unexpected_error(wanted)),
         }
     }
 
-    fn take(&mut self, sign: &str) -> Result<bool, Invalid> {
-        let found = matches!(&self.token, Token::Sign(given) if *given == sign);
+    fn take_sign(&mut self, sign: &str) -> Result<bool, UnsupportedQuery> {
+        let found = matches!(&self.token, PqlToken::Sign(given) if *given == sign);
         if found {
             self.advance()?;
         }
         Ok(found)
     }
 
-    fn take_word(&mut self, word: &str) -> Result<bool, Invalid> {
-        let found = matches!(&self.token, Token::Name(given) if given == word);
+    fn take_word(&mut self, word: &str) -> Result<bool, UnsupportedQuery> {
+        let found = matches!(&self.token, PqlToken::Name(given) if given == word);
         if found {
             self.advance()?;
         }
         Ok(found)
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), Invalid> {
-        match self.take(sign)? {
+    fn expect(&mut self, sign: &str) -> Result<(), UnsupportedQuery> {
+        match self.take_sign(sign)? {
             true => Ok(()),
-            false => Err(self.unexpected(&format!("`{sign}`"))),
+            false => Err(self.unexpected_error(&format!("`{sign}`"))),
         }
     }
 
-    fn advance(&mut self) -> Result<(), Invalid> {
-        (self.at, self.token) = self.lexer.next()?;
+    fn advance(&mut self) -> Result<(), UnsupportedQuery> {
+        (self.at, self.token) = self.lexer.next_token()?;
         Ok(())
     }
 
-    fn deeper<T>(
+    fn with_nesting<T>(
         &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, Invalid>,
-    ) -> Result<T, Invalid> {
+        inner: impl FnOnce(&mut Self) -> Result<T, UnsupportedQuery>,
+    ) -> Result<T, UnsupportedQuery> {
         if self.depth == MAX_QUERY_DEPTH {
             let what = format!("the query is nested more than {MAX_QUERY_DEPTH} deep");
-            return Err(self.lexer.error(self.at, what));
+            return Err(self.lexer.to_error(self.at, what));
         }
         self.depth += 1;
         let read = inner(self);
@@ -362,23 +393,23 @@ impl Parser<'_> {
         read
     }
 
-    fn unexpected(&self, wanted: &str) -> Invalid {
+    fn unexpected_error(&self, wanted: &str) -> UnsupportedQuery {
         let found = match &self.token {
-            Token::Name(name) => format!("`{}`", super::entity::clipped(name)),
-            Token::Text(_) => "a string".to_owned(),
-            Token::Number(number) => number.to_string(),
-            Token::Sign(sign) => format!("`{sign}`"),
-            Token::End => "the end".to_owned(),
+            PqlToken::Name(name) => format!("`{}`", super::entity::clip_name(name)),
+            PqlToken::Text(_) => "a string".to_owned(),
+            PqlToken::Number(number) => number.to_string(),
+            PqlToken::Sign(sign) => format!("`{sign}`"),
+            PqlToken::End => "the end".to_owned(),
         };
         self.lexer
-            .error(self.at, format!("expected {wanted}, found {found}"))
+            .to_error(self.at, format!("expected {wanted}, found {found}"))
     }
 }
 
 fn one_or(
-    mut tests: Vec<Condition>,
-    several: impl FnOnce(Vec<Condition>) -> Condition,
-) -> Condition {
+    mut tests: Vec<QueryCondition>,
+    several: impl FnOnce(Vec<QueryCondition>) -> QueryCondition,
+) -> QueryCondition {
     match tests.len() {
         1 => tests.remove(0),
         _ => several(tests),

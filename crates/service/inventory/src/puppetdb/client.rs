@@ -1,4 +1,4 @@
-//! HTTPS requests to PuppetDB, with failover: [`Client`].
+//! HTTPS requests to PuppetDB, with failover: [`PuppetDbClient`].
 //!
 //! Invariants: servers are tried in the order of the configuration, with recently failed ones
 //! last; one request has a single deadline that covers all servers and the wait for a permit; no
@@ -16,70 +16,73 @@ use super::conf::PuppetDbConfig;
 use error_causes::{ConnectionError, chain};
 use http_client::{BodyError, excerpt};
 
-use super::failure::classify;
+use super::failure::classify_error;
 use crate::QueryError;
 use crate::defaults::{AVOID_FAILED, ENGINE_QUESTIONS, MAX_ERROR_BYTES, QUESTIONS, SHOWN_BYTES};
-use crate::places::{Asker, Places};
+use crate::query_permits::{QueryOrigin, QueryPermits};
 
 /// A client of all configured servers.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct PuppetDbClient {
     config: PuppetDbConfig,
-    places: Places,
-    http: Mutex<Option<Made>>,
+    permits: QueryPermits,
+    http: Mutex<Option<CachedHttpClient>>,
     /// Time of the last failure of each server.
     failed: Mutex<Vec<Option<Instant>>>,
 }
 
 /// An HTTP client, with the state of the files that it was made from.
 #[derive(Debug, Clone)]
-struct Made {
-    from: Stamps,
+struct CachedHttpClient {
+    from: FileStamps,
     http: reqwest::Client,
 }
 
 /// Size and modification time of each file.
-type Stamps = Vec<Option<(u64, SystemTime)>>;
+type FileStamps = Vec<Option<(u64, SystemTime)>>;
 
-impl Client {
+impl PuppetDbClient {
     pub(super) fn new(config: PuppetDbConfig) -> Self {
         let failed = vec![None; config.server_urls.len()];
         Self {
             config,
-            places: Places::new(QUESTIONS, ENGINE_QUESTIONS),
+            permits: QueryPermits::new(QUESTIONS, ENGINE_QUESTIONS),
             http: Mutex::new(None),
             failed: Mutex::new(failed),
         }
     }
 
     /// The URLs of the servers, for messages.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn server_list(&self) -> String {
         let urls: Vec<&str> = self.config.server_urls.iter().map(Url::as_str).collect();
         urls.join(", ")
     }
 
     /// Sends a query; returns the rows of the answer.
-    pub(super) async fn ask(
+    pub(super) async fn send_query(
         &self,
-        asker: Asker,
+        asker: QueryOrigin,
         question: &Value,
     ) -> Result<Vec<Value>, QueryError> {
         let started = Instant::now();
         let deadline = started + self.config.total_timeout;
-        let _place = self.places.take(asker, self.config.total_timeout).await?;
+        let _place = self
+            .permits
+            .acquire(asker, self.config.total_timeout)
+            .await?;
         let mut errors = Vec::new();
-        for index in self.order() {
+        for index in self.server_order() {
             if Instant::now() >= deadline {
                 break;
             }
-            match self.ask_one(index, question, deadline).await {
+            match self.query_server(index, question, deadline).await {
                 Ok(rows) => {
-                    self.failed()[index] = None;
+                    self.lock_failed()[index] = None;
                     return Ok(rows);
                 }
                 Err(error) if error.is_of_one_server() => {
                     tracing::warn!(%error, "a PuppetDB did not answer");
-                    self.failed()[index] = Some(Instant::now());
+                    self.lock_failed()[index] = Some(Instant::now());
                     errors.push(error);
                 }
                 Err(error) => return Err(error),
@@ -92,31 +95,31 @@ impl Client {
                 Err(QueryError::AllFailed(errors))
             }
             None => Err(QueryError::Timeout {
-                url: self.place(),
+                url: self.server_list(),
                 after: started.elapsed(),
             }),
         }
     }
 
     /// The servers in the configured order, with recently failed ones last.
-    fn order(&self) -> Vec<usize> {
-        let failed = self.failed().clone();
+    fn server_order(&self) -> Vec<usize> {
+        let failed = self.lock_failed().clone();
         let avoided = |index: &usize| failed[*index].is_some_and(|at| at.elapsed() < AVOID_FAILED);
         let mut order: Vec<usize> = (0..failed.len()).collect();
         order.sort_by_key(avoided);
         order
     }
 
-    async fn ask_one(
+    async fn query_server(
         &self,
         index: usize,
         question: &Value,
         deadline: Instant,
     ) -> Result<Vec<Value>, QueryError> {
         let base = &self.config.server_urls[index];
-        let http = self.http(base).await?;
+        let http = self.http_client(base).await?;
         let started = Instant::now();
-        let asking = self.exchange(http, base, question);
+        let asking = self.send_request(http, base, question);
         match tokio::time::timeout_at(deadline, asking).await {
             Ok(answer) => answer,
             Err(_) => Err(QueryError::Timeout {
@@ -126,7 +129,7 @@ impl Client {
         }
     }
 
-    async fn exchange(
+    async fn send_request(
         &self,
         http: reqwest::Client,
         base: &Url,
@@ -134,7 +137,7 @@ impl Client {
     ) -> Result<Vec<Value>, QueryError> {
         let url = base.to_string();
         let started = Instant::now();
-        let failed = |error: reqwest::Error| classify(&url, &error, started.elapsed());
+        let failed = |error: reqwest::Error| classify_error(&url, &error, started.elapsed());
         let endpoint = format!("{}/pdb/query/v4", url.trim_end_matches('/'));
         let request = http.post(endpoint).json(question);
         let mut response = request.send().await.map_err(failed)?;
@@ -146,31 +149,35 @@ impl Client {
         let read = http_client::read_body(&mut response, limit).await;
         if !status.is_success() {
             let body = read.unwrap_or_else(|_| Vec::new());
-            return Err(refused(&url, status, &body));
+            return Err(refused_error(&url, status, &body));
         }
         match read {
-            Ok(body) => rows(&url, &body),
+            Ok(body) => parse_rows(&url, &body),
             Err(BodyError::TooLarge(_)) => Err(QueryError::TooLarge {
                 limit: format!("{} MiB", limit >> 20),
             }),
             Err(BodyError::Broken(error)) if error.is_timeout() => Err(failed(error)),
             Err(BodyError::Broken(error)) => Err(QueryError::Garbage {
-                what: format!("the answer broke off: {}", ConnectionError::of(&error)),
+                what: format!(
+                    "the answer broke off: {}",
+                    ConnectionError::from_error(&error)
+                ),
                 url,
             }),
         }
     }
 
     /// The client for `base`, created again if a certificate, key or revocation list changed.
-    async fn http(&self, base: &Url) -> Result<reqwest::Client, QueryError> {
+    async fn http_client(&self, base: &Url) -> Result<reqwest::Client, QueryError> {
         let files = self.config.tls.clone();
         let known = self.lock().clone();
         let (connect, read) = (self.config.connect_timeout, self.config.read_timeout);
         let made = tokio::task::spawn_blocking(move || {
-            let from = files.as_ref().map(stamps).unwrap_or_default();
+            let from = files.as_ref().map(read_stamps).unwrap_or_default();
             match known {
                 Some(known) if known.from == from => Ok(known),
-                _ => make(files.as_ref(), connect, read).map(|http| Made { from, http }),
+                _ => build_http_client(files.as_ref(), connect, read)
+                    .map(|http| CachedHttpClient { from, http }),
             }
         });
         let made = made.await.map_err(|_| QueryError::ShuttingDown)?;
@@ -182,16 +189,16 @@ impl Client {
         Ok(made.http)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Made>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<CachedHttpClient>> {
         self.http.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self) -> std::sync::MutexGuard<'_, Vec<Option<Instant>>> {
+    fn lock_failed(&self) -> std::sync::MutexGuard<'_, Vec<Option<Instant>>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn stamps(files: &TlsFiles) -> Stamps {
+fn read_stamps(files: &TlsFiles) -> FileStamps {
     let paths = [&files.cert, &files.key, &files.ca];
     let paths = paths.into_iter().chain(&files.crl);
     paths
@@ -202,7 +209,7 @@ fn stamps(files: &TlsFiles) -> Stamps {
         .collect()
 }
 
-fn make(
+fn build_http_client(
     files: Option<&TlsFiles>,
     connect: Duration,
     read: Duration,
@@ -216,7 +223,7 @@ fn make(
     builder.build().map_err(|error| chain(&error))
 }
 
-fn refused(url: &str, status: StatusCode, body: &[u8]) -> QueryError {
+fn refused_error(url: &str, status: StatusCode, body: &[u8]) -> QueryError {
     let words = match serde_json::from_slice::<Value>(body) {
         Ok(Value::Object(told)) => told
             .get("error")
@@ -238,7 +245,7 @@ fn refused(url: &str, status: StatusCode, body: &[u8]) -> QueryError {
     }
 }
 
-fn rows(url: &str, body: &[u8]) -> Result<Vec<Value>, QueryError> {
+fn parse_rows(url: &str, body: &[u8]) -> Result<Vec<Value>, QueryError> {
     let told = |what: String| QueryError::Garbage {
         url: url.to_owned(),
         what,

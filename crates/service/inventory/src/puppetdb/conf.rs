@@ -67,7 +67,7 @@ pub enum ConfError {
 
 /// The settings in a `puppetdb.conf`.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Conf {
+struct PuppetDbConfFile {
     server_urls: Vec<String>,
     cacert: Option<PathBuf>,
     cert: Option<PathBuf>,
@@ -81,7 +81,9 @@ impl PuppetDbConfig {
         server_urls: impl IntoIterator<Item = impl AsRef<str>>,
         tls: TlsFiles,
     ) -> Result<Self, ConfError> {
-        let urls = server_urls.into_iter().map(|url| server_url(url.as_ref()));
+        let urls = server_urls
+            .into_iter()
+            .map(|url| parse_server_url(url.as_ref()));
         let urls: Vec<Url> = urls.collect::<Result<_, _>>()?;
         let Some(first) = urls.first() else {
             return Err(ConfError::NoServer);
@@ -113,7 +115,7 @@ impl PuppetDbConfig {
             path: path.to_owned(),
             what,
         };
-        let conf = Conf::parse(&text).map_err(told)?;
+        let conf = PuppetDbConfFile::parse(&text).map_err(told)?;
         let tls = TlsFiles {
             cert: conf.cert.unwrap_or(tls.cert),
             key: conf.key.unwrap_or(tls.key),
@@ -134,7 +136,7 @@ impl PuppetDbConfig {
     }
 }
 
-fn server_url(text: &str) -> Result<Url, ConfError> {
+fn parse_server_url(text: &str) -> Result<Url, ConfError> {
     let told = |why: String| ConfError::Url {
         url: text.to_owned(),
         why,
@@ -160,7 +162,7 @@ fn server_url(text: &str) -> Result<Url, ConfError> {
 
 // === impl Conf ===
 
-impl Conf {
+impl PuppetDbConfFile {
     fn parse(text: &str) -> Result<Self, String> {
         let begin = text.trim_start_matches('\u{feff}').trim_start();
         if begin.starts_with('{') || begin.starts_with("puppetdb") {
@@ -246,13 +248,13 @@ mod tests {
             "cacert": "/ca.pem"}}"#;
         let ini = "# of the server\n[main]\nserver_urls = https://a:8081, https://b:8081\n\
                    soft_write_failure = true\ncacert=/ca.pem\n[other]\nserver_urls = x\n";
-        let expected = Conf {
+        let expected = PuppetDbConfFile {
             server_urls: vec!["https://a:8081".into(), "https://b:8081".into()],
             cacert: Some("/ca.pem".into()),
-            ..Conf::default()
+            ..PuppetDbConfFile::default()
         };
-        assert_eq!(Conf::parse(json).as_ref(), Ok(&expected));
-        assert_eq!(Conf::parse(ini).as_ref(), Ok(&expected));
+        assert_eq!(PuppetDbConfFile::parse(json).as_ref(), Ok(&expected));
+        assert_eq!(PuppetDbConfFile::parse(ini).as_ref(), Ok(&expected));
     }
 
     #[test]

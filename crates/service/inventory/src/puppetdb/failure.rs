@@ -1,4 +1,4 @@
-//! Converts errors of the HTTP client: [`classify`].
+//! Converts errors of the HTTP client: [`classify_error`].
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use error_causes::{ConnectionError, ConnectionErrorKind};
 use crate::QueryError;
 
 /// Converts an HTTP error into an error of the inventory. `after` is the timeout of the request.
-pub(super) fn classify(url: &str, error: &reqwest::Error, after: Duration) -> QueryError {
+pub(super) fn classify_error(url: &str, error: &reqwest::Error, after: Duration) -> QueryError {
     use ConnectionErrorKind as Kind;
     let url = url.to_owned();
-    let found = ConnectionError::of(error);
+    let found = ConnectionError::from_error(error);
     let cause = found.to_string();
     match found.kind() {
         Kind::PeerCertificate | Kind::OwnCertificate => QueryError::Certificate { url, cause },

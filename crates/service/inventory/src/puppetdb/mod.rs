@@ -1,4 +1,4 @@
-//! The back end that queries a real PuppetDB: [`PuppetDb`].
+//! The back end that queries a real PuppetDB: [`PuppetDbBackend`].
 //!
 //! Every query is one `POST /pdb/query/v4`, in PuppetDB's own languages; nothing is translated.
 //! Invariant: PuppetDB's error texts are returned truncated but otherwise unchanged, and every
@@ -19,12 +19,12 @@ use tokio::time::Instant;
 pub use conf::{ConfError, PuppetDbConfig};
 
 use crate::defaults::{FACT_NODES, REPORT_AWAY, REPORT_POLL_FIRST, REPORT_POLL_LAST};
-use crate::places::Asker;
-use crate::query::Form;
-use crate::{NodeRecord, Query, QueryError, Report};
-use client::Client;
+use crate::query::QueryForm;
+use crate::query_permits::QueryOrigin;
+use crate::{NodeQuery, NodeRecord, PuppetReport, QueryError};
+use client::PuppetDbClient;
 
-/// The columns that make a [`Report`]; without logs and resources, which are large.
+/// The columns that make a [`PuppetReport`]; without logs and resources, which are large.
 const REPORT_COLUMNS: &[&str] = &[
     "hash",
     "transaction_uuid",
@@ -47,28 +47,28 @@ const REPORT_COLUMNS: &[&str] = &[
 
 /// A client of PuppetDB.
 #[derive(Debug)]
-pub(crate) struct PuppetDb {
-    client: Client,
+pub(crate) struct PuppetDbBackend {
+    client: PuppetDbClient,
 }
 
-impl PuppetDb {
+impl PuppetDbBackend {
     pub(crate) fn new(config: PuppetDbConfig) -> Self {
         Self {
-            client: Client::new(config),
+            client: PuppetDbClient::new(config),
         }
     }
 
     /// The URLs of PuppetDB, for messages.
-    pub(crate) fn place(&self) -> String {
-        self.client.place()
+    pub(crate) fn server_list(&self) -> String {
+        self.client.server_list()
     }
 
     pub(crate) async fn query(
         &self,
-        asker: Asker,
-        query: &Query,
+        asker: QueryOrigin,
+        query: &NodeQuery,
     ) -> Result<Vec<Value>, QueryError> {
-        self.client.ask(asker, &question(query)).await
+        self.client.send_query(asker, &to_request_body(query)).await
     }
 
     pub(crate) async fn facts(
@@ -76,11 +76,11 @@ impl PuppetDb {
         certname: &Certname,
     ) -> Result<Option<NodeRecord>, QueryError> {
         let ast = json!(["from", "inventory", ["=", "certname", certname.as_str()]]);
-        let rows = self.engine(&json!({ "query": ast })).await?;
+        let rows = self.query_for_engine(&json!({ "query": ast })).await?;
         let Some(row) = rows.into_iter().next() else {
             return Ok(None);
         };
-        let row: InventoryRow = self.read(row)?;
+        let row: InventoryRow = self.parse_row(row)?;
         Ok(Some(NodeRecord {
             facts: row.facts.unwrap_or_default().into(),
             trusted: row.trusted.unwrap_or_default().into(),
@@ -104,8 +104,8 @@ impl PuppetDb {
                 ["in", "certname", ["array", names]]
             ]);
             let ast = json!(["from", "facts", ["extract", ["certname", "value"], of_them]]);
-            for row in self.engine(&json!({ "query": ast })).await? {
-                let row: FactRow = self.read(row)?;
+            for row in self.query_for_engine(&json!({ "query": ast })).await? {
+                let row: FactRow = self.parse_row(row)?;
                 told.insert(row.certname, row.value);
             }
         }
@@ -125,8 +125,8 @@ impl PuppetDb {
             let columns = json!(["certname", "catalog_environment", "facts_environment"]);
             let of_them = json!(["in", "certname", ["array", names]]);
             let ast = json!(["from", "nodes", ["extract", columns, of_them]]);
-            for row in self.engine(&json!({ "query": ast })).await? {
-                let row: EnvironmentRow = self.read(row)?;
+            for row in self.query_for_engine(&json!({ "query": ast })).await? {
+                let row: EnvironmentRow = self.parse_row(row)?;
                 told.insert(
                     row.certname,
                     row.catalog_environment.or(row.facts_environment),
@@ -138,12 +138,12 @@ impl PuppetDb {
     }
 
     /// Polls for the report of a run until it exists or `wait` has passed.
-    pub(crate) async fn report(
+    pub(crate) async fn wait_for_report(
         &self,
         certname: &Certname,
         transaction_uuid: &str,
         wait: Duration,
-    ) -> Result<Option<Report>, QueryError> {
+    ) -> Result<Option<PuppetReport>, QueryError> {
         let of_run = json!([
             "and",
             ["=", "certname", certname.as_str()],
@@ -160,11 +160,11 @@ impl PuppetDb {
         let mut pause = REPORT_POLL_FIRST;
         let mut away_since = None;
         loop {
-            match self.engine(&question).await {
+            match self.query_for_engine(&question).await {
                 Ok(rows) => {
                     away_since = None;
                     if let Some(row) = rows.into_iter().next() {
-                        return self.read(row).map(Some);
+                        return self.parse_row(row).map(Some);
                     }
                 }
                 // A PuppetDB that is briefly unavailable may have the report in its queue.
@@ -189,16 +189,18 @@ impl PuppetDb {
     /// Checks that PuppetDB answers.
     pub(crate) async fn health(&self) -> Result<(), QueryError> {
         let ast = json!(["from", "nodes", ["extract", ["certname"]], ["limit", 1]]);
-        self.engine(&json!({ "query": ast })).await.map(drop)
+        self.query_for_engine(&json!({ "query": ast }))
+            .await
+            .map(drop)
     }
 
-    async fn engine(&self, question: &Value) -> Result<Vec<Value>, QueryError> {
-        self.client.ask(Asker::Engine, question).await
+    async fn query_for_engine(&self, question: &Value) -> Result<Vec<Value>, QueryError> {
+        self.client.send_query(QueryOrigin::Engine, question).await
     }
 
-    fn read<T: DeserializeOwned>(&self, row: Value) -> Result<T, QueryError> {
+    fn parse_row<T: DeserializeOwned>(&self, row: Value) -> Result<T, QueryError> {
         decode_errors::json::from_value(row).map_err(|error| QueryError::Garbage {
-            url: self.place(),
+            url: self.server_list(),
             what: format!("a row is not as documented: {error}"),
         })
     }
@@ -239,15 +241,15 @@ struct FactRow {
 }
 
 /// The body of the request.
-fn question(query: &Query) -> Value {
+fn to_request_body(query: &NodeQuery) -> Value {
     let mut body = Map::new();
     let ast = match (&query.form, &query.entity) {
-        (Form::Pql(text), _) => Value::from(text.as_str()),
-        (Form::Everything, entity) => json!(["from", entity.as_deref().unwrap_or("nodes")]),
-        (Form::Ast(ast), Some(entity)) if ast.get(0).is_none_or(|first| first != "from") => {
+        (QueryForm::Pql(text), _) => Value::from(text.as_str()),
+        (QueryForm::Everything, entity) => json!(["from", entity.as_deref().unwrap_or("nodes")]),
+        (QueryForm::Ast(ast), Some(entity)) if ast.get(0).is_none_or(|first| first != "from") => {
             json!(["from", entity, ast])
         }
-        (Form::Ast(ast), _) => ast.clone(),
+        (QueryForm::Ast(ast), _) => ast.clone(),
     };
     body.insert("query".to_owned(), ast);
     let paging = &query.paging;
@@ -267,31 +269,37 @@ fn question(query: &Query) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Paging;
+    use crate::QueryPaging;
 
     #[test]
     fn a_query_without_from_gets_the_entity_of_its_address() {
         let plain = json!(["=", "certname", "a"]);
-        let asked = |query: Query| question(&query)["query"].clone();
+        let asked = |query: NodeQuery| to_request_body(&query)["query"].clone();
         assert_eq!(
-            asked(Query::ast(plain.clone()).on("nodes")),
+            asked(NodeQuery::from_ast(plain.clone()).with_entity("nodes")),
             json!(["from", "nodes", plain])
         );
         let whole = json!(["from", "facts"]);
-        assert_eq!(asked(Query::ast(whole.clone()).on("nodes")), whole);
-        assert_eq!(asked(Query::text(whole.to_string())), whole);
-        assert_eq!(asked(Query::text("nodes { }")), json!("nodes { }"));
-        assert_eq!(asked(Query::everything("facts")), json!(["from", "facts"]));
+        assert_eq!(
+            asked(NodeQuery::from_ast(whole.clone()).with_entity("nodes")),
+            whole
+        );
+        assert_eq!(asked(NodeQuery::from_text(whole.to_string())), whole);
+        assert_eq!(asked(NodeQuery::from_text("nodes { }")), json!("nodes { }"));
+        assert_eq!(
+            asked(NodeQuery::all_rows("facts")),
+            json!(["from", "facts"])
+        );
     }
 
     #[test]
     fn paging_stands_beside_the_query() {
-        let paging = Paging {
+        let paging = QueryPaging {
             limit: Some(3),
             offset: None,
             order_by: Some(json!([{"field": "certname"}])),
         };
-        let body = question(&Query::text("nodes {}").paged(paging));
+        let body = to_request_body(&NodeQuery::from_text("nodes {}").with_paging(paging));
         assert_eq!(
             body,
             json!({"query": "nodes {}", "limit": 3, "order_by": [{"field": "certname"}]})

@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use inventory::{AskNode, Collector, CollectorConfig, ConnectedNode, FleetNews};
+use inventory::{
+    CollectorConfig, ConnectedNode, FactCollector, FactRequester, NodeConnectionChange,
+};
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
@@ -21,8 +23,8 @@ struct Agents {
 }
 
 #[async_trait]
-impl AskNode for Agents {
-    async fn ask(
+impl FactRequester for Agents {
+    async fn send_request(
         &self,
         certname: &Certname,
         module: &str,
@@ -44,7 +46,7 @@ impl AskNode for Agents {
         }
     }
 
-    fn trusted(&self, certname: &Certname) -> Map<String, Value> {
+    fn trusted_facts(&self, certname: &Certname) -> Map<String, Value> {
         Map::from_iter([("certname".to_owned(), json!(certname.as_str()))])
     }
 }
@@ -64,14 +66,14 @@ impl Agents {
 fn node(name: &str, tells_facts: bool) -> ConnectedNode {
     ConnectedNode {
         certname: certname(name),
-        tells_facts,
+        sends_facts: tells_facts,
     }
 }
 
 /// A collector whose news come from the returned sender.
-fn start(site: &Site, agents: &Arc<Agents>) -> (Collector, mpsc::Sender<FleetNews>) {
+fn start(site: &Site, agents: &Arc<Agents>) -> (FactCollector, mpsc::Sender<NodeConnectionChange>) {
     let (sender, mut news) = mpsc::channel(8);
-    let feed = move |out: mpsc::Sender<FleetNews>| async move {
+    let feed = move |out: mpsc::Sender<NodeConnectionChange>| async move {
         loop {
             let told = tokio::select! {
                 told = news.recv() => told,
@@ -84,13 +86,13 @@ fn start(site: &Site, agents: &Arc<Agents>) -> (Collector, mpsc::Sender<FleetNew
         }
     };
     let config = CollectorConfig {
-        asked_at_once: 1,
+        concurrent_requests: 1,
         ..CollectorConfig::default()
     };
-    let asker = Arc::clone(agents) as Arc<dyn AskNode>;
+    let asker = Arc::clone(agents) as Arc<dyn FactRequester>;
     let inventory = site.inventory.clone();
     (
-        Collector::start(config, inventory, Some(asker), feed),
+        FactCollector::start(config, inventory, Some(asker), feed),
         sender,
     )
 }
@@ -101,7 +103,7 @@ async fn only_agents_that_announced_it_are_asked_and_their_word_is_no_trusted_da
     let agents = Arc::new(Agents::default());
     let (collector, news) = start(&site, &agents);
     let all = vec![node("a", true), node("stock", false), node("b", true)];
-    news.send(FleetNews::All(all)).await.unwrap();
+    news.send(NodeConnectionChange::All(all)).await.unwrap();
     let mut asked = agents.asked(2).await;
     asked.sort();
     assert_eq!(asked, ["a", "b"]);
@@ -123,10 +125,16 @@ async fn a_node_without_an_answer_is_asked_again_and_one_that_went_is_not() {
         ..Agents::default()
     });
     let (collector, news) = start(&site, &agents);
-    news.send(FleetNews::Came(node("a", true))).await.unwrap();
+    news.send(NodeConnectionChange::Connected(node("a", true)))
+        .await
+        .unwrap();
     assert_eq!(agents.asked(2).await, ["a", "a"]);
-    news.send(FleetNews::Went(certname("a"))).await.unwrap();
-    news.send(FleetNews::Came(node("b", true))).await.unwrap();
+    news.send(NodeConnectionChange::Disconnected(certname("a")))
+        .await
+        .unwrap();
+    news.send(NodeConnectionChange::Connected(node("b", true)))
+        .await
+        .unwrap();
     let asked = agents.asked(3).await;
     assert_eq!(asked[asked.len() - 1], "b");
     collector.shutdown().await;

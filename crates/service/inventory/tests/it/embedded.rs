@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inventory::{Fault, Metric, Paging, Query, QueryError, RecordError};
+use inventory::{NodeQuery, QueryError, QueryErrorOrigin, QueryPaging, RecordError, ReportMetric};
 use serde_json::{Value, json};
 
 use crate::site::{Site, certname, record, report};
@@ -276,14 +276,17 @@ async fn the_ast_says_the_same_as_pql() {
             "silent",
         ),
     ] {
-        let names = site.inventory.certnames(&Query::ast(ast.clone())).await;
+        let names = site
+            .inventory
+            .certnames(&NodeQuery::from_ast(ast.clone()))
+            .await;
         let names = names.unwrap_or_else(|error| panic!("{ast}: {error}"));
         let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{ast}");
         // As a text, which is how it comes in a URL.
         let text = site
             .inventory
-            .certnames(&Query::text(ast.to_string()))
+            .certnames(&NodeQuery::from_text(ast.to_string()))
             .await;
         assert_eq!(text.unwrap().len(), names.len(), "{ast}");
     }
@@ -305,18 +308,22 @@ async fn the_ast_says_the_same_as_pql() {
 
 async fn a_query_without_from_asks_the_entity_of_its_address() {
     let site = Site::small().await;
-    let query = Query::ast(json!(["~", "certname", "^web"])).on("nodes");
-    let paging = Paging {
+    let query = NodeQuery::from_ast(json!(["~", "certname", "^web"])).with_entity("nodes");
+    let paging = QueryPaging {
         limit: Some(1),
         offset: Some(1),
         order_by: Some(json!([{"field": "certname", "order": "desc"}])),
     };
-    let rows = site.inventory.query(&query.paged(paging)).await.unwrap();
+    let rows = site
+        .inventory
+        .query(&query.with_paging(paging))
+        .await
+        .unwrap();
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["certname"], "web1");
-    let all = site.inventory.query(&Query::everything("facts")).await;
+    let all = site.inventory.query(&NodeQuery::all_rows("facts")).await;
     assert_eq!(all.unwrap().len(), 12);
-    let without = Query::ast(json!(["=", "certname", "db"]));
+    let without = NodeQuery::from_ast(json!(["=", "certname", "db"]));
     let error = site
         .inventory
         .query(&without)
@@ -390,7 +397,7 @@ async fn what_is_not_supported_is_named_with_its_place() {
         ("[1]", "query", "operator"),
     ] {
         let error = site.error(query).await;
-        assert_eq!(error.fault(), Fault::Query);
+        assert_eq!(error.origin(), QueryErrorOrigin::Query);
         let QueryError::Unsupported(invalid) = error else {
             panic!("{query}: {error}");
         };
@@ -401,7 +408,7 @@ async fn what_is_not_supported_is_named_with_its_place() {
 
 async fn certnames_of_an_answer_without_any_are_an_error() {
     let site = Site::small().await;
-    let query = Query::text("inventory[facts.kernel] { }");
+    let query = NodeQuery::from_text("inventory[facts.kernel] { }");
     let error = site.inventory.certnames(&query).await.unwrap_err();
     assert!(matches!(error, QueryError::NoCertname), "{error}");
 }
@@ -443,7 +450,7 @@ async fn facts_and_reports_outlive_the_server() {
     let mut site = Site::small().await;
     for at in 0..8 {
         let mut report = report(&format!("u{at}"), "changed", at);
-        report.metrics = vec![Metric {
+        report.metrics = vec![ReportMetric {
             category: "resources".to_owned(),
             name: "total".to_owned(),
             value: json!(at),
@@ -472,13 +479,19 @@ async fn facts_and_reports_outlive_the_server() {
             "web1"
         );
         let name = certname("web1");
-        let kept = site.inventory.report(&name, "u7", Duration::ZERO).await;
+        let kept = site
+            .inventory
+            .wait_for_report(&name, "u7", Duration::ZERO)
+            .await;
         assert_eq!(kept.unwrap().unwrap().metrics[0].value, json!(7));
-        let dropped = site.inventory.report(&name, "u1", Duration::ZERO).await;
+        let dropped = site
+            .inventory
+            .wait_for_report(&name, "u1", Duration::ZERO)
+            .await;
         assert_eq!(dropped.unwrap(), None);
         let other = site
             .inventory
-            .report(&certname("web2"), "u7", Duration::ZERO)
+            .wait_for_report(&certname("web2"), "u7", Duration::ZERO)
             .await;
         assert_eq!(other.unwrap(), None, "of another node");
         assert_eq!(site.names("nodes { }").await, "db silent web1 web2");
@@ -507,7 +520,11 @@ async fn a_report_that_comes_later_is_waited_for() {
     let name = certname("db");
     let waiting = tokio::spawn({
         let (inventory, name) = (site.inventory.clone(), name.clone());
-        async move { inventory.report(&name, "u", Duration::from_secs(60)).await }
+        async move {
+            inventory
+                .wait_for_report(&name, "u", Duration::from_secs(60))
+                .await
+        }
     });
     let other = report("other", "failed", 1);
     site.inventory.record_report(&name, other).await.unwrap();
@@ -539,7 +556,7 @@ async fn a_node_that_is_forgotten_is_gone() {
     let name = certname("db");
     assert!(site.inventory.forget(&name).await.unwrap());
     assert!(!site.inventory.forget(&name).await.unwrap());
-    site.inventory.disconnected(&name);
+    site.inventory.record_disconnected(&name);
     assert_eq!(site.names("nodes { }").await, "silent web1 web2");
     site.restart().await;
     assert_eq!(site.names("nodes { }").await, "silent web1 web2");

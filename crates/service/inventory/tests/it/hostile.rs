@@ -1,6 +1,6 @@
 //! Queries that nobody should write.
 
-use inventory::{Query, QueryError};
+use inventory::{NodeQuery, QueryError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn ast() -> impl Strategy<Value = Value> {
 fn any_text_is_answered_or_refused_with_a_place() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let site = runtime.block_on(Site::small());
-    let check = |query: Query| match runtime.block_on(site.inventory.query(&query)) {
+    let check = |query: NodeQuery| match runtime.block_on(site.inventory.query(&query)) {
         Ok(_) | Err(QueryError::TooLarge { .. }) => Ok(()),
         Err(QueryError::Unsupported(invalid)) => {
             prop_assert!(!invalid.place.is_empty() && !invalid.what.is_empty());
@@ -125,18 +125,22 @@ fn any_text_is_answered_or_refused_with_a_place() {
         ..ProptestConfig::default()
     });
     runner
-        .run(&soup(), |text| check(Query::text(text)))
+        .run(&soup(), |text| check(NodeQuery::from_text(text)))
         .unwrap();
     runner
         .run(&soup(), |text| {
-            check(Query::text(format!("nodes {{ {text} }}")))
+            check(NodeQuery::from_text(format!("nodes {{ {text} }}")))
         })
         .unwrap();
-    runner.run(&".*", |text| check(Query::text(text))).unwrap();
-    runner.run(&ast(), |ast| check(Query::ast(ast))).unwrap();
+    runner
+        .run(&".*", |text| check(NodeQuery::from_text(text)))
+        .unwrap();
+    runner
+        .run(&ast(), |ast| check(NodeQuery::from_ast(ast)))
+        .unwrap();
     runner
         .run(&ast(), |ast| {
-            check(Query::ast(json!(["from", "nodes", ast])))
+            check(NodeQuery::from_ast(json!(["from", "nodes", ast])))
         })
         .unwrap();
 }
@@ -185,7 +189,7 @@ async fn depth_size_and_cost_are_bounded() {
     for _ in 0..100 {
         deep = json!(["not", deep]);
     }
-    let query = Query::ast(json!(["from", "nodes", deep]));
+    let query = NodeQuery::from_ast(json!(["from", "nodes", deep]));
     let error = site.inventory.query(&query).await.unwrap_err().to_string();
     assert!(error.contains("nested"), "{error}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inventory::defaults::FACT_NODES;
-use inventory::{Fault, Inventory, Query, QueryError};
+use inventory::{Inventory, NodeQuery, QueryError, QueryErrorOrigin};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
@@ -27,7 +27,7 @@ async fn site(manner: Manner) -> (Fake, Inventory) {
 }
 
 async fn fails(inventory: &Inventory) -> QueryError {
-    match inventory.certnames(&Query::text(NODES)).await {
+    match inventory.certnames(&NodeQuery::from_text(NODES)).await {
         Ok(names) => panic!("an answer: {names:?}"),
         Err(error) => error,
     }
@@ -36,11 +36,17 @@ async fn fails(inventory: &Inventory) -> QueryError {
 #[tokio::test]
 async fn questions_are_handed_on_as_they_are() {
     let (fake, inventory) = site(says(json!([{"certname": "b"}, {"certname": "a"}]))).await;
-    let names = inventory.certnames(&Query::text(NODES)).await.unwrap();
+    let names = inventory
+        .certnames(&NodeQuery::from_text(NODES))
+        .await
+        .unwrap();
     assert_eq!(names, [certname("b"), certname("a")]);
     assert_eq!(fake.last(), json!({"query": NODES}));
     let ast = json!(["from", "resources", ["=", "type", "Class"]]);
-    inventory.query(&Query::ast(ast.clone())).await.unwrap();
+    inventory
+        .query(&NodeQuery::from_ast(ast.clone()))
+        .await
+        .unwrap();
     assert_eq!(fake.last(), json!({"query": ast}));
     inventory.environment_nodes("x\"] { }").await.unwrap();
     assert_eq!(
@@ -54,7 +60,7 @@ async fn questions_are_handed_on_as_they_are() {
 #[tokio::test]
 async fn the_engines_questions_do_not_stand_behind_those_of_people() {
     let (_fake, inventory) = site(says(json!([{"certname": "a"}]))).await;
-    let query = Query::text(NODES);
+    let query = NodeQuery::from_text(NODES);
     // Each has its place, or waits for one, and goes no further as long as nobody polls it.
     let mut asked: Vec<_> = (0..100)
         .map(|_| Box::pin(inventory.query(&query)))
@@ -123,13 +129,15 @@ async fn a_report_is_looked_for_until_it_is_there() {
     let manner = Manner::Later(2, Box::new(says(json!([]))), Box::new(says(row)));
     let (fake, inventory) = site(manner).await;
     let name = certname("a");
-    let report = inventory.report(&name, "u", Duration::from_secs(30)).await;
+    let report = inventory
+        .wait_for_report(&name, "u", Duration::from_secs(30))
+        .await;
     let report = report.unwrap().unwrap();
     assert_eq!(report.status.as_deref(), Some("changed"));
     assert_eq!(report.metrics[0].value, json!(1));
     assert_eq!(fake.asked(), 3);
     let (fake, inventory) = site(says(json!([]))).await;
-    let none = inventory.report(&name, "u", Duration::ZERO).await;
+    let none = inventory.wait_for_report(&name, "u", Duration::ZERO).await;
     assert_eq!(none.unwrap(), None);
     assert_eq!(
         fake.asked(),
@@ -145,7 +153,9 @@ async fn a_puppetdb_that_starts_is_waited_for_with_a_report() {
     let manner = Manner::Later(1, Box::new(starting), Box::new(says(row)));
     let (_fake, inventory) = site(manner).await;
     let name = certname("a");
-    let report = inventory.report(&name, "u", Duration::from_secs(30)).await;
+    let report = inventory
+        .wait_for_report(&name, "u", Duration::from_secs(30))
+        .await;
     assert!(report.unwrap().is_some());
 }
 
@@ -166,9 +176,13 @@ async fn without_puppetdb() -> (Authority, Inventory) {
 async fn a_puppetdb_that_stays_away_is_not_waited_for_with_a_report() {
     let (_authority, inventory) = without_puppetdb().await;
     let (name, patience) = (certname("a"), Duration::from_secs(30));
-    let asked = tokio::time::timeout(patience / 2, inventory.report(&name, "u", patience)).await;
+    let asked = tokio::time::timeout(
+        patience / 2,
+        inventory.wait_for_report(&name, "u", patience),
+    )
+    .await;
     let error = asked.expect("it is given up before").unwrap_err();
-    assert_eq!(error.fault(), Fault::PuppetDb, "{error}");
+    assert_eq!(error.origin(), QueryErrorOrigin::PuppetDb, "{error}");
 }
 
 #[tokio::test]
@@ -176,7 +190,7 @@ async fn puppetdb_down_is_unreachable() {
     let (_authority, inventory) = without_puppetdb().await;
     let error = fails(&inventory).await;
     assert!(matches!(error, QueryError::Unreachable { .. }), "{error}");
-    assert_eq!(error.fault(), Fault::PuppetDb);
+    assert_eq!(error.origin(), QueryErrorOrigin::PuppetDb);
     assert!(error.to_string().contains("connection refused"), "{error}");
     assert!(inventory.health().await.error.is_some());
 }
@@ -251,7 +265,7 @@ async fn something_else_on_the_port_is_an_error_and_no_hang() {
         authority.files("tutti"),
     );
     let error = fails(&inventory).await;
-    assert_eq!(error.fault(), Fault::PuppetDb, "{error:?}");
+    assert_eq!(error.origin(), QueryErrorOrigin::PuppetDb, "{error:?}");
 }
 
 #[tokio::test]
@@ -267,7 +281,7 @@ async fn a_huge_answer_is_cut() {
     let (_fake, inventory) = site(Manner::Endless).await;
     let error = fails(&inventory).await;
     assert!(matches!(error, QueryError::TooLarge { .. }), "{error:?}");
-    assert_eq!(error.fault(), Fault::Query);
+    assert_eq!(error.origin(), QueryErrorOrigin::Query);
 }
 
 #[tokio::test]
@@ -280,7 +294,7 @@ async fn puppetdbs_own_words_come_through_clipped() {
             matches!(error, QueryError::QueryInvalid { .. }),
             "{error:?}"
         );
-        assert_eq!(error.fault(), Fault::Query);
+        assert_eq!(error.origin(), QueryErrorOrigin::Query);
         assert!(error.to_string().contains("line 1, column 7"), "{error}");
     }
     let (_fake, inventory) = site(Manner::Says(400, "x".repeat(1 << 20))).await;
@@ -317,7 +331,10 @@ async fn the_next_server_answers_and_the_failed_one_is_spared() {
     .await;
     let inventory = client(&[first.url(), second.url()], authority.files("tutti"));
     for _ in 0..3 {
-        let names = inventory.certnames(&Query::text(NODES)).await.unwrap();
+        let names = inventory
+            .certnames(&NodeQuery::from_text(NODES))
+            .await
+            .unwrap();
         assert_eq!(names, [certname("a")]);
     }
     assert_eq!((first.asked(), second.asked()), (1, 3));
@@ -331,7 +348,7 @@ async fn when_all_fail_each_cause_is_told() {
     let second = Fake::start(authority.files("localhost"), Manner::Half).await;
     let inventory = client(&[first.url(), second.url()], authority.files("tutti"));
     let error = fails(&inventory).await;
-    assert_eq!(error.fault(), Fault::PuppetDb);
+    assert_eq!(error.origin(), QueryErrorOrigin::PuppetDb);
     let told = error.to_string();
     assert!(
         told.contains("bad gateway") && told.contains("broke off"),
@@ -369,5 +386,5 @@ async fn a_certificate_that_was_renewed_is_used_without_a_restart() {
     ));
     std::fs::write(&wrong.cert, renewed.0).unwrap();
     std::fs::write(&wrong.key, renewed.1).unwrap();
-    inventory.query(&Query::text(NODES)).await.unwrap();
+    inventory.query(&NodeQuery::from_text(NODES)).await.unwrap();
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inventory::{Inventory, NodeRecord, Query, QueryError, Report};
+use inventory::{Inventory, NodeQuery, NodeRecord, PuppetReport, QueryError};
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use store::{Store, StoreConfig};
@@ -49,7 +49,7 @@ impl Site {
             put.await.unwrap();
         }
         let silent = [certname("silent")];
-        site.inventory.connected(&silent).await.unwrap();
+        site.inventory.record_connected(&silent).await.unwrap();
         site
     }
 
@@ -61,20 +61,20 @@ impl Site {
     }
 
     pub(crate) async fn rows(&self, pql: &str) -> Value {
-        let rows = self.inventory.query(&Query::text(pql)).await;
+        let rows = self.inventory.query(&NodeQuery::from_text(pql)).await;
         Value::from(rows.unwrap_or_else(|error| panic!("{pql}: {error}")))
     }
 
     /// The certnames of the answer, joined.
     pub(crate) async fn names(&self, pql: &str) -> String {
-        let names = self.inventory.certnames(&Query::text(pql)).await;
+        let names = self.inventory.certnames(&NodeQuery::from_text(pql)).await;
         let names = names.unwrap_or_else(|error| panic!("{pql}: {error}"));
         let names: Vec<&str> = names.iter().map(Certname::as_str).collect();
         names.join(" ")
     }
 
     pub(crate) async fn error(&self, pql: &str) -> QueryError {
-        match self.inventory.query(&Query::text(pql)).await {
+        match self.inventory.query(&NodeQuery::from_text(pql)).await {
             Ok(rows) => panic!("{pql} is answered: {rows:?}"),
             Err(error) => error,
         }
@@ -99,13 +99,13 @@ pub(crate) fn record(
     }
 }
 
-pub(crate) fn report(uuid: &str, status: &str, at_ms: i64) -> Report {
-    Report {
+pub(crate) fn report(uuid: &str, status: &str, at_ms: i64) -> PuppetReport {
+    PuppetReport {
         transaction_uuid: uuid.to_owned(),
         status: Some(status.to_owned()),
         environment: Some("production".to_owned()),
         receive_time: Some(jiff::Timestamp::from_millisecond(at_ms).unwrap()),
-        ..Report::default()
+        ..PuppetReport::default()
     }
 }
 

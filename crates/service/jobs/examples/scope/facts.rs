@@ -1,4 +1,4 @@
-//! Facts as Facter tells them on a Debian server, made up: [`facts`].
+//! Facts as Facter tells them on a Debian server, made up: [`to_node_facts`].
 //!
 //! What servers of one site have in common (release, processors, file systems' options) is the same
 //! on many of these; what every server has alone (addresses, keys, serial numbers, free space) is

@@ -11,9 +11,9 @@ mod facts;
 use std::sync::Arc;
 use std::time::Instant;
 
-use classifier::{Classifier, GroupInput, Unrestricted};
+use classifier::{Classifier, GroupInput, UnrestrictedEditor};
 use inventory::{Inventory, NodeRecord};
-use jobs::{Fleet, Resolve};
+use jobs::{FleetResolver, NodeResolver};
 use pcp::Certname;
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -131,7 +131,7 @@ async fn scopes(store: Store, inventory: Inventory, nodes: u64) -> Failable<()> 
     let pins = (0..nodes).map(|n| json!(["=", "name", format!("node{n:06}.example.com")]));
     let pins: Vec<Value> = std::iter::once(json!("or")).chain(pins).collect();
     let by_pins = group(&classifier, "By list", Value::Array(pins)).await?;
-    let fleet = Fleet::new(inventory, classifier);
+    let fleet = FleetResolver::new(inventory, classifier);
     let pql = json!(
         "inventory[certname] { facts.os.family = \"Debian\" and facts.role ~ \"^(web|db)$\" }"
     );
@@ -148,14 +148,14 @@ async fn scopes(store: Store, inventory: Inventory, nodes: u64) -> Failable<()> 
         took[0].push(started.until(listed.len(), expected)?);
         for (at, group) in [(1, &by_rule), (2, &by_pins)] {
             let started = Started::now()?;
-            let found = fleet.node_group(group).await?;
+            let found = fleet.nodes_of_group(group).await?;
             took[at].push(started.until(found.len(), expected)?);
         }
         let started = Started::now()?;
-        let found = fleet.query(&pql).await?;
+        let found = fleet.query_certnames(&pql).await?;
         took[3].push(started.until(found.len(), expected)?);
         let started = Started::now()?;
-        let found = fleet.environments(&listed).await?;
+        let found = fleet.classified_environments(&listed).await?;
         took[4].push(started.until(found.len(), expected)?);
     }
     let what = [
@@ -180,7 +180,7 @@ async fn group(classifier: &Classifier, name: &str, rule: Value) -> Failable<Str
     let root = classifier::GroupId::ROOT.to_string();
     let group = json!({"name": name, "parent": root, "rule": rule, "classes": {}});
     let made = classifier
-        .create(GroupInput::parse(&group)?, Unrestricted)
+        .create(GroupInput::parse(&group)?, UnrestrictedEditor)
         .await?;
     Ok(made.group.ok_or("no group")?.id.to_string())
 }

@@ -9,52 +9,59 @@ use std::time::Duration;
 use store::{Change, EventChange};
 use tokio::time::Instant;
 
-use super::book::Absence;
-use super::ledger::After;
-use super::state::Engine;
+use super::active_jobs::RunNodeAbsence;
+use super::ledger::CommitFollowUp;
+use super::state::JobEngine;
 use crate::events;
 use crate::keys::RunKey;
-use crate::over_ssh::Via;
-use crate::verdict::{AwaySince, Verdict};
+use crate::over_ssh::NodeTransport;
+use crate::verdict::{AbsenceStart, RunVerdict};
 
 // === impl Engine ===
 
-impl Engine {
+impl JobEngine {
     /// Compares the known presence of a node with the fabric, and records a change.
-    pub(super) fn look_for_absence(&mut self, key: RunKey) {
-        let Some(run) = self.book.run(key).filter(|run| run.via == Via::Agent) else {
+    pub(super) fn update_absence(&mut self, key: RunKey) {
+        let Some(run) = self
+            .active_jobs
+            .run(key)
+            .filter(|run| run.via == NodeTransport::Agent)
+        else {
             return;
         };
-        let fabric = &self.parts.fabric;
+        let fabric = &self.deps.fabric;
         let is_there = fabric.presence(&run.certname).is_some();
-        let since = match fabric.gone_since(&run.certname) {
-            Some(since) => AwaySince::Gone(since),
-            None => AwaySince::Start(self.started_at),
+        let since = match fabric.disconnected_since(&run.certname) {
+            Some(since) => AbsenceStart::Gone(since),
+            None => AbsenceStart::Start(self.started_at),
         };
-        let is_returning = !self.parts.returning.is_grace_over(Instant::now());
-        let Some(flying) = self.book.flying(key) else {
+        let is_returning = !self.deps.returning.is_grace_over(Instant::now());
+        let Some(flying) = self.active_jobs.dispatched_mut(key) else {
             return;
         };
-        let was_told = flying.absence.is_some_and(|absence| absence.is_told);
+        let was_told = flying.absence.is_some_and(|absence| absence.is_recorded);
         if is_there {
             flying.absence = None;
             if was_told {
-                self.tell_presence(key, None);
+                self.record_presence(key, None);
             }
             return;
         }
         // After a restart, all nodes are away for a moment.
-        let is_told = was_told || !(is_returning && matches!(since, AwaySince::Start(_)));
-        flying.absence = Some(Absence { since, is_told });
+        let is_told = was_told || !(is_returning && matches!(since, AbsenceStart::Start(_)));
+        flying.absence = Some(RunNodeAbsence {
+            since,
+            is_recorded: is_told,
+        });
         if is_told && !was_told {
-            self.tell_presence(key, Some(since));
+            self.record_presence(key, Some(since));
         }
     }
 
-    fn tell_presence(&mut self, key: RunKey, away_since: Option<AwaySince>) {
-        let at_ms = self.parts.clock.now_ms();
+    fn record_presence(&mut self, key: RunKey, away_since: Option<AbsenceStart>) {
+        let at_ms = self.deps.clock.now_ms();
         let seconds = self.silence_limit().as_secs();
-        let Some(job) = self.book.jobs.get(&key.job) else {
+        let Some(job) = self.active_jobs.jobs.get(&key.job) else {
             return;
         };
         let certname = &job.runs[key.index].certname;
@@ -67,24 +74,27 @@ impl Engine {
             event,
         };
         self.ledger
-            .push(Change::Event(change), After::Told(key.job));
+            .push(Change::Event(change), CommitFollowUp::EventWritten(key.job));
     }
 
     /// The verdict on a run whose node was silent for too long.
-    pub(super) fn verdict_of_silence(&mut self, key: RunKey, asked: u32) -> Verdict {
+    pub(super) fn silence_verdict(&mut self, key: RunKey, asked: u32) -> RunVerdict {
         let seconds = self.silence_limit().as_secs();
-        let absence = self.book.flying(key).and_then(|flying| flying.absence);
+        let absence = self
+            .active_jobs
+            .dispatched_mut(key)
+            .and_then(|flying| flying.absence);
         match absence {
-            Some(Absence { since, .. }) => Verdict::Away { since, seconds },
+            Some(RunNodeAbsence { since, .. }) => RunVerdict::Away { since, seconds },
             None => {
                 let is_stock = self.capabilities(key).is_none();
-                Verdict::Silent { asked, is_stock }
+                RunVerdict::Silent { asked, is_stock }
             }
         }
     }
 
     fn silence_limit(&self) -> Duration {
-        let patience = &self.parts.patience;
+        let patience = &self.deps.poll_settings;
         patience.poll_interval * patience.poll_limit
     }
 }

@@ -6,35 +6,35 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use fabric::Presence;
+use fabric::NodePresence;
 use pcp::Certname;
 use pxp::TransactionId;
 use store::{JobNumber, NewRun, StoreError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::book::{Phase, Run};
-use super::draft::{Draft, Inserted, NotRun, Prepared, Target};
-use super::outgoing::Outgoing;
-use super::state::Engine;
+use super::active_jobs::{ActiveRun, RunPhase};
+use super::draft::{JobDraft, JobInsertion, JobNotRun, JobTarget, PreparedJob};
+use super::outgoing::OutgoingMessage;
+use super::state::JobEngine;
 use crate::events;
 use crate::keys::{JobKey, RunKey};
-use crate::kind::Kind;
-use crate::metrics::count;
-use crate::over_ssh::{OverSsh, Via};
-use crate::rollout::{Rollout, remember};
+use crate::kind::JobKind;
+use crate::metrics::increment_counter;
+use crate::over_ssh::{NodeTransport, OverSsh};
+use crate::rollout::{Rollout, add_failed_node};
 use crate::state::{JobState, RunState};
-use crate::tally::{Stop, Tally};
-use crate::verdict::Verdict;
+use crate::tally::{RunTally, StopSeverity};
+use crate::verdict::RunVerdict;
 
 /// The first step of a run.
-enum RunBegin {
+enum RunStart {
     /// The run is over before it began.
-    Refused(Verdict),
+    Refused(RunVerdict),
     /// The run starts when it gets a slot.
-    Ready(Via, Presence),
+    Ready(NodeTransport, NodePresence),
     /// The run waits for its node or for its batch.
-    Waits {
+    Waiting {
         /// The node counts as connected.
         is_there: bool,
     },
@@ -42,19 +42,19 @@ enum RunBegin {
 
 // === impl Engine ===
 
-impl Engine {
+impl JobEngine {
     pub(super) fn create(
         &mut self,
-        prepared: Prepared,
-        reply: oneshot::Sender<Result<JobNumber, NotRun>>,
+        prepared: PreparedJob,
+        reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
     ) {
-        if let Some(doubts) = self.too_many_doubts() {
+        if let Some(doubts) = self.check_in_doubt_limit() {
             let error = StoreError::Unavailable(Arc::new(doubts));
             // A caller that is gone needs no answer.
-            let _ = reply.send(Err(NotRun::Store(error)));
+            let _ = reply.send(Err(JobNotRun::Store(error)));
             return;
         }
-        let Prepared {
+        let PreparedJob {
             mut row,
             targets,
             kind,
@@ -71,24 +71,24 @@ impl Engine {
         // A plan that goes on after a restart is quicker than the nodes that reconnect.
         let after_restart = after_restart && Instant::now() < self.recovering_until;
         let mut rollout = Rollout::new(&options, targets.len());
-        let batches: Vec<u32> = rollout.batch_of_each().collect();
-        let begins: Vec<RunBegin> = targets
+        let batches: Vec<u32> = rollout.batch_numbers().collect();
+        let begins: Vec<RunStart> = targets
             .iter()
             .zip(&batches)
             .map(|(target, batch)| {
-                self.begin_of(target, kind, &action.over_ssh, *batch, after_restart)
+                self.choose_begin(target, kind, &action.over_ssh, *batch, after_restart)
             })
             .collect();
         let mut failed = Vec::new();
         for ((target, batch), begin) in targets.iter().zip(&batches).zip(&begins) {
-            if let RunBegin::Refused(verdict) = begin {
-                rollout.run_ended(*batch, verdict.state());
-                remember(&mut failed, &target.certname);
+            if let RunStart::Refused(verdict) = begin {
+                rollout.record_run_end(*batch, verdict.state());
+                add_failed_node(&mut failed, &target.certname);
             }
         }
         let ready = begins
             .iter()
-            .filter(|begin| matches!(begin, RunBegin::Ready(..)))
+            .filter(|begin| matches!(begin, RunStart::Ready(..)))
             .count();
         // If too many failed before anything was sent, nothing is sent.
         let wanted = if rollout.is_exceeded() { 0 } else { ready };
@@ -103,40 +103,40 @@ impl Engine {
         for ((target, batch), begin) in targets.into_iter().zip(batches).zip(begins) {
             let certname = target.certname;
             let transaction = TransactionId::random();
-            let (mut via, mut is_awaited) = (Via::Agent, true);
+            let (mut via, mut is_awaited) = (NodeTransport::Agent, true);
             let (mut new_run, phase) = match begin {
-                RunBegin::Refused(verdict) => {
-                    let new_run = refused(kind, &certname, &transaction, &verdict, at_ms);
-                    (new_run, Phase::Settled)
+                RunStart::Refused(verdict) => {
+                    let new_run = refused_run_row(kind, &certname, &transaction, &verdict, at_ms);
+                    (new_run, RunPhase::Settled)
                 }
-                RunBegin::Ready(way, presence) if slots > 0 => {
+                RunStart::Ready(way, presence) if slots > 0 => {
                     slots -= 1;
                     via = way;
                     let spool_id = presence.capabilities.and_then(|known| known.spool_id);
-                    let details = Some(self.mark_of(spool_id).to_details(via));
-                    let event = Some(events::running(kind, &certname, noop, at_ms));
+                    let details = Some(self.new_mark(spool_id).to_details(via));
+                    let event = Some(events::run_started(kind, &certname, noop, at_ms));
                     let new_run = NewRun {
                         details,
                         event,
-                        ..new_run(&certname, &transaction, RunState::Running)
+                        ..new_run_row(&certname, &transaction, RunState::Running)
                     };
-                    (new_run, Phase::Marking { spool_id })
+                    (new_run, RunPhase::Marking { spool_id })
                 }
-                RunBegin::Ready(way, _) => {
+                RunStart::Ready(way, _) => {
                     via = way;
-                    let queued = new_run(&certname, &transaction, RunState::Ready);
-                    (queued, Phase::Waiting)
+                    let queued = new_run_row(&certname, &transaction, RunState::Ready);
+                    (queued, RunPhase::Waiting)
                 }
-                RunBegin::Waits { is_there } => {
+                RunStart::Waiting { is_there } => {
                     is_awaited = is_there;
-                    let queued = new_run(&certname, &transaction, RunState::Ready);
-                    (queued, Phase::Waiting)
+                    let queued = new_run_row(&certname, &transaction, RunState::Ready);
+                    (queued, RunPhase::Waiting)
                 }
             };
             new_run.batch = row.batches.map(|_| batch);
-            unsuccessful += usize::from(matches!(phase, Phase::Settled));
+            unsuccessful += usize::from(matches!(phase, RunPhase::Settled));
             row.runs.push(new_run);
-            runs.push(Run {
+            runs.push(ActiveRun {
                 certname,
                 transaction,
                 via,
@@ -147,30 +147,30 @@ impl Engine {
                 trace: None,
             });
         }
-        let mut tally = Tally::new(runs.len() - unsuccessful, unsuccessful, Stop::No);
-        let first = kind.first_states().iter();
+        let mut tally = RunTally::new(runs.len() - unsuccessful, unsuccessful, StopSeverity::No);
+        let first = kind.initial_states().iter();
         row.states
             .extend(first.map(|state| state.as_str().to_owned()));
         if runs
             .iter()
-            .any(|run| matches!(run.phase, Phase::Marking { .. }))
+            .any(|run| matches!(run.phase, RunPhase::Marking { .. }))
         {
             row.states.push(JobState::Running.as_str().to_owned());
         }
-        if let Some((state, event)) = tally.end() {
+        if let Some((state, event)) = tally.take_job_end() {
             // No node is connected: the job is over in the transaction that makes it.
             row.states.push(state.as_str().to_owned());
             row.events.push(events::job_ended(event, state, at_ms));
             row.sealed = None;
             if let Some(trace) = &mut trace {
-                trace.decided(state);
+                trace.record_state(state);
             }
         } else if row.batches.is_some() {
-            let begun = rollout.current();
+            let begun = rollout.current_batch();
             let event = events::batch_started(begun, rollout.batches(), at_ms);
             row.events.push(event);
         }
-        let draft = Draft {
+        let draft = JobDraft {
             kind,
             action,
             timeout,
@@ -185,10 +185,10 @@ impl Engine {
             trace,
             since: SystemTime::now(),
         };
-        let store = self.parts.store.clone();
+        let store = self.deps.store.clone();
         self.inserting.spawn(async move {
             let outcome = store.insert_job(row).await;
-            Inserted {
+            JobInsertion {
                 key,
                 outcome,
                 draft,
@@ -198,8 +198,8 @@ impl Engine {
     }
 
     /// Handles a durable job: the caller gets its number, and the requests of marked runs are sent.
-    pub(super) fn inserted(&mut self, inserted: Inserted) {
-        let Inserted {
+    pub(super) fn handle_inserted(&mut self, inserted: JobInsertion) {
+        let JobInsertion {
             key,
             outcome,
             draft,
@@ -210,50 +210,50 @@ impl Engine {
             Err(error) => {
                 self.scheduler.remove(key);
                 if matches!(error, StoreError::OutcomeUnknown(_)) {
-                    return self.doubt(key, draft, error, reply);
+                    return self.withdraw_in_doubt(key, draft, error, reply);
                 }
                 if error.is_end() {
                     self.lost = Some(error.clone());
                 }
                 // A caller that is gone needs no answer.
-                let _ = reply.send(Err(NotRun::Store(error)));
+                let _ = reply.send(Err(JobNotRun::Store(error)));
                 return;
             }
         };
-        count(&self.parts.metrics.jobs_created);
+        increment_counter(&self.deps.metrics.jobs_created);
         let _ = reply.send(Ok(number));
         self.trace_inserted(draft.trace.as_ref(), draft.since);
-        if draft.tally.open() == 0 {
+        if draft.tally.open_runs() == 0 {
             if let Some(trace) = draft.trace {
-                self.trace_over(trace, number);
+                self.trace_finished_job(trace, number);
             }
             return self.scheduler.remove(key);
         }
         let since = draft.since;
         // The job must not begin after its runs.
         let begin = Instant::now();
-        let mut job = draft.into_job(number, &self.parts.patience);
+        let mut job = draft.into_job(number, &self.deps.poll_settings);
         if job.started {
-            self.parts.running.begin(number, begin);
+            self.deps.running.begin(number, begin);
         }
         let flying: Vec<RunKey> = job
             .runs
             .iter()
             .enumerate()
-            .filter(|(_, run)| matches!(run.phase, Phase::Flying(_)))
+            .filter(|(_, run)| matches!(run.phase, RunPhase::Dispatched(_)))
             .map(|(index, _)| RunKey { job: key, index })
             .collect();
         for run in &flying {
             job.trace_run(run.index, since);
         }
         let waiting = job.waiting.len();
-        self.book.insert(key, job);
+        self.active_jobs.insert(key, job);
         self.scheduler.add_waiting(key, waiting);
-        let outgoing: Vec<Outgoing> = flying
+        let outgoing: Vec<OutgoingMessage> = flying
             .into_iter()
             .filter_map(|run| {
-                count(&self.parts.metrics.runs_started);
-                self.request(run)
+                increment_counter(&self.deps.metrics.runs_started);
+                self.build_request(run)
             })
             .collect();
         self.send(outgoing);
@@ -262,26 +262,26 @@ impl Engine {
 
     /// The first step of a node's run in a new job. Nodes of later batches are checked at their
     /// turn; only permanent reasons against them count now.
-    fn begin_of(
+    fn choose_begin(
         &self,
-        target: &Target,
-        kind: Kind,
+        target: &JobTarget,
+        kind: JobKind,
         over_ssh: &OverSsh,
         batch: u32,
         after_restart: bool,
-    ) -> RunBegin {
+    ) -> RunStart {
         let certname = &target.certname;
         if let Some(refusal) = &target.refusal {
-            return RunBegin::Refused(refusal.clone());
+            return RunStart::Refused(refusal.clone());
         }
-        let way = self.way(certname, kind, over_ssh);
+        let way = self.choose_transport(certname, kind, over_ssh);
         let is_there = way.is_some() || after_restart || self.is_returning(certname);
         match way {
-            _ if batch > 1 => RunBegin::Waits { is_there },
-            Some((via, presence)) => RunBegin::Ready(via, presence),
-            None => match self.no_way(certname, kind) {
-                Verdict::NotConnected if is_there => RunBegin::Waits { is_there },
-                verdict => RunBegin::Refused(verdict),
+            _ if batch > 1 => RunStart::Waiting { is_there },
+            Some((via, presence)) => RunStart::Ready(via, presence),
+            None => match self.no_transport_verdict(certname, kind) {
+                RunVerdict::NotConnected if is_there => RunStart::Waiting { is_there },
+                verdict => RunStart::Refused(verdict),
             },
         }
     }
@@ -293,23 +293,25 @@ impl Engine {
 }
 
 /// The row of a node that is not asked: its run is over before it began.
-fn refused(
-    kind: Kind,
+fn refused_run_row(
+    kind: JobKind,
     certname: &Certname,
     transaction: &TransactionId,
-    verdict: &Verdict,
+    verdict: &RunVerdict,
     at_ms: i64,
 ) -> NewRun {
     let (state, message) = (verdict.state(), verdict.message(certname));
     NewRun {
         result: Some(verdict.result(certname).to_string()),
         details: Some(events::message_details(&message)),
-        event: Some(events::ended(kind, certname, state, &message, None, at_ms)),
-        ..new_run(certname, transaction, state)
+        event: Some(events::run_ended(
+            kind, certname, state, &message, None, at_ms,
+        )),
+        ..new_run_row(certname, transaction, state)
     }
 }
 
-fn new_run(certname: &Certname, transaction: &TransactionId, state: RunState) -> NewRun {
+fn new_run_row(certname: &Certname, transaction: &TransactionId, state: RunState) -> NewRun {
     NewRun {
         certname: certname.to_string(),
         transaction_id: transaction.to_string(),

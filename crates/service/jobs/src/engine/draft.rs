@@ -1,6 +1,6 @@
 //! A job before it has a number.
 //!
-//! [`Prepared`] is the engine's input, a [`Draft`] is kept while the job is inserted; [`NotRun`] is
+//! [`PreparedJob`] is the engine's input, a [`JobDraft`] is kept while the job is inserted; [`JobNotRun`] is
 //! the reason that it was not run.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,23 +13,23 @@ use store::{JobNumber, NewJob, StoreError};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::book::{Flying, Job, Phase, Run};
-use super::recover::Dispatch;
-use crate::flight::{Flight, Patience};
+use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, RunPhase};
+use super::recover::SealedDispatch;
+use crate::in_flight::{InFlightRun, PollSettings};
 use crate::keys::JobKey;
-use crate::kind::{Action, Kind};
+use crate::kind::{JobAction, JobKind};
 use crate::rollout::Rollout;
-use crate::tally::Tally;
+use crate::tally::RunTally;
 use crate::trace::JobTrace;
-use crate::verdict::Verdict;
+use crate::verdict::RunVerdict;
 
 /// A job that has been checked and sealed; it only has to be committed and run.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedJob {
     /// The job's row, without its runs.
     pub(crate) row: NewJob,
-    pub(crate) targets: Vec<Target>,
-    pub(crate) kind: Kind,
-    pub(crate) action: Action,
+    pub(crate) targets: Vec<JobTarget>,
+    pub(crate) kind: JobKind,
+    pub(crate) action: JobAction,
     pub(crate) timeout: Duration,
     pub(crate) concurrency: Option<usize>,
     pub(crate) rollout: RolloutOptions,
@@ -43,23 +43,23 @@ pub(crate) struct Prepared {
 }
 
 /// A node of a new job.
-pub(crate) struct Target {
+pub(crate) struct JobTarget {
     pub(crate) certname: Certname,
     /// Reason that the node is not asked at all.
-    pub(crate) refusal: Option<Verdict>,
+    pub(crate) refusal: Option<RunVerdict>,
 }
 
 /// A completed insertion.
-pub(super) struct Inserted {
+pub(super) struct JobInsertion {
     pub(super) key: JobKey,
     pub(super) outcome: Result<JobNumber, StoreError>,
-    pub(super) draft: Draft,
-    pub(super) reply: oneshot::Sender<Result<JobNumber, NotRun>>,
+    pub(super) draft: JobDraft,
+    pub(super) reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
 }
 
 /// Reason that a submitted task was not run.
 #[derive(Debug)]
-pub(crate) enum NotRun {
+pub(crate) enum JobNotRun {
     /// Nothing was stored.
     Store(StoreError),
     /// The store was lost at the commit: the job may be stored, and is withdrawn.
@@ -71,22 +71,22 @@ pub(crate) enum NotRun {
 }
 
 /// A job that has no number yet.
-pub(super) struct Draft {
-    pub(super) kind: Kind,
-    pub(super) action: Action,
+pub(super) struct JobDraft {
+    pub(super) kind: JobKind,
+    pub(super) action: JobAction,
     pub(super) timeout: Duration,
     pub(super) noop: bool,
-    /// As in [`Prepared`].
+    /// As in [`PreparedJob`].
     pub(super) keeps_secrets: bool,
-    /// As in [`Job`].
+    /// As in [`ActiveJob`].
     pub(super) after_restart: bool,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<ActiveRun>,
     pub(super) rollout: Rollout,
-    /// As in [`Job`].
+    /// As in [`ActiveJob`].
     pub(super) has_batches: bool,
-    /// As in [`Job`].
+    /// As in [`ActiveJob`].
     pub(super) failed: Vec<Certname>,
-    pub(super) tally: Tally,
+    pub(super) tally: RunTally,
     pub(super) trace: Option<JobTrace>,
     /// Start of the job's commit.
     pub(super) since: SystemTime,
@@ -94,10 +94,10 @@ pub(super) struct Draft {
 
 // === impl Prepared ===
 
-impl Prepared {
+impl PreparedJob {
     /// Seals into the job's row all that a restarted engine needs to run it.
-    pub(crate) fn sealed(mut self, seal: &SealKey) -> Self {
-        let dispatch = Dispatch {
+    pub(crate) fn into_sealed(mut self, seal: &SealKey) -> Self {
+        let dispatch = SealedDispatch {
             action: self.action.clone(),
             timeout_ms: u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX),
             concurrency: self.concurrency,
@@ -110,7 +110,7 @@ impl Prepared {
     }
 }
 
-impl From<Certname> for Target {
+impl From<Certname> for JobTarget {
     fn from(certname: Certname) -> Self {
         let refusal = None;
         Self { certname, refusal }
@@ -119,8 +119,8 @@ impl From<Certname> for Target {
 
 // === impl Draft ===
 
-impl Draft {
-    pub(super) fn into_job(self, number: JobNumber, patience: &Patience) -> Job {
+impl JobDraft {
+    pub(super) fn into_job(self, number: JobNumber, patience: &PollSettings) -> ActiveJob {
         let Self {
             kind,
             action,
@@ -141,20 +141,22 @@ impl Draft {
         let mut started = false;
         for (index, run) in runs.iter_mut().enumerate() {
             match run.phase {
-                Phase::Marking { spool_id } => {
+                RunPhase::Marking { spool_id } => {
                     started = true;
-                    let flight = Flight::new(now, timeout, spool_id, patience);
-                    run.phase = Phase::Flying(Box::new(Flying::new(flight)));
+                    let flight = InFlightRun::new(now, timeout, spool_id, patience);
+                    run.phase = RunPhase::Dispatched(Box::new(DispatchedRun::new(flight)));
                 }
-                Phase::Waiting if run.batch > 1 => later.entry(run.batch).or_default().push(index),
-                Phase::Waiting => waiting.push_back(index),
-                Phase::Flying(_) | Phase::Settled => {}
+                RunPhase::Waiting if run.batch > 1 => {
+                    later.entry(run.batch).or_default().push(index)
+                }
+                RunPhase::Waiting => waiting.push_back(index),
+                RunPhase::Dispatched(_) | RunPhase::Settled => {}
             }
         }
-        Job {
+        ActiveJob {
             number,
             kind,
-            action: Some(action.of_job(kind, number)),
+            action: Some(action.with_job_number(kind, number)),
             timeout,
             noop,
             keeps_secrets,

@@ -8,24 +8,24 @@ use std::collections::HashSet;
 
 use store::{Change, EventChange, JobNumber, StoreError};
 
-use super::book::Phase;
-use super::ledger::After;
-use super::outgoing::Outgoing;
-use super::state::Engine;
+use super::active_jobs::RunPhase;
+use super::ledger::CommitFollowUp;
+use super::outgoing::OutgoingMessage;
+use super::state::JobEngine;
 use crate::defaults::LIVE_EVENTS;
 use crate::events;
 use crate::keys::RunKey;
-use crate::kind::{Action, RUN_WITH};
+use crate::kind::{JobAction, RUN_WITH};
 use crate::puppet;
 
 // === impl Engine ===
 
-impl Engine {
+impl JobEngine {
     /// Handles a refusal with this message. `true`: the agent has no such module, and gets the
     /// task.
     pub(super) fn fall_back(&mut self, key: RunKey, words: &str) -> bool {
-        let at_ms = self.parts.clock.now_ms();
-        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+        let at_ms = self.deps.clock.now_ms();
+        let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {
             return false;
         };
         let action = job.action.as_ref();
@@ -35,36 +35,39 @@ impl Engine {
         let Some(run) = job.runs.get_mut(key.index) else {
             return false;
         };
-        let Phase::Flying(flying) = &mut run.phase else {
+        let RunPhase::Dispatched(flying) = &mut run.phase else {
             return false;
         };
-        if run.as_task || flying.flight.was_accepted() || !names_no_module(words) {
+        if run.as_task || flying.flight.was_accepted() || !is_unknown_module(words) {
             return false;
         }
         run.as_task = true;
         flying.handed_over = false;
-        let event = events::as_task(&run.certname, &task.name, words, at_ms);
+        let event = events::sent_as_task(&run.certname, &task.name, words, at_ms);
         let change = EventChange {
             job: job.number,
             event,
         };
-        self.book.forget_query(key);
+        self.active_jobs.forget_query(key);
         self.ledger
-            .push(Change::Event(change), After::FellBack(key));
+            .push(Change::Event(change), CommitFollowUp::FellBack(key));
         true
     }
 
     /// The task's request, once the decision to send it is durable.
-    pub(super) fn fell_back(&mut self, key: RunKey) -> Option<Outgoing> {
-        self.book.flying(key)?;
-        self.request_again(key)
+    pub(super) fn build_task_request(&mut self, key: RunKey) -> Option<OutgoingMessage> {
+        self.active_jobs.dispatched_mut(key)?;
+        self.resend_request(key)
     }
 
     /// The nodes of a job that got the task before this engine's start.
-    pub(super) async fn fallen_back(&self, job: JobNumber) -> Result<HashSet<String>, StoreError> {
+    pub(super) async fn load_fallen_back(
+        &self,
+        job: JobNumber,
+    ) -> Result<HashSet<String>, StoreError> {
         let (mut found, mut from) = (HashSet::new(), 0);
         loop {
-            let page = self.parts.store.events(job, from, LIVE_EVENTS).await?;
+            let page = self.deps.store.events(job, from, LIVE_EVENTS).await?;
             let is_last = page.len() < LIVE_EVENTS;
             for event in page {
                 from = event.id + 1;
@@ -81,7 +84,7 @@ impl Engine {
 
 /// Explains the message of an agent that lacks an action for which there is no task: it reports
 /// only that the action is unknown.
-pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
+pub(super) fn explain_refusal(action: Option<&JobAction>, words: &str) -> String {
     let asked = action.map(|action| (&*action.module, &*action.action));
     if let Some((puppet::MODULE, _)) = asked
         && words.starts_with("unknown module: ")
@@ -92,7 +95,7 @@ pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
              replace pxp-agent by tutti-agent, which runs Puppet without it"
         );
     }
-    let what = match asked.filter(|_| names_no_module(words)) {
+    let what = match asked.filter(|_| is_unknown_module(words)) {
         Some((_, RUN_WITH)) => "run anything as another user",
         Some(("file", _)) => "handle files so",
         _ => return words.to_owned(),
@@ -104,6 +107,6 @@ pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
 const PUPPET_MODULE_FILE: &str = "/opt/puppetlabs/pxp-agent/modules/pxp-module-puppet";
 
 /// True for the message of agents that do not know the requested module, in pxp-agent's wording.
-fn names_no_module(words: &str) -> bool {
+fn is_unknown_module(words: &str) -> bool {
     words.starts_with("unknown module: ") || words.starts_with("unknown action '")
 }

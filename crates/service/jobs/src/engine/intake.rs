@@ -5,145 +5,170 @@
 
 use std::sync::Arc;
 
-use fabric::Inbound;
-use pcp::{Certname, Message};
+use fabric::InboundMessage;
+use pcp::{Certname, PcpMessage};
 use pki::seal::SealKey;
 use pxp::action::{self, ActionResult, StatusResult};
-use pxp::{Body, Response, RpcError, TransactionId};
+use pxp::{PxpMessageBody, PxpResponse, RpcError, TransactionId};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::late_outcomes::Said;
-use super::state::{Engine, ShapedOutcome};
+use super::late_outcomes::FinalReport;
+use super::state::{JobEngine, ShapedOutcome};
 use crate::defaults::INLINE_RESULT_BYTES;
-use crate::download::Landing;
-use crate::flight::{Next, Status, WhyUnknown};
+use crate::download::NodeDownload;
+use crate::in_flight::{AgentStatus, StatusStep, UnknownReason};
 use crate::keys::RunKey;
-use crate::kind::Kind;
-use crate::metrics::count;
-use crate::outcome::{self, Circumstances, Shaped};
-use crate::over_ssh::Via;
+use crate::kind::JobKind;
+use crate::metrics::increment_counter;
+use crate::outcome::{self, OutcomeContext, RunOutcome};
+use crate::over_ssh::NodeTransport;
 use crate::trace::RunTrace;
-use crate::verdict::Verdict;
+use crate::verdict::RunVerdict;
 
 /// Two forms of the same report.
-enum Report {
+enum ResultReport {
     Outcome(Box<RawValue>),
     Status(Box<ActionResult>),
 }
 
 // === impl Engine ===
 
-impl Engine {
-    pub(super) fn intake(&mut self, inbound: Inbound) {
-        let Inbound { message, certname } = inbound;
+impl JobEngine {
+    pub(super) fn handle_inbound(&mut self, inbound: InboundMessage) {
+        let InboundMessage { message, certname } = inbound;
         let has_replaced_bytes = message.has_replaced_bytes;
         if message.message_type == pcp::types::ERROR_MESSAGE {
-            return self.error_message(&certname, &message);
+            return self.handle_error_message(&certname, &message);
         }
-        match Body::decode(&message.message_type, message.data.as_deref()) {
-            Ok(Body::ProvisionalResponse { transaction_id }) => {
-                self.provisional(&certname, &transaction_id);
+        match PxpMessageBody::decode(&message.message_type, message.data.as_deref()) {
+            Ok(PxpMessageBody::ProvisionalResponse { transaction_id }) => {
+                self.handle_provisional(&certname, &transaction_id);
             }
-            Ok(Body::NonBlockingResponse(response)) => {
-                self.outcome(&certname, response, has_replaced_bytes);
+            Ok(PxpMessageBody::NonBlockingResponse(response)) => {
+                self.handle_outcome(&certname, response, has_replaced_bytes);
             }
-            Ok(Body::BlockingResponse(response)) => {
-                self.answer(&certname, response, has_replaced_bytes);
+            Ok(PxpMessageBody::BlockingResponse(response)) => {
+                self.handle_answer(&certname, response, has_replaced_bytes);
             }
-            Ok(Body::Error(error)) => self.rpc_error(&certname, &error),
-            Ok(Body::Output(output)) => self.output(&certname, output),
+            Ok(PxpMessageBody::Error(error)) => self.handle_rpc_error(&certname, &error),
+            Ok(PxpMessageBody::Output(output)) => self.handle_output(&certname, output),
             Ok(other) => self.ignore(&certname, other.message_type()),
             Err(error) => {
                 tracing::debug!(%certname, %error, "unreadable message");
-                count(&self.parts.metrics.ignored_messages);
+                increment_counter(&self.deps.metrics.ignored_messages);
             }
         }
     }
 
     fn ignore(&self, certname: &Certname, what: &str) {
         tracing::debug!(%certname, what, "message that nobody waits for");
-        count(&self.parts.metrics.ignored_messages);
+        increment_counter(&self.deps.metrics.ignored_messages);
     }
 
     /// The run of a transaction, if it is on this node.
-    pub(super) fn run_of(&self, certname: &Certname, key: Option<RunKey>) -> Option<RunKey> {
+    pub(super) fn find_run(&self, certname: &Certname, key: Option<RunKey>) -> Option<RunKey> {
         let key = key?;
-        if self.book.run(key)?.certname == *certname {
+        if self.active_jobs.run(key)?.certname == *certname {
             return Some(key);
         }
         tracing::warn!(%certname, "a node spoke for a run of another node; ignored");
-        count(&self.parts.metrics.forged_messages);
+        increment_counter(&self.deps.metrics.forged_messages);
         None
     }
 
-    fn provisional(&mut self, certname: &Certname, transaction: &TransactionId) {
-        let key = self.run_of(certname, self.book.by_transaction(transaction));
+    fn handle_provisional(&mut self, certname: &Certname, transaction: &TransactionId) {
+        let key = self.find_run(certname, self.active_jobs.by_transaction(transaction));
         let Some(key) = key else { return };
-        if let Some(flying) = self.book.flying(key) {
-            flying.flight.accepted(Instant::now(), &self.parts.patience);
+        if let Some(flying) = self.active_jobs.dispatched_mut(key) {
+            flying
+                .flight
+                .record_accepted(Instant::now(), &self.deps.poll_settings);
         }
-        self.trace(key, RunTrace::accepted);
+        self.trace(key, RunTrace::record_accepted);
     }
 
-    fn outcome(&mut self, certname: &Certname, response: Response, has_replaced_bytes: bool) {
-        let Some(key) = self.book.by_transaction(&response.transaction_id) else {
-            let said = Said::Result(response.results);
+    fn handle_outcome(
+        &mut self,
+        certname: &Certname,
+        response: PxpResponse,
+        has_replaced_bytes: bool,
+    ) {
+        let Some(key) = self.active_jobs.by_transaction(&response.transaction_id) else {
+            let said = FinalReport::Result(response.results);
             return self.look_up(certname, response.transaction_id, said);
         };
-        if self.run_of(certname, Some(key)).is_some() {
-            let report = Report::Outcome(response.results);
-            self.report(key, report, has_replaced_bytes);
+        if self.find_run(certname, Some(key)).is_some() {
+            let report = ResultReport::Outcome(response.results);
+            self.handle_report(key, report, has_replaced_bytes);
         }
     }
 
     /// Handles an answer to a blocking request of a caller, or to a status query.
-    fn answer(&mut self, certname: &Certname, response: Response, has_replaced_bytes: bool) {
+    fn handle_answer(
+        &mut self,
+        certname: &Certname,
+        response: PxpResponse,
+        has_replaced_bytes: bool,
+    ) {
         let transaction = &response.transaction_id;
         let results = Ok(&*response.results);
-        if self.parts.asks.answered(transaction, certname, results) {
+        if self
+            .deps
+            .blocking_requests
+            .deliver_answer(transaction, certname, results)
+        {
             return;
         }
-        let Some(key) = self.run_of(certname, self.book.by_query(transaction)) else {
+        let Some(key) = self.find_run(certname, self.active_jobs.by_query(transaction)) else {
             return self.ignore(certname, "blocking response");
         };
         match action::decode::<StatusResult>(&response.results) {
-            Ok(result) => self.status(key, result, has_replaced_bytes),
+            Ok(result) => self.handle_status(key, result, has_replaced_bytes),
             Err(error) => tracing::warn!(%certname, %error, "unreadable answer to a status query"),
         }
     }
 
-    fn status(&mut self, key: RunKey, mut result: StatusResult, has_replaced_bytes: bool) {
+    fn handle_status(&mut self, key: RunKey, mut result: StatusResult, has_replaced_bytes: bool) {
         if let Some(words) = result.undetermined.take() {
-            return self.told_undetermined(key, words);
+            return self.handle_undetermined(key, words);
         }
         let status = match result.status {
-            action::Status::Running => Status::Running,
-            action::Status::Unknown => Status::Unknown {
+            action::TransactionStatus::Running => AgentStatus::Running,
+            action::TransactionStatus::Unknown => AgentStatus::Unknown {
                 spool_id: result.spool_id,
             },
-            action::Status::Success | action::Status::Failure => Status::Ended,
+            action::TransactionStatus::Success | action::TransactionStatus::Failure => {
+                AgentStatus::Ended
+            }
         };
-        let Some(flying) = self.book.flying(key) else {
+        let Some(flying) = self.active_jobs.dispatched_mut(key) else {
             return;
         };
         match flying
             .flight
-            .answer(Instant::now(), status, &self.parts.patience)
+            .handle_status(Instant::now(), status, &self.deps.poll_settings)
         {
-            Next::Wait => {}
-            Next::Record => {
-                self.ended_by_status(key, result.into_result(), has_replaced_bytes);
+            StatusStep::Wait => {}
+            StatusStep::Record => {
+                self.handle_ended_status(key, result.into_result(), has_replaced_bytes);
             }
-            Next::Unknown(why) => {
-                let over_ssh = self.book.run(key).is_some_and(|run| run.via == Via::Ssh);
-                let why = if over_ssh { WhyUnknown::OverSsh } else { why };
-                self.give_up_unless_claimed(key, &Verdict::Unknown(why));
+            StatusStep::Unknown(why) => {
+                let over_ssh = self
+                    .active_jobs
+                    .run(key)
+                    .is_some_and(|run| run.via == NodeTransport::Ssh);
+                let why = if over_ssh {
+                    UnknownReason::OverSsh
+                } else {
+                    why
+                };
+                self.give_up_unless_claimed(key, &RunVerdict::Unknown(why));
             }
-            Next::Resend => {
-                let outgoing = self.request_again(key);
+            StatusStep::Resend => {
+                let outgoing = self.resend_request(key);
                 if outgoing.is_some() {
-                    count(&self.parts.metrics.requests_resent);
+                    increment_counter(&self.deps.metrics.requests_resent);
                 }
                 self.send(outgoing.into_iter().collect());
             }
@@ -152,98 +177,101 @@ impl Engine {
 
     /// Handles a status answer that the action ended. `None`: without an exit code, which a stock
     /// agent leaves out when its record of it is unreadable.
-    fn ended_by_status(
+    fn handle_ended_status(
         &mut self,
         key: RunKey,
         outcome: Option<ActionResult>,
         has_replaced_bytes: bool,
     ) {
-        if let Some(verdict) = self.verdict_of_status(key, outcome.as_ref()) {
-            return self.give_up_as_told(key, &verdict);
+        if let Some(verdict) = self.status_verdict(key, outcome.as_ref()) {
+            return self.give_up_reported(key, &verdict);
         }
         let outcome = outcome.unwrap_or(ActionResult {
             exitcode: 1,
             ..ActionResult::default()
         });
-        let report = Report::Status(Box::new(outcome));
-        self.report(key, report, has_replaced_bytes);
+        let report = ResultReport::Status(Box::new(outcome));
+        self.handle_report(key, report, has_replaced_bytes);
     }
 
-    fn report(&mut self, key: RunKey, report: Report, has_replaced_bytes: bool) {
-        let Some(known) = self.circumstances(key) else {
+    fn handle_report(&mut self, key: RunKey, report: ResultReport, has_replaced_bytes: bool) {
+        let Some(known) = self.outcome_context(key) else {
             return;
         };
-        let known = Circumstances {
+        let known = OutcomeContext {
             has_replaced_bytes,
             ..known
         };
-        let Some(kind) = self.book.jobs.get(&key.job).map(|job| job.kind) else {
+        let Some(kind) = self.active_jobs.jobs.get(&key.job).map(|job| job.kind) else {
             return;
         };
-        let as_task = self.book.run(key).is_some_and(|run| run.as_task);
-        let keep = self.keeps_secrets(key);
-        let Some(flying) = self.book.flying(key) else {
+        let as_task = self.active_jobs.run(key).is_some_and(|run| run.as_task);
+        let keep = self.secrets_seal_key(key);
+        let Some(flying) = self.active_jobs.dispatched_mut(key) else {
             return;
         };
         if flying.shaping {
             return;
         }
-        self.trace(key, RunTrace::told);
-        if kind == Kind::Puppet {
+        self.trace(key, RunTrace::record_outcome);
+        if kind == JobKind::Puppet {
             let results = match report {
-                Report::Outcome(raw) => Arc::from(raw.get()),
-                Report::Status(result) => Arc::from(action::encode(&*result).get()),
+                ResultReport::Outcome(raw) => Arc::from(raw.get()),
+                ResultReport::Status(result) => Arc::from(action::encode(&*result).get()),
             };
-            return self.puppet_ran(key, results, known);
+            return self.handle_puppet_result(key, results, known);
         }
         let size = match &report {
-            Report::Outcome(raw) => raw.get().len(),
-            Report::Status(result) => result.stdout.as_ref().map_or(0, String::len),
+            ResultReport::Outcome(raw) => raw.get().len(),
+            ResultReport::Status(result) => result.stdout.as_ref().map_or(0, String::len),
         };
-        let landing = self.landing(key);
+        let landing = self.node_download(key);
         // Files are written on a blocking thread, which may wait for the disk.
         if size <= INLINE_RESULT_BYTES && landing.is_none() {
-            let acknowledge = self.acknowledges(key);
+            let acknowledge = self.has_acknowledgements(key);
             let shaped = shape((kind, as_task), &report, known, keep.as_deref());
-            return self.record(key, shaped, acknowledge);
+            return self.record_outcome(key, shaped, acknowledge);
         }
-        if let Some(flying) = self.book.flying(key) {
+        if let Some(flying) = self.active_jobs.dispatched_mut(key) {
             flying.shaping = true;
         }
         self.shaping.spawn_blocking(move || ShapedOutcome {
             run: key,
             shaped: match landing {
-                Some(landing) => landed(&landing, &report, known),
+                Some(landing) => shape_download(&landing, &report, known),
                 None => shape((kind, as_task), &report, known, keep.as_deref()),
             },
         });
     }
 
     /// Destination of a download.
-    fn landing(&self, key: RunKey) -> Option<Landing> {
-        let action = self.book.jobs.get(&key.job)?.action.as_ref()?;
+    fn node_download(&self, key: RunKey) -> Option<NodeDownload> {
+        let action = self.active_jobs.jobs.get(&key.job)?.action.as_ref()?;
         let place = Arc::clone(action.place.as_ref()?);
-        let certname = self.book.run(key)?.certname.clone();
-        Some(Landing { place, certname })
+        let certname = self.active_jobs.run(key)?.certname.clone();
+        Some(NodeDownload {
+            directory: place,
+            certname,
+        })
     }
 
-    pub(super) fn shaped(&mut self, outcome: ShapedOutcome) {
-        let acknowledge = self.acknowledges(outcome.run);
-        self.record(outcome.run, outcome.shaped, acknowledge);
+    pub(super) fn record_shaped(&mut self, outcome: ShapedOutcome) {
+        let acknowledge = self.has_acknowledgements(outcome.run);
+        self.record_outcome(outcome.run, outcome.shaped, acknowledge);
     }
 
     /// The key that seals the secret values that the run's task returns, if a reader for them
     /// exists.
-    fn keeps_secrets(&self, key: RunKey) -> Option<Arc<SealKey>> {
-        let job = self.book.jobs.get(&key.job)?;
-        job.keeps_secrets.then(|| Arc::clone(&self.parts.seal))
+    fn secrets_seal_key(&self, key: RunKey) -> Option<Arc<SealKey>> {
+        let job = self.active_jobs.jobs.get(&key.job)?;
+        job.keeps_secrets.then(|| Arc::clone(&self.deps.seal))
     }
 
-    pub(super) fn circumstances(&mut self, key: RunKey) -> Option<Circumstances> {
-        let timeout_seconds = self.book.jobs.get(&key.job)?.timeout.as_secs();
+    pub(super) fn outcome_context(&mut self, key: RunKey) -> Option<OutcomeContext> {
+        let timeout_seconds = self.active_jobs.jobs.get(&key.job)?.timeout.as_secs();
         let stock_agent = self.capabilities(key).is_none();
-        let cancelling = self.book.flying(key)?.flight.cancelling();
-        Some(Circumstances {
+        let cancelling = self.active_jobs.dispatched_mut(key)?.flight.cancel_reason();
+        Some(OutcomeContext {
             stock_agent,
             cancelling,
             timeout_seconds,
@@ -252,40 +280,53 @@ impl Engine {
     }
 
     /// Handles an agent's report that it cannot, or could not, carry out a request.
-    fn rpc_error(&mut self, certname: &Certname, error: &RpcError) {
+    fn handle_rpc_error(&mut self, certname: &Certname, error: &RpcError) {
         let transaction = &error.transaction_id;
         let words = error.description.as_str();
-        if self.parts.asks.answered(transaction, certname, Err(words)) {
+        if self
+            .deps
+            .blocking_requests
+            .deliver_answer(transaction, certname, Err(words))
+        {
             return;
         }
-        if let Some(key) = self.book.by_transaction(transaction) {
-            if self.run_of(certname, Some(key)).is_some() {
-                self.told_error(key, words);
+        if let Some(key) = self.active_jobs.by_transaction(transaction) {
+            if self.find_run(certname, Some(key)).is_some() {
+                self.handle_run_error(key, words);
             }
-        } else if let Some(key) = self.book.by_cancel(certname, transaction) {
-            self.cannot_cancel(key);
-        } else if let Some(key) = self.book.by_query(transaction) {
-            if self.run_of(certname, Some(key)).is_some() {
+        } else if let Some(key) = self.active_jobs.by_cancel(certname, transaction) {
+            self.handle_cancel_refused(key);
+        } else if let Some(key) = self.active_jobs.by_query(transaction) {
+            if self.find_run(certname, Some(key)).is_some() {
                 tracing::warn!(%certname, words, "the agent refused a status query");
                 self.settle_by_claim(key);
             }
         } else {
-            let said = Said::Error(words.to_owned());
+            let said = FinalReport::Error(words.to_owned());
             self.look_up(certname, transaction.clone(), said);
         }
     }
 
     /// Handles an agent's answer that it has an entry of the run whose end cannot be known.
-    fn told_undetermined(&mut self, key: RunKey, words: String) {
-        if self.book.flying(key).is_some_and(|flying| !flying.shaping) {
-            let via = self.book.run(key).map_or(Via::Agent, |run| run.via);
-            self.give_up_as_told(key, &Verdict::Undetermined { words, via });
+    fn handle_undetermined(&mut self, key: RunKey, words: String) {
+        if self
+            .active_jobs
+            .dispatched_mut(key)
+            .is_some_and(|flying| !flying.shaping)
+        {
+            let via = self
+                .active_jobs
+                .run(key)
+                .map_or(NodeTransport::Agent, |run| run.via);
+            self.give_up_reported(key, &RunVerdict::Undetermined { words, via });
         }
     }
 
     /// Handles an error of a broker, or of the agent's PCP layer, about one of our messages.
-    fn error_message(&mut self, certname: &Certname, message: &Message) {
-        let key = message.in_reply_to.and_then(|id| self.book.by_message(id));
+    fn handle_error_message(&mut self, certname: &Certname, message: &PcpMessage) {
+        let key = message
+            .in_reply_to
+            .and_then(|id| self.active_jobs.by_message(id));
         let from_broker = message
             .sender
             .as_ref()
@@ -293,7 +334,7 @@ impl Engine {
         let key = if from_broker {
             key
         } else {
-            self.run_of(certname, key)
+            self.find_run(certname, key)
         };
         let Some(key) = key else {
             return self.ignore(certname, "error message");
@@ -303,31 +344,35 @@ impl Engine {
             .as_deref()
             .and_then(|data| serde_json::from_str::<String>(data.get()).ok())
             .unwrap_or_else(|| "an error without words".to_owned());
-        self.told_pcp_error(key, from_broker, &words);
+        self.handle_run_pcp_error(key, from_broker, &words);
     }
 }
 
-fn landed(landing: &Landing, report: &Report, known: Circumstances) -> Shaped {
+fn shape_download(
+    landing: &NodeDownload,
+    report: &ResultReport,
+    known: OutcomeContext,
+) -> RunOutcome {
     match report {
-        Report::Status(result) => landing.shape(result, known),
-        Report::Outcome(raw) => match action::decode::<ActionResult>(raw) {
+        ResultReport::Status(result) => landing.shape(result, known),
+        ResultReport::Outcome(raw) => match action::decode::<ActionResult>(raw) {
             Ok(result) => landing.shape(&result, known),
-            Err(error) => outcome::unreadable(&error.to_string()),
+            Err(error) => outcome::shape_unreadable(&error.to_string()),
         },
     }
 }
 
 fn shape(
-    (kind, as_task): (Kind, bool),
-    report: &Report,
-    known: Circumstances,
+    (kind, as_task): (JobKind, bool),
+    report: &ResultReport,
+    known: OutcomeContext,
     keep: Option<&SealKey>,
-) -> Shaped {
+) -> RunOutcome {
     match report {
-        Report::Status(result) => kind.shape(as_task, result, known, keep),
-        Report::Outcome(raw) => match action::decode::<ActionResult>(raw) {
+        ResultReport::Status(result) => kind.shape(as_task, result, known, keep),
+        ResultReport::Outcome(raw) => match action::decode::<ActionResult>(raw) {
             Ok(result) => kind.shape(as_task, &result, known, keep),
-            Err(error) => outcome::unreadable(&error.to_string()),
+            Err(error) => outcome::shape_unreadable(&error.to_string()),
         },
     }
 }

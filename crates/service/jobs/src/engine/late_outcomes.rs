@@ -14,13 +14,13 @@ use crate::defaults::LATE_REMEMBERED;
 
 /// A late outcome whose event is being committed.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct LateOutcome {
     pub(super) certname: Certname,
     pub(super) transaction: TransactionId,
 }
 
 /// An agent's report on a transaction at its end.
-pub(super) enum Said {
+pub(super) enum FinalReport {
     Result(Box<RawValue>),
     Error(String),
 }
@@ -35,10 +35,10 @@ pub(super) struct LateOutcomes {
 }
 
 /// The store's answer about a transaction.
-pub(super) struct Looked {
+pub(super) struct OutcomeLookup {
     pub(super) certname: Certname,
     pub(super) transaction: TransactionId,
-    pub(super) said: Said,
+    pub(super) report: FinalReport,
     pub(super) row: Result<Option<RunRow>, StoreError>,
 }
 

@@ -1,6 +1,6 @@
 //! Decided changes that are not durable yet.
 //!
-//! [`Ledger`] queues changes with the actions that follow their commit. Invariant: they leave it in
+//! [`ChangeLedger`] queues changes with the actions that follow their commit. Invariant: they leave it in
 //! the order in which they were decided, and the action that follows a change comes after its
 //! commit.
 
@@ -9,15 +9,15 @@ use std::collections::VecDeque;
 use store::{Applied, Change, StoreError};
 use tokio::sync::oneshot;
 
-use super::late_outcomes::Late;
+use super::late_outcomes::LateOutcome;
 use crate::defaults::COMMIT_CHANGES;
 use crate::keys::{JobKey, RunKey};
 
 /// The action that follows when a change is durable.
 #[derive(Debug)]
-pub(super) enum After {
+pub(super) enum CommitFollowUp {
     /// Watchers of the job read the event.
-    Told(JobKey),
+    EventWritten(JobKey),
     /// The run's request is sent.
     Marked(RunKey),
     /// The task is sent in place of the request.
@@ -31,48 +31,48 @@ pub(super) enum After {
     /// The caller gets its answer.
     Stopped(JobKey, oneshot::Sender<bool>),
     /// The agent may forget the outcome that came too late.
-    LateLogged(Box<Late>),
+    LateLogged(Box<LateOutcome>),
 }
 
 /// The changes that wait for a commit.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    entries: VecDeque<(Change, After)>,
+pub(super) struct ChangeLedger {
+    entries: VecDeque<(Change, CommitFollowUp)>,
     bytes: usize,
 }
 
 /// A commit that is complete.
-pub(super) struct Committed {
-    pub(super) applied: Vec<(Applied, After)>,
+pub(super) struct CompletedCommit {
+    pub(super) applied: Vec<(Applied, CommitFollowUp)>,
     /// An earlier attempt may have been stored although its answer was lost, so that a change which
     /// was not applied may still be ours.
     pub(super) repeated: bool,
     /// Reason that the commit ended before everything was written.
-    pub(super) halt: Option<Halt>,
+    pub(super) halt: Option<CommitHalt>,
 }
 
 /// Reason that a commit was not completed.
-pub(super) enum Halt {
+pub(super) enum CommitHalt {
     /// The store accepts no more writes.
     Gone(StoreError),
     /// The store refuses one change.
-    Refused(Box<Refused>),
+    Refused(Box<RefusedChange>),
 }
 
 /// A change that the store refuses permanently, regardless of other changes.
-pub(super) struct Refused {
+pub(super) struct RefusedChange {
     pub(super) change: Change,
-    pub(super) after: After,
+    pub(super) after: CommitFollowUp,
     /// The entries that were to follow it.
-    pub(super) rest: Vec<(Change, After)>,
+    pub(super) rest: Vec<(Change, CommitFollowUp)>,
     pub(super) error: StoreError,
 }
 
 // === impl Ledger ===
 
-impl Ledger {
-    pub(super) fn push(&mut self, change: Change, after: After) {
-        self.bytes += weight(&change);
+impl ChangeLedger {
+    pub(super) fn push(&mut self, change: Change, after: CommitFollowUp) {
+        self.bytes += change_bytes(&change);
         self.entries.push_back((change, after));
     }
 
@@ -85,33 +85,34 @@ impl Ledger {
     }
 
     /// Takes the entries that the next commit writes.
-    pub(super) fn take(&mut self) -> Vec<(Change, After)> {
+    pub(super) fn take(&mut self) -> Vec<(Change, CommitFollowUp)> {
         let count = self.entries.len().min(COMMIT_CHANGES);
         let entries: Vec<_> = self.entries.drain(..count).collect();
         self.bytes -= entries
             .iter()
-            .map(|(change, _)| weight(change))
+            .map(|(change, _)| change_bytes(change))
             .sum::<usize>();
         entries
     }
 
     /// Puts entries in front of all others, in their order.
-    pub(super) fn put_back(&mut self, entries: Vec<(Change, After)>) {
+    pub(super) fn put_back(&mut self, entries: Vec<(Change, CommitFollowUp)>) {
         for (change, after) in entries.into_iter().rev() {
-            self.bytes += weight(&change);
+            self.bytes += change_bytes(&change);
             self.entries.push_front((change, after));
         }
     }
 
     /// The end of a job that is not written yet.
-    pub(super) fn job_end(&mut self, job: JobKey) -> Option<&mut Change> {
-        let is_end = |after: &After| matches!(after, After::JobEnded(key) if *key == job);
+    pub(super) fn job_end_mut(&mut self, job: JobKey) -> Option<&mut Change> {
+        let is_end =
+            |after: &CommitFollowUp| matches!(after, CommitFollowUp::JobEnded(key) if *key == job);
         let found = self.entries.iter_mut().find(|(_, after)| is_end(after));
         found.map(|(change, _)| change)
     }
 }
 
-fn weight(change: &Change) -> usize {
+fn change_bytes(change: &Change) -> usize {
     match change {
         Change::Run(run) => {
             let sealed = run.sealed.as_ref().map_or(0, Vec::len);

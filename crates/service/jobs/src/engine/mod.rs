@@ -1,6 +1,6 @@
 //! The engine: one actor that owns every job that is not over.
 //!
-//! [`Engine`] is woken by commands, by messages from nodes, by nodes that connect and disconnect,
+//! [`JobEngine`] is woken by commands, by messages from nodes, by nodes that connect and disconnect,
 //! by time and by its own finished work (commits, insertions, sends). It never waits for any of
 //! them in line: store and fabric are called in tasks that it owns. Invariants:
 //! - a request leaves only after the commit that marks its run as running;
@@ -8,52 +8,52 @@
 //! - one commit is under way at a time, so events stand in the order in which they were decided.
 
 mod absence;
-mod book;
+mod active_jobs;
+mod awaiting_nodes;
 mod commit;
 mod create;
 mod deliver;
-mod doubt;
 mod draft;
 mod errors;
 mod fall_back;
-mod hearing;
+mod in_doubt;
+mod inbox_stall;
 mod intake;
-mod late;
 mod late_outcomes;
 mod ledger;
 mod outgoing;
 mod output;
-mod parked;
+mod puppet_outcomes;
 mod recover;
-mod refused;
-mod report;
+mod refused_changes;
 mod rollouts;
 mod settle;
 mod state;
 mod stop;
 mod timers;
 mod traces;
-mod ways;
+mod transports;
+mod unmatched_outcomes;
 
-use fabric::{Inbox, PresenceChange};
+use fabric::{EngineInbox, PresenceChange};
 use store::{JobNumber, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-pub(crate) use self::draft::{NotRun, Prepared, Target};
-pub(crate) use self::state::{Engine, Parts};
+pub(crate) use self::draft::{JobNotRun, JobTarget, PreparedJob};
+pub(crate) use self::state::{EngineServices, JobEngine};
 use crate::defaults::{
     INBOX_TURN, INSERTIONS, LATE_LOOKUPS, PENDING_BYTES, PENDING_CHANGES, SEND_BATCHES, SHAPING,
     SHUTDOWN_GRACE,
 };
-use crate::live::{Feed, Taken};
+use crate::live::{LiveFeed, OutputTaken};
 use crate::metrics;
 
 /// A command from the handle to the engine.
-pub(crate) enum Command {
+pub(crate) enum EngineCommand {
     Run {
-        job: Box<Prepared>,
-        reply: oneshot::Sender<Result<JobNumber, NotRun>>,
+        job: Box<PreparedJob>,
+        reply: oneshot::Sender<Result<JobNumber, JobNotRun>>,
     },
     /// The reply comes when the stop is durable; `false`: the job is over (or never was).
     Stop {
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// The feed for a reader; `None`: the job is over (or never was).
     Watch {
         job: JobNumber,
-        reply: oneshot::Sender<Option<Feed>>,
+        reply: oneshot::Sender<Option<LiveFeed>>,
     },
     /// The commits that touch the job; `None`: it is over (or never was).
     Follow {
@@ -75,57 +75,57 @@ pub(crate) enum Command {
 
 // === impl Engine ===
 
-impl Engine {
+impl JobEngine {
     /// Runs until the shutdown request, then waits for the commit under way; or until the store is
     /// lost, and returns the reason.
     pub(crate) async fn run(
         mut self,
-        mut commands: mpsc::Receiver<Command>,
-        mut reports: mpsc::Receiver<Taken>,
-        mut inbox: Inbox,
+        mut commands: mpsc::Receiver<EngineCommand>,
+        mut reports: mpsc::Receiver<OutputTaken>,
+        mut inbox: EngineInbox,
     ) -> Option<StoreError> {
-        let mut presence = self.parts.fabric.watch();
-        self.recovering_until = Instant::now() + self.parts.reconnect_grace;
-        let returning_until = Instant::now() + self.parts.away_grace;
-        self.parts.returning.expect_until(returning_until);
-        self.all_may_have_changed();
-        let mut tick = tokio::time::interval(self.parts.tick);
+        let mut presence = self.deps.fabric.watch_presence();
+        self.recovering_until = Instant::now() + self.deps.reconnect_grace;
+        let returning_until = Instant::now() + self.deps.away_grace;
+        self.deps.returning.expect_until(returning_until);
+        self.refresh_all_nodes();
+        let mut tick = tokio::time::interval(self.deps.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.lost.is_none() {
-            self.pump();
+            self.start_waiting_runs();
             self.flush();
-            self.gauge();
-            let ticking = !self.book.nothing_flies() || !self.parked.is_empty();
-            let room = self.has_room();
+            self.update_gauges();
+            let ticking = !self.active_jobs.is_idle() || !self.awaiting_nodes.is_empty();
+            let room = self.has_capacity();
             let pause_end = self.pauses.first().map(|(until, _)| *until);
             if ticking {
-                self.hearing.turn(Instant::now(), room);
+                self.inbox_stall.set_reading(Instant::now(), room);
             } else {
-                self.hearing.forget();
+                self.inbox_stall.reset();
             }
             tokio::select! {
                 // Finished work first: it frees capacity for the rest.
                 biased;
-                () = self.parts.stopped.cancelled() => break,
-                Some(done) = self.committing.join_next() => self.committed(finished(done)),
-                Some(done) = self.inserting.join_next() => self.inserted(finished(done)),
-                Some(done) = self.withdrawing.join_next() => self.withdrawn(finished(done)),
-                Some(done) = self.resolving.join_next() => self.resolved(finished(done)),
-                Some(done) = self.sending.join_next() => self.delivered(finished(done)),
-                Some(done) = self.shaping.join_next() => self.shaped(finished(done)),
-                Some(done) = self.reporting.join_next() => self.shaped(finished(done)),
-                Some(done) = self.looking.join_next() => self.looked(finished(done)),
+                () = self.deps.stopped.cancelled() => break,
+                Some(done) = self.committing.join_next() => self.handle_committed(unwrap_task_result(done)),
+                Some(done) = self.inserting.join_next() => self.handle_inserted(unwrap_task_result(done)),
+                Some(done) = self.withdrawing.join_next() => self.look_up_in_doubt(unwrap_task_result(done)),
+                Some(done) = self.resolving.join_next() => self.handle_in_doubt_lookup(unwrap_task_result(done)),
+                Some(done) = self.sending.join_next() => self.handle_deliveries(unwrap_task_result(done)),
+                Some(done) = self.shaping.join_next() => self.record_shaped(unwrap_task_result(done)),
+                Some(done) = self.reporting.join_next() => self.record_shaped(unwrap_task_result(done)),
+                Some(done) = self.lookups.join_next() => self.handle_lookup(unwrap_task_result(done)),
                 _ = tick.tick(), if ticking => self.tick(),
-                () = at(pause_end) => self.end_pauses(),
-                change = presence.next() => if !self.presence(change) { break },
-                Some(taken) = reports.recv() => self.taken(&taken),
+                () = wait_until_time(pause_end) => self.end_pauses(),
+                change = presence.next() => if !self.handle_presence(change) { break },
+                Some(taken) = reports.recv() => self.handle_taken(&taken),
                 Some(command) = commands.recv(), if self.inserting.len() < INSERTIONS => {
-                    self.command(command);
+                    self.handle_command(command);
                 }
                 inbound = inbox.recv(), if room => {
                     let Some(inbound) = inbound else { break };
-                    self.intake(inbound);
-                    self.more(&mut inbox);
+                    self.handle_inbound(inbound);
+                    self.take_more_messages(&mut inbox);
                 }
             }
         }
@@ -133,38 +133,38 @@ impl Engine {
     }
 
     /// Takes further messages from the inbox, up to a turn's worth: neighbours share a commit.
-    fn more(&mut self, inbox: &mut Inbox) {
+    fn take_more_messages(&mut self, inbox: &mut EngineInbox) {
         for _ in 1..INBOX_TURN {
-            if !self.has_room() {
+            if !self.has_capacity() {
                 return;
             }
             let Some(inbound) = inbox.try_recv() else {
                 return;
             };
-            self.intake(inbound);
+            self.handle_inbound(inbound);
         }
     }
 
     /// True if more messages from nodes can be taken in; otherwise they wait in the inbox, which
     /// applies backpressure to the nodes.
-    pub(super) fn has_room(&self) -> bool {
+    pub(super) fn has_capacity(&self) -> bool {
         self.ledger.len() < PENDING_CHANGES
             && self.ledger.bytes() < PENDING_BYTES
             && self.shaping.len() < SHAPING
             && self.sending.len() < SEND_BATCHES
-            && self.looking.len() < LATE_LOOKUPS
+            && self.lookups.len() < LATE_LOOKUPS
     }
 
-    fn command(&mut self, command: Command) {
+    fn handle_command(&mut self, command: EngineCommand) {
         match command {
-            Command::Run { job, reply } => self.create(*job, reply),
-            Command::Stop { job, force, reply } => self.stop(job, force, reply),
-            Command::Watch { job, reply } => {
+            EngineCommand::Run { job, reply } => self.create(*job, reply),
+            EngineCommand::Stop { job, force, reply } => self.stop(job, force, reply),
+            EngineCommand::Watch { job, reply } => {
                 // A caller that is gone needs no feed.
                 let _ = reply.send(self.watch(job));
             }
-            Command::Follow { job, reply } => {
-                let followed = self.book.by_number(job);
+            EngineCommand::Follow { job, reply } => {
+                let followed = self.active_jobs.by_number(job);
                 // As above.
                 let _ = reply.send(followed.map(|(_, job)| job.commits.subscribe()));
             }
@@ -172,10 +172,10 @@ impl Engine {
     }
 
     /// Handles a change of presence. `false`: the fabric is gone.
-    fn presence(&mut self, change: Result<Option<PresenceChange>, u64>) -> bool {
+    fn handle_presence(&mut self, change: Result<Option<PresenceChange>, u64>) -> bool {
         match change {
             Ok(Some(PresenceChange::Connected(certname, presence))) => {
-                self.connected(&certname, presence.capabilities.as_deref());
+                self.handle_connected(&certname, presence.capabilities.as_deref());
             }
             // The next tick checks its runs.
             Ok(Some(PresenceChange::Disconnected(_))) => {}
@@ -185,7 +185,7 @@ impl Engine {
                     missed,
                     "presence changes came too fast; all nodes are looked at"
                 );
-                self.all_may_have_changed();
+                self.refresh_all_nodes();
             }
         }
         true
@@ -205,11 +205,11 @@ impl Engine {
                 break;
             }
             tokio::select! {
-                Some(done) = self.sending.join_next() => self.delivered(finished(done)),
-                Some(done) = self.committing.join_next() => self.committed(finished(done)),
-                Some(done) = self.inserting.join_next() => self.inserted(finished(done)),
+                Some(done) = self.sending.join_next() => self.handle_deliveries(unwrap_task_result(done)),
+                Some(done) = self.committing.join_next() => self.handle_committed(unwrap_task_result(done)),
+                Some(done) = self.inserting.join_next() => self.handle_inserted(unwrap_task_result(done)),
                 // The next start looks up the withdrawn jobs in the store.
-                Some(done) = self.withdrawing.join_next() => drop(finished(done)),
+                Some(done) = self.withdrawing.join_next() => drop(unwrap_task_result(done)),
                 () = tokio::time::sleep_until(deadline) => {
                     let changes = self.ledger.len();
                     tracing::warn!(changes, "ended before everything was written; agents are asked \
@@ -221,15 +221,15 @@ impl Engine {
         self.lost
     }
 
-    fn gauge(&self) {
-        metrics::set(&self.parts.metrics.in_flight, self.scheduler.in_flight());
-        metrics::set(&self.parts.metrics.queued, self.scheduler.waiting());
-        metrics::set(&self.parts.metrics.pending_changes, self.ledger.len());
+    fn update_gauges(&self) {
+        metrics::set_gauge(&self.deps.metrics.in_flight, self.scheduler.in_flight());
+        metrics::set_gauge(&self.deps.metrics.queued, self.scheduler.waiting());
+        metrics::set_gauge(&self.deps.metrics.pending_changes, self.ledger.len());
     }
 }
 
 /// Returns at this time; `None`: never.
-async fn at(time: Option<Instant>) {
+async fn wait_until_time(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
@@ -237,7 +237,7 @@ async fn at(time: Option<Instant>) {
 }
 
 /// The result of a task of the engine's own; such a task panics only by a bug, which is passed on.
-fn finished<T>(joined: Result<T, tokio::task::JoinError>) -> T {
+fn unwrap_task_result<T>(joined: Result<T, tokio::task::JoinError>) -> T {
     match joined {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {

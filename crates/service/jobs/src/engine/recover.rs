@@ -1,6 +1,6 @@
 //! Recovery after a restart: the unfinished jobs, from the store.
 //!
-//! [`Dispatch`] is the part of a job that is kept sealed to be sent later. Invariant: a run that
+//! [`SealedDispatch`] is the part of a job that is kept sealed to be sent later. Invariant: a run that
 //! bears the mark is queried and never sent afresh; a run without the mark was certainly not sent.
 //! A job that was [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
 
@@ -16,18 +16,18 @@ use store::{BatchStateRow, Page, RunFilter, RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::book::{Flying, Job, Output, Phase, Run};
-use super::state::Engine;
+use super::active_jobs::{ActiveJob, ActiveRun, DispatchedRun, OutputProgress, RunPhase};
+use super::state::JobEngine;
 use crate::defaults::{FAILED_NAMED, RUN_TIMEOUT};
 use crate::events::{self, RunMark};
-use crate::flight::Flight;
+use crate::in_flight::InFlightRun;
 use crate::keys::RunKey;
-use crate::kind::{Action, Kind};
+use crate::kind::{JobAction, JobKind};
 use crate::rollout::Rollout;
 use crate::state::{JobState, RunState};
-use crate::tally::{Stop, Tally};
+use crate::tally::{RunTally, StopSeverity};
 use crate::trace::JobTrace;
-use crate::verdict::Verdict;
+use crate::verdict::RunVerdict;
 
 /// Output that a recovered run's agent may send: it is unknown how much it sent before the restart,
 /// so the credit must be large enough. 64 MiB; the queues of slow readers are bounded all the same.
@@ -35,12 +35,12 @@ const RECOVERED_OUTPUT_BYTES: u64 = 64 * 1_024 * 1_024;
 
 /// The data needed to send the requests of a job. Sealed at rest: the parameters may be secret.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Dispatch {
-    pub(crate) action: Action,
+pub(crate) struct SealedDispatch {
+    pub(crate) action: JobAction,
     pub(crate) timeout_ms: u64,
     pub(crate) concurrency: Option<usize>,
     pub(crate) noop: bool,
-    /// As in [`Prepared`](super::Prepared).
+    /// As in [`PreparedJob`](super::PreparedJob).
     #[serde(default)]
     pub(crate) keeps_secrets: bool,
     /// Span context of the job in its trace, if it has one.
@@ -50,14 +50,14 @@ pub(crate) struct Dispatch {
 
 // === impl Engine ===
 
-impl Engine {
-    /// Loads the jobs that are not over. To be called once, before [`Engine::run`].
+impl JobEngine {
+    /// Loads the jobs that are not over. To be called once, before [`JobEngine::run`].
     pub(crate) async fn recover(
         &mut self,
         seal: &SealKey,
         mut withdrawn: HashSet<TransactionId>,
     ) -> Result<(), StoreError> {
-        let unfinished = self.parts.store.unfinished().await?;
+        let unfinished = self.deps.store.unfinished().await?;
         let (jobs, mut runs) = (unfinished.len(), 0);
         for job in unfinished {
             runs += job.runs.len();
@@ -65,18 +65,18 @@ impl Engine {
                 .runs
                 .iter()
                 .find_map(|run| withdrawn.take(run.transaction_id.as_str()));
-            let fallen_back = match Kind::of(&job.job.command) {
-                Kind::Command | Kind::Script | Kind::Upload | Kind::Download => {
-                    self.fallen_back(job.job.number).await?
+            let fallen_back = match JobKind::from_command(&job.job.command) {
+                JobKind::Command | JobKind::Script | JobKind::Upload | JobKind::Download => {
+                    self.load_fallen_back(job.job.number).await?
                 }
-                Kind::Task | Kind::Puppet => HashSet::new(),
+                JobKind::Task | JobKind::Puppet => HashSet::new(),
             };
-            let before = self.before(&job).await?;
-            self.take_up(job, seal, found, &fallen_back, before);
+            let before = self.load_previous_ends(&job).await?;
+            self.resume_job(job, seal, found, &fallen_back, before);
         }
         // These jobs were not stored, or are over.
         for transaction in withdrawn {
-            self.parts.withdrawals.forget(&transaction);
+            self.deps.withdrawals.forget(&transaction);
         }
         if jobs > 0 {
             tracing::info!(jobs, runs, "unfinished jobs are taken up again");
@@ -84,13 +84,13 @@ impl Engine {
         Ok(())
     }
 
-    fn take_up(
+    fn resume_job(
         &mut self,
         row: UnfinishedJob,
         seal: &SealKey,
         withdrawn: Option<TransactionId>,
         fallen_back: &HashSet<String>,
-        before: Before,
+        before: PreviousRunEnds,
     ) {
         let key = self.new_key();
         let dispatch = row
@@ -109,62 +109,62 @@ impl Engine {
         let keeps_secrets = dispatch.as_ref().is_some_and(|known| known.keeps_secrets);
         let state = JobState::parse(&row.job.state).unwrap_or(JobState::Running);
         let stop = if state == JobState::Stopping || withdrawn.is_some() {
-            Stop::Gently
+            StopSeverity::Gently
         } else {
-            Stop::No
+            StopSeverity::No
         };
         let mut skipped = Vec::new();
         let (mut waiting, mut in_flight) = (VecDeque::new(), 0);
         let mut later = BTreeMap::<u32, Vec<usize>>::new();
-        let mut rollout = self.rollout_of(&row, &before.batches);
-        let batch = rollout.current().batch;
+        let mut rollout = self.restore_rollout(&row, &before.batches);
+        let batch = rollout.current_batch().batch;
         let mut runs = Vec::with_capacity(row.runs.len());
         for run in &row.runs {
-            let Some(mut run) = self.run_from(run, timeout) else {
+            let Some(mut run) = self.restore_run(run, timeout) else {
                 continue;
             };
             if withdrawn.is_some() {
-                run.phase = Phase::Waiting;
+                run.phase = RunPhase::Waiting;
             }
             run.as_task = fallen_back.contains(run.certname.as_str());
             let index = runs.len();
             match run.phase {
-                Phase::Flying(_) => in_flight += 1,
-                _ if stop != Stop::No => skipped.push(RunKey { job: key, index }),
+                RunPhase::Dispatched(_) => in_flight += 1,
+                _ if stop != StopSeverity::No => skipped.push(RunKey { job: key, index }),
                 _ if run.batch > batch => later.entry(run.batch).or_default().push(index),
                 _ => waiting.push_back(index),
             }
             runs.push(run);
         }
-        if stop != Stop::No {
+        if stop != StopSeverity::No {
             rollout.close();
         }
         self.pauses
             .extend(rollout.pause_end().map(|until| (until, key)));
-        let kind = Kind::of(&row.job.command);
+        let kind = JobKind::from_command(&row.job.command);
         self.scheduler
             .resume(key, kind.pool(), concurrency, in_flight);
         if state != JobState::New
             && state != JobState::Ready
             && let Some(started_ms) = row.job.started_ms
         {
-            let age = self.age_of_job(started_ms, &row.runs);
+            let age = self.job_age(started_ms, &row.runs);
             let begin = Instant::now().checked_sub(age);
             let begin = begin.unwrap_or_else(Instant::now);
-            self.parts.running.begin(row.job.number, begin);
+            self.deps.running.begin(row.job.number, begin);
         }
         let count = waiting.len();
         let trace = dispatch.as_ref().and_then(|known| known.trace.clone());
-        let mut job = Job {
+        let mut job = ActiveJob {
             number: row.job.number,
             kind,
-            action: dispatch.map(|known| known.action.of_job(kind, row.job.number)),
+            action: dispatch.map(|known| known.action.with_job_number(kind, row.job.number)),
             timeout,
             noop,
             keeps_secrets,
             started: state != JobState::New && state != JobState::Ready,
             after_restart: true,
-            tally: Tally::new(runs.len(), unsuccessful(&row), stop),
+            tally: RunTally::new(runs.len(), count_unsuccessful(&row), stop),
             runs,
             waiting,
             later,
@@ -176,15 +176,15 @@ impl Engine {
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
         };
-        trace_flying(&mut job, &row);
-        self.book.insert(key, job);
+        trace_dispatched(&mut job, &row);
+        self.active_jobs.insert(key, job);
         self.scheduler.add_waiting(key, count);
         let verdict = match withdrawn {
             Some(transaction) => {
                 self.stop_withdrawn(key, row.job.number, transaction);
-                Verdict::Withdrawn
+                RunVerdict::Withdrawn
             }
-            None => Verdict::NotStarted,
+            None => RunVerdict::NotStarted,
         };
         for run in skipped {
             self.give_up(run, &verdict);
@@ -194,9 +194,9 @@ impl Engine {
     }
 
     /// The ends of a rollout's runs so far; empty for a job without a rollout.
-    async fn before(&self, row: &UnfinishedJob) -> Result<Before, StoreError> {
-        let (store, job) = (&self.parts.store, row.job.number);
-        let mut before = Before::default();
+    async fn load_previous_ends(&self, row: &UnfinishedJob) -> Result<PreviousRunEnds, StoreError> {
+        let (store, job) = (&self.deps.store, row.job.number);
+        let mut before = PreviousRunEnds::default();
         if row.job.rollout.is_some() {
             before.batches = store.batch_states(job).await?;
         }
@@ -222,13 +222,17 @@ impl Engine {
     }
 
     /// The rollout of a job as the previous server process left it.
-    fn rollout_of(&self, row: &UnfinishedJob, batches: &[BatchStateRow]) -> Rollout {
+    fn restore_rollout(&self, row: &UnfinishedJob, batches: &[BatchStateRow]) -> Rollout {
         let nodes = usize::try_from(row.job.node_count).unwrap_or(usize::MAX);
         let mut rollout = Rollout::new(&rollout_options(row), nodes);
         let mut ended = |batch, state: &str, count: u64| {
             let state = RunState::parse(state).filter(|state| state.is_terminal());
             if let Some(state) = state {
-                rollout.ended(batch, state, usize::try_from(count).unwrap_or(usize::MAX));
+                rollout.restore_run_ends(
+                    batch,
+                    state,
+                    usize::try_from(count).unwrap_or(usize::MAX),
+                );
             }
         };
         let Some(stored) = row.job.rollout else {
@@ -240,7 +244,7 @@ impl Engine {
             ended(of_batch.batch, &of_batch.state, of_batch.count);
         }
         let left = stored.next_batch_ms.map(|until_ms| {
-            let left_ms = until_ms.saturating_sub(self.parts.clock.steady_ms());
+            let left_ms = until_ms.saturating_sub(self.deps.clock.steady_ms());
             Duration::from_millis(left_ms.try_into().unwrap_or(0))
         });
         rollout.resume(stored.batch, left, Instant::now());
@@ -249,11 +253,11 @@ impl Engine {
 
     /// Time since a job began. Its begin is stored as a time of day; the marks of its runs show by
     /// how much the clock was set since then.
-    fn age_of_job(&self, started_ms: i64, runs: &[RunRow]) -> Duration {
+    fn job_age(&self, started_ms: i64, runs: &[RunRow]) -> Duration {
         let age = self.time_since(started_ms);
         let flying = |run: &&RunRow| run.state == RunState::Running.as_str();
         let mut ages = runs.iter().filter(flying).filter_map(|run| {
-            let by_steady_clock = self.age_of_mark(RunMark::of_details(run.details.as_deref()))?;
+            let by_steady_clock = self.mark_age(RunMark::from_details(run.details.as_deref()))?;
             Some((self.time_since(run.started_ms?), by_steady_clock))
         });
         match ages.next() {
@@ -266,18 +270,18 @@ impl Engine {
 
     /// Time since a run was marked, by a clock that is never set; `None` if the mark has no such
     /// time.
-    fn age_of_mark(&self, mark: RunMark) -> Option<Duration> {
-        let passed_ms = self.parts.clock.steady_ms().saturating_sub(mark.marked_ms?);
+    fn mark_age(&self, mark: RunMark) -> Option<Duration> {
+        let passed_ms = self.deps.clock.steady_ms().saturating_sub(mark.marked_ms?);
         Some(Duration::from_millis(passed_ms.try_into().unwrap_or(0)))
     }
 
     /// Time since a stored time of day; zero if the clock was set back before it.
     fn time_since(&self, stored_ms: i64) -> Duration {
-        let passed_ms = self.parts.clock.now_ms().saturating_sub(stored_ms);
+        let passed_ms = self.deps.clock.now_ms().saturating_sub(stored_ms);
         Duration::from_millis(passed_ms.try_into().unwrap_or(0))
     }
 
-    fn run_from(&self, row: &RunRow, timeout: Duration) -> Option<Run> {
+    fn restore_run(&self, row: &RunRow, timeout: Duration) -> Option<ActiveRun> {
         let (Ok(certname), Ok(transaction)) = (
             row.certname.parse(),
             row.transaction_id.parse::<TransactionId>(),
@@ -287,32 +291,37 @@ impl Engine {
             return None;
         };
         let phase = if row.state == RunState::Running.as_str() {
-            let mark = RunMark::of_details(row.details.as_deref());
-            let ago = self.age_of_mark(mark);
+            let mark = RunMark::from_details(row.details.as_deref());
+            let ago = self.mark_age(mark);
             let ago = ago.unwrap_or_else(|| self.time_since(row.started_ms.unwrap_or_default()));
-            let (now, patience) = (Instant::now(), &self.parts.patience);
-            let mut flight = Flight::recovered(now, ago, timeout, mark.spool_id, patience);
+            let (now, patience) = (Instant::now(), &self.deps.poll_settings);
+            let mut flight =
+                InFlightRun::from_recovered(now, ago, timeout, mark.spool_id, patience);
             if let Some(until_ms) = mark.silent_until_ms {
-                let left_ms = until_ms.saturating_sub(self.parts.clock.steady_ms());
+                let left_ms = until_ms.saturating_sub(self.deps.clock.steady_ms());
                 let left = Duration::from_millis(left_ms.try_into().unwrap_or(0));
-                flight.silent_before(left, patience);
+                flight.restore_silence(left, patience);
             }
-            let output = Output {
+            let output = OutputProgress {
                 granted: RECOVERED_OUTPUT_BYTES,
-                ..Output::default()
+                ..OutputProgress::default()
             };
-            Phase::Flying(Box::new(Flying {
+            RunPhase::Dispatched(Box::new(DispatchedRun {
                 output,
                 handed_over: true,
-                ..Flying::new(flight)
+                ..DispatchedRun::new(flight)
             }))
         } else {
-            Phase::Waiting
+            RunPhase::Waiting
         };
-        Some(Run {
+        Some(ActiveRun {
             certname,
             transaction,
-            via: row.details.as_deref().map(events::via).unwrap_or_default(),
+            via: row
+                .details
+                .as_deref()
+                .map(events::parse_transport)
+                .unwrap_or_default(),
             batch: row.batch.unwrap_or(1),
             is_awaited: true,
             as_task: false,
@@ -324,7 +333,7 @@ impl Engine {
 
 // === impl Dispatch ===
 
-impl Dispatch {
+impl SealedDispatch {
     pub(crate) fn seal(&self, seal: &SealKey) -> Vec<u8> {
         let plain = serde_json::to_vec(self).expect("JSON and numbers always serialise");
         seal.seal(&plain)
@@ -332,7 +341,7 @@ impl Dispatch {
 }
 
 /// Continues the traces of the runs in flight; they began when the runs were marked.
-fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
+fn trace_dispatched(job: &mut ActiveJob, row: &UnfinishedJob) {
     let started: HashMap<&str, i64> = row
         .runs
         .iter()
@@ -341,7 +350,7 @@ fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
     for index in 0..job.runs.len() {
         let run = &job.runs[index];
         let since = started.get(run.transaction.as_str());
-        if let (Phase::Flying(_), Some(&since)) = (&run.phase, since) {
+        if let (RunPhase::Dispatched(_), Some(&since)) = (&run.phase, since) {
             let since = Duration::from_millis(since.try_into().unwrap_or(0));
             job.trace_run(index, SystemTime::UNIX_EPOCH + since);
         }
@@ -350,7 +359,7 @@ fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
 
 /// Ends of a rollout's runs under previous server processes.
 #[derive(Default)]
-struct Before {
+struct PreviousRunEnds {
     batches: Vec<BatchStateRow>,
     /// The first nodes that failed.
     failed: Vec<Certname>,
@@ -362,7 +371,7 @@ fn rollout_options(row: &UnfinishedJob) -> RolloutOptions {
 }
 
 /// Runs that are over and did not finish.
-fn unsuccessful(row: &UnfinishedJob) -> usize {
+fn count_unsuccessful(row: &UnfinishedJob) -> usize {
     let counts = row.node_states.iter().filter(|(state, _)| {
         RunState::parse(state).is_some_and(|s| s.is_terminal() && s != RunState::Finished)
     });
@@ -371,7 +380,7 @@ fn unsuccessful(row: &UnfinishedJob) -> usize {
         .sum()
 }
 
-fn unseal(sealed: &[u8], seal: &SealKey) -> Option<Dispatch> {
+fn unseal(sealed: &[u8], seal: &SealKey) -> Option<SealedDispatch> {
     let plain = seal.open(sealed).ok()?;
     serde_json::from_slice(&plain).ok()
 }

@@ -3,32 +3,32 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use pxp::Capabilities;
+use pxp::AgentCapabilities;
 use serde_json::Value;
 use store::{Change, JobChange, RunChange};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::book::Phase;
-use super::ledger::After;
-use super::state::Engine;
+use super::active_jobs::RunPhase;
+use super::ledger::CommitFollowUp;
+use super::state::JobEngine;
 use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
-use crate::metrics::count;
-use crate::outcome::Shaped;
-use crate::rollout::{is_failure, remember};
+use crate::metrics::increment_counter;
+use crate::outcome::RunOutcome;
+use crate::rollout::{add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
-use crate::verdict::Verdict;
+use crate::verdict::RunVerdict;
 
 /// A run's end before it is written.
-pub(super) struct End {
+pub(super) struct RunEnd {
     pub(super) state: RunState,
     pub(super) result: String,
     pub(super) details: String,
     pub(super) message: String,
-    /// As in [`Shaped::told`].
-    pub(super) told: Option<Value>,
-    /// As in [`Shaped::sealed`].
+    /// As in [`RunOutcome::event_detail`].
+    pub(super) event_detail: Option<Value>,
+    /// As in [`RunOutcome::into_sealed`].
     pub(super) sealed: Option<Vec<u8>>,
     /// The agent keeps the outcome until it is acknowledged.
     pub(super) acknowledge: bool,
@@ -36,9 +36,9 @@ pub(super) struct End {
 
 // === impl Engine ===
 
-impl Engine {
+impl JobEngine {
     /// Gives the free slots to the runs that wait, in turns of their jobs.
-    pub(super) fn pump(&mut self) {
+    pub(super) fn start_waiting_runs(&mut self) {
         while let Some(key) = self.scheduler.next() {
             self.start_next(key);
         }
@@ -46,7 +46,7 @@ impl Engine {
 
     /// Starts the job's next run, which has a slot.
     fn start_next(&mut self, key: JobKey) {
-        let Some(job) = self.book.jobs.get_mut(&key) else {
+        let Some(job) = self.active_jobs.jobs.get_mut(&key) else {
             return;
         };
         let Some(index) = job.waiting.pop_front() else {
@@ -59,47 +59,52 @@ impl Engine {
             .action
             .as_ref()
             .map(|action| Arc::clone(&action.over_ssh));
-        let way = self.way(&certname, kind, &over_ssh.unwrap_or_default());
+        let way = self.choose_transport(&certname, kind, &over_ssh.unwrap_or_default());
         let Some((via, presence)) = way else {
             self.scheduler.release(key);
-            if !self.book.run(run_key).is_some_and(|run| run.is_awaited) {
-                return self.give_up(run_key, &self.no_way(&certname, kind));
+            if !self
+                .active_jobs
+                .run(run_key)
+                .is_some_and(|run| run.is_awaited)
+            {
+                return self.give_up(run_key, &self.no_transport_verdict(&certname, kind));
             }
-            let until = Instant::now() + self.parts.away_grace;
+            let until = Instant::now() + self.deps.away_grace;
             let until = match after_restart {
                 true => until.max(self.recovering_until),
                 false => until,
             };
-            return self.parked.park(certname, run_key, until);
+            return self.awaiting_nodes.add_run(certname, run_key, until);
         };
-        let Some(run) = self.book.run_mut(run_key) else {
+        let Some(run) = self.active_jobs.run_mut(run_key) else {
             return;
         };
-        run.phase = Phase::Marking { spool_id: None };
+        run.phase = RunPhase::Marking { spool_id: None };
         run.via = via;
         match readable {
-            true => self.mark(run_key, presence.capabilities.as_ref()),
-            false => self.give_up(run_key, &Verdict::Unreadable),
+            true => self.record_mark(run_key, presence.capabilities.as_ref()),
+            false => self.give_up(run_key, &RunVerdict::Unreadable),
         }
     }
 
     /// Records that the run's request is about to be sent.
-    fn mark(&mut self, key: RunKey, capabilities: Option<&Arc<Capabilities>>) {
+    fn record_mark(&mut self, key: RunKey, capabilities: Option<&Arc<AgentCapabilities>>) {
         let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
-        let at_ms = self.parts.clock.now_ms();
-        let mark = self.mark_of(spool_id);
-        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+        let at_ms = self.deps.clock.now_ms();
+        let mark = self.new_mark(spool_id);
+        let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {
             return;
         };
         if !job.started {
             job.started = true;
-            self.parts.running.begin(job.number, Instant::now());
+            self.deps.running.begin(job.number, Instant::now());
             let change = events::job_change(job.number, JobState::Running, at_ms, None);
-            self.ledger.push(Change::Job(change), After::Told(key.job));
+            self.ledger
+                .push(Change::Job(change), CommitFollowUp::EventWritten(key.job));
         }
         job.trace_run(key.index, SystemTime::now());
         let run = &mut job.runs[key.index];
-        run.phase = Phase::Marking { spool_id };
+        run.phase = RunPhase::Marking { spool_id };
         let change = RunChange {
             job: job.number,
             certname: run.certname.to_string(),
@@ -109,48 +114,54 @@ impl Engine {
             result: None,
             details: Some(mark.to_details(run.via)),
             sealed: None,
-            event: Some(events::running(job.kind, &run.certname, job.noop, at_ms)),
+            event: Some(events::run_started(
+                job.kind,
+                &run.certname,
+                job.noop,
+                at_ms,
+            )),
         };
-        self.ledger.push(Change::Run(change), After::Marked(key));
+        self.ledger
+            .push(Change::Run(change), CommitFollowUp::Marked(key));
     }
 
     /// The mark of a run whose request is about to be sent.
-    pub(super) fn mark_of(&self, spool_id: Option<Uuid>) -> RunMark {
+    pub(super) fn new_mark(&self, spool_id: Option<Uuid>) -> RunMark {
         RunMark {
             spool_id,
-            marked_ms: Some(self.parts.clock.steady_ms()),
+            marked_ms: Some(self.deps.clock.steady_ms()),
             silent_until_ms: None,
         }
     }
 
     /// Ends a run without an outcome.
-    pub(super) fn give_up(&mut self, key: RunKey, verdict: &Verdict) {
+    pub(super) fn give_up(&mut self, key: RunKey, verdict: &RunVerdict) {
         self.end_with(key, verdict, false);
     }
 
     /// Ends a run because of its agent's report; an agent that keeps this until it is acknowledged
     /// may forget it after the commit.
-    pub(super) fn give_up_as_told(&mut self, key: RunKey, verdict: &Verdict) {
-        let acknowledge = self.acknowledges(key);
+    pub(super) fn give_up_reported(&mut self, key: RunKey, verdict: &RunVerdict) {
+        let acknowledge = self.has_acknowledgements(key);
         self.end_with(key, verdict, acknowledge);
     }
 
-    fn end_with(&mut self, key: RunKey, verdict: &Verdict, acknowledge: bool) {
-        let Some(run) = self.book.run(key) else {
+    fn end_with(&mut self, key: RunKey, verdict: &RunVerdict, acknowledge: bool) {
+        let Some(run) = self.active_jobs.run(key) else {
             return;
         };
         let message = verdict.message(&run.certname);
         let result = verdict.result(&run.certname).to_string();
         let details = events::message_details(&message);
         let state = verdict.state();
-        self.end(
+        self.end_run(
             key,
-            End {
+            RunEnd {
                 state,
                 result,
                 details,
                 message,
-                told: None,
+                event_detail: None,
                 sealed: None,
                 acknowledge,
             },
@@ -158,96 +169,98 @@ impl Engine {
     }
 
     /// Ends a run with its outcome.
-    pub(super) fn record(&mut self, key: RunKey, shaped: Shaped, acknowledge: bool) {
-        let Shaped {
+    pub(super) fn record_outcome(&mut self, key: RunKey, shaped: RunOutcome, acknowledge: bool) {
+        let RunOutcome {
             state,
             result,
             details,
             message,
-            told,
+            event_detail: told,
             sealed,
         } = shaped;
-        self.end(
+        self.end_run(
             key,
-            End {
+            RunEnd {
                 state,
                 result,
                 details,
                 message,
-                told,
+                event_detail: told,
                 sealed,
                 acknowledge,
             },
         );
     }
 
-    fn end(&mut self, key: RunKey, end: End) {
-        let Some(phase) = self.book.settle(key) else {
+    fn end_run(&mut self, key: RunKey, end: RunEnd) {
+        let Some(phase) = self.active_jobs.settle(key) else {
             return;
         };
-        self.trace(key, |trace| trace.decided(end.state));
+        self.trace(key, |trace| trace.record_end(end.state));
         let took = match &phase {
-            Phase::Flying(flying) => flying.flight.age(Instant::now()),
+            RunPhase::Dispatched(flying) => flying.flight.age(Instant::now()),
             _ => None,
         };
-        if !matches!(phase, Phase::Waiting) {
+        if !matches!(phase, RunPhase::Waiting) {
             self.scheduler.release(key.job);
         }
-        count(&self.parts.metrics.runs_ended);
+        increment_counter(&self.deps.metrics.runs_ended);
         if end.state == RunState::Errored {
-            count(&self.parts.metrics.runs_errored);
+            increment_counter(&self.deps.metrics.runs_errored);
         }
-        let at_ms = self.parts.clock.now_ms();
-        let Some(job) = self.book.jobs.get_mut(&key.job) else {
+        let at_ms = self.deps.clock.now_ms();
+        let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {
             return;
         };
         let run = &job.runs[key.index];
         let certname = &run.certname;
         let (state, kind) = (end.state, job.kind);
-        let event = events::ended(kind, certname, state, &end.message, end.told, at_ms);
+        let event = events::run_ended(kind, certname, state, &end.message, end.event_detail, at_ms);
         let change = RunChange {
             job: job.number,
             certname: certname.to_string(),
             to_state: end.state.as_str().to_owned(),
             at_ms,
             result: Some(end.result),
-            duration_ms: took.map(events::milliseconds),
-            details: Some(events::details_via(end.details, run.via)),
+            duration_ms: took.map(events::to_milliseconds),
+            details: Some(events::add_transport(end.details, run.via)),
             sealed: end.sealed,
             event: Some(event),
         };
-        let after = After::Ended {
+        let after = CommitFollowUp::Ended {
             run: key,
             acknowledge: end.acknowledge,
         };
         self.ledger.push(Change::Run(change), after);
-        job.tally.run_ended(end.state);
+        job.tally.record_run_end(end.state);
         if is_failure(end.state) {
-            remember(&mut job.failed, &job.runs[key.index].certname);
+            add_failed_node(&mut job.failed, &job.runs[key.index].certname);
         }
-        job.rollout.run_ended(job.runs[key.index].batch, end.state);
+        job.rollout
+            .record_run_end(job.runs[key.index].batch, end.state);
         self.advance(key.job);
         self.end_job_if_due(key.job);
     }
 
     /// Records the job's end behind that of its last run.
     pub(super) fn end_job_if_due(&mut self, key: JobKey) {
-        let at_ms = self.parts.clock.now_ms();
-        let Some(job) = self.book.jobs.get_mut(&key) else {
+        let at_ms = self.deps.clock.now_ms();
+        let Some(job) = self.active_jobs.jobs.get_mut(&key) else {
             return;
         };
-        let Some((state, event)) = job.tally.end() else {
+        let Some((state, event)) = job.tally.take_job_end() else {
             return;
         };
         if let Some(trace) = &mut job.trace {
-            trace.decided(state);
+            trace.record_state(state);
         }
         let event = events::job_ended(event, state, at_ms);
-        let took = self.parts.running.end(job.number);
+        let took = self.deps.running.end(job.number);
         let change = JobChange {
-            duration_ms: took.map(events::milliseconds),
+            duration_ms: took.map(events::to_milliseconds),
             ..events::job_change(job.number, state, at_ms, Some(event))
         };
-        self.ledger.push(Change::Job(change), After::JobEnded(key));
+        self.ledger
+            .push(Change::Job(change), CommitFollowUp::JobEnded(key));
     }
 }

@@ -1,4 +1,4 @@
-//! State of the engine: [`Engine`], and the [`Parts`] that it is made of.
+//! State of the engine: [`JobEngine`], and the [`EngineServices`] that it is made of.
 //!
 //! The files beside this one are its work, one concern each; they use this state and not each
 //! other's types.
@@ -18,70 +18,70 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::book::Book;
-use super::doubt::{Doubt, Resolved};
-use super::draft::Inserted;
-use super::hearing::Hearing;
-use super::late_outcomes::{LateOutcomes, Looked};
-use super::ledger::{Committed, Ledger};
-use super::outgoing::HandedOver;
-use super::parked::Parked;
-use crate::ask::Asks;
-use crate::clock::Clock;
+use super::active_jobs::ActiveJobs;
+use super::awaiting_nodes::RunsAwaitingNodes;
+use super::draft::JobInsertion;
+use super::in_doubt::{InDoubtJob, InDoubtLookup};
+use super::inbox_stall::InboxStall;
+use super::late_outcomes::{LateOutcomes, OutcomeLookup};
+use super::ledger::{ChangeLedger, CompletedCommit};
+use super::outgoing::RequestDelivery;
+use crate::blocking_requests::BlockingRequests;
+use crate::clock::JobClock;
 use crate::file_server::FileServer;
-use crate::flight::Patience;
+use crate::in_flight::PollSettings;
 use crate::keys::{JobKey, RunKey};
-use crate::live::Taken;
-use crate::metrics::Metrics;
-use crate::outcome::Shaped;
-use crate::resolve::Resolve;
+use crate::live::OutputTaken;
+use crate::metrics::JobMetrics;
+use crate::outcome::RunOutcome;
+use crate::resolve::NodeResolver;
 use crate::returning_nodes::ReturningNodes;
 use crate::running_jobs::RunningJobs;
-use crate::scheduler::Scheduler;
-use crate::withdrawals::Withdrawals;
+use crate::scheduler::SlotScheduler;
+use crate::withdrawals::WithdrawnJobs;
 
 /// The engine's dependencies.
-pub(crate) struct Parts {
+pub(crate) struct EngineServices {
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn JobClock>,
     pub(crate) seal: Arc<SealKey>,
-    pub(crate) asks: Arc<Asks>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) patience: Patience,
+    pub(crate) blocking_requests: Arc<BlockingRequests>,
+    pub(crate) metrics: Arc<JobMetrics>,
+    pub(crate) poll_settings: PollSettings,
     pub(crate) task_concurrency: usize,
     pub(crate) global_concurrent_compiles: usize,
-    pub(crate) resolve: Arc<dyn Resolve>,
+    pub(crate) resolve: Arc<dyn NodeResolver>,
     pub(crate) console_url: Option<String>,
     pub(crate) file_server: Option<FileServer>,
     pub(crate) reconnect_grace: Duration,
     pub(crate) away_grace: Duration,
     pub(crate) tick: Duration,
     /// Channel for the feeds of readers.
-    pub(crate) reports: mpsc::Sender<Taken>,
+    pub(crate) reports: mpsc::Sender<OutputTaken>,
     /// Start times of running jobs.
     pub(crate) running: Arc<RunningJobs>,
     /// Counts the jobs of Puppet runs that are over.
-    pub(crate) puppet_over: watch::Sender<u64>,
-    pub(crate) withdrawals: Withdrawals,
+    pub(crate) puppet_ends: watch::Sender<u64>,
+    pub(crate) withdrawals: WithdrawnJobs,
     pub(crate) tracer: Tracer,
     pub(crate) stopped: CancellationToken,
     /// Nodes that were connected before the start.
     pub(crate) returning: Arc<ReturningNodes>,
 }
 
-pub(crate) struct Engine {
-    pub(super) parts: Parts,
-    pub(super) book: Book,
-    pub(super) scheduler: Scheduler<JobKey>,
-    pub(super) ledger: Ledger,
-    pub(super) late: LateOutcomes,
-    pub(super) hearing: Hearing,
+pub(crate) struct JobEngine {
+    pub(super) deps: EngineServices,
+    pub(super) active_jobs: ActiveJobs,
+    pub(super) scheduler: SlotScheduler<JobKey>,
+    pub(super) ledger: ChangeLedger,
+    pub(super) late_outcomes: LateOutcomes,
+    pub(super) inbox_stall: InboxStall,
     /// Reason that the store is lost to this engine, which then ends.
     pub(super) lost: Option<StoreError>,
     pub(super) next_key: u64,
     /// Runs that wait for their nodes.
-    pub(super) parked: Parked,
+    pub(super) awaiting_nodes: RunsAwaitingNodes,
     /// Ends of the pauses between batches.
     pub(super) pauses: BTreeSet<(Instant, JobKey)>,
     /// Time until which nodes connected before the start may come back; counted from when the
@@ -89,43 +89,44 @@ pub(crate) struct Engine {
     pub(super) recovering_until: Instant,
     /// Start of the engine.
     pub(super) started_at: Timestamp,
-    pub(super) inserting: JoinSet<Inserted>,
+    pub(super) inserting: JoinSet<JobInsertion>,
     /// Jobs whose caller is being notified that they may be stored.
-    pub(super) withdrawing: JoinSet<Doubt>,
+    pub(super) withdrawing: JoinSet<InDoubtJob>,
     /// Withdrawn jobs that are being looked up in the store.
-    pub(super) resolving: JoinSet<Resolved>,
+    pub(super) resolving: JoinSet<InDoubtLookup>,
     /// Withdrawn jobs that were stored, and are being ended, with the transaction under which they
     /// are recorded.
     pub(super) being_withdrawn: HashMap<JobKey, TransactionId>,
-    pub(super) committing: JoinSet<Committed>,
-    pub(super) sending: JoinSet<Vec<HandedOver>>,
+    pub(super) committing: JoinSet<CompletedCommit>,
+    pub(super) sending: JoinSet<Vec<RequestDelivery>>,
     pub(super) shaping: JoinSet<ShapedOutcome>,
     /// Outcomes of Puppet runs whose reports are being looked up; as many as there are slots.
     pub(super) reporting: JoinSet<ShapedOutcome>,
-    pub(super) looking: JoinSet<Looked>,
+    pub(super) lookups: JoinSet<OutcomeLookup>,
 }
 
 /// An outcome that was read on a blocking thread.
 pub(super) struct ShapedOutcome {
     pub(super) run: RunKey,
-    pub(super) shaped: Shaped,
+    pub(super) shaped: RunOutcome,
 }
 
 // === impl Engine ===
 
-impl Engine {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let scheduler = Scheduler::new(parts.task_concurrency, parts.global_concurrent_compiles);
+impl JobEngine {
+    pub(crate) fn new(parts: EngineServices) -> Self {
+        let scheduler =
+            SlotScheduler::new(parts.task_concurrency, parts.global_concurrent_compiles);
         Self {
-            parts,
-            book: Book::default(),
+            deps: parts,
+            active_jobs: ActiveJobs::default(),
             scheduler,
-            ledger: Ledger::default(),
-            late: LateOutcomes::default(),
-            hearing: Hearing::default(),
+            ledger: ChangeLedger::default(),
+            late_outcomes: LateOutcomes::default(),
+            inbox_stall: InboxStall::default(),
             lost: None,
             next_key: 0,
-            parked: Parked::default(),
+            awaiting_nodes: RunsAwaitingNodes::default(),
             pauses: BTreeSet::new(),
             recovering_until: Instant::now(),
             started_at: Timestamp::now(),
@@ -137,7 +138,7 @@ impl Engine {
             sending: JoinSet::new(),
             shaping: JoinSet::new(),
             reporting: JoinSet::new(),
-            looking: JoinSet::new(),
+            lookups: JoinSet::new(),
         }
     }
 }

@@ -9,36 +9,38 @@ use store::{Change, JobNumber};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::book::Phase;
-use super::ledger::After;
-use super::state::Engine;
-use super::timers::may_cancel;
+use super::active_jobs::RunPhase;
+use super::ledger::CommitFollowUp;
+use super::state::JobEngine;
+use super::timers::can_cancel;
 use crate::events;
-use crate::flight::CancelReason;
+use crate::in_flight::CancelReason;
 use crate::keys::{JobKey, RunKey};
 use crate::state::JobState;
-use crate::tally::Stop;
-use crate::verdict::Verdict;
+use crate::tally::StopSeverity;
+use crate::verdict::RunVerdict;
 
 // === impl Engine ===
 
-impl Engine {
+impl JobEngine {
     pub(super) fn stop(&mut self, number: JobNumber, force: bool, reply: oneshot::Sender<bool>) {
-        let at_ms = self.parts.clock.now_ms();
-        let Some((key, job)) = self.book.by_number(number) else {
+        let at_ms = self.deps.clock.now_ms();
+        let Some((key, job)) = self.active_jobs.by_number(number) else {
             // A caller that is gone needs no answer.
             let _ = reply.send(false);
             return;
         };
-        if job.tally.open() == 0 {
+        if job.tally.open_runs() == 0 {
             // The job's end is on the way to the store.
             let _ = reply.send(false);
             return;
         }
-        let first = job.tally.stopping() < Stop::Gently;
-        let news = job
-            .tally
-            .stop(if force { Stop::ByForce } else { Stop::Gently });
+        let first = job.tally.stop_severity() < StopSeverity::Gently;
+        let news = job.tally.stop(if force {
+            StopSeverity::ByForce
+        } else {
+            StopSeverity::Gently
+        });
         if !news {
             // The first stop is committed or queued; either way it is not lost with this engine's
             // promise: the caller may ask again.
@@ -46,45 +48,48 @@ impl Engine {
             return;
         }
         if first {
-            let event = events::stopping(at_ms);
+            let event = events::job_stopping(at_ms);
             let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
             self.ledger
-                .push(Change::Job(change), After::Stopped(key, reply));
+                .push(Change::Job(change), CommitFollowUp::Stopped(key, reply));
         } else {
             let _ = reply.send(true);
         }
         for run in self.drain_waiting(key) {
-            self.give_up(run, &Verdict::NotStarted);
+            self.give_up(run, &RunVerdict::NotStarted);
         }
         if force {
-            self.cancel_all(key);
+            self.cancel_all_runs(key);
         }
     }
 
-    pub(super) fn flying(&self, key: JobKey) -> Vec<RunKey> {
-        let Some(job) = self.book.jobs.get(&key) else {
+    pub(super) fn dispatched_runs(&self, key: JobKey) -> Vec<RunKey> {
+        let Some(job) = self.active_jobs.jobs.get(&key) else {
             return Vec::new();
         };
         (0..job.runs.len())
-            .filter(|index| matches!(job.runs[*index].phase, Phase::Flying(_)))
+            .filter(|index| matches!(job.runs[*index].phase, RunPhase::Dispatched(_)))
             .map(|index| RunKey { job: key, index })
             .collect()
     }
 
-    fn cancel_all(&mut self, key: JobKey) {
+    fn cancel_all_runs(&mut self, key: JobKey) {
         let now = Instant::now();
         let mut outgoing = Vec::new();
-        for run in self.flying(key) {
-            let presence = self.book.run(run).and_then(|run| self.presence_of(run));
-            if !presence.as_ref().is_some_and(may_cancel) {
-                self.give_up(run, &Verdict::Stopped { told: false });
+        for run in self.dispatched_runs(key) {
+            let presence = self
+                .active_jobs
+                .run(run)
+                .and_then(|run| self.presence_of(run));
+            if !presence.as_ref().is_some_and(can_cancel) {
+                self.give_up(run, &RunVerdict::Stopped { told: false });
                 continue;
             }
-            let patience = self.parts.patience;
-            if let Some(flying) = self.book.flying(run) {
+            let patience = self.deps.poll_settings;
+            if let Some(flying) = self.active_jobs.dispatched_mut(run) {
                 flying.flight.cancel(now, CancelReason::Stop, &patience);
             }
-            outgoing.extend(self.cancel(run));
+            outgoing.extend(self.build_cancel(run));
         }
         self.send(outgoing);
     }

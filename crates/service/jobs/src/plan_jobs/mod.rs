@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use store::{NewPlanEvent, PlanJobRow, PlanOutcome, Store, StoreError};
 
-use crate::clock::Clock;
+use crate::clock::JobClock;
 
 pub use request::{PlanEnd, PlanStart};
 
@@ -21,7 +21,7 @@ pub use request::{PlanEnd, PlanStart};
 #[derive(Clone)]
 pub struct PlanJobs {
     store: Store,
-    clock: Arc<dyn Clock>,
+    clock: Arc<dyn JobClock>,
 }
 
 /// Reason that a plan job was left unchanged.
@@ -60,13 +60,13 @@ const STOPPED: &str = "tutti/plan-stopped";
 // === impl PlanJobs ===
 
 impl PlanJobs {
-    pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(store: Store, clock: Arc<dyn JobClock>) -> Self {
         Self { store, clock }
     }
 
     /// Records that a plan runs; returns the number of its plan job.
     pub async fn start(&self, plan: PlanStart) -> Result<i64, PlanJobError> {
-        let new = plan.row(self.clock.now_ms());
+        let new = plan.into_row(self.clock.now_ms());
         Ok(self.store.insert_plan_job(&new).await?)
     }
 
@@ -77,17 +77,17 @@ impl PlanJobs {
         user_id: &str,
         end: PlanEnd,
     ) -> Result<(), PlanJobError> {
-        self.step(number, user_id).await?;
+        self.check_step(number, user_id).await?;
         match self.end(number, &end).await? {
             true => Ok(()),
-            false => Err(self.over(number).await?),
+            false => Err(self.not_running_error(number).await?),
         }
     }
 
     /// Ends a plan job as failed, without regard to the owner: it accepts no more steps, and
     /// running steps go on. A plan job that is over is left as it is.
     pub async fn stop(&self, number: i64, login: &str) -> Result<(), PlanJobError> {
-        self.row(number).await?;
+        self.load_row(number).await?;
         let msg = format!("{login} stopped the plan job; steps that ran were left to end");
         let result = json!({"kind": STOPPED, "msg": msg, "details": {"stopped_by": login}});
         let end = PlanEnd {
@@ -98,8 +98,8 @@ impl PlanJobs {
     }
 
     /// Checks that this user may run a task as a step of a plan job now.
-    pub async fn step(&self, number: i64, user_id: &str) -> Result<(), PlanJobError> {
-        let row = self.row(number).await?;
+    pub async fn check_step(&self, number: i64, user_id: &str) -> Result<(), PlanJobError> {
+        let row = self.load_row(number).await?;
         if row.owner_id.is_empty() || row.owner_id != user_id {
             let owner = row.owner;
             return Err(PlanJobError::NotOwner { number, owner });
@@ -114,7 +114,7 @@ impl PlanJobs {
     }
 
     /// Records an event of a running plan job: a message of the plan, or a call of another plan.
-    pub async fn tell(
+    pub async fn record_event(
         &self,
         number: i64,
         kind: &str,
@@ -129,7 +129,7 @@ impl PlanJobs {
         };
         match self.store.insert_plan_event(number, &event).await? {
             true => Ok(()),
-            false => Err(self.over(number).await?),
+            false => Err(self.not_running_error(number).await?),
         }
     }
 
@@ -154,14 +154,14 @@ impl PlanJobs {
         Ok(self.store.finish_plan_job(number, &outcome).await?)
     }
 
-    async fn row(&self, number: i64) -> Result<PlanJobRow, PlanJobError> {
+    async fn load_row(&self, number: i64) -> Result<PlanJobRow, PlanJobError> {
         let row = self.store.plan_job(number).await?;
         row.ok_or(PlanJobError::Unknown(number))
     }
 
     /// The reason that nothing was written.
-    async fn over(&self, number: i64) -> Result<PlanJobError, PlanJobError> {
-        let state = self.row(number).await?.state;
+    async fn not_running_error(&self, number: i64) -> Result<PlanJobError, PlanJobError> {
+        let state = self.load_row(number).await?.state;
         Ok(PlanJobError::Finished { number, state })
     }
 }

@@ -1,7 +1,7 @@
 //! Start and end of a plan: [`PlanStart`] and [`PlanEnd`].
 //!
 //! Invariant: values of parameters that are named as sensitive do not get past
-//! [`PlanStart::options`].
+//! [`PlanStart::shown_options`].
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub struct PlanEnd {
 
 impl PlanStart {
     /// The plan job as it is stored, without secrets.
-    pub fn row(self, now_ms: i64) -> NewPlanJob {
+    pub fn into_row(self, now_ms: i64) -> NewPlanJob {
         NewPlanJob {
             request_id: uuid::Uuid::new_v4().to_string(),
             options: self.options().to_string(),

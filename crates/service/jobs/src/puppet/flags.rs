@@ -41,7 +41,7 @@ pub struct PuppetFlags {
 /// An invalid option of a Puppet run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{option}: {problem}")]
-pub struct FlagProblem {
+pub struct PuppetFlagError {
     /// Name of the option in the request.
     pub option: &'static str,
     /// The problem with the option's value.
@@ -55,27 +55,27 @@ const ORDERINGS: [&str; 3] = ["manifest", "title-hash", "random"];
 impl PuppetFlags {
     /// The arguments for the command line. With `environment` `None`, each node uses its own;
     /// `enforced` makes the run fail if the server would use another one.
-    pub(crate) fn words(
+    pub(crate) fn to_arguments(
         &self,
         environment: Option<&str>,
         enforced: bool,
-    ) -> Result<Vec<String>, FlagProblem> {
+    ) -> Result<Vec<String>, PuppetFlagError> {
         if self.noop && self.no_noop {
-            return Err(problem("no_noop", "contradicts noop; set one of them"));
+            return Err(flag_error("no_noop", "contradicts noop; set one of them"));
         }
-        let mut words = Words::default();
+        let mut words = PuppetArguments::default();
         if let Some(environment) = environment {
-            words.pair("environment", environment);
-            words.flag("strict_environment_mode", enforced);
+            words.push_pair("environment", environment);
+            words.push_flag("strict_environment_mode", enforced);
         }
-        words.flag("noop", self.noop);
-        words.flag("no-noop", self.no_noop);
-        words.flag("debug", self.debug);
-        words.flag("trace", self.trace);
-        words.flag("evaltrace", self.evaltrace);
-        words.flag("use_cached_catalog", self.use_cached_catalog);
-        words.flag("usecacheonfailure", self.usecacheonfailure == Some(true));
-        words.flag(
+        words.push_flag("noop", self.noop);
+        words.push_flag("no-noop", self.no_noop);
+        words.push_flag("debug", self.debug);
+        words.push_flag("trace", self.trace);
+        words.push_flag("evaltrace", self.evaltrace);
+        words.push_flag("use_cached_catalog", self.use_cached_catalog);
+        words.push_flag("usecacheonfailure", self.usecacheonfailure == Some(true));
+        words.push_flag(
             "no-usecacheonfailure",
             self.usecacheonfailure == Some(false),
         );
@@ -86,20 +86,20 @@ impl PuppetFlags {
             ("http_read_timeout", self.http_read_timeout),
         ] {
             if let Some(seconds) = seconds {
-                words.pair(name, seconds);
+                words.push_pair(name, seconds);
             }
         }
         if let Some(ordering) = &self.ordering {
             if !ORDERINGS.contains(&ordering.as_str()) {
                 let which = ORDERINGS.join(", ");
-                return Err(problem("ordering", format!("must be one of {which}")));
+                return Err(flag_error("ordering", format!("must be one of {which}")));
             }
-            words.pair("ordering", ordering);
+            words.push_pair("ordering", ordering);
         }
         for (option, tags) in [("tags", &self.tags), ("skip_tags", &self.skip_tags)] {
             if let Some(tags) = tags {
                 check_tags(option, tags)?;
-                words.pair(option, tags);
+                words.push_pair(option, tags);
             }
         }
         Ok(words.0)
@@ -107,38 +107,38 @@ impl PuppetFlags {
 }
 
 /// Checks that the tags have only characters that the module accepts.
-fn check_tags(option: &'static str, tags: &str) -> Result<(), FlagProblem> {
+fn check_tags(option: &'static str, tags: &str) -> Result<(), PuppetFlagError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
     if tags.is_empty() {
-        return Err(problem(option, "is empty; leave it away"));
+        return Err(flag_error(option, "is empty; leave it away"));
     }
     if tags.starts_with('-') || !tags.chars().all(allowed) {
         let what = "may have letters, digits and _ : , . - only, and not begin with a dash; write \
                     several tags with commas and no blanks";
-        return Err(problem(option, what));
+        return Err(flag_error(option, what));
     }
     Ok(())
 }
 
-fn problem(option: &'static str, problem: impl Into<String>) -> FlagProblem {
-    FlagProblem {
+fn flag_error(option: &'static str, problem: impl Into<String>) -> PuppetFlagError {
+    PuppetFlagError {
         option,
         problem: problem.into(),
     }
 }
 
 #[derive(Default)]
-struct Words(Vec<String>);
+struct PuppetArguments(Vec<String>);
 
-impl Words {
-    fn flag(&mut self, name: &str, set: bool) {
+impl PuppetArguments {
+    fn push_flag(&mut self, name: &str, set: bool) {
         if set {
             self.0.push(format!("--{name}"));
         }
     }
 
     /// Adds a flag and its value as two arguments: the module accepts no `=`.
-    fn pair(&mut self, name: &str, value: impl fmt::Display) {
+    fn push_pair(&mut self, name: &str, value: impl fmt::Display) {
         self.0.extend([format!("--{name}"), value.to_string()]);
     }
 }
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_option_becomes_a_flag_that_the_module_lets_through() {
-        let words = everything().words(Some("production"), true).unwrap();
+        let words = everything().to_arguments(Some("production"), true).unwrap();
         let expected = "--environment production --strict_environment_mode --noop --debug --trace \
             --evaltrace --use_cached_catalog --no-usecacheonfailure --filetimeout 1 \
             --http_connect_timeout 2 --http_keepalive_timeout 3 --http_read_timeout 4 \
@@ -216,21 +216,26 @@ mod tests {
     #[test]
     fn nothing_asked_is_no_flag_and_a_node_keeps_its_own_environment() {
         let none: [String; 0] = [];
-        assert_eq!(PuppetFlags::default().words(None, false).unwrap(), none);
-        let words = PuppetFlags::default().words(Some("test"), false).unwrap();
+        assert_eq!(
+            PuppetFlags::default().to_arguments(None, false).unwrap(),
+            none
+        );
+        let words = PuppetFlags::default()
+            .to_arguments(Some("test"), false)
+            .unwrap();
         assert_eq!(words, ["--environment", "test"]);
         let no_noop = PuppetFlags {
             no_noop: true,
             usecacheonfailure: Some(true),
             ..PuppetFlags::default()
         };
-        let words = no_noop.words(None, false).unwrap();
+        let words = no_noop.to_arguments(None, false).unwrap();
         assert_eq!(words, ["--no-noop", "--usecacheonfailure"]);
     }
 
     #[test]
     fn what_the_module_would_refuse_or_misread_is_refused_by_name() {
-        let refused = |flags: PuppetFlags| flags.words(None, false).unwrap_err().option;
+        let refused = |flags: PuppetFlags| flags.to_arguments(None, false).unwrap_err().option;
         let with = |change: fn(&mut PuppetFlags)| {
             let mut flags = PuppetFlags::default();
             change(&mut flags);

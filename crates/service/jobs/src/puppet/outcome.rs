@@ -1,41 +1,50 @@
 //! Results of Puppet runs, in the shape that clients of the orchestrator know.
 //!
-//! [`Ran::shape`] turns an agent's result into the stored and shown form. Invariant: a run that has
+//! [`PuppetRunResult::shape_outcome`] turns an agent's result into the stored and shown form. Invariant: a run that has
 //! a report gets its state from the report's status; a run that has none could not be run, and the
 //! agent's reason is its result.
 
 use serde_json::{Map, Value, json};
 
-use super::said::Ran;
+use super::agent_result::PuppetRunResult;
 use super::stock_errors::{NO_ERRORS_TOLD, StockError};
-use crate::flight::CancelReason;
-use crate::outcome::Shaped;
-use crate::resolve::RunReport;
+use crate::in_flight::CancelReason;
+use crate::outcome::RunOutcome;
+use crate::resolve::PuppetReportSummary;
 use crate::state::RunState;
 use crate::verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, clip};
 
 // === impl Ran ===
 
-impl Ran {
+impl PuppetRunResult {
     /// Shapes the run's end. `console`: URL of the console that shows reports.
-    pub(crate) fn shape(&self, report: Option<&RunReport>, console: Option<&str>) -> Shaped {
+    pub(crate) fn shape(
+        &self,
+        report: Option<&PuppetReportSummary>,
+        console: Option<&str>,
+    ) -> RunOutcome {
         let cancelled = self.is_true("cancelled");
         let ended = cancelled || self.is_true("timed_out");
         match self.status() {
-            Some(status) if !ended => self.reported(status, report, console),
-            _ => self.not_run(cancelled),
+            Some(status) if !ended => self.shape_reported(status, report, console),
+            _ => self.shape_not_run(cancelled),
         }
     }
 
-    fn reported(&self, status: &str, report: Option<&RunReport>, console: Option<&str>) -> Shaped {
-        let nothing = RunReport::default();
+    fn shape_reported(
+        &self,
+        status: &str,
+        report: Option<&PuppetReportSummary>,
+        console: Option<&str>,
+    ) -> RunOutcome {
+        let nothing = PuppetReportSummary::default();
         let report = report.unwrap_or(&nothing);
-        let own = |key| self.text(key).map(str::to_owned);
+        let own = |key| self.text_field(key).map(str::to_owned);
         let mut result = Map::new();
         let hash = report.hash.clone().or_else(|| own("hash"));
         let noop = match report.noop {
             Some((noop, no_noop)) => json!({"noop": noop, "no_noop": no_noop}),
-            None => self.noop(),
+            None => self.noop_counts(),
         };
         let environment = report.environment.clone().or_else(|| own("environment"));
         let version = report.configuration_version.clone();
@@ -44,12 +53,18 @@ impl Ran {
             ("status", json!(status)),
             ("noop", noop),
             ("environment", json!(environment)),
-            ("configuration_version", json!(version.or(self.version()))),
+            (
+                "configuration_version",
+                json!(version.or(self.configuration_version())),
+            ),
             ("metrics", Value::Object(self.metrics())),
-            ("transaction_uuid", json!(self.text("transaction_uuid"))),
+            (
+                "transaction_uuid",
+                json!(self.text_field("transaction_uuid")),
+            ),
         ];
         result.extend(told.map(|(key, value)| (key.to_owned(), value)));
-        if self.known.has_replaced_bytes {
+        if self.context.has_replaced_bytes {
             let info = json!({"replaced_bytes": true});
             result.insert("_output_info".to_owned(), info);
         }
@@ -64,11 +79,11 @@ impl Ran {
         });
         let mut event = result.clone();
         let mut details = Map::new();
-        if let Some(held_back) = held_back(&result) {
+        if let Some(held_back) = describe_held_back(&result) {
             details.insert("message".to_owned(), held_back.into());
         }
         for (key, value) in [
-            ("transaction_uuid", self.text("transaction_uuid")),
+            ("transaction_uuid", self.text_field("transaction_uuid")),
             ("report-url", url.as_deref()),
         ] {
             if let Some(value) = value {
@@ -76,14 +91,14 @@ impl Ran {
             }
         }
         event.insert("report-url".to_owned(), json!(url));
-        for (key, value) in &self.said {
+        for (key, value) in &self.fields {
             if !TOLD_ELSEWHERE.contains(&key.as_str()) && !result.contains_key(key) {
                 result.insert(key.clone(), value.clone());
             }
         }
         let failed = status == "failed" || self.exit_code() != 0;
         let message = if failed {
-            self.why_failed()
+            self.failure_reason()
         } else {
             String::new()
         };
@@ -91,7 +106,7 @@ impl Ran {
             details.insert("message".to_owned(), message.as_str().into());
             event.insert("message".to_owned(), message.as_str().into());
         }
-        Shaped {
+        RunOutcome {
             state: if failed {
                 RunState::Failed
             } else {
@@ -100,16 +115,16 @@ impl Ran {
             result: Value::Object(result).to_string(),
             details: Value::Object(details).to_string(),
             message,
-            told: Some(Value::Object(event)),
+            event_detail: Some(Value::Object(event)),
             sealed: None,
         }
     }
 
     /// The shape of a run in which Puppet did not run, or did not write a report.
-    fn not_run(&self, cancelled: bool) -> Shaped {
-        let (state, kind, message) = match self.known.cancelling {
+    fn shape_not_run(&self, cancelled: bool) -> RunOutcome {
+        let (state, kind, message) = match self.context.cancelling {
             Some(CancelReason::Timeout) if cancelled => {
-                let seconds = self.known.timeout_seconds;
+                let seconds = self.context.timeout_seconds;
                 let message = format!("the time limit of {seconds} s passed and Puppet was ended");
                 (RunState::Errored, KIND_TIMEOUT, message)
             }
@@ -121,12 +136,12 @@ impl Ran {
                 let message = "the job was stopped and Puppet was ended".to_owned();
                 (RunState::Failed, KIND_STOPPED, message)
             }
-            _ => (RunState::Errored, KIND_EXECUTION, self.why_not_run()),
+            _ => (RunState::Errored, KIND_EXECUTION, self.not_run_reason()),
         };
         let stock = self.stock_error();
         let mut about = Map::from_iter([("exit_code".to_owned(), self.exit_code().into())]);
         for key in ["error_type", "cause", "errors"] {
-            if let Some(value) = self.said.get(key) {
+            if let Some(value) = self.fields.get(key) {
                 about.insert(key.to_owned(), value.clone());
             }
         }
@@ -134,20 +149,20 @@ impl Ran {
             about.insert("cause".to_owned(), stock.cause.into());
         }
         let error = json!({"kind": kind, "msg": message, "details": about});
-        Shaped {
+        RunOutcome {
             state,
             result: json!({ "_error": error }).to_string(),
             details: json!({ "message": message }).to_string(),
-            told: Some(json!({"message": message, "kind": kind})),
+            event_detail: Some(json!({"message": message, "kind": kind})),
             message,
             sealed: None,
         }
     }
 
-    fn why_failed(&self) -> String {
-        let failed = self.metric("failed") + self.metric("failed_to_restart");
-        let logged = self.said.get("errors").and_then(|errors| errors.get(0));
-        let words = self.text("error").or(logged.and_then(Value::as_str));
+    fn failure_reason(&self) -> String {
+        let failed = self.metric_value("failed") + self.metric_value("failed_to_restart");
+        let logged = self.fields.get("errors").and_then(|errors| errors.get(0));
+        let words = self.text_field("error").or(logged.and_then(Value::as_str));
         match (failed, words) {
             (1, _) => "1 resource failed".to_owned(),
             (failed, _) if failed > 0 => format!("{failed} resources failed"),
@@ -162,41 +177,41 @@ impl Ran {
     /// Numbers of resources that noop held back and that were changed. pxp-module-puppet does not say whether a run
     /// was noop; its metrics count what is out of sync all the same, as resources with `noop => true` are in any
     /// run. Null if the report has neither number.
-    fn noop(&self) -> Value {
-        let is_told = self.said.get("noop").is_some_and(Value::is_boolean);
-        let metrics = self.said.get("metrics");
+    fn noop_counts(&self) -> Value {
+        let is_told = self.fields.get("noop").is_some_and(Value::is_boolean);
+        let metrics = self.fields.get("metrics");
         let is_counted = metrics.is_some_and(|metrics| metrics["out_of_sync"].is_u64());
         if !is_told && !is_counted {
             return Value::Null;
         }
-        let touched = self.metric("changed") + self.metric("failed");
-        let held_back = self.metric("out_of_sync").saturating_sub(touched);
+        let touched = self.metric_value("changed") + self.metric_value("failed");
+        let held_back = self.metric_value("out_of_sync").saturating_sub(touched);
         json!({"noop": held_back, "no_noop": touched})
     }
 
     /// The error of a stock module, which gives no cause.
     fn stock_error(&self) -> Option<StockError> {
-        if self.said.contains_key("cause") {
+        if self.fields.contains_key("cause") {
             return None;
         }
-        StockError::of_type(self.text("error_type")?)
+        StockError::from_type(self.text_field("error_type")?)
     }
 
     /// True if a stock module reports no more of a failed run than that the exit code is not 0.
     fn is_bare_exit_code(&self) -> bool {
-        self.text("error_type") == Some("agent_exit_non_zero")
-            && !self.said.contains_key("cause")
-            && !self.said.contains_key("errors")
+        self.text_field("error_type") == Some("agent_exit_non_zero")
+            && !self.fields.contains_key("cause")
+            && !self.fields.contains_key("errors")
     }
 
     /// The module's message, then that of the program that ran it.
-    fn why_not_run(&self) -> String {
-        let spoken = [self.said.get("error"), self.said.get("_error")];
+    fn not_run_reason(&self) -> String {
+        let spoken = [self.fields.get("error"), self.fields.get("_error")];
         let spoken = spoken.into_iter().flatten().find_map(|error| {
             let words = error.as_str().or_else(|| error.get("msg")?.as_str())?;
             (!words.is_empty()).then_some(words)
         });
-        let stderr = self.text("stderr").map(str::trim);
+        let stderr = self.text_field("stderr").map(str::trim);
         match (spoken, stderr) {
             (Some(words), _) if let Some(stock) = self.stock_error() => {
                 format!("{}; {}", clip(words), stock.next_step)
@@ -212,7 +227,7 @@ impl Ran {
 }
 
 /// The resources of a result that noop held back, as text.
-pub(crate) fn held_back(result: &Map<String, Value>) -> Option<String> {
+pub(crate) fn describe_held_back(result: &Map<String, Value>) -> Option<String> {
     match result.get("noop")?.get("noop")?.as_u64()? {
         0 => None,
         1 => Some("1 resource would change".to_owned()),
@@ -241,10 +256,10 @@ mod tests {
     use store::JobNumber;
 
     use super::*;
-    use crate::outcome::Circumstances;
-    use crate::puppet::said::read;
+    use crate::outcome::OutcomeContext;
+    use crate::puppet::agent_result::parse_result;
 
-    const KNOWN: Circumstances = Circumstances {
+    const KNOWN: OutcomeContext = OutcomeContext {
         stock_agent: false,
         cancelling: None,
         timeout_seconds: 60,
@@ -261,8 +276,11 @@ mod tests {
         })
     }
 
-    fn shaped(said: &Value, report: Option<&RunReport>) -> (RunState, Value, Value, String) {
-        let ran = read(&said.to_string(), KNOWN).unwrap();
+    fn shaped(
+        said: &Value,
+        report: Option<&PuppetReportSummary>,
+    ) -> (RunState, Value, Value, String) {
+        let ran = parse_result(&said.to_string(), KNOWN).unwrap();
         let shaped = ran.shape(report, Some("https://console.example.com/"));
         let json = |text: &str| serde_json::from_str(text).unwrap();
         (
@@ -275,11 +293,11 @@ mod tests {
 
     #[test]
     fn a_run_with_a_report_has_the_shape_that_clients_know() {
-        let report = RunReport {
+        let report = PuppetReportSummary {
             hash: Some("abc".to_owned()),
             configuration_version: Some("17".to_owned()),
             noop: Some((0, 2)),
-            ..RunReport::default()
+            ..PuppetReportSummary::default()
         };
         let (state, result, details, message) = shaped(&changed(), Some(&report));
         assert_eq!((state, message.as_str()), (RunState::Finished, ""));
@@ -336,14 +354,19 @@ mod tests {
 
     #[test]
     fn the_code_of_a_run_is_told_by_its_report_or_by_the_agent() {
-        let report = RunReport {
+        let report = PuppetReportSummary {
             code_id: Some("v1;test".parse().unwrap()),
-            ..RunReport::default()
+            ..PuppetReportSummary::default()
         };
-        let told = |said: &Value, report: Option<&RunReport>| {
-            let shaped = read(&said.to_string(), KNOWN).unwrap().shape(report, None);
+        let told = |said: &Value, report: Option<&PuppetReportSummary>| {
+            let shaped = parse_result(&said.to_string(), KNOWN)
+                .unwrap()
+                .shape(report, None);
             let result: Value = serde_json::from_str(&shaped.result).unwrap();
-            assert_eq!(result.get("code_id"), shaped.told.unwrap().get("code_id"));
+            assert_eq!(
+                result.get("code_id"),
+                shaped.event_detail.unwrap().get("code_id")
+            );
             result.get("code_id").cloned()
         };
         let mut said = changed();
@@ -351,7 +374,7 @@ mod tests {
         assert_eq!(told(&said, Some(&report)), Some("v1;test".into()));
         said["code_id"] = "v2;test".into();
         assert_eq!(
-            told(&said, Some(&RunReport::default())),
+            told(&said, Some(&PuppetReportSummary::default())),
             Some("v2;test".into())
         );
         said["code_id"] = "../v3".into();
@@ -410,9 +433,9 @@ mod tests {
         assert_eq!(error["kind"], KIND_EXECUTION);
         let about = json!({"error_type": "agent_disabled", "cause": "disabled", "exit_code": -1});
         assert_eq!(error["details"], about);
-        let ran = read(&said.to_string(), KNOWN).unwrap();
+        let ran = parse_result(&said.to_string(), KNOWN).unwrap();
         assert_eq!(
-            ran.run(&"a".parse().unwrap(), JobNumber::new(1).unwrap(), false),
+            ran.to_puppet_run(&"a".parse().unwrap(), JobNumber::new(1).unwrap(), false),
             None
         );
     }
@@ -447,7 +470,7 @@ mod tests {
     #[test]
     fn what_is_no_result_is_an_error_and_odd_values_are_not() {
         for nonsense in ["", "[]", "null", "{}", "{\"a\":1}"] {
-            assert!(read(nonsense, KNOWN).is_err(), "{nonsense}");
+            assert!(parse_result(nonsense, KNOWN).is_err(), "{nonsense}");
         }
         let odd = json!({"transaction_uuid": 5, "status": ["changed"], "metrics": "x",
             "exitcode": "0", "error_type": {}});
@@ -463,18 +486,20 @@ mod tests {
             (CancelReason::Timeout, RunState::Errored, KIND_TIMEOUT),
             (CancelReason::Stop, RunState::Failed, KIND_STOPPED),
         ] {
-            let known = Circumstances {
+            let known = OutcomeContext {
                 cancelling: Some(reason),
                 ..KNOWN
             };
-            let shaped = read(&said.to_string(), known).unwrap().shape(None, None);
+            let shaped = parse_result(&said.to_string(), known)
+                .unwrap()
+                .shape(None, None);
             let result: Value = serde_json::from_str(&shaped.result).unwrap();
             assert_eq!(
                 (shaped.state, &result["_error"]["kind"]),
                 (state, &kind.into())
             );
             assert!(
-                !crate::verdict::is_guess(&shaped.result),
+                !crate::verdict::is_given_up_result(&shaped.result),
                 "its end is known"
             );
         }

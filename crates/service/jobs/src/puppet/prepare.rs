@@ -9,46 +9,50 @@ use serde_json::{Value, json};
 use store::NewJob;
 
 use super::version::is_too_old;
-use super::{ACTION, DeployError, DeployRequest, MODULE};
+use super::{ACTION, MODULE, PuppetRunError, PuppetRunRequest};
 use crate::defaults::VERSIONS_WAIT;
-use crate::engine::{Prepared, Target};
-use crate::kind::{Action, DEPLOY, Kind};
-use crate::prepare::{Preparation, check_limits, show_rollout};
-use crate::resolve::Classified;
-use crate::targets::{Scope, targets};
+use crate::engine::{JobTarget, PreparedJob};
+use crate::kind::{DEPLOY, JobAction, JobKind};
+use crate::prepare::{JobPreparer, add_rollout_options, check_limits};
+use crate::resolve::NodeEnvironment;
+use crate::targets::{NodeScope, resolve_targets};
 use crate::trace::JobTrace;
-use crate::verdict::Verdict;
+use crate::verdict::RunVerdict;
 
 // === impl Preparation ===
 
-impl Preparation {
-    pub(crate) async fn prepare_deploy(
+impl JobPreparer {
+    pub(crate) async fn prepare_puppet_run(
         &self,
-        request: DeployRequest,
-    ) -> Result<Prepared, DeployError> {
+        request: PuppetRunRequest,
+    ) -> Result<PreparedJob, PuppetRunError> {
         check_limits(request.concurrency, request.timeout, &request.rollout)
-            .map_err(DeployError::Limit)?;
-        let environment = self.environment(&request).await?;
+            .map_err(PuppetRunError::Limit)?;
+        let environment = self.check_environment(&request).await?;
         let name = environment.as_ref().map(EnvironmentName::as_str);
-        let words = request.flags.words(name, request.enforce_environment)?;
+        let words = request
+            .flags
+            .to_arguments(name, request.enforce_environment)?;
         let scope = match (&request.scope, name) {
             (Some(scope), _) => scope.clone(),
-            (None, Some(_)) => Scope::WholeEnvironment,
-            (None, None) => return Err(DeployError::Nowhere),
+            (None, Some(_)) => NodeScope::WholeEnvironment,
+            (None, None) => return Err(PuppetRunError::Nowhere),
         };
         let nodes = match &request.nodes {
-            Some(nodes) => targets(&Scope::Nodes(nodes.clone()), "", &*self.resolve).await?,
-            None => targets(&scope, name.unwrap_or_default(), &*self.resolve).await?,
+            Some(nodes) => {
+                resolve_targets(&NodeScope::Nodes(nodes.clone()), "", &*self.resolve).await?
+            }
+            None => resolve_targets(&scope, name.unwrap_or_default(), &*self.resolve).await?,
         };
-        let mut options = options(&request, &scope, &nodes);
-        show_rollout(&mut options, &request.rollout);
+        let mut options = shown_options(&request, &scope, &nodes);
+        add_rollout_options(&mut options, &request.rollout);
         let trace = JobTrace::begin(&self.tracer, DEPLOY, nodes.len());
-        JobTrace::note(trace.as_ref(), &mut options);
+        JobTrace::add_trace_id(trace.as_ref(), &mut options);
         let enforced = name.filter(|_| request.enforce_environment);
-        let mut targets = self.enforce(nodes, enforced).await?;
+        let mut targets = self.enforce_environment(nodes, enforced).await?;
         self.refuse_old_puppets(&mut targets).await;
         let params = json!({"env": [], "flags": words, "job": ""});
-        let action = Action::new(MODULE, ACTION, action::encode(&params));
+        let action = JobAction::new(MODULE, ACTION, action::encode(&params));
         let row = NewJob {
             command: DEPLOY.to_owned(),
             kind: DEPLOY.to_owned(),
@@ -68,10 +72,10 @@ impl Preparation {
             plan_job: request.plan_job,
             mark: request.mark,
         };
-        let job = Prepared {
+        let job = PreparedJob {
             row,
             targets,
-            kind: Kind::Puppet,
+            kind: JobKind::Puppet,
             action,
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
@@ -81,25 +85,25 @@ impl Preparation {
             after_restart: false,
             trace,
         };
-        Ok(job.sealed(&self.seal))
+        Ok(job.into_sealed(&self.seal))
     }
 
     /// Checks the environment, which must exist; `None`: each node's own.
-    async fn environment(
+    async fn check_environment(
         &self,
-        request: &DeployRequest,
-    ) -> Result<Option<EnvironmentName>, DeployError> {
+        request: &PuppetRunRequest,
+    ) -> Result<Option<EnvironmentName>, PuppetRunError> {
         let name = request.environment.clone();
         if name.is_empty() {
             if request.enforce_environment {
-                return Err(DeployError::NothingToEnforce);
+                return Err(PuppetRunError::NothingToEnforce);
             }
             return Ok(None);
         }
         let parsed = name.parse();
         let environment: EnvironmentName = parsed.map_err(|error: EnvironmentNameError| {
             let reason = error.to_string();
-            DeployError::EnvironmentName { name, reason }
+            PuppetRunError::EnvironmentName { name, reason }
         })?;
         let code = Arc::clone(&self.code);
         // Reading code blocks.
@@ -114,26 +118,26 @@ impl Preparation {
     }
 
     /// Refuses nodes that are not classified into the enforced environment.
-    async fn enforce(
+    async fn enforce_environment(
         &self,
         nodes: Vec<Certname>,
         enforced: Option<&str>,
-    ) -> Result<Vec<Target>, DeployError> {
+    ) -> Result<Vec<JobTarget>, PuppetRunError> {
         let Some(enforced) = enforced else {
-            return Ok(nodes.into_iter().map(Target::from).collect());
+            return Ok(nodes.into_iter().map(JobTarget::from).collect());
         };
-        let found = self.resolve.environments(&nodes).await;
-        let found = found.map_err(DeployError::Classify)?;
-        let target = |(certname, own)| Target {
+        let found = self.resolve.classified_environments(&nodes).await;
+        let found = found.map_err(PuppetRunError::Classify)?;
+        let target = |(certname, own)| JobTarget {
             certname,
-            refusal: refusal(own, enforced),
+            refusal: environment_refusal(own, enforced),
         };
         Ok(nodes.into_iter().zip(found).map(target).collect())
     }
 
     /// Refuses nodes whose Puppet is known to be too old. A lookup without an answer in time delays
     /// no node: all are asked then.
-    async fn refuse_old_puppets(&self, targets: &mut [Target]) {
+    async fn refuse_old_puppets(&self, targets: &mut [JobTarget]) {
         let nodes: Vec<Certname> = targets.iter().map(|one| one.certname.clone()).collect();
         let asking = self.resolve.puppet_versions(&nodes);
         let versions = match tokio::time::timeout(VERSIONS_WAIT, asking).await {
@@ -152,31 +156,31 @@ impl Preparation {
         };
         for (target, version) in targets.iter_mut().zip(versions) {
             let old = version.filter(|version| is_too_old(version));
-            let refusal = old.map(|version| Verdict::OldPuppet { version });
+            let refusal = old.map(|version| RunVerdict::OldPuppet { version });
             target.refusal = target.refusal.take().or(refusal);
         }
     }
 }
 
 /// Reason that a node is not asked to run in the enforced environment.
-fn refusal(own: Classified, enforced: &str) -> Option<Verdict> {
+fn environment_refusal(own: NodeEnvironment, enforced: &str) -> Option<RunVerdict> {
     let asked = enforced.to_owned();
     match own {
-        Classified::Nowhere => None,
-        Classified::Into(own) if own == enforced => None,
-        Classified::Into(own) => Some(Verdict::OtherEnvironment { own, asked }),
-        Classified::Conflict(what) => Some(Verdict::Conflict { what, asked }),
+        NodeEnvironment::Nowhere => None,
+        NodeEnvironment::Into(own) if own == enforced => None,
+        NodeEnvironment::Into(own) => Some(RunVerdict::OtherEnvironment { own, asked }),
+        NodeEnvironment::Conflict(what) => Some(RunVerdict::Conflict { what, asked }),
     }
 }
 
 /// The options as submitted, with defaults.
-fn options(request: &DeployRequest, scope: &Scope, nodes: &[Certname]) -> Value {
+fn shown_options(request: &PuppetRunRequest, scope: &NodeScope, nodes: &[Certname]) -> Value {
     let flags = &request.flags;
-    let (code, code_id) = request.code.shown();
+    let (code, code_id) = request.code.to_shown_mode();
     json!({
         "environment": request.environment,
         "enforce_environment": request.enforce_environment,
-        "scope": scope.shown(nodes),
+        "scope": scope.to_shown_value(nodes),
         "target": null,
         "noop": flags.noop,
         "no_noop": flags.no_noop,

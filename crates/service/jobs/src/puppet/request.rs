@@ -1,6 +1,6 @@
 //! Requests for Puppet runs, and the reasons for refusing them.
 //!
-//! [`DeployRequest`], [`RunCode`] and [`DeployError`]. Invariant: a refused request has changed
+//! [`PuppetRunRequest`], [`CatalogCode`] and [`PuppetRunError`]. Invariant: a refused request has changed
 //! nothing.
 
 use std::time::Duration;
@@ -11,19 +11,19 @@ use pcp::Certname;
 use serde_json::{Map, Value};
 use store::{PlanMark, SlotKey};
 
-use super::flags::{FlagProblem, PuppetFlags};
-use crate::resolve::ResolveError;
-use crate::submit::SubmitError;
-use crate::targets::{Scope, ScopeError};
+use super::flags::{PuppetFlagError, PuppetFlags};
+use crate::resolve::NodeResolveError;
+use crate::submit::JobSubmitError;
+use crate::targets::{NodeScope, ScopeError};
 
 /// A request to run Puppet on nodes.
 #[derive(Clone, Debug, Default)]
-pub struct DeployRequest {
+pub struct PuppetRunRequest {
     /// Name of the environment; empty: each node runs in its own.
     pub environment: String,
     /// The nodes to run on, before groups and queries are resolved; `None`: all nodes of the
     /// environment.
-    pub scope: Option<Scope>,
+    pub scope: Option<NodeScope>,
     /// The certnames that `scope` resolves to, if the caller has resolved it already.
     pub nodes: Option<Vec<Certname>>,
     /// A node that is classified into another environment does not run.
@@ -31,7 +31,7 @@ pub struct DeployRequest {
     /// Options of the Puppet run.
     pub flags: PuppetFlags,
     /// Code version that the catalogs are compiled from.
-    pub code: RunCode,
+    pub code: CatalogCode,
     /// Nodes at once, for this job; otherwise only `global_concurrent_compiles` bounds it.
     pub concurrency: Option<usize>,
     /// Batches, pauses between them, and how many nodes may fail.
@@ -58,7 +58,7 @@ const LOCK: &str = "lock";
 /// Code version that the catalogs of a job are compiled from. It is only recorded here: the creator
 /// of the job keeps the version in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum RunCode {
+pub enum CatalogCode {
     /// Each catalog is compiled from the version that is live when its node asks for it.
     #[default]
     Latest,
@@ -73,7 +73,7 @@ pub enum RunCode {
 /// Reason that Puppet was not run. Nothing was sent, and nothing stored unless stated otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DeployError {
+pub enum PuppetRunError {
     /// The text is not a valid environment name.
     #[error("`{name}` is not an environment's name: {reason}")]
     EnvironmentName {
@@ -95,26 +95,26 @@ pub enum DeployError {
     Code(#[from] CodeError),
     /// A Puppet option is invalid.
     #[error(transparent)]
-    Flag(#[from] FlagProblem),
+    Flag(#[from] PuppetFlagError),
     /// The scope resolves to no nodes.
     #[error(transparent)]
     Scope(#[from] ScopeError),
     /// The environments of the nodes cannot be looked up.
     #[error("the environments of the nodes cannot be looked up: {0}")]
-    Classify(ResolveError),
+    Classify(NodeResolveError),
     /// A concurrency, timeout or rollout limit is invalid.
     #[error("{0}")]
     Limit(String),
     /// The engine did not accept the job.
     #[error(transparent)]
-    Submit(#[from] SubmitError),
+    Submit(#[from] JobSubmitError),
 }
 
 // === impl RunCode ===
 
-impl RunCode {
+impl CatalogCode {
     /// The mode as the job shows it, with the code id.
-    pub(super) fn shown(&self) -> (&'static str, Option<&str>) {
+    pub(super) fn to_shown_mode(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Latest => ("latest", None),
             Self::Locked { code_id } => (LOCK, code_id.as_deref()),

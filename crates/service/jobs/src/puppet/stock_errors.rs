@@ -13,7 +13,7 @@ pub(super) struct StockError {
 }
 
 impl StockError {
-    pub(super) fn of_type(error_type: &str) -> Option<Self> {
+    pub(super) fn from_type(error_type: &str) -> Option<Self> {
         let (cause, next_step) = match error_type {
             "agent_disabled" => (
                 "disabled",

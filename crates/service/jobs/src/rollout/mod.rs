@@ -6,20 +6,20 @@
 //! over; with more failures than allowed nothing begins any more; and a job without `max_failures`
 //! goes no further when every node of a batch failed.
 
-mod reason;
+mod halt_reason;
 
 use std::time::Duration;
 
 use api_types::rollout::{Portion, RolloutOptions};
 use tokio::time::Instant;
 
-pub(crate) use self::reason::{HaltReason, remember};
+pub(crate) use self::halt_reason::{HaltReason, add_failed_node};
 use crate::state::RunState;
 
 /// The batches of one job.
 #[derive(Debug)]
 pub struct Rollout {
-    batches: Vec<Batch>,
+    batches: Vec<RolloutBatch>,
     /// Index of the batch that was started last.
     current: usize,
     pause: Duration,
@@ -27,18 +27,18 @@ pub struct Rollout {
     /// Number or share of nodes that may fail; `None`: any number, but not all of a batch.
     max_failures: Option<Portion>,
     failures: usize,
-    stage: Stage,
+    stage: RolloutStage,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Batch {
+struct RolloutBatch {
     size: usize,
     open: usize,
     failed: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum RolloutStage {
     /// The runs of the current batch may start.
     Batch,
     /// The current batch has ended, and the next one starts at `until`.
@@ -58,12 +58,12 @@ pub enum RolloutStep {
     /// The last batch has ended.
     Finish,
     /// Too many nodes failed: no other node starts.
-    Halt(Halt),
+    Halt(RolloutHalt),
 }
 
 /// The failures that end a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Halt {
+pub struct RolloutHalt {
     pub failures: usize,
     /// The number of failures allowed; `None`: there is no limit, but every node of this batch
     /// failed.
@@ -89,7 +89,7 @@ impl Rollout {
             Some(sizes) => sizes.of(nodes),
             None => vec![nodes],
         };
-        let batch = |size| Batch {
+        let batch = |size| RolloutBatch {
             size,
             open: size,
             failed: 0,
@@ -101,7 +101,7 @@ impl Rollout {
             nodes,
             max_failures: options.max_failures,
             failures: 0,
-            stage: Stage::Batch,
+            stage: RolloutStage::Batch,
         }
     }
 
@@ -109,51 +109,52 @@ impl Rollout {
     /// which this much is left.
     pub fn resume(&mut self, batch: u32, pause_left: Option<Duration>, now: Instant) {
         let last = self.batches.len().saturating_sub(1);
-        self.current = place(batch).min(last);
+        self.current = batch_index(batch).min(last);
         if let Some(left) = pause_left {
             // A clock that was set back makes no pause longer.
             let until = now + left.min(self.pause);
-            self.stage = Stage::Pause { until };
+            self.stage = RolloutStage::Pause { until };
         }
     }
 
     /// Number of batches of the job.
     pub fn batches(&self) -> u32 {
-        number(self.batches.len())
+        to_batch_number(self.batches.len())
     }
 
     /// Number of each node's batch, in the order of the nodes.
-    pub fn batch_of_each(&self) -> impl Iterator<Item = u32> {
+    pub fn batch_numbers(&self) -> impl Iterator<Item = u32> {
         let numbered = self.batches.iter().enumerate();
-        numbered.flat_map(|(index, batch)| std::iter::repeat_n(number(index + 1), batch.size))
+        numbered
+            .flat_map(|(index, batch)| std::iter::repeat_n(to_batch_number(index + 1), batch.size))
     }
 
     /// Records that a run of this batch ended in `state`.
-    pub fn run_ended(&mut self, batch: u32, state: RunState) {
-        self.ended(batch, state, 1);
+    pub fn record_run_end(&mut self, batch: u32, state: RunState) {
+        self.restore_run_ends(batch, state, 1);
     }
 
     /// Records that this many runs of the batch had ended in `state` before.
-    pub fn ended(&mut self, batch: u32, state: RunState, count: usize) {
+    pub fn restore_run_ends(&mut self, batch: u32, state: RunState, count: usize) {
         let failed = if is_failure(state) { count } else { 0 };
         self.failures += failed;
-        if let Some(batch) = self.batches.get_mut(place(batch)) {
+        if let Some(batch) = self.batches.get_mut(batch_index(batch)) {
             batch.open = batch.open.saturating_sub(count);
             batch.failed += failed;
         }
     }
 
     /// Records that a run of this batch that counts as finished failed after all.
-    pub(crate) fn failed_after_all(&mut self, batch: u32) {
+    pub(crate) fn reclassify_as_failed(&mut self, batch: u32) {
         self.failures += 1;
-        if let Some(batch) = self.batches.get_mut(place(batch)) {
+        if let Some(batch) = self.batches.get_mut(batch_index(batch)) {
             batch.failed += 1;
         }
     }
 
     /// True if more nodes have failed than allowed.
     pub(crate) fn is_exceeded(&self) -> bool {
-        self.allowed()
+        self.allowed_failures()
             .is_some_and(|allowed| self.failures > allowed)
     }
 
@@ -170,25 +171,25 @@ impl Rollout {
     /// The end of the pause that the job is in.
     pub(crate) fn pause_end(&self) -> Option<Instant> {
         match self.stage {
-            Stage::Pause { until } => Some(until),
-            Stage::Batch | Stage::Over => None,
+            RolloutStage::Pause { until } => Some(until),
+            RolloutStage::Batch | RolloutStage::Over => None,
         }
     }
 
-    fn allowed(&self) -> Option<usize> {
+    fn allowed_failures(&self) -> Option<usize> {
         self.max_failures.map(|portion| portion.of(self.nodes))
     }
 
     /// Closes the rollout, since the job was stopped: nothing begins any more.
     pub fn close(&mut self) {
-        self.stage = Stage::Over;
+        self.stage = RolloutStage::Over;
     }
 
     /// Number and counts of the current batch.
-    pub fn current(&self) -> BatchCount {
+    pub fn current_batch(&self) -> BatchCount {
         let batch = self.batches.get(self.current).copied().unwrap_or_default();
         BatchCount {
-            batch: number(self.current + 1),
+            batch: to_batch_number(self.current + 1),
             nodes: batch.size,
             failed: batch.failed,
         }
@@ -198,11 +199,11 @@ impl Rollout {
     /// once.
     pub fn next_step(&mut self, now: Instant) -> Option<RolloutStep> {
         match self.stage {
-            Stage::Over => None,
+            RolloutStage::Over => None,
             _ if self.is_exceeded() => Some(self.halt()),
-            Stage::Pause { until } if now >= until => Some(self.begin(true)),
-            Stage::Pause { .. } => None,
-            Stage::Batch => self.end_batch(now),
+            RolloutStage::Pause { until } if now >= until => Some(self.start_batch(true)),
+            RolloutStage::Pause { .. } => None,
+            RolloutStage::Batch => self.end_batch(now),
         }
     }
 
@@ -212,35 +213,35 @@ impl Rollout {
             return None;
         }
         if self.current + 1 >= self.batches.len() {
-            self.stage = Stage::Over;
+            self.stage = RolloutStage::Over;
             return Some(RolloutStep::Finish);
         }
         if self.max_failures.is_none() && batch.failed == batch.size {
             return Some(self.halt());
         }
         if self.pause.is_zero() {
-            return Some(self.begin(false));
+            return Some(self.start_batch(false));
         }
         let until = now + self.pause;
-        self.stage = Stage::Pause { until };
+        self.stage = RolloutStage::Pause { until };
         Some(RolloutStep::Pause { until })
     }
 
-    fn begin(&mut self, after_pause: bool) -> RolloutStep {
+    fn start_batch(&mut self, after_pause: bool) -> RolloutStep {
         self.current += 1;
-        self.stage = Stage::Batch;
+        self.stage = RolloutStage::Batch;
         RolloutStep::Begin {
-            batch: number(self.current + 1),
+            batch: to_batch_number(self.current + 1),
             after_pause,
         }
     }
 
     fn halt(&mut self) -> RolloutStep {
-        self.stage = Stage::Over;
-        RolloutStep::Halt(Halt {
+        self.stage = RolloutStage::Over;
+        RolloutStep::Halt(RolloutHalt {
             failures: self.failures,
-            allowed: self.allowed(),
-            batch: number(self.current + 1),
+            allowed: self.allowed_failures(),
+            batch: to_batch_number(self.current + 1),
         })
     }
 }
@@ -250,13 +251,13 @@ pub(crate) fn is_failure(state: RunState) -> bool {
     matches!(state, RunState::Failed | RunState::Errored)
 }
 
-fn place(batch: u32) -> usize {
+fn batch_index(batch: u32) -> usize {
     usize::try_from(batch)
         .unwrap_or(usize::MAX)
         .saturating_sub(1)
 }
 
-fn number(count: usize) -> u32 {
+fn to_batch_number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 

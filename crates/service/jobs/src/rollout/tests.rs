@@ -22,7 +22,7 @@ fn begin(batch: u32) -> Option<RolloutStep> {
 }
 
 fn halt(failures: usize, allowed: Option<usize>, batch: u32) -> Option<RolloutStep> {
-    Some(RolloutStep::Halt(Halt {
+    Some(RolloutStep::Halt(RolloutHalt {
         failures,
         allowed,
         batch,
@@ -110,7 +110,7 @@ fn what_follows_from_the_ends_of_runs() {
         let now = Instant::now();
         assert_eq!(rollout.next_step(now), None, "{given}");
         for (index, (batch, state, expected)) in ends.into_iter().enumerate() {
-            rollout.run_ended(batch, state);
+            rollout.record_run_end(batch, state);
             assert_eq!(rollout.next_step(now), expected, "{given}, end {index}");
             assert_eq!(rollout.next_step(now), None, "{given}, told twice");
         }
@@ -122,7 +122,7 @@ fn a_pause_ends_in_time_and_not_before() {
     let given = json!({"batch": 1, "pause_between_batches": 60});
     let mut rollout = rollout(given, 2);
     let start = Instant::now();
-    rollout.run_ended(1, Finished);
+    rollout.record_run_end(1, Finished);
     let until = start + PAUSE;
     assert_eq!(rollout.next_step(start), Some(RolloutStep::Pause { until }));
     assert_eq!(rollout.next_step(until - Duration::from_millis(1)), None);
@@ -132,7 +132,7 @@ fn a_pause_ends_in_time_and_not_before() {
         after_pause,
     };
     assert_eq!(rollout.next_step(until), Some(begin));
-    rollout.run_ended(2, Finished);
+    rollout.record_run_end(2, Finished);
     assert_eq!(
         rollout.next_step(until),
         Some(RolloutStep::Finish),
@@ -145,7 +145,7 @@ fn a_stopped_rollout_does_nothing_more() {
     let given = json!({"batch": 1, "pause_between_batches": 60});
     let mut rollout = rollout(given, 2);
     let start = Instant::now();
-    rollout.run_ended(1, Finished);
+    rollout.record_run_end(1, Finished);
     rollout.next_step(start);
     rollout.close();
     assert_eq!(rollout.next_step(start + 2 * PAUSE), None);
@@ -157,7 +157,7 @@ fn a_resumed_pause_has_what_was_left_and_never_more_than_it_was() {
     let now = Instant::now();
     for (left, expected) in [(7, 7), (0, 0), (3_600, 60)] {
         let mut rollout = rollout(given.clone(), 2);
-        rollout.ended(1, Finished, 1);
+        rollout.restore_run_ends(1, Finished, 1);
         rollout.resume(1, Some(Duration::from_secs(left)), now);
         let until = now + Duration::from_secs(expected);
         if expected > 0 {
@@ -175,12 +175,12 @@ fn what_a_server_before_saw_counts() {
     let given = json!({"batch": 2, "max_failures": 1});
     let now = Instant::now();
     let mut goes_on = rollout(given.clone(), 6);
-    goes_on.ended(1, Finished, 1);
-    goes_on.ended(1, Failed, 1);
+    goes_on.restore_run_ends(1, Finished, 1);
+    goes_on.restore_run_ends(1, Failed, 1);
     goes_on.resume(1, None, now);
     assert_eq!(goes_on.next_step(now), begin(2));
     let mut ends = rollout(given, 6);
-    ends.ended(1, Failed, 2);
+    ends.restore_run_ends(1, Failed, 2);
     ends.resume(1, None, now);
     assert_eq!(ends.next_step(now), halt(2, Some(1), 1));
 }
@@ -188,7 +188,7 @@ fn what_a_server_before_saw_counts() {
 #[test]
 fn every_node_is_in_one_batch() {
     let rollout = rollout(json!({"batch": [1, "50%"]}), 7);
-    let batches: Vec<u32> = rollout.batch_of_each().collect();
+    let batches: Vec<u32> = rollout.batch_numbers().collect();
     assert_eq!(batches, [1, 2, 2, 2, 3, 3, 3]);
     assert_eq!(rollout.batches(), 3);
 }
@@ -209,7 +209,7 @@ impl Fleet {
         let rollout = Rollout::new(options, nodes);
         let batches = rollout.batches() as usize;
         let mut waiting = vec![0; batches];
-        for batch in rollout.batch_of_each() {
+        for batch in rollout.batch_numbers() {
             waiting[batch as usize - 1] += 1;
         }
         Self {
@@ -295,7 +295,7 @@ proptest! {
             fleet.running[batch] -= 1;
             ended += 1;
             failures += usize::from(*fails);
-            fleet.rollout.run_ended(batch as u32 + 1, if *fails { Failed } else { Finished });
+            fleet.rollout.record_run_end(batch as u32 + 1, if *fails { Failed } else { Finished });
             if !fleet.halted {
                 fleet.steps()?;
                 in_flight_at_halt = fleet.in_flight();

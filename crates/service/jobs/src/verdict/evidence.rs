@@ -1,4 +1,4 @@
-//! Proofs that an agent's error gives about the action: [`Evidence`].
+//! Proofs that an agent's error gives about the action: [`ErrorEvidence`].
 //!
 //! Invariant: "did not run" needs a proof, since operators repeat such an action. A stock pxp-agent
 //! sends the same message type before an action starts, while it fails and after it ended, so the
@@ -9,7 +9,7 @@ use super::is_undetermined;
 
 /// The agent that reported an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaker {
+pub(crate) enum ErrorReporter {
     /// A pxp-agent, or an agent that announced nothing (a stock pcp-broker forwards no announcements).
     Stock,
     /// `tutti-agent`, or the runner of SSH connections.
@@ -18,7 +18,7 @@ pub(crate) enum Speaker {
 
 /// Conclusion from an error about the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Evidence {
+pub(crate) enum ErrorEvidence {
     /// The action did not start.
     NotRun,
     /// The action ended; its result is lost. The exit code in a status answer is that of its
@@ -75,33 +75,33 @@ const UNDELIVERED: [&str; 6] = [
     "invalid data",
 ];
 
-impl Evidence {
+impl ErrorEvidence {
     /// The evidence of an `rpc_error_message`, or of the error in a status answer.
-    pub(crate) fn of_rpc_error(words: &str, speaker: Speaker) -> Self {
+    pub(crate) fn from_rpc_error(words: &str, speaker: ErrorReporter) -> Self {
         if is_undetermined(words) {
             return Self::Undetermined;
         }
-        if starts(words, &AFTER_END) {
+        if starts_with_any(words, &AFTER_END) {
             return Self::ResultLost;
         }
-        if speaker == Speaker::Tutti || Self::is_of_validation(words) {
+        if speaker == ErrorReporter::Tutti || Self::is_validation_error(words) {
             return Self::NotRun;
         }
-        match reason_of_failure(words) {
-            Some(reason) if precedes_start(reason) => Self::NotRun,
+        match failure_reason(words) {
+            Some(reason) if is_before_start(reason) => Self::NotRun,
             _ => Self::Unproved,
         }
     }
 
     /// True if an error refuses a request before anything of it is looked up or started.
-    pub(crate) fn is_of_validation(words: &str) -> bool {
-        starts(words, &REFUSALS) || only_blocking(words)
+    pub(crate) fn is_validation_error(words: &str) -> bool {
+        starts_with_any(words, &REFUSALS) || is_blocking_only(words)
     }
 
     /// The evidence of an `error_message` of the PCP layer that answers a request: either no
     /// component that acts on the message got it, or nothing is proved.
-    pub(crate) fn of_pcp_error(words: &str) -> Self {
-        let undelivered = starts(words, &UNDELIVERED) || words.ends_with(" fast enough.");
+    pub(crate) fn from_pcp_error(words: &str) -> Self {
+        let undelivered = starts_with_any(words, &UNDELIVERED) || words.ends_with(" fast enough.");
         match undelivered || words.contains(" is too large for its type; ") {
             true => Self::NotRun,
             false => Self::Unproved,
@@ -109,24 +109,25 @@ impl Evidence {
     }
 }
 
-fn starts(words: &str, beginnings: &[&str]) -> bool {
+fn starts_with_any(words: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|begin| words.starts_with(begin))
 }
 
-fn only_blocking(words: &str) -> bool {
+fn is_blocking_only(words: &str) -> bool {
     words.starts_with("the module '") && words.ends_with("supports only blocking PXP requests")
 }
 
 /// The reason in "Failed to execute the task for the LABEL. Error: REASON". The label ends with the
 /// transaction id in parentheses, and module and action were validated before.
-fn reason_of_failure(words: &str) -> Option<&str> {
+fn failure_reason(words: &str) -> Option<&str> {
     let (label, reason) = words.strip_prefix(FAILED)?.split_once("). Error: ")?;
     let is_atomic = ALL_OR_NOTHING.iter().any(|action| label.contains(action));
     is_atomic.then_some(reason)
 }
 
-fn precedes_start(reason: &str) -> bool {
-    starts(reason, &BEFORE_START) || BEFORE_START_ENDS.iter().any(|end| reason.ends_with(end))
+fn is_before_start(reason: &str) -> bool {
+    starts_with_any(reason, &BEFORE_START)
+        || BEFORE_START_ENDS.iter().any(|end| reason.ends_with(end))
 }
 
 #[cfg(test)]
@@ -151,8 +152,8 @@ mod tests {
             failed("no implementations match supported features: shell"),
             failed("'x.rb' file requested by implementation not found"),
         ] {
-            let evidence = Evidence::of_rpc_error(&words, Speaker::Stock);
-            assert_eq!(evidence, Evidence::NotRun, "{words}");
+            let evidence = ErrorEvidence::from_rpc_error(&words, ErrorReporter::Stock);
+            assert_eq!(evidence, ErrorEvidence::NotRun, "{words}");
         }
         for words in [
             failed("Destination /x already exists and is not a directory!"),
@@ -165,8 +166,8 @@ mod tests {
             "something else".to_owned(),
             String::new(),
         ] {
-            let evidence = Evidence::of_rpc_error(&words, Speaker::Stock);
-            assert_eq!(evidence, Evidence::Unproved, "{words}");
+            let evidence = ErrorEvidence::from_rpc_error(&words, ErrorReporter::Stock);
+            assert_eq!(evidence, ErrorEvidence::Unproved, "{words}");
         }
     }
 
@@ -177,9 +178,9 @@ mod tests {
             format!("The task executed for the {LABEL} returned invalid results on stdout: x"),
             "Message size: 70000000 exceeded max-message-size 67108864".to_owned(),
         ] {
-            for speaker in [Speaker::Stock, Speaker::Tutti] {
-                let evidence = Evidence::of_rpc_error(&words, speaker);
-                assert_eq!(evidence, Evidence::ResultLost, "{words}");
+            for speaker in [ErrorReporter::Stock, ErrorReporter::Tutti] {
+                let evidence = ErrorEvidence::from_rpc_error(&words, speaker);
+                assert_eq!(evidence, ErrorEvidence::ResultLost, "{words}");
             }
         }
     }
@@ -187,22 +188,22 @@ mod tests {
     #[test]
     fn our_agents_error_is_a_refusal_unless_it_says_that_the_outcome_is_not_known() {
         let words = "cannot start: the outcome is not known";
-        let evidence = Evidence::of_rpc_error(words, Speaker::Tutti);
-        assert_eq!(evidence, Evidence::NotRun);
+        let evidence = ErrorEvidence::from_rpc_error(words, ErrorReporter::Tutti);
+        assert_eq!(evidence, ErrorEvidence::NotRun);
         let words = "the outcome is not known: the machine was restarted";
-        let evidence = Evidence::of_rpc_error(words, Speaker::Tutti);
-        assert_eq!(evidence, Evidence::Undetermined);
+        let evidence = ErrorEvidence::from_rpc_error(words, ErrorReporter::Tutti);
+        assert_eq!(evidence, ErrorEvidence::Undetermined);
     }
 
     #[test]
     fn a_pcp_error_is_a_proof_only_where_it_says_that_the_message_was_not_delivered() {
         for words in ["Not connected.", "Message not authorized.", "invalid data"] {
-            let evidence = Evidence::of_pcp_error(words);
-            assert_eq!(evidence, Evidence::NotRun, "{words}");
+            let evidence = ErrorEvidence::from_pcp_error(words);
+            assert_eq!(evidence, ErrorEvidence::NotRun, "{words}");
         }
         for words in ["java.nio.channels.ClosedChannelException", ""] {
-            let evidence = Evidence::of_pcp_error(words);
-            assert_eq!(evidence, Evidence::Unproved, "{words}");
+            let evidence = ErrorEvidence::from_pcp_error(words);
+            assert_eq!(evidence, ErrorEvidence::Unproved, "{words}");
         }
     }
 }

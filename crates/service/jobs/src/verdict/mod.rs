@@ -1,11 +1,11 @@
 //! Ends of runs without an outcome from the agent: every reason, with a message for the operator.
 //!
-//! [`Verdict`] becomes a state, a `_error` result and a message. Invariant: a verdict states the
-//! known facts (did the action start?) and the next step (the texts are in `words`), and its kind
-//! determines if a real outcome that arrives later would be news ([`is_guess`]).
+//! [`RunVerdict`] becomes a state, a `_error` result and a message. Invariant: a verdict states the
+//! known facts (did the action start?) and the next step (the texts are in `messages`), and its kind
+//! determines if a real outcome that arrives later would be news ([`is_given_up_result`]).
 
 mod evidence;
-mod words;
+mod messages;
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Value, json};
 
-use crate::flight::{CancelReason, WhyUnknown};
-use crate::over_ssh::Via;
+use crate::in_flight::{CancelReason, UnknownReason};
+use crate::over_ssh::NodeTransport;
 use crate::rollout::HaltReason;
 use crate::state::RunState;
 
-pub(crate) use evidence::{Evidence, Speaker};
-pub(crate) use words::clip;
+pub(crate) use evidence::{ErrorEvidence, ErrorReporter};
+pub(crate) use messages::clip;
 
 /// The action could not be run on the node.
 pub const KIND_EXECUTION: &str = "puppetlabs.orchestrator/execution-failure";
@@ -43,7 +43,7 @@ const UNDETERMINED: &str = "the outcome is not known";
 
 /// Time since which a node has not been connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AwaySince {
+pub(crate) enum AbsenceStart {
     /// Its session ended at this time.
     Gone(Timestamp),
     /// The node has not connected since this server started, at this time.
@@ -52,7 +52,7 @@ pub(crate) enum AwaySince {
 
 /// Reason that a run is over without an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RunVerdict {
     NotConnected,
     /// The node is reached over SSH, which Puppet runs do not support.
     NeedsAgent,
@@ -89,10 +89,10 @@ pub(crate) enum Verdict {
     },
     /// The node did not come back within the time allowed for a silent one.
     Away {
-        since: AwaySince,
+        since: AbsenceStart,
         seconds: u64,
     },
-    Unknown(WhyUnknown),
+    Unknown(UnknownReason),
     /// The action ran to its end; its agent reports with this message why its result is lost.
     /// `None`: the exit code is not known either.
     ResultLost {
@@ -103,7 +103,7 @@ pub(crate) enum Verdict {
     /// ended, with this message.
     Undetermined {
         words: String,
-        via: Via,
+        via: NodeTransport,
     },
     /// The job was stopped before the run started.
     NotStarted,
@@ -119,7 +119,7 @@ pub(crate) enum Verdict {
 
 // === impl AwaySince ===
 
-impl AwaySince {
+impl AbsenceStart {
     pub(crate) fn timestamp(self) -> Timestamp {
         match self {
             Self::Gone(since) | Self::Start(since) => since,
@@ -129,18 +129,20 @@ impl AwaySince {
 
 // === impl Verdict ===
 
-impl Verdict {
+impl RunVerdict {
     /// The verdict for a request that was answered with an error, given this evidence about the
     /// action.
-    pub(crate) fn of_error(evidence: Evidence, words: &str, via: Via) -> Self {
+    pub(crate) fn from_error(evidence: ErrorEvidence, words: &str, via: NodeTransport) -> Self {
         let words = words.to_owned();
         match evidence {
-            Evidence::NotRun => Self::Refused(words),
-            Evidence::ResultLost => Self::ResultLost {
+            ErrorEvidence::NotRun => Self::Refused(words),
+            ErrorEvidence::ResultLost => Self::ResultLost {
                 words,
                 exit_code: None,
             },
-            Evidence::Undetermined | Evidence::Unproved => Self::Undetermined { words, via },
+            ErrorEvidence::Undetermined | ErrorEvidence::Unproved => {
+                Self::Undetermined { words, via }
+            }
         }
     }
 
@@ -207,24 +209,24 @@ pub(crate) fn is_undetermined(words: &str) -> bool {
 
 /// True if a stored result is of a run that was given up, so that a real outcome that arrives later
 /// is news. A run that was ended and reported as such has its exit code in the result.
-pub(crate) fn is_guess(result: &str) -> bool {
+pub(crate) fn is_given_up_result(result: &str) -> bool {
     #[derive(serde::Deserialize)]
-    struct Shape<'a> {
+    struct StoredResult<'a> {
         #[serde(borrow, rename = "_error")]
-        error: Option<Inner<'a>>,
+        error: Option<StoredError<'a>>,
     }
     #[derive(serde::Deserialize)]
-    struct Inner<'a> {
+    struct StoredError<'a> {
         #[serde(borrow)]
         kind: std::borrow::Cow<'a, str>,
         #[serde(default)]
-        details: Details,
+        details: StoredErrorDetails,
     }
     #[derive(Default, serde::Deserialize)]
-    struct Details {
+    struct StoredErrorDetails {
         exit_code: Option<i64>,
     }
-    let error = serde_json::from_str::<Shape<'_>>(result)
+    let error = serde_json::from_str::<StoredResult<'_>>(result)
         .ok()
         .and_then(|shape| shape.error);
     error.is_some_and(|error| {
@@ -236,58 +238,62 @@ pub(crate) fn is_guess(result: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flight::Stranger;
+    use crate::in_flight::UnexpectedAgent;
 
-    fn every() -> Vec<Verdict> {
+    fn every() -> Vec<RunVerdict> {
         use CancelReason::{Stop, Timeout};
         let mut all = vec![
-            Verdict::NotConnected,
-            Verdict::NeedsAgent,
-            Verdict::Busy,
-            Verdict::OtherEnvironment {
+            RunVerdict::NotConnected,
+            RunVerdict::NeedsAgent,
+            RunVerdict::Busy,
+            RunVerdict::OtherEnvironment {
                 own: "test".to_owned(),
                 asked: "production".to_owned(),
             },
-            Verdict::Conflict {
+            RunVerdict::Conflict {
                 what: "the groups of db1 do not agree".to_owned(),
                 asked: "production".to_owned(),
             },
-            Verdict::OldPuppet {
+            RunVerdict::OldPuppet {
                 version: "4.10.12".to_owned(),
             },
-            Verdict::Refused("unknown module: task".to_owned()),
-            Verdict::Unreadable,
-            Verdict::TimedOut {
+            RunVerdict::Refused("unknown module: task".to_owned()),
+            RunVerdict::Unreadable,
+            RunVerdict::TimedOut {
                 seconds: 5,
                 told: false,
             },
-            Verdict::cancel_unanswered(Timeout, 5),
-            Verdict::cancel_unanswered(Stop, 5),
-            Verdict::Stopped { told: false },
-            Verdict::Silent {
+            RunVerdict::cancel_unanswered(Timeout, 5),
+            RunVerdict::cancel_unanswered(Stop, 5),
+            RunVerdict::Stopped { told: false },
+            RunVerdict::Silent {
                 asked: 35,
                 is_stock: false,
             },
-            Verdict::Away {
-                since: AwaySince::Start(Timestamp::UNIX_EPOCH),
+            RunVerdict::Away {
+                since: AbsenceStart::Start(Timestamp::UNIX_EPOCH),
                 seconds: 420,
             },
-            Verdict::of_error(Evidence::Undetermined, UNDETERMINED, Via::Agent),
-            Verdict::of_error(Evidence::Unproved, "?", Via::Ssh),
-            Verdict::Unmarked,
-            Verdict::Unrecorded,
+            RunVerdict::from_error(
+                ErrorEvidence::Undetermined,
+                UNDETERMINED,
+                NodeTransport::Agent,
+            ),
+            RunVerdict::from_error(ErrorEvidence::Unproved, "?", NodeTransport::Ssh),
+            RunVerdict::Unmarked,
+            RunVerdict::Unrecorded,
         ];
         let why = [
-            WhyUnknown::NoSpoolId,
-            WhyUnknown::Forgotten,
-            WhyUnknown::OtherAgent(Stranger {
+            UnknownReason::NoSpoolId,
+            UnknownReason::Forgotten,
+            UnknownReason::OtherAgent(UnexpectedAgent {
                 expected: uuid::Uuid::from_u128(1),
                 found: None,
             }),
-            WhyUnknown::TooLongAgo,
-            WhyUnknown::ResentOften,
+            UnknownReason::TooLongAgo,
+            UnknownReason::ResentOften,
         ];
-        all.extend(why.map(Verdict::Unknown));
+        all.extend(why.map(RunVerdict::Unknown));
         all
     }
 
@@ -304,7 +310,7 @@ mod tests {
             );
             assert!(error["kind"].as_str().unwrap().contains('/'), "{error}");
         }
-        for verdict in [Verdict::NotStarted, Verdict::Withdrawn] {
+        for verdict in [RunVerdict::NotStarted, RunVerdict::Withdrawn] {
             assert_eq!(verdict.state(), RunState::Skipped);
         }
     }
@@ -312,30 +318,30 @@ mod tests {
     #[test]
     fn only_a_given_up_run_leaves_room_for_news() {
         let node: Certname = "db1".parse().unwrap();
-        let guess = |verdict: Verdict| is_guess(&verdict.result(&node).to_string());
-        assert!(guess(Verdict::Silent {
+        let guess = |verdict: RunVerdict| is_given_up_result(&verdict.result(&node).to_string());
+        assert!(guess(RunVerdict::Silent {
             asked: 35,
             is_stock: true
         }));
-        assert!(guess(Verdict::TimedOut {
+        assert!(guess(RunVerdict::TimedOut {
             seconds: 1,
             told: true
         }));
-        assert!(guess(Verdict::Stopped { told: false }));
-        assert!(!guess(Verdict::NotConnected));
-        assert!(!is_guess(r#"{"_output":"hello"}"#));
+        assert!(guess(RunVerdict::Stopped { told: false }));
+        assert!(!guess(RunVerdict::NotConnected));
+        assert!(!is_given_up_result(r#"{"_output":"hello"}"#));
         let ended = r#"{"_error":{"kind":"tutti/timeout","msg":"","details":{"exit_code":143}}}"#;
-        assert!(!is_guess(ended));
-        assert!(!is_guess(r#"{"_error":"text of a task"}"#));
-        assert!(!is_guess("not json"));
+        assert!(!is_given_up_result(ended));
+        assert!(!is_given_up_result(r#"{"_error":"text of a task"}"#));
+        assert!(!is_given_up_result("not json"));
     }
 
     #[test]
     fn an_error_becomes_what_it_proves_and_no_more() {
         let node: Certname = "db1".parse().unwrap();
         let words = "the outcome is not known: the machine was restarted while the action ran";
-        for evidence in [Evidence::Undetermined, Evidence::Unproved] {
-            let told = Verdict::of_error(evidence, words, Via::Agent);
+        for evidence in [ErrorEvidence::Undetermined, ErrorEvidence::Unproved] {
+            let told = RunVerdict::from_error(evidence, words, NodeTransport::Agent);
             assert_eq!(told.kind(), KIND_UNKNOWN);
             let message = told.message(&node);
             assert!(
@@ -343,15 +349,19 @@ mod tests {
                 "{message}"
             );
         }
-        let refused = Verdict::Refused("unknown module: task".to_owned());
-        let told = Verdict::of_error(Evidence::NotRun, "unknown module: task", Via::Agent);
+        let refused = RunVerdict::Refused("unknown module: task".to_owned());
+        let told = RunVerdict::from_error(
+            ErrorEvidence::NotRun,
+            "unknown module: task",
+            NodeTransport::Agent,
+        );
         assert_eq!(told, refused);
     }
 
     #[test]
     fn a_lost_result_is_a_failure_with_the_exit_code_and_never_called_not_run() {
         let node: Certname = "db1".parse().unwrap();
-        let lost = |exit_code| Verdict::ResultLost {
+        let lost = |exit_code| RunVerdict::ResultLost {
             words: "invalid UTF-8 on stdout".to_owned(),
             exit_code,
         };
@@ -370,14 +380,18 @@ mod tests {
             result(Some(3))["_error"]["details"],
             json!({"exit_code": 3})
         );
-        assert!(!is_guess(&result(Some(3)).to_string()));
-        assert!(is_guess(&result(None).to_string()), "an outcome is news");
+        assert!(!is_given_up_result(&result(Some(3)).to_string()));
+        assert!(
+            is_given_up_result(&result(None).to_string()),
+            "an outcome is news"
+        );
     }
 
     #[test]
     fn a_node_without_an_agent_says_nothing_by_its_agent() {
         let words = "the outcome is not known: the connection broke";
-        let verdict = Verdict::of_error(Evidence::Undetermined, words, Via::Ssh);
+        let verdict =
+            RunVerdict::from_error(ErrorEvidence::Undetermined, words, NodeTransport::Ssh);
         assert_eq!(verdict.kind(), KIND_UNKNOWN);
         let message = verdict.message(&"db1".parse().unwrap());
         let begin = "how it ended on db1 is not known (it ran over SSH): the connection broke; ";

@@ -15,7 +15,7 @@ async fn a_node_that_disconnects_during_a_run_is_reported_at_once_and_its_run_go
     let job = world.run(request(&nodes)).await;
     world.executing(1).await;
     world.sim.disconnect(&nodes[0]);
-    let since = world.fabric.gone_since(&nodes[0]).unwrap();
+    let since = world.fabric.disconnected_since(&nodes[0]).unwrap();
     let events = world.event(job, "node_disconnected").await;
     let event = events.last().unwrap();
     let expected = format!("is not connected since {since:.0}");
@@ -81,7 +81,7 @@ async fn after_a_restart_a_puppet_run_waits_for_nodes_that_were_connected() {
     world.logged(1).await;
     world.kill().await;
     world.boot().await;
-    let job = world.jobs().deploy(deploy(&nodes)).await.unwrap();
+    let job = world.jobs().run_puppet(deploy(&nodes)).await.unwrap();
     world.sim.attach(&world.fabric);
     world.over(job).await;
     assert_eq!(world.only_run(job).await.0, "finished");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use jobs::{
-    DeployError, DeployRequest, JobsConfig, PuppetFlags, ResolveError, RunReport, Scope, ScopeError,
+    JobsConfig, NodeResolveError, NodeScope, PuppetFlags, PuppetReportSummary, PuppetRunError,
+    PuppetRunRequest, ScopeError,
 };
 use pcp::Certname;
 use pxp::action::ActionResult;
@@ -16,18 +17,18 @@ use crate::world::{World, names, patient, quick, request};
 
 const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
 
-pub(crate) fn deploy(nodes: &[Certname]) -> DeployRequest {
-    DeployRequest {
+pub(crate) fn deploy(nodes: &[Certname]) -> PuppetRunRequest {
+    PuppetRunRequest {
         environment: "production".to_owned(),
-        scope: Some(Scope::Nodes(nodes.to_vec())),
+        scope: Some(NodeScope::Nodes(nodes.to_vec())),
         enforce_environment: true,
         owner: "admin".to_owned(),
-        ..DeployRequest::default()
+        ..PuppetRunRequest::default()
     }
 }
 
-pub(crate) async fn run(world: &World, request: DeployRequest) -> JobNumber {
-    world.jobs().deploy(request).await.unwrap()
+pub(crate) async fn run(world: &World, request: PuppetRunRequest) -> JobNumber {
+    world.jobs().run_puppet(request).await.unwrap()
 }
 
 pub(crate) async fn world(config: JobsConfig, oracle: Oracle) -> (World, Arc<Oracle>) {
@@ -61,7 +62,7 @@ async fn nodes_are_asked_by_the_stock_module_with_flags_and_the_jobs_number() {
         let nodes = world.agents(3, &manner);
         let job = run(
             &world,
-            DeployRequest {
+            PuppetRunRequest {
                 flags: PuppetFlags {
                     noop: true,
                     tags: Some("web".to_owned()),
@@ -88,11 +89,11 @@ async fn nodes_are_asked_by_the_stock_module_with_flags_and_the_jobs_number() {
 #[tokio::test]
 async fn the_result_has_the_shape_that_clients_know_with_what_the_report_adds() {
     let oracle = Oracle {
-        report: Some(RunReport {
+        report: Some(PuppetReportSummary {
             hash: Some("abc123".to_owned()),
             configuration_version: Some("42".to_owned()),
             code_id: Some("v1;production".parse().unwrap()),
-            ..RunReport::default()
+            ..PuppetReportSummary::default()
         }),
         ..Oracle::default()
     };
@@ -129,12 +130,14 @@ async fn the_result_has_the_shape_that_clients_know_with_what_the_report_adds() 
 #[tokio::test]
 async fn who_keeps_reports_and_fails_costs_the_report_and_not_the_outcome() {
     let oracle = Oracle {
-        refuses: Some(ResolveError::Unreachable("connection refused".to_owned())),
+        refuses: Some(NodeResolveError::Unreachable(
+            "connection refused".to_owned(),
+        )),
         ..Oracle::default()
     };
     let (world, _) = world(patient(), oracle).await;
     let nodes = world.agents(1, &Manner::default());
-    let request = DeployRequest {
+    let request = PuppetRunRequest {
         environment: String::new(),
         enforce_environment: false,
         ..deploy(&nodes)
@@ -154,12 +157,12 @@ async fn while_the_report_is_looked_up_the_run_is_neither_asked_about_nor_given_
     let (go, late) = tokio::sync::watch::channel(false);
     let oracle = Oracle {
         late: Some(late),
-        report: Some(RunReport::default()),
+        report: Some(PuppetReportSummary::default()),
         ..Oracle::default()
     };
     let (world, oracle) = world(quick(), oracle).await;
     let nodes = world.agents(1, &Manner::default());
-    let request = DeployRequest {
+    let request = PuppetRunRequest {
         timeout: Some(std::time::Duration::from_millis(50)),
         ..deploy(&nodes)
     };
@@ -259,12 +262,12 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
     let query = json!(["=", "certname", "x"]);
     for (scope, shown, asked) in [
         (
-            Some(Scope::Query(query.clone())),
+            Some(NodeScope::Query(query.clone())),
             json!({"query": query}),
             query.clone(),
         ),
         (
-            Some(Scope::NodeGroup("g".to_owned())),
+            Some(NodeScope::NodeGroup("g".to_owned())),
             json!({"node_group": "g"}),
             "g".into(),
         ),
@@ -276,7 +279,7 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
     ] {
         let job = run(
             &world,
-            DeployRequest {
+            PuppetRunRequest {
                 scope,
                 ..deploy(&[])
             },
@@ -290,7 +293,7 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
         assert_eq!(oracle.asked.lock().unwrap().last(), Some(&asked));
     }
     let task = jobs::TaskRequest {
-        scope: Scope::Query(query.clone()),
+        scope: NodeScope::Query(query.clone()),
         ..request(&[])
     };
     let job = world.run(task).await;
@@ -302,38 +305,38 @@ async fn every_scope_comes_to_nodes_and_stands_in_the_options_as_asked() {
 async fn what_cannot_be_run_is_refused_and_nothing_is_stored() {
     let (world, _) = world(patient(), Oracle::default()).await;
     let nodes = world.agents(1, &Manner::default());
-    let refused = |change: fn(&mut DeployRequest)| {
+    let refused = |change: fn(&mut PuppetRunRequest)| {
         let mut request = deploy(&nodes);
         change(&mut request);
         let jobs = world.jobs().clone();
-        async move { jobs.deploy(request).await.unwrap_err() }
+        async move { jobs.run_puppet(request).await.unwrap_err() }
     };
     let error = refused(|request| request.environment.clear()).await;
-    assert!(matches!(error, DeployError::NothingToEnforce), "{error}");
+    assert!(matches!(error, PuppetRunError::NothingToEnforce), "{error}");
     let error = refused(|request| {
         request.environment.clear();
         request.enforce_environment = false;
         request.scope = None;
     })
     .await;
-    assert!(matches!(error, DeployError::Nowhere), "{error}");
+    assert!(matches!(error, PuppetRunError::Nowhere), "{error}");
     let error = refused(|request| request.environment = "../x".to_owned()).await;
     assert!(
-        matches!(error, DeployError::EnvironmentName { .. }),
+        matches!(error, PuppetRunError::EnvironmentName { .. }),
         "{error}"
     );
     let error = refused(|request| request.environment = "nowhere".to_owned()).await;
-    assert!(matches!(error, DeployError::Code(_)), "{error}");
+    assert!(matches!(error, PuppetRunError::Code(_)), "{error}");
     let error = refused(|request| (request.flags.noop, request.flags.no_noop) = (true, true)).await;
-    assert!(matches!(error, DeployError::Flag(_)), "{error}");
+    assert!(matches!(error, PuppetRunError::Flag(_)), "{error}");
     let error = refused(|request| request.concurrency = Some(0)).await;
-    assert!(matches!(error, DeployError::Limit(_)), "{error}");
-    let error = refused(|request| request.scope = Some(Scope::Query("nodes{}".into()))).await;
-    let empty = DeployError::Scope(ScopeError::EmptyTarget);
+    assert!(matches!(error, PuppetRunError::Limit(_)), "{error}");
+    let error = refused(|request| request.scope = Some(NodeScope::Query("nodes{}".into()))).await;
+    let empty = PuppetRunError::Scope(ScopeError::EmptyTarget);
     assert_eq!(error.to_string(), empty.to_string());
     let error = refused(|request| request.scope = None).await;
     assert!(
-        matches!(&error, DeployError::Scope(ScopeError::EmptyEnvironment(name)) if name == "production"),
+        matches!(&error, PuppetRunError::Scope(ScopeError::EmptyEnvironment(name)) if name == "production"),
         "{error}"
     );
     let (_, total) = world

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::{JobsConfig, RunTaskError, SubmitError};
+use jobs::{JobSubmitError, JobsConfig, RunTaskError};
 use pcp::Certname;
 use store::{JobFilter, JobRow, Page, StoreConfig};
 use testkit::door::{Door, Moment};
@@ -108,7 +108,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 fn never_starts(told: &RunTaskError) -> bool {
     match told {
-        RunTaskError::Submit(SubmitError::InDoubt { never_starts, .. }) => *never_starts,
+        RunTaskError::Submit(JobSubmitError::InDoubt { never_starts, .. }) => *never_starts,
         other => panic!("not the truth: {other:?}"),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jobs::{Clock, JobsConfig, SystemClock};
+use jobs::{JobClock, JobsConfig, SystemJobClock};
 
 use crate::sim::Manner;
 use crate::world::{World, patient, request};
@@ -18,13 +18,13 @@ struct SetClock(AtomicI64);
 
 // === impl SetClock ===
 
-impl Clock for SetClock {
+impl JobClock for SetClock {
     fn now_ms(&self) -> i64 {
-        SystemClock.now_ms() + self.0.load(Ordering::SeqCst)
+        SystemJobClock.now_ms() + self.0.load(Ordering::SeqCst)
     }
 
     fn steady_ms(&self) -> i64 {
-        SystemClock.steady_ms()
+        SystemJobClock.steady_ms()
     }
 }
 
@@ -32,7 +32,7 @@ impl Clock for SetClock {
 async fn clock_is_set(by_ms: i64) {
     let clock = Arc::new(SetClock::default());
     let world = World::with(JobsConfig {
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        clock: Arc::clone(&clock) as Arc<dyn JobClock>,
         ..patient()
     })
     .await;
@@ -76,7 +76,7 @@ async fn job_takes_as_long_as_it_takes_although_the_clock_is_set_forward() {
 async fn recovered_job_began_at_its_restart_if_the_clock_was_set_back_before() {
     let clock = Arc::new(SetClock::default());
     let mut world = World::with(JobsConfig {
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        clock: Arc::clone(&clock) as Arc<dyn JobClock>,
         ..patient()
     })
     .await;
@@ -103,7 +103,7 @@ async fn recovered_job_began_at_its_restart_if_the_clock_was_set_back_before() {
 async fn recovered_job_is_no_older_than_it_is_if_the_clock_was_set_forward_before() {
     let clock = Arc::new(SetClock::default());
     let mut world = World::with(JobsConfig {
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        clock: Arc::clone(&clock) as Arc<dyn JobClock>,
         ..patient()
     })
     .await;

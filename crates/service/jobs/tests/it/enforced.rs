@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use classifier::{Classifier, GroupInput, Unrestricted};
+use classifier::{Classifier, GroupInput, UnrestrictedEditor};
 use inventory::{Inventory, NodeRecord};
 use jobs::{
-    Classified, DeployRequest, Fleet, JobsConfig, KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET,
-    ResolveError,
+    FleetResolver, JobsConfig, KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET, NodeEnvironment,
+    NodeResolveError, PuppetRunRequest,
 };
 use pcp::Certname;
 use serde_json::{Value, json};
@@ -18,8 +18,8 @@ use crate::resolve::Oracle;
 use crate::sim::Manner;
 use crate::world::{World, names, patient};
 
-fn free(request: DeployRequest) -> DeployRequest {
-    DeployRequest {
+fn free(request: PuppetRunRequest) -> PuppetRunRequest {
+    PuppetRunRequest {
         enforce_environment: false,
         ..request
     }
@@ -28,8 +28,8 @@ fn free(request: DeployRequest) -> DeployRequest {
 #[tokio::test]
 async fn only_nodes_that_are_classified_into_the_environment_run() {
     let nodes = names(4);
-    let into = |name: &str| Classified::Into(name.to_owned());
-    let conflict = Classified::Conflict("the groups do not agree; CANARY".to_owned());
+    let into = |name: &str| NodeEnvironment::Into(name.to_owned());
+    let conflict = NodeEnvironment::Conflict("the groups do not agree; CANARY".to_owned());
     let environments = [into("production"), into("test"), conflict];
     let oracle = Oracle {
         environments: nodes.iter().cloned().zip(environments).collect(),
@@ -79,10 +79,10 @@ async fn a_nodes_conflict_is_named_with_its_groups_and_without_their_values() {
             "rule": ["=", "name", nodes[0].as_str()],
             "classes": {"app": {"password": password}}});
         let input = GroupInput::parse(&group).unwrap();
-        classifier.create(input, Unrestricted).await.unwrap();
+        classifier.create(input, UnrestrictedEditor).await.unwrap();
     }
     let config = JobsConfig {
-        resolve: Arc::new(Fleet::new(inventory, classifier)),
+        resolve: Arc::new(FleetResolver::new(inventory, classifier)),
         ..patient()
     };
     let world = World::with(config).await;
@@ -128,7 +128,9 @@ async fn a_node_whose_puppet_is_known_to_be_too_old_is_not_asked() {
 
 #[tokio::test]
 async fn a_job_does_not_wait_for_versions_that_do_not_come() {
-    let refuses = Some(ResolveError::Unreachable("connection refused".to_owned()));
+    let refuses = Some(NodeResolveError::Unreachable(
+        "connection refused".to_owned(),
+    ));
     let silent = Oracle {
         versions_never_come: true,
         ..Oracle::default()
@@ -166,8 +168,8 @@ async fn an_embedded_inventory_knows_the_version_by_the_nodes_facts() {
         };
         inventory.record_facts(node, record).await.unwrap();
     }
-    let fleet = Fleet::new(inventory, classifier);
-    let known = jobs::Resolve::puppet_versions(&fleet, &nodes)
+    let fleet = FleetResolver::new(inventory, classifier);
+    let known = jobs::NodeResolver::puppet_versions(&fleet, &nodes)
         .await
         .unwrap();
     assert_eq!(known, [Some("3.8.7".to_owned()), None, None]);
@@ -177,16 +179,16 @@ async fn an_embedded_inventory_knows_the_version_by_the_nodes_facts() {
 struct Ssh;
 
 #[async_trait::async_trait]
-impl fabric::StandIn for Ssh {
-    fn knows(&self, _: &Certname) -> bool {
+impl fabric::AgentlessNode for Ssh {
+    fn can_reach(&self, _: &Certname) -> bool {
         true
     }
 
-    fn capabilities(&self) -> Arc<pxp::Capabilities> {
+    fn capabilities(&self) -> Arc<pxp::AgentCapabilities> {
         Arc::default()
     }
 
-    async fn deliver(&self, message: pcp::Message) -> Result<(), fabric::SendError> {
+    async fn deliver(&self, message: pcp::PcpMessage) -> Result<(), fabric::FabricSendError> {
         panic!("a Puppet run is nothing for SSH: {message:?}")
     }
 }
@@ -194,7 +196,7 @@ impl fabric::StandIn for Ssh {
 #[tokio::test]
 async fn a_node_that_only_ssh_reaches_is_told_to_need_an_agent() {
     let world = World::new().await;
-    let _port = world.fabric.attach_stand_in(Arc::new(Ssh));
+    let _port = world.fabric.attach_agentless_node(Arc::new(Ssh));
     let job = run(&world, free(deploy(&names(1)))).await;
     world.over(job).await;
     let (state, result) = world.only_run(job).await;

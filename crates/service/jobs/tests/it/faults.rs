@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use pxp::action::{self, ActionResult};
-use pxp::{Body, Response};
+use pxp::{PxpMessageBody, PxpResponse};
 
 use crate::sim::Manner;
 use crate::world::{World, patient, quick, request};
@@ -124,7 +124,7 @@ async fn a_node_cannot_speak_for_another() {
         ..ActionResult::default()
     };
     let results = action::encode(&lie);
-    let forged = Body::NonBlockingResponse(Response {
+    let forged = PxpMessageBody::NonBlockingResponse(PxpResponse {
         transaction_id,
         results,
     });

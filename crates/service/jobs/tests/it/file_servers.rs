@@ -47,7 +47,7 @@ async fn a_stock_agent_is_told_it_by_the_path_where_its_configuration_cannot_nam
     let (servers, path) = told(Some(server.clone()), true).await;
     assert_eq!(servers, [""; 0]);
     assert!(path.starts_with(PATH), "{path}");
-    let (servers, path) = told(Some(server.also_for_stock_agents()), true).await;
+    let (servers, path) = told(Some(server.with_stock_agents()), true).await;
     assert_eq!(servers, [""; 0], "it refuses members that it does not know");
     assert!(path.starts_with(&format!("@tutti:8141{PATH}")), "{path}");
 }

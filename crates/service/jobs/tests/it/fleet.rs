@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use classifier::{Classifier, GroupInput, Unrestricted};
+use classifier::{Classifier, GroupInput, UnrestrictedEditor};
 use inventory::{Inventory, NodeRecord};
-use jobs::{Classified, Fleet, PuppetRun, Resolve, ResolveError};
+use jobs::{FleetResolver, NodeEnvironment, NodeResolveError, NodeResolver, PuppetRun};
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use store::{JobNumber, Store, StoreConfig};
@@ -17,7 +17,7 @@ struct Site {
     _dir: TempDir,
     inventory: Inventory,
     classifier: Classifier,
-    fleet: Fleet,
+    fleet: FleetResolver,
 }
 
 fn object(value: Value) -> Arc<Map<String, Value>> {
@@ -46,7 +46,7 @@ impl Site {
             let name = certname(name);
             inventory.record_facts(&name, record).await.unwrap();
         }
-        let fleet = Fleet::new(inventory.clone(), classifier.clone());
+        let fleet = FleetResolver::new(inventory.clone(), classifier.clone());
         Self {
             _dir: dir,
             inventory,
@@ -60,7 +60,11 @@ impl Site {
         let group = json!({"name": name, "parent": ENVIRONMENTS,
             "environment": "test", "environment_trumps": true, "rule": rule, "classes": {}});
         let input = GroupInput::parse(&group).unwrap();
-        let made = self.classifier.create(input, Unrestricted).await.unwrap();
+        let made = self
+            .classifier
+            .create(input, UnrestrictedEditor)
+            .await
+            .unwrap();
         made.group.unwrap().id.to_string()
     }
 }
@@ -69,12 +73,15 @@ impl Site {
 async fn a_query_and_a_group_come_to_their_nodes() {
     let site = Site::new().await;
     let pql = json!("inventory[certname] { facts.role = \"front\" }");
-    assert_eq!(site.fleet.query(&pql).await.unwrap(), ["web"]);
-    let wrong = site.fleet.query(&json!("nodes {")).await;
-    assert!(matches!(wrong, Err(ResolveError::Query(_))), "{wrong:?}");
+    assert_eq!(site.fleet.query_certnames(&pql).await.unwrap(), ["web"]);
+    let wrong = site.fleet.query_certnames(&json!("nodes {")).await;
+    assert!(
+        matches!(wrong, Err(NodeResolveError::Query(_))),
+        "{wrong:?}"
+    );
     let rule = json!(["or", ["=", ["fact", "role"], "back"], ["=", "name", "new"]]);
     let group = site.group("back", rule).await;
-    let mut found = site.fleet.node_group(&group).await.unwrap();
+    let mut found = site.fleet.nodes_of_group(&group).await.unwrap();
     found.sort();
     assert_eq!(
         found,
@@ -82,15 +89,15 @@ async fn a_query_and_a_group_come_to_their_nodes() {
         "also who is pinned and told nothing yet"
     );
     let none = site.group("none", Value::Null).await;
-    let refused = site.fleet.node_group(&none).await;
+    let refused = site.fleet.nodes_of_group(&none).await;
     assert!(
-        matches!(refused, Err(ResolveError::NoRules(_))),
+        matches!(refused, Err(NodeResolveError::NoRules(_))),
         "{refused:?}"
     );
     for unknown in ["00000000-0000-4000-8000-00000000ffff", "x"] {
-        let refused = site.fleet.node_group(unknown).await;
+        let refused = site.fleet.nodes_of_group(unknown).await;
         assert!(
-            matches!(refused, Err(ResolveError::UnknownGroup(_))),
+            matches!(refused, Err(NodeResolveError::UnknownGroup(_))),
             "{refused:?}"
         );
     }
@@ -100,16 +107,19 @@ async fn a_query_and_a_group_come_to_their_nodes() {
 async fn the_classifier_decides_environments_once_somebody_has_made_groups() {
     let site = Site::new().await;
     let nodes = [certname("web"), certname("db")];
-    let environments = || site.fleet.environments(&nodes);
-    let nowhere = [Classified::Nowhere, Classified::Nowhere];
+    let environments = || site.fleet.classified_environments(&nodes);
+    let nowhere = [NodeEnvironment::Nowhere, NodeEnvironment::Nowhere];
     assert_eq!(environments().await.unwrap(), nowhere);
     site.group("back", json!(["=", ["fact", "role"], "back"]))
         .await;
-    let decided = ["production", "test"].map(|name| Classified::Into(name.to_owned()));
+    let decided = ["production", "test"].map(|name| NodeEnvironment::Into(name.to_owned()));
     assert_eq!(environments().await.unwrap(), decided);
-    assert_eq!(site.fleet.whole_environment("test").await.unwrap(), ["db"]);
     assert_eq!(
-        site.fleet.whole_environment("production").await.unwrap(),
+        site.fleet.nodes_of_environment("test").await.unwrap(),
+        ["db"]
+    );
+    assert_eq!(
+        site.fleet.nodes_of_environment("production").await.unwrap(),
         ["web"]
     );
 }
@@ -130,18 +140,18 @@ async fn an_embedded_inventory_keeps_the_report_of_a_run() {
         noop: false,
     };
     for _ in 0..2 {
-        assert_eq!(site.fleet.report(&run).await.unwrap(), None);
+        assert_eq!(site.fleet.find_report(&run).await.unwrap(), None);
     }
     let uuid = &run.transaction_uuid;
     let kept = site
         .inventory
-        .report(&run.certname, uuid, Default::default());
+        .wait_for_report(&run.certname, uuid, Default::default());
     let kept = kept.await.unwrap().unwrap();
     assert_eq!(kept.status.as_deref(), Some("changed"));
     assert_eq!(kept.job_id.as_deref(), Some("7"));
     assert_eq!(kept.metrics.len(), 2);
     assert_eq!(kept.code_id.as_deref(), Some("v1;staging"));
-    let found = site.fleet.whole_environment("staging").await.unwrap();
+    let found = site.fleet.nodes_of_environment("staging").await.unwrap();
     assert_eq!(found, ["web"], "its last catalog was of it");
 }
 
@@ -162,13 +172,13 @@ fn nodes_are_classified_on_no_thread_that_answers_others() {
         let (release, held) = std::sync::mpsc::channel::<()>();
         let taken = tokio::task::spawn_blocking(move || held.recv().unwrap());
         let nodes = [certname("db")];
-        let mut environments = Box::pin(site.fleet.environments(&nodes));
-        let mut of_group = Box::pin(site.fleet.node_group(&group));
+        let mut environments = Box::pin(site.fleet.classified_environments(&nodes));
+        let mut of_group = Box::pin(site.fleet.nodes_of_group(&group));
         assert!(futures_util::poll!(&mut environments).is_pending());
         assert!(futures_util::poll!(&mut of_group).is_pending());
         release.send(()).unwrap();
         taken.await.unwrap();
-        let test = Classified::Into("test".to_owned());
+        let test = NodeEnvironment::Into("test".to_owned());
         assert_eq!(environments.await.unwrap(), [test]);
         assert_eq!(of_group.await.unwrap(), ["db"]);
     });

@@ -43,7 +43,7 @@ async fn output_arrives_as_it_is_written_and_before_the_end() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let (output, kinds, lagged) = read(world.jobs().live(job).await).await;
+    let (output, kinds, lagged) = read(world.jobs().subscribe_live(job).await).await;
     assert!(output == text());
     assert_eq!(lagged, 0);
     assert_eq!(kinds, ["node_running", "node_finished", "job_finished"]);
@@ -60,7 +60,7 @@ async fn the_agent_is_held_back_by_a_reader_that_does_not_read() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let mut live = world.jobs().live(job).await;
+    let mut live = world.jobs().subscribe_live(job).await;
     let window = 4 * 1_024 * 1_024 / 250;
     world
         .until("the first window is sent", |world| {
@@ -104,8 +104,8 @@ async fn a_slow_reader_is_told_what_it_missed_and_misses_no_event() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let slow = world.jobs().live(job).await;
-    let fast = world.jobs().live(job).await;
+    let slow = world.jobs().subscribe_live(job).await;
+    let fast = world.jobs().subscribe_live(job).await;
     let (output, fast_kinds, lagged) = read(fast).await;
     assert!(
         output.len() > long.len() / 2 && lagged == 0,
@@ -123,13 +123,16 @@ async fn output_that_nobody_asked_for_is_not_taken() {
     let nodes = world.agents(1, &Manner::held());
     let job = world.run(request(&nodes)).await;
     world.executing(1).await;
-    let output = pxp::Output {
+    let output = pxp::OutputPiece {
         transaction_id: world.sim.requests()[0].1.clone(),
-        stream: pxp::Stream::Stdout,
+        stream: pxp::ProcessStream::Stdout,
         offset: 0,
         data: bytes::Bytes::from_static(b"unasked"),
     };
-    world.sim.say(&nodes[0], pxp::Body::Output(output)).await;
+    world
+        .sim
+        .say(&nodes[0], pxp::PxpMessageBody::Output(output))
+        .await;
     let unasked = &world.jobs().metrics().unasked_output;
     world
         .until("it is counted", |_| unasked.load(Ordering::Relaxed) == 1)
@@ -150,7 +153,7 @@ async fn a_stock_agent_runs_while_somebody_watches() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let (output, kinds, _) = read(world.jobs().live(job).await).await;
+    let (output, kinds, _) = read(world.jobs().subscribe_live(job).await).await;
     assert!(output.is_empty());
     assert_eq!(kinds.last().map(String::as_str), Some("job_finished"));
 }
@@ -163,14 +166,21 @@ async fn whoever_waits_for_the_end_alone_is_told_and_asks_for_no_output() {
     world.executing(2).await;
     let waiting = {
         let jobs = world.jobs().clone();
-        tokio::spawn(async move { jobs.over(job).await })
+        tokio::spawn(async move { jobs.wait_until_over(job).await })
     };
     world.sim.let_go();
     assert_eq!(waiting.await.unwrap(), Ok(()));
     assert_eq!(world.state(job).await, "finished");
-    assert_eq!(world.jobs().over(job).await, Ok(()), "over already");
+    assert_eq!(
+        world.jobs().wait_until_over(job).await,
+        Ok(()),
+        "over already"
+    );
     world.jobs().shutdown().await;
-    assert_eq!(world.jobs().over(job).await, Err(jobs::NotFollowed));
+    assert_eq!(
+        world.jobs().wait_until_over(job).await,
+        Err(jobs::FollowError)
+    );
 }
 
 /// An agent that does not know of it sends all that the task writes.
@@ -188,7 +198,7 @@ async fn what_a_task_marks_as_sensitive_reaches_no_reader() {
         },
     );
     let job = world.run(request(&nodes)).await;
-    let (output, kinds, _) = read(world.jobs().live(job).await).await;
+    let (output, kinds, _) = read(world.jobs().subscribe_live(job).await).await;
     assert_eq!(output, br#"{"user": "x", "_sensitive""#);
     assert_eq!(kinds, ["node_running", "node_finished", "job_finished"]);
 }

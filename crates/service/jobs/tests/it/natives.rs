@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jobs::{Content, Native, RunTaskError, TaskRequest, TreeItem};
+use jobs::{FileContent, NativeAction, RunTaskError, TaskRequest, TreeItem};
 use pcp::Certname;
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn command(line: &str, nodes: &[Certname]) -> TaskRequest {
     TaskRequest {
         task: "test::command".to_owned(),
         params: params(json!({"command": line})),
-        native: Some(Native::Command {
+        native: Some(NativeAction::Command {
             line: line.to_owned(),
             env: BTreeMap::new(),
         }),
@@ -71,16 +71,16 @@ async fn a_command_is_the_agents_own_and_has_bolts_form() {
 async fn scripts_and_files_are_served_by_their_hash() {
     let world = World::new().await;
     let nodes = world.agents(1, &ends_with(0, "downloaded"));
-    let file = || Content {
+    let file = || FileContent {
         name: "m/say.sh".to_owned(),
         bytes: Arc::from(*b"abc"),
     };
-    let script = Native::Script {
+    let script = NativeAction::Script {
         file: file(),
         arguments: vec!["a b".to_owned()],
         env: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
     };
-    let upload = Native::Upload {
+    let upload = NativeAction::Upload {
         file: file(),
         destination: "/etc/motd".to_owned(),
     };
@@ -138,7 +138,7 @@ async fn a_directory_is_one_request_with_modes_and_no_task_stands_in_for_it() {
     let asked = |nodes: &[Certname]| TaskRequest {
         task: "test::script".to_owned(),
         params: params(json!({"content": ""})),
-        native: Some(Native::UploadTree {
+        native: Some(NativeAction::UploadTree {
             name: "m/app".to_owned(),
             items: vec![item("bin", None, false), item("bin/x", Some(sha256), true)],
             destination: "/opt/app/".to_owned(),

@@ -1,6 +1,6 @@
 //! Pings through the broker.
 
-use jobs::AskError;
+use jobs::NodeRequestError;
 
 use crate::sim::Manner;
 use crate::world::{World, quick};
@@ -17,6 +17,6 @@ async fn pings_tell_who_answers_who_is_silent_and_who_is_away() {
         "in the order asked"
     );
     assert!(pings[0].result.is_ok());
-    assert!(matches!(pings[1].result, Err(AskError::Timeout(_))));
-    assert!(matches!(pings[2].result, Err(AskError::NotSent(_))));
+    assert!(matches!(pings[1].result, Err(NodeRequestError::Timeout(_))));
+    assert!(matches!(pings[2].result, Err(NodeRequestError::NotSent(_))));
 }

@@ -182,7 +182,9 @@ async fn shutdown_leaves_runs_in_flight_to_the_next_start() {
     let refused = world.jobs().run_task(request(&nodes)).await;
     assert!(matches!(
         refused,
-        Err(jobs::RunTaskError::Submit(jobs::SubmitError::ShuttingDown))
+        Err(jobs::RunTaskError::Submit(
+            jobs::JobSubmitError::ShuttingDown
+        ))
     ));
     world.kill().await;
     world.sim.let_go();

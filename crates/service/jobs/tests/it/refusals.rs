@@ -22,7 +22,7 @@ async fn refused(change: impl FnOnce(&mut TaskRequest)) -> RunTaskError {
 
 #[tokio::test]
 async fn a_scope_without_nodes() {
-    let error = refused(|asked| asked.scope = jobs::Scope::Nodes(Vec::new())).await;
+    let error = refused(|asked| asked.scope = jobs::NodeScope::Nodes(Vec::new())).await;
     assert!(matches!(
         error,
         RunTaskError::Scope(jobs::ScopeError::EmptyTarget)

@@ -115,7 +115,7 @@ async fn a_store_that_takes_nothing_any_more_ends_the_engine() {
     world.executing(1).await;
     world.store.close().await;
     world.sim.let_go();
-    let error = world.jobs().lost().await;
+    let error = world.jobs().wait_until_lost().await;
     assert!(
         matches!(error, EngineLost::Store(StoreError::Closed)),
         "{error}"
@@ -124,7 +124,9 @@ async fn a_store_that_takes_nothing_any_more_ends_the_engine() {
     assert!(
         matches!(
             refused,
-            Err(jobs::RunTaskError::Submit(jobs::SubmitError::ShuttingDown))
+            Err(jobs::RunTaskError::Submit(
+                jobs::JobSubmitError::ShuttingDown
+            ))
         ),
         "{refused:?}"
     );

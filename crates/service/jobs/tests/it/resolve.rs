@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use jobs::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
+use jobs::{NodeEnvironment, NodeResolveError, NodeResolver, PuppetReportSummary, PuppetRun};
 use pcp::Certname;
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
     pub(crate) nodes: Vec<String>,
-    pub(crate) environments: HashMap<Certname, Classified>,
+    pub(crate) environments: HashMap<Certname, NodeEnvironment>,
     /// Each node's Puppet, where it is known.
     pub(crate) versions: HashMap<Certname, String>,
     /// PuppetDB hangs when it is asked for them.
     pub(crate) versions_never_come: bool,
-    pub(crate) refuses: Option<ResolveError>,
+    pub(crate) refuses: Option<NodeResolveError>,
     /// What a report adds; `None`: no report ever comes.
-    pub(crate) report: Option<RunReport>,
+    pub(crate) report: Option<PuppetReportSummary>,
     /// Reports wait for this.
     pub(crate) late: Option<tokio::sync::watch::Receiver<bool>>,
     pub(crate) reported: Mutex<Vec<PuppetRun>>,
@@ -27,7 +27,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    fn answer(&self, asked: Value) -> Result<Vec<String>, ResolveError> {
+    fn answer(&self, asked: Value) -> Result<Vec<String>, NodeResolveError> {
         self.asked.lock().unwrap().push(asked);
         match &self.refuses {
             Some(error) => Err(error.clone()),
@@ -37,32 +37,38 @@ impl Oracle {
 }
 
 #[async_trait]
-impl Resolve for Oracle {
-    async fn query(&self, query: &Value) -> Result<Vec<String>, ResolveError> {
+impl NodeResolver for Oracle {
+    async fn query_certnames(&self, query: &Value) -> Result<Vec<String>, NodeResolveError> {
         self.answer(query.clone())
     }
 
-    async fn node_group(&self, group: &str) -> Result<Vec<String>, ResolveError> {
+    async fn nodes_of_group(&self, group: &str) -> Result<Vec<String>, NodeResolveError> {
         self.answer(group.into())
     }
 
-    async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
+    async fn nodes_of_environment(
+        &self,
+        environment: &str,
+    ) -> Result<Vec<String>, NodeResolveError> {
         self.answer(environment.into())
     }
 
-    async fn environments(&self, nodes: &[Certname]) -> Result<Vec<Classified>, ResolveError> {
+    async fn classified_environments(
+        &self,
+        nodes: &[Certname],
+    ) -> Result<Vec<NodeEnvironment>, NodeResolveError> {
         if let Some(error) = &self.refuses {
             return Err(error.clone());
         }
         let of = |node: &Certname| self.environments.get(node).cloned();
-        let or_nowhere = |of: Option<Classified>| of.unwrap_or(Classified::Nowhere);
+        let or_nowhere = |of: Option<NodeEnvironment>| of.unwrap_or(NodeEnvironment::Nowhere);
         Ok(nodes.iter().map(of).map(or_nowhere).collect())
     }
 
     async fn puppet_versions(
         &self,
         nodes: &[Certname],
-    ) -> Result<Vec<Option<String>>, ResolveError> {
+    ) -> Result<Vec<Option<String>>, NodeResolveError> {
         if self.versions_never_come {
             std::future::pending::<()>().await;
         }
@@ -73,7 +79,10 @@ impl Resolve for Oracle {
         Ok(nodes.iter().map(of).collect())
     }
 
-    async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError> {
+    async fn find_report(
+        &self,
+        run: &PuppetRun,
+    ) -> Result<Option<PuppetReportSummary>, NodeResolveError> {
         self.reported.lock().unwrap().push(run.clone());
         if let Some(late) = &self.late {
             // A sender that is gone lets everything go.

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use jobs::{Clock, Jobs, JobsConfig, KIND_UNKNOWN};
+use jobs::{JobClock, Jobs, JobsConfig, KIND_UNKNOWN};
 use pcp::Certname;
 use store::JobNumber;
 use tokio::sync::{mpsc, oneshot};
@@ -53,7 +53,7 @@ struct SilentNode {
 
 // === impl HandClock ===
 
-impl Clock for HandClock {
+impl JobClock for HandClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
@@ -108,7 +108,7 @@ impl TimedServer {
 
     /// Waits until the end of the job is written.
     async fn follow(&self, job: JobNumber) {
-        let mut live = self.jobs.live(job).await;
+        let mut live = self.jobs.subscribe_live(job).await;
         while live.next().await.unwrap().is_some() {}
     }
 
@@ -199,7 +199,7 @@ impl SilentNode {
 /// Every interval as it is by default.
 fn config(clock: &Arc<HandClock>) -> JobsConfig {
     JobsConfig {
-        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        clock: Arc::clone(clock) as Arc<dyn JobClock>,
         prune_after: None,
         ..JobsConfig::default()
     }

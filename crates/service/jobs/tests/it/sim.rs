@@ -8,10 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
-use pcp::{Certname, Message, PcpUri};
-use pxp::action::{self, ActionResult, Status, StatusParams, StatusResult, TaskParams};
-use pxp::{Body, Capabilities, Output, Request, Response, RpcError, Stream, TransactionId};
+use fabric::{BrokerLink, BrokerPort, Fabric, FabricSendError};
+use pcp::{Certname, PcpMessage, PcpUri};
+use pxp::action::{self, ActionResult, StatusParams, StatusResult, TaskParams, TransactionStatus};
+use pxp::{
+    AgentCapabilities, OutputPiece, ProcessStream, PxpMessageBody, PxpRequest, PxpResponse,
+    RpcError, TransactionId,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
@@ -148,7 +151,7 @@ impl Sim {
     /// The broker comes in; its connected agents with it.
     pub(crate) fn attach(&self, fabric: &Fabric) {
         let link = Arc::new(Link(Arc::clone(&self.inner)));
-        let port = Arc::new(fabric.attach(PcpUri::broker(), link));
+        let port = Arc::new(fabric.attach_broker(PcpUri::broker(), link));
         *lock(&self.inner.port) = Some(port);
         let connected: Vec<Certname> = lock(&self.inner.agents)
             .iter()
@@ -190,7 +193,7 @@ impl Sim {
             agent.capabilities()
         };
         if let Some(port) = self.inner.port() {
-            port.connected(certname.clone(), capabilities.map(Arc::new));
+            port.add_node(certname.clone(), capabilities.map(Arc::new));
         }
         // As the real one: outcomes that nobody acknowledged are sent again.
         let again: Vec<TransactionId> = self.inner.with(certname, |agent| {
@@ -211,7 +214,7 @@ impl Sim {
     pub(crate) fn disconnect(&self, certname: &Certname) {
         self.inner.with(certname, |agent| agent.connected = false);
         if let Some(port) = self.inner.port() {
-            port.disconnected(certname);
+            port.remove_node(certname);
         }
     }
 
@@ -309,7 +312,7 @@ impl Sim {
     }
 
     /// Says something in an agent's name.
-    pub(crate) async fn say(&self, certname: &Certname, body: Body) {
+    pub(crate) async fn say(&self, certname: &Certname, body: PxpMessageBody) {
         self.inner.say(certname, body).await;
     }
 
@@ -328,11 +331,11 @@ impl Sim {
 
 #[async_trait::async_trait]
 impl BrokerLink for Link {
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         self.0.deliver(message)
     }
 
-    fn holds(&self, certname: &Certname) -> bool {
+    fn has_session(&self, certname: &Certname) -> bool {
         self.0.with(certname, |agent| agent.connected)
     }
 }
@@ -356,28 +359,28 @@ impl Inner {
         percent > 0 && lock(&self.chance).random_range(0..100) < percent
     }
 
-    fn deliver(self: &Arc<Self>, message: Message) -> Result<(), SendError> {
+    fn deliver(self: &Arc<Self>, message: PcpMessage) -> Result<(), FabricSendError> {
         let target = message.target.clone().unwrap();
         let certname: Certname = target.common_name().parse().unwrap();
         if !self.with(&certname, |agent| agent.connected) {
-            return Err(SendError::NotConnected(certname));
+            return Err(FabricSendError::NotConnected(certname));
         }
-        let body = Body::decode(&message.message_type, message.data.as_deref()).unwrap();
+        let body = PxpMessageBody::decode(&message.message_type, message.data.as_deref()).unwrap();
         let manner = self.manner(&certname);
-        if let Body::NonBlockingRequest(request) = body {
+        if let PxpMessageBody::NonBlockingRequest(request) = body {
             return self.request(certname, &manner, request, &message);
         }
         if manner.mute {
             return Ok(());
         }
         match body {
-            Body::BlockingRequest(request) => self.blocking(certname, &manner, request),
-            Body::OutcomeAck { transaction_id } => {
+            PxpMessageBody::BlockingRequest(request) => self.blocking(certname, &manner, request),
+            PxpMessageBody::OutcomeAck { transaction_id } => {
                 self.entry(&certname, &transaction_id, |entry| {
                     entry.acknowledged = true;
                 })
             }
-            Body::OutputCredit {
+            PxpMessageBody::OutputCredit {
                 transaction_id,
                 until,
             } => {
@@ -388,7 +391,7 @@ impl Inner {
                         .send_modify(|granted| *granted = until.max(*granted));
                 });
             }
-            Body::Cancel { transaction_id, .. } if !manner.stubborn => {
+            PxpMessageBody::Cancel { transaction_id, .. } if !manner.stubborn => {
                 self.entry(&certname, &transaction_id, |entry| {
                     _ = entry.cancelled.send_replace(true)
                 });
@@ -406,15 +409,15 @@ impl Inner {
         self: &Arc<Self>,
         certname: Certname,
         manner: &Manner,
-        request: Request,
-        message: &Message,
-    ) -> Result<(), SendError> {
+        request: PxpRequest,
+        message: &PcpMessage,
+    ) -> Result<(), FabricSendError> {
         let busy = self.with(&certname, |agent| {
             agent.busy += 1;
             agent.busy <= manner.busy
         });
         if busy {
-            return Err(SendError::Busy(certname));
+            return Err(FabricSendError::Busy(certname));
         }
         let transaction = request.transaction_id.clone();
         lock(&self.requests).push((certname.clone(), transaction.clone()));
@@ -422,10 +425,11 @@ impl Inner {
             return Ok(());
         }
         if manner.not_connected_message {
-            let error = Message::error("Not connected.", Some(message.id)).from(PcpUri::broker());
+            let error =
+                PcpMessage::error("Not connected.", Some(message.id)).from(PcpUri::broker());
             let port = self.port().unwrap();
             self.runtime
-                .spawn(async move { port.to_engine(certname, error).await });
+                .spawn(async move { port.send_to_engine(certname, error).await });
             return Ok(());
         }
         let lacks = match (manner.lacks, request.action.as_str()) {
@@ -443,7 +447,7 @@ impl Inner {
                 id: message.id,
                 description,
             };
-            self.later(certname, Body::Error(error));
+            self.later(certname, PxpMessageBody::Error(error));
             return Ok(());
         }
         let puppet = request.module == "pxp-module-puppet";
@@ -467,7 +471,7 @@ impl Inner {
         });
         self.later(
             certname.clone(),
-            Body::ProvisionalResponse {
+            PxpMessageBody::ProvisionalResponse {
                 transaction_id: transaction.clone(),
             },
         );
@@ -540,15 +544,15 @@ impl Inner {
                 .unwrap();
             let end = bytes.len().min(until as usize).min(offset + 4_096);
             let data = bytes::Bytes::copy_from_slice(&bytes[offset..end]);
-            let output = Output {
+            let output = OutputPiece {
                 transaction_id: transaction.clone(),
-                stream: Stream::Stdout,
+                stream: ProcessStream::Stdout,
                 offset: offset as u64,
                 data,
             };
             offset = end;
             self.entry(certname, transaction, |entry| entry.sent = offset as u64);
-            self.say(certname, Body::Output(output)).await;
+            self.say(certname, PxpMessageBody::Output(output)).await;
         }
     }
 
@@ -585,7 +589,7 @@ impl Inner {
         }
     }
 
-    fn blocking(self: &Arc<Self>, certname: Certname, manner: &Manner, request: Request) {
+    fn blocking(self: &Arc<Self>, certname: Certname, manner: &Manner, request: PxpRequest) {
         let transaction_id = request.transaction_id.clone();
         if manner.untellable && request.module == "status" {
             return;
@@ -596,7 +600,7 @@ impl Inner {
                 id: pcp::MessageId::random(),
                 description: words.to_owned(),
             };
-            return self.later(certname, Body::Error(error));
+            return self.later(certname, PxpMessageBody::Error(error));
         }
         let results = match request.module.as_str() {
             "ping" => {
@@ -608,7 +612,7 @@ impl Inner {
                     id: pcp::MessageId::random(),
                     description: "unknown module: tutti".to_owned(),
                 };
-                return self.later(certname, Body::Error(error));
+                return self.later(certname, PxpMessageBody::Error(error));
             }
             action::TUTTI_MODULE => {
                 let params: action::CancelParams = action::decode(&request.params).unwrap();
@@ -625,7 +629,7 @@ impl Inner {
         };
         self.later(
             certname,
-            Body::BlockingResponse(Response {
+            PxpMessageBody::BlockingResponse(PxpResponse {
                 transaction_id,
                 results,
             }),
@@ -635,8 +639,10 @@ impl Inner {
     fn status(&self, certname: &Certname, manner: &Manner, id: TransactionId) -> StatusResult {
         self.with(certname, |agent| {
             let mut status = match agent.spool.get(&id) {
-                None => StatusResult::new(id, Status::Unknown),
-                Some(Entry { outcome: None, .. }) => StatusResult::new(id, Status::Running),
+                None => StatusResult::new(id, TransactionStatus::Unknown),
+                Some(Entry { outcome: None, .. }) => {
+                    StatusResult::new(id, TransactionStatus::Running)
+                }
                 Some(Entry {
                     outcome: Some(outcome),
                     puppet,
@@ -646,7 +652,7 @@ impl Inner {
                     if let Some(words) = manner.errs {
                         outcome.stdout = Some(agents_error(words));
                         let mut status = StatusResult::finished(id.clone(), outcome);
-                        status.status = Status::Failure;
+                        status.status = TransactionStatus::Failure;
                         return status;
                     }
                     if *puppet {
@@ -660,28 +666,28 @@ impl Inner {
         })
     }
 
-    fn later(self: &Arc<Self>, certname: Certname, body: Body) {
+    fn later(self: &Arc<Self>, certname: Certname, body: PxpMessageBody) {
         let inner = Arc::clone(self);
         self.runtime
             .spawn(async move { inner.say(&certname, body).await });
     }
 
-    async fn say(&self, certname: &Certname, body: Body) {
+    async fn say(&self, certname: &Certname, body: PxpMessageBody) {
         let connected = self.with(certname, |agent| agent.connected);
         let (true, Some(port)) = (connected, self.port()) else {
             return;
         };
         let mut message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
         message.has_replaced_bytes = self.manner(certname).replaced_bytes;
-        port.to_engine(certname.clone(), message).await;
+        port.send_to_engine(certname.clone(), message).await;
     }
 }
 
 // === impl Agent ===
 
 impl Agent {
-    fn capabilities(&self) -> Option<Capabilities> {
-        (!self.manner.stock && !self.manner.unannounced).then(|| Capabilities {
+    fn capabilities(&self) -> Option<AgentCapabilities> {
+        (!self.manner.stock && !self.manner.unannounced).then(|| AgentCapabilities {
             version: "1".to_owned(),
             live_output: true,
             acknowledged_results: true,
@@ -733,23 +739,23 @@ fn end_of(
     transaction: &TransactionId,
     outcome: &ActionResult,
     puppet: bool,
-) -> Body {
+) -> PxpMessageBody {
     let transaction_id = transaction.clone();
     if let Some(words) = manner.errs {
-        return Body::Error(RpcError {
+        return PxpMessageBody::Error(RpcError {
             transaction_id,
             id: pcp::MessageId::random(),
             description: words.to_owned(),
         });
     }
     if manner.loses_track {
-        return Body::Error(RpcError {
+        return PxpMessageBody::Error(RpcError {
             transaction_id,
             id: pcp::MessageId::random(),
             description: "the outcome is not known: its supervisor is gone".to_owned(),
         });
     }
-    Body::NonBlockingResponse(Response {
+    PxpMessageBody::NonBlockingResponse(PxpResponse {
         transaction_id,
         results: match puppet {
             true => action::encode(&ran(manner, outcome)),

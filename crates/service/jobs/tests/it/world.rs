@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use environments::{Blobs, Code, EnvironmentDir};
+use environments::{BlobStore, CodeReader, EnvironmentDir};
 use fabric::Fabric;
-use jobs::{Jobs, JobsConfig, LiveEvent, Scope, TaskRequest};
+use jobs::{Jobs, JobsConfig, LiveEvent, NodeScope, TaskRequest};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
@@ -71,7 +71,7 @@ pub(crate) fn request(nodes: &[Certname]) -> TaskRequest {
     TaskRequest {
         environment: "production".to_owned(),
         task: "test".to_owned(),
-        scope: Scope::Nodes(nodes.to_vec()),
+        scope: NodeScope::Nodes(nodes.to_vec()),
         owner: "admin".to_owned(),
         ..TaskRequest::default()
     }
@@ -180,8 +180,8 @@ impl World {
     ) -> impl Future<Output = Jobs> + Send + 'static {
         let (fabric, inbox) = fabric();
         self.fabric = fabric.clone();
-        let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(self.dir.path().join("code")));
-        let blobs = Blobs::open(self.dir.path().join("blobs")).unwrap();
+        let code: Arc<dyn CodeReader> = Arc::new(EnvironmentDir::new(self.dir.path().join("code")));
+        let blobs = BlobStore::open(self.dir.path().join("blobs")).unwrap();
         let seal = SealKey::open_or_create(&self.dir.path().join("seal")).unwrap();
         let store = self.store.clone();
         async move {
@@ -224,7 +224,7 @@ impl World {
 
     /// All events of the job, when it is over.
     pub(crate) async fn over(&self, job: JobNumber) -> Vec<EventRow> {
-        let mut live = self.jobs().live(job).await;
+        let mut live = self.jobs().subscribe_live(job).await;
         let mut events = Vec::new();
         let read = async {
             while let Some(event) = live.next().await.unwrap() {
@@ -319,7 +319,7 @@ impl Drop for World {
     }
 }
 
-fn fabric() -> (Fabric, fabric::Inbox) {
+fn fabric() -> (Fabric, fabric::EngineInbox) {
     let server: Certname = "tutti.example.com".parse().unwrap();
     Fabric::new(PcpUri::server(&server))
 }

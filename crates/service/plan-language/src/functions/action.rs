@@ -1,5 +1,5 @@
 //! The common part of all actions on targets: a job, its results as a `ResultSet`, and the failure of some.
-//! Main type: [`Action`].
+//! Main type: [`PlanAction`].
 //!
 //! Invariant: there is one result for each target, in the order asked; any failure raises
 //! `bolt/run-failure` unless the call catches errors; no targets means that nothing is done.
@@ -7,24 +7,24 @@
 use std::collections::HashMap;
 
 use api_types::rollout::RolloutOptions;
-use evaluator::{Eval, SourceLocation};
-use jobs::{Native, Scope, TaskRequest};
+use evaluator::{EvalResult, SourceLocation};
+use jobs::{NativeAction, NodeScope, TaskRequest};
 use pcore::{Hash, Value};
 use pcp::Certname;
-use plans::{Order, Outcome, Work};
+use plans::{PlanStepJob, StepOutcome, StepWork};
 use serde_json::{Map, Value as Json, json};
 
-use super::options::Options;
-use super::refusal;
+use super::action_options::PlanActionOptions;
+use super::refused_task_error;
 use crate::host::PlanHost;
-use crate::objects::{ResultSet, Target, TaskResult, Unknown, steps_in};
-use crate::preview::Way;
+use crate::objects::{PlanTarget, ResultSet, TaskResult, UnknownResult, steps_in};
+use crate::preview::PreviewedAction;
 use crate::{failure, json as data};
 
 const ERROR: &str = "_error";
 
 /// An action on targets, done by a task or by what agents have in its place.
-pub(crate) struct Action<'a> {
+pub(crate) struct PlanAction<'a> {
     /// `task`, `command`, `script`, `upload`: what results say.
     pub(crate) name: &'static str,
     /// The function, for messages: `run_task`.
@@ -32,7 +32,7 @@ pub(crate) struct Action<'a> {
     /// The task, the command line, the file.
     pub(crate) object: &'a str,
     /// The action that agents perform by a module of their own, if they have it.
-    pub(crate) native: Option<Native>,
+    pub(crate) native: Option<NativeAction>,
     /// The task that does it.
     pub(crate) task: &'a str,
     /// The task's parameters, secrets among them.
@@ -42,20 +42,20 @@ pub(crate) struct Action<'a> {
     /// The arguments that are journaled, without secrets.
     pub(crate) shown: Json,
     /// Makes a node's value what the action's value is on this target.
-    pub(crate) convert: &'a dyn Fn(&Target, Json) -> Json,
+    pub(crate) convert: &'a dyn Fn(&PlanTarget, Json) -> Json,
 }
 
-impl Action<'_> {
+impl PlanAction<'_> {
     /// Does it on these targets.
     pub(crate) fn run(
         self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        targets: Vec<Target>,
-        options: &Options,
-    ) -> Eval {
+        targets: Vec<PlanTarget>,
+        options: &PlanActionOptions,
+    ) -> EvalResult {
         let set = self.results(host, place, targets, options)?;
-        settle(self.function, self.object, set, options)
+        finish_action(self.function, self.object, set, options)
     }
 
     /// Does it, and gives what came of it, whatever that is.
@@ -63,9 +63,9 @@ impl Action<'_> {
         &self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        targets: Vec<Target>,
-        options: &Options,
-    ) -> Eval<ResultSet> {
+        targets: Vec<PlanTarget>,
+        options: &PlanActionOptions,
+    ) -> EvalResult<ResultSet> {
         if targets.is_empty() {
             return Ok(ResultSet::default());
         }
@@ -74,12 +74,12 @@ impl Action<'_> {
             let known = targets.iter().filter(|it| it.unknown().is_none());
             certnames(&known.cloned().collect::<Vec<_>>())?;
             match preview.action(host, place, self, &targets, options)? {
-                Way::Told(set) => return Ok(set),
-                Way::Noop => noop = true,
+                PreviewedAction::Shown(set) => return Ok(set),
+                PreviewedAction::Noop => noop = true,
             }
         }
         let certnames = certnames(&targets)?;
-        let names: Vec<String> = targets.iter().map(Target::safe_name).collect();
+        let names: Vec<String> = targets.iter().map(PlanTarget::safe_name).collect();
         let mut arguments = json!({
             "on": names, "do": self.shown, "task": self.task, "noop": noop,
         });
@@ -95,7 +95,7 @@ impl Action<'_> {
             sensitive: self.sensitive.clone(),
             native: self.native.clone(),
             run_as: options.run_as.clone(),
-            scope: Scope::Nodes(certnames),
+            scope: NodeScope::Nodes(certnames),
             noop,
             description: options.description.clone(),
             timeout: options.timeout,
@@ -103,7 +103,7 @@ impl Action<'_> {
             rollout: options.rollout.clone(),
             ..TaskRequest::default()
         };
-        let work = Work::Run(Box::new(Order::Task(request)));
+        let work = StepWork::Run(Box::new(PlanStepJob::Task(request)));
         let outcome = host.step(self.name, place, arguments, work)?;
         self.set(host, place, targets, &outcome)
     }
@@ -112,12 +112,12 @@ impl Action<'_> {
         &self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        targets: Vec<Target>,
-        outcome: &Outcome,
-    ) -> Eval<ResultSet> {
+        targets: Vec<PlanTarget>,
+        outcome: &StepOutcome,
+    ) -> EvalResult<ResultSet> {
         let Some(results) = outcome.value["results"].as_array() else {
             // It was not made a job of.
-            return Err(refusal(
+            return Err(refused_task_error(
                 host,
                 place,
                 self.task,
@@ -129,7 +129,7 @@ impl Action<'_> {
             .iter()
             .filter_map(|told| Some((told["target"].as_str()?, told)))
             .collect();
-        let result = |target: Target| {
+        let result = |target: PlanTarget| {
             let told = by_name.get(target.certname()).copied();
             let mut told = told.cloned().unwrap_or(Json::Null);
             let value = (self.convert)(&target, told["value"].take());
@@ -141,7 +141,7 @@ impl Action<'_> {
             }
             told["value"] = value;
             complete_error(&mut told["value"], self.object, place);
-            TaskResult::of_json(target, self.name, Some(self.object), &told)
+            TaskResult::from_json(target, self.name, Some(self.object), &told)
         };
         Ok(ResultSet::new(targets.into_iter().map(result)))
     }
@@ -190,10 +190,15 @@ fn whole_error(task: &str, error: &Json) -> Json {
 }
 
 /// The set, or `bolt/run-failure` if something in it failed.
-pub(crate) fn settle(function: &str, object: &str, set: ResultSet, options: &Options) -> Eval {
+pub(crate) fn finish_action(
+    function: &str,
+    object: &str,
+    set: ResultSet,
+    options: &PlanActionOptions,
+) -> EvalResult {
     if set.has_unknown_targets() {
         let steps = steps_in(&Value::object(set));
-        return Ok(Value::object(Unknown::new(steps, None)));
+        return Ok(Value::object(UnknownResult::new(steps, None)));
     }
     let failed = set.failures();
     if failed == 0 || options.catch_errors {
@@ -205,15 +210,15 @@ pub(crate) fn settle(function: &str, object: &str, set: ResultSet, options: &Opt
     details.insert("action", function);
     details.insert("object", object);
     details.insert("result_set", Value::object(set));
-    Err(failure::bolt("bolt/run-failure", &msg, details))
+    Err(failure::bolt_error("bolt/run-failure", &msg, details))
 }
 
 /// The names of the nodes on the wire.
-pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
-    let parse = |target: &Target| {
+pub(crate) fn certnames(targets: &[PlanTarget]) -> EvalResult<Vec<Certname>> {
+    let parse = |target: &PlanTarget| {
         target.certname().parse().map_err(|error| {
             let msg = format!("a target cannot be a node of this server: {error}");
-            failure::plain("bolt.inventory/validation-error", msg)
+            failure::plain_error("bolt.inventory/validation-error", msg)
         })
     };
     targets.iter().map(parse).collect()
@@ -223,7 +228,7 @@ pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
 pub(crate) fn parameters(
     given: &Hash,
     place: &SourceLocation,
-) -> Eval<(Map<String, Json>, Vec<String>)> {
+) -> EvalResult<(Map<String, Json>, Vec<String>)> {
     let mut params = Map::with_capacity(given.len());
     let mut sensitive = Vec::new();
     for (name, value) in given.iter() {
@@ -231,12 +236,12 @@ pub(crate) fn parameters(
         if value.is_undef() {
             continue;
         }
-        let (json, is_secret) = data::data(value).map_err(|error| {
+        let (json, is_secret) = data::to_json(value).map_err(|error| {
             let msg = format!(
                 "the parameter '{name}'{} is of type {}, which is not Data",
                 error.path, error.ty
             );
-            failure::mistake(&msg, place)
+            failure::plan_mistake(&msg, place)
         })?;
         if is_secret {
             sensitive.push(name.clone());

@@ -5,19 +5,19 @@
 
 use std::sync::Arc;
 
-use evaluator::{Eval, EvalError};
+use evaluator::{EvalError, EvalResult};
 use pcore::{
-    CallableType, Hash, IntRange, Kind, Signature, StructElement, TupleType, Type, Value,
+    CallSignature, CallableType, Hash, IntRange, StructElement, TupleType, Type, TypeKind, Value,
     describe_call,
 };
 
 use super::new_target::target_of;
 use crate::host::PlanHost;
-use crate::objects::{ResultSet, Target, TaskResult};
+use crate::objects::{PlanTarget, ResultSet, TaskResult};
 use crate::types;
 
 /// The object that a type makes; `None`: the type is none of plans.
-pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> Option<Eval> {
+pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> Option<EvalResult> {
     Some(match () {
         () if *ty == types::target() => target(host, arguments),
         () if *ty == types::result() => result(arguments),
@@ -28,12 +28,12 @@ pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> 
 }
 
 /// One list of arguments that a constructor takes.
-struct Form {
-    signature: Signature,
+struct ConstructorForm {
+    signature: CallSignature,
     arguments: Type,
 }
 
-impl Form {
+impl ConstructorForm {
     /// With parameters by name; those that are not required come last.
     fn new(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Self {
         let all = || required.iter().chain(optional);
@@ -42,12 +42,12 @@ impl Form {
         let size = IntRange::new(count(required.len()), count(all().count()));
         let tuple = TupleType::new(types, size);
         Self {
-            signature: Signature {
+            signature: CallSignature {
                 callable: CallableType::new(Some(tuple.clone()), None, None),
                 parameter_names: all().map(|(name, _)| Arc::from(*name)).collect(),
                 block_name: "block".into(),
             },
-            arguments: Kind::Tuple(tuple).into(),
+            arguments: TypeKind::Tuple(tuple).into(),
         }
     }
 
@@ -63,15 +63,15 @@ impl Form {
 }
 
 /// A mistake in the plan's code, which is not caught: the arguments fit none of these.
-fn refused<T>(name: &str, forms: &[&Form], arguments: &[Value]) -> Eval<T> {
-    let signatures: Vec<Signature> = forms.iter().map(|form| form.signature.clone()).collect();
+fn refused<T>(name: &str, forms: &[&ConstructorForm], arguments: &[Value]) -> EvalResult<T> {
+    let signatures: Vec<CallSignature> = forms.iter().map(|form| form.signature.clone()).collect();
     let given: Vec<Type> = arguments.iter().map(Type::infer_detailed).collect();
-    Err(EvalError::raw(describe_call(name, &signatures, &given)).into())
+    Err(EvalError::without_location(describe_call(name, &signatures, &given)).into())
 }
 
 fn attributes(ty: &Type) -> Vec<StructElement> {
     match ty.kind() {
-        Kind::Object(object) => object.init_hash_type(),
+        TypeKind::Object(object) => object.init_hash_type(),
         _ => Vec::new(),
     }
 }
@@ -90,7 +90,7 @@ const TARGET_ORDER: [&str; 10] = [
     "resources",
 ];
 
-fn target(host: &PlanHost<'_>, arguments: &[Value]) -> Eval {
+fn target(host: &PlanHost<'_>, arguments: &[Value]) -> EvalResult {
     let elements = attributes(&types::target());
     let by_place: Vec<(&str, Type)> = TARGET_ORDER
         .into_iter()
@@ -99,8 +99,8 @@ fn target(host: &PlanHost<'_>, arguments: &[Value]) -> Eval {
             Some((name, element.value().clone()))
         })
         .collect();
-    let by_hash = Form::of_hash(elements.clone());
-    let by_place = Form::new(&[], &by_place);
+    let by_hash = ConstructorForm::of_hash(elements.clone());
+    let by_place = ConstructorForm::new(&[], &by_place);
     match arguments {
         [Value::Hash(hash)] if by_hash.takes(arguments) => target_of(host, hash),
         // As in Bolt, only the first counts.
@@ -120,10 +120,11 @@ fn element(name: &str, is_optional: bool, ty: Type) -> StructElement {
     StructElement::new(name, is_optional, ty)
 }
 
-fn result(arguments: &[Value]) -> Eval {
+fn result(arguments: &[Value]) -> EvalResult {
     let text = || Type::optional_of(Type::string());
-    let by_place = Form::new(&[("target", types::target()), ("value", value_type())], &[]);
-    let by_hash = Form::of_hash(vec![
+    let by_place =
+        ConstructorForm::new(&[("target", types::target()), ("value", value_type())], &[]);
+    let by_hash = ConstructorForm::of_hash(vec![
         element("target", false, types::target()),
         element("value", true, Type::optional_of(value_type())),
         element("error", true, error_type()),
@@ -132,9 +133,11 @@ fn result(arguments: &[Value]) -> Eval {
         element("object", true, text()),
     ]);
     match arguments {
-        [target, Value::Hash(value)] if by_place.takes(arguments) => made(target, |target| {
-            TaskResult::constructed(target, Hash::clone(value))
-        }),
+        [target, Value::Hash(value)] if by_place.takes(arguments) => {
+            construct_result(target, |target| {
+                TaskResult::constructed(target, Hash::clone(value))
+            })
+        }
         [Value::Hash(hash)] if by_hash.takes(arguments) => result_of_hash(hash),
         [Value::Hash(_)] => refused("new_Result", &[&by_place, &by_hash], arguments),
         _ => refused("new_Result", &[&by_place], arguments),
@@ -147,7 +150,7 @@ fn error_type() -> Type {
     Type::optional_of(Type::variant(vec![Type::error(), hash]))
 }
 
-fn result_of_hash(hash: &Hash) -> Eval {
+fn result_of_hash(hash: &Hash) -> EvalResult {
     let text = |key: &str| hash.get_str(key).and_then(Value::as_str);
     let value = hash.get_str("value").and_then(Value::as_hash).cloned();
     let mut value = value.unwrap_or_default();
@@ -158,8 +161,8 @@ fn result_of_hash(hash: &Hash) -> Eval {
         value.insert("_output", message);
     }
     let (action, object) = (text("action"), text("object"));
-    made(hash.get_str("target").unwrap_or(&Value::Undef), |target| {
-        TaskResult::constructed(target, value).of_action(action, object)
+    construct_result(hash.get_str("target").unwrap_or(&Value::Undef), |target| {
+        TaskResult::constructed(target, value).with_action(action, object)
     })
 }
 
@@ -167,27 +170,28 @@ fn result_of_hash(hash: &Hash) -> Eval {
 fn given_error(hash: &Hash) -> Option<Value> {
     let error = hash.get_str("error").filter(|error| !error.is_undef())?;
     Some(match error {
-        Value::Object(_) => Value::from_json(&crate::json::of_error(error)),
+        Value::Object(_) => Value::from_json(&crate::json::error_to_json(error)),
         hash => hash.clone(),
     })
 }
 
-fn made(target: &Value, make: impl FnOnce(Target) -> TaskResult) -> Eval {
-    match target.downcast_object::<Target>() {
+fn construct_result(target: &Value, make: impl FnOnce(PlanTarget) -> TaskResult) -> EvalResult {
+    match target.downcast_object::<PlanTarget>() {
         Some(target) => Ok(Value::object(make(target.clone()))),
         // A preview may not know which target it is.
         None => Ok(target.clone()),
     }
 }
 
-fn apply_result(arguments: &[Value]) -> Eval {
-    let by_hash = Form::of_hash(vec![
+fn apply_result(arguments: &[Value]) -> EvalResult {
+    let by_hash = ConstructorForm::of_hash(vec![
         element("target", false, types::target()),
         element("report", true, Type::optional_of(value_type())),
         element("error", true, error_type()),
         element("catalog", true, Type::optional_of(Type::hash())),
     ]);
-    let by_place = Form::new(&[("target", types::target()), ("value", value_type())], &[]);
+    let by_place =
+        ConstructorForm::new(&[("target", types::target()), ("value", value_type())], &[]);
     let (target, value) = match arguments {
         [Value::Hash(hash)] if by_hash.takes(arguments) => {
             let target = hash.get_str("target").unwrap_or(&Value::Undef);
@@ -196,7 +200,7 @@ fn apply_result(arguments: &[Value]) -> Eval {
         [target, Value::Hash(value)] if by_place.takes(arguments) => (target, Hash::clone(value)),
         _ => return refused("new_ApplyResult", &[&by_hash, &by_place], arguments),
     };
-    made(target, |target| {
+    construct_result(target, |target| {
         TaskResult::constructed_apply(target, value)
     })
 }
@@ -216,10 +220,10 @@ fn value_of_apply(hash: &Hash) -> Hash {
     value
 }
 
-fn result_set(arguments: &[Value]) -> Eval {
+fn result_set(arguments: &[Value]) -> EvalResult {
     let results = Type::array_of(Type::variant(vec![types::result(), types::apply_result()]));
-    let by_place = Form::new(&[("results", results.clone())], &[]);
-    let by_hash = Form::of_hash(vec![element("results", false, results)]);
+    let by_place = ConstructorForm::new(&[("results", results.clone())], &[]);
+    let by_hash = ConstructorForm::of_hash(vec![element("results", false, results)]);
     let results = match arguments {
         [Value::Array(results)] if by_place.takes(arguments) => results,
         [Value::Hash(hash)] if by_hash.takes(arguments) => match hash.get_str("results") {

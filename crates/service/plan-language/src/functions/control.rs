@@ -4,30 +4,30 @@
 
 use std::time::Duration;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, UnknownValues as _};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator, UnknownValues as _};
 use pcore::Value;
 
-use super::Run;
-use super::options::seconds;
+use super::PlanFunctionBody;
+use super::action_options::parse_seconds;
 use crate::defaults::DO_UNTIL_CALLS;
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::Unknown;
-use crate::preview::{Effect, Preview};
+use crate::objects::UnknownResult;
+use crate::preview::{PreviewBranch, PreviewedEffect};
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (
         FunctionSpec::new(
             "fail_plan",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "msg"),
                     optional("String[1]", "kind"),
                     optional("Hash[String[1], Any]", "details"),
                     optional("String[1]", "issue_code"),
                 ]),
-                Dispatch::host(&[one("Error", "error")]),
+                FunctionDispatch::host(&[one("Error", "error")]),
             ],
         ),
         fail_plan,
@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "catch_errors",
             &[
-                Dispatch::host(&[optional("Array[String[1]]", "error_types")])
+                FunctionDispatch::host(&[optional("Array[String[1]]", "error_types")])
                     .with_block("Callable[0, 0]"),
             ],
         ),
@@ -45,7 +45,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "ctrl::sleep",
-            &[Dispatch::host(&[one("Numeric", "period")]).returning("Undef")],
+            &[FunctionDispatch::host(&[one("Numeric", "period")]).returning("Undef")],
         ),
         sleep,
     ),
@@ -53,7 +53,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "ctrl::do_until",
             &[
-                Dispatch::host(&[optional("Hash[String[1], Any]", "options")])
+                FunctionDispatch::host(&[optional("Hash[String[1], Any]", "options")])
                     .with_block("Callable[0, 0]"),
             ],
         ),
@@ -62,29 +62,33 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "without_default_logging",
-            &[Dispatch::host(&[]).with_block("Callable[0, 0]")],
+            &[FunctionDispatch::host(&[]).with_block("Callable[0, 0]")],
         ),
         without_default_logging,
     ),
 ];
 
-fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let first = call.get(0);
     if let Value::Object(_) = first {
-        return Err(failure::raised(first.clone()));
+        return Err(failure::raise(first.clone()));
     }
     let kind = call.get(1).as_str().unwrap_or("bolt/plan-failure");
     let details = call.get(2).as_hash().cloned().unwrap_or_default();
-    let error = failure::error(kind, &call.text(0), details, call.get(3).as_str());
-    Err(failure::raised(error))
+    let error = failure::error_object(kind, &call.text(0), details, call.get(3).as_str());
+    Err(failure::raise(error))
 }
 
-fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn catch_errors(
+    _: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
     let unwind = match evaluator.call_block(call.required_block(), []) {
         Ok(value) => return Ok(value),
         Err(unwind) => unwind,
     };
-    let Some(error) = failure::caught(&unwind) else {
+    let Some(error) = failure::caught_error(&unwind) else {
         return Err(unwind);
     };
     let kind = failure::attribute(error, "kind");
@@ -99,7 +103,7 @@ fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArgum
     }
 }
 
-fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let is_negative = match call.get(0) {
         Value::Int(seconds) => *seconds < 0,
         Value::Float(seconds) => *seconds < 0.0,
@@ -108,12 +112,16 @@ fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) ->
     if is_negative {
         return evaluator::raise("time interval must not be negative");
     }
-    let time = seconds("the time to sleep", call.get(0))?;
-    host.sleep(&call.place(), time)?;
+    let time = parse_seconds("the time to sleep", call.get(0))?;
+    host.sleep(&call.location(), time)?;
     Ok(Value::Undef)
 }
 
-fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn do_until(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
     let options = call.hash(0);
     let given = |name: &str| options.get_str(name).filter(|value| !value.is_undef());
     let limit = match given("limit") {
@@ -121,11 +129,11 @@ fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArgume
         Some(Value::Int(0)) | None => DO_UNTIL_CALLS,
         Some(other) => {
             let msg = format!("ctrl::do_until: limit is a number of calls from 0, not {other}");
-            return Err(failure::invalid(msg));
+            return Err(failure::invalid_value_error(msg));
         }
     };
     let interval = match given("interval") {
-        Some(value) => seconds("interval", value)?,
+        Some(value) => parse_seconds("interval", value)?,
         None => Duration::ZERO,
     };
     let block = call.required_block();
@@ -134,36 +142,41 @@ fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArgume
         if let Some(preview) = &host.preview
             && (value.is_unknown() || !value.is_truthy())
         {
-            return until(host, preview, &call, value);
+            return repeat_previewed(host, preview, &call, value);
         }
         if value.is_truthy() || (count >= limit && given("limit").is_some()) {
             return Ok(value);
         }
         if count >= limit {
             let msg = format!("ctrl::do_until: the block was false {limit} times");
-            return Err(failure::plain("tutti/do-until-limit", msg));
+            return Err(failure::plain_error("tutti/do-until-limit", msg));
         }
         if interval > Duration::ZERO {
-            host.sleep(&call.place(), interval)?;
+            host.sleep(&call.location(), interval)?;
         }
     }
     Ok(Value::Undef)
 }
 
 /// In a preview the block is called once.
-fn until(host: &PlanHost<'_>, preview: &Preview, call: &CallArguments<'_>, value: Value) -> Eval {
+fn repeat_previewed(
+    host: &PlanHost<'_>,
+    preview: &PreviewBranch,
+    call: &CallArguments<'_>,
+    value: Value,
+) -> EvalResult {
     if value.is_unknown() {
         let how = "as if the block had given true";
-        host.goes_on(std::slice::from_ref(&value), &call.place(), how)?;
+        host.check_unknown_branch(std::slice::from_ref(&value), &call.location(), how)?;
         return Ok(value);
     }
-    let effect = Effect {
+    let effect = PreviewedEffect {
         function: call.name,
         object: "would call its block again, until it is true",
-        ..Effect::default()
+        ..PreviewedEffect::default()
     };
-    let number = preview.show(host, &call.place(), &effect, false)?;
-    Ok(Value::object(Unknown::of(number)))
+    let number = preview.show_effect(host, &call.location(), &effect, false)?;
+    Ok(Value::object(UnknownResult::of(number)))
 }
 
 /// The log of the server does not concern the plan.
@@ -171,6 +184,6 @@ fn without_default_logging(
     _: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     call: CallArguments<'_>,
-) -> Eval {
+) -> EvalResult {
     evaluator.call_block(call.required_block(), [])
 }

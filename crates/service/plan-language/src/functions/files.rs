@@ -4,49 +4,52 @@
 //! Invariant: a plan reads files of modules and nothing else of the server, since the permission to
 //! run a plan does not include reading the server's disk and environment.
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, some};
-use evaluator::{Eval, Evaluator};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, some};
+use evaluator::{EvalResult, Evaluator};
 use pcore::{Binary, Value};
 
-use super::transfer::{FILE_FOLDERS, absent, find};
-use super::{Run, unsupported};
+use super::transfer::{FILE_FOLDERS, absent_file_error, find};
+use super::{PlanFunctionBody, unsupported};
 use crate::host::PlanHost;
 
-const NAME: &[Dispatch] = &[Dispatch::host(&[one("String[1]", "filename")])];
+const NAME: &[FunctionDispatch] = &[FunctionDispatch::host(&[one("String[1]", "filename")])];
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (FunctionSpec::new("file::read", NAME), read),
     (FunctionSpec::new("file::exists", NAME), exists),
     (FunctionSpec::new("file::readable", NAME), exists),
     (
-        FunctionSpec::new("file::join", &[Dispatch::host(&[some("String", "paths")])]),
+        FunctionSpec::new(
+            "file::join",
+            &[FunctionDispatch::host(&[some("String", "paths")])],
+        ),
         join,
     ),
     (
         FunctionSpec::new(
             "file::write",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one("String[1]", "filename"),
                 one("String", "content"),
             ])],
         ),
-        not_here,
+        refuse_local_read,
     ),
-    (FunctionSpec::new("file::delete", NAME), not_here),
-    (FunctionSpec::new("dir::children", NAME), not_here),
+    (FunctionSpec::new("file::delete", NAME), refuse_local_read),
+    (FunctionSpec::new("dir::children", NAME), refuse_local_read),
     (
         FunctionSpec::new(
             "system::env",
-            &[Dispatch::host(&[one("String[1]", "name")])],
+            &[FunctionDispatch::host(&[one("String[1]", "name")])],
         ),
-        not_here,
+        refuse_local_read,
     ),
 ];
 
-fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let name = call.text(0);
     let Some(file) = find(host, &name, FILE_FOLDERS)? else {
-        return Err(absent(&name, &call.place()));
+        return Err(absent_file_error(&name, &call.location()));
     };
     Ok(match std::str::from_utf8(&file.bytes) {
         Ok(text) => Value::from(text),
@@ -54,13 +57,13 @@ fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> 
     })
 }
 
-fn exists(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn exists(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::Bool(
         find(host, &call.text(0), FILE_FOLDERS)?.is_some(),
     ))
 }
 
-fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let (mut joined, mut is_first) = (String::new(), true);
     for part in &call.arguments {
         let part = part.to_string();
@@ -77,8 +80,12 @@ fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eva
     Ok(Value::from(joined))
 }
 
-fn not_here(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    Err(unsupported::because(
+fn refuse_local_read(
+    _: &PlanHost<'_>,
+    _: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
+    Err(unsupported::unsupported_error(
         call.name,
         "plans run on the server, whose disk and environment are not theirs; use a task on a node",
     ))

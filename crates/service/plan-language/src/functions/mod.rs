@@ -5,21 +5,21 @@
 //! fails, and what it learns or does is a step.
 
 mod action;
-mod ask;
-mod available;
-mod beside;
+mod action_options;
+mod availability;
 mod construct;
 mod control;
 mod files;
+mod messages;
 mod new_target;
-mod options;
+mod parallel;
 mod plan;
+mod prompts;
 mod puppetdb;
-mod refused_task;
 mod target_state;
 mod targets;
 mod task;
-mod tell;
+mod task_refusals;
 mod transfer;
 mod unsupported;
 
@@ -27,34 +27,35 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use evaluator::function::{CallArguments, FunctionSpec, NativeFunction};
-use evaluator::{Block, Eval, Evaluator};
+use evaluator::{CodeBlock, EvalResult, Evaluator};
 use pcore::Value;
 
-pub(crate) use self::action::Action;
-pub(crate) use self::beside::await_all;
+pub(crate) use self::action::PlanAction;
+pub(crate) use self::action_options::PlanActionOptions;
 pub(crate) use self::construct::construct;
-pub(crate) use self::options::Options;
+pub(crate) use self::messages::log;
+pub(crate) use self::parallel::await_all;
 pub(crate) use self::plan::run_named_plan;
-pub(crate) use self::refused_task::refusal;
-pub(crate) use self::tell::log;
+pub(crate) use self::task_refusals::refused_task_error;
 use crate::host::PlanHost;
-use crate::objects::{Future, ResultSet, Target};
+use crate::objects::{PlanFuture, PlanTarget, ResultSet};
 
 /// The implementation of a function.
-pub(crate) type Run = fn(&PlanHost<'_>, &mut Evaluator<'_>, CallArguments<'_>) -> Eval;
+pub(crate) type PlanFunctionBody =
+    fn(&PlanHost<'_>, &mut Evaluator<'_>, CallArguments<'_>) -> EvalResult;
 
 /// A function of plans.
 pub(crate) struct PlanFunction {
     pub(crate) native: NativeFunction,
-    pub(crate) run: Run,
+    pub(crate) run: PlanFunctionBody,
 }
 
-type Family = &'static [(FunctionSpec, Run)];
+type PlanFunctionGroup = &'static [(FunctionSpec, PlanFunctionBody)];
 
-const FAMILIES: &[Family] = &[
-    ask::FUNCTIONS,
-    available::FUNCTIONS,
-    beside::FUNCTIONS,
+const FAMILIES: &[PlanFunctionGroup] = &[
+    prompts::FUNCTIONS,
+    availability::FUNCTIONS,
+    parallel::FUNCTIONS,
     control::FUNCTIONS,
     files::FUNCTIONS,
     plan::FUNCTIONS,
@@ -62,7 +63,7 @@ const FAMILIES: &[Family] = &[
     target_state::FUNCTIONS,
     targets::FUNCTIONS,
     task::FUNCTIONS,
-    tell::FUNCTIONS,
+    messages::FUNCTIONS,
     transfer::FUNCTIONS,
     unsupported::FUNCTIONS,
 ];
@@ -96,16 +97,16 @@ pub(crate) fn method(
     receiver: &Value,
     name: &str,
     arguments: &[Value],
-    block: Option<&Block>,
-) -> Option<Eval> {
-    if let Some(target) = receiver.downcast_object::<Target>() {
+    block: Option<&CodeBlock>,
+) -> Option<EvalResult> {
+    if let Some(target) = receiver.downcast_object::<PlanTarget>() {
         return arguments
             .is_empty()
             .then(|| target_state::attribute(host, target, name).map(Ok))
             .flatten();
     }
-    if let Some(future) = receiver.downcast_object::<Future>() {
-        return (name == "state").then(|| beside::state(host, future));
+    if let Some(future) = receiver.downcast_object::<PlanFuture>() {
+        return (name == "state").then(|| parallel::future_state(host, future));
     }
     let set = receiver.downcast_object::<ResultSet>()?;
     match (name, block) {
@@ -114,10 +115,10 @@ pub(crate) fn method(
     }
 }
 
-fn filter_set(evaluator: &mut Evaluator<'_>, set: &ResultSet, block: &Block) -> Eval {
+fn filter_set(evaluator: &mut Evaluator<'_>, set: &ResultSet, block: &CodeBlock) -> EvalResult {
     let mut keep = Vec::with_capacity(set.results().len());
     for result in set.results() {
-        let kept = evaluator.call_block(block, [ResultSet::value(result)])?;
+        let kept = evaluator.call_block(block, [ResultSet::result_value(result)])?;
         if kept.has_unknown()
             && let Some(unknowns) = evaluator.host().unknowns()
         {
@@ -125,5 +126,5 @@ fn filter_set(evaluator: &mut Evaluator<'_>, set: &ResultSet, block: &Block) -> 
         }
         keep.push(kept.is_truthy());
     }
-    Ok(Value::object(set.chosen(&keep)))
+    Ok(Value::object(set.filtered_by_mask(&keep)))
 }

@@ -4,20 +4,20 @@
 
 use std::sync::Arc;
 
-use evaluator::Eval;
+use evaluator::EvalResult;
 use pcore::{Hash, Value};
 
 use super::targets::invalid;
 use crate::host::PlanHost;
-use crate::objects::Target;
+use crate::objects::PlanTarget;
 use crate::run::TargetState;
 
 /// The target of a hash with the attributes of one.
-pub(super) fn target_of(host: &PlanHost<'_>, hash: &Hash) -> Eval {
+pub(super) fn target_of(host: &PlanHost<'_>, hash: &Hash) -> EvalResult {
     let text = |key: &str| hash.get_str(key).and_then(Value::as_str);
     let target = match (text("name"), text("uri")) {
-        (Some(name), Some(uri)) => Target::named(name, uri),
-        (Some(one), None) | (None, Some(one)) => Target::new(one),
+        (Some(name), Some(uri)) => PlanTarget::named(name, uri),
+        (Some(one), None) | (None, Some(one)) => PlanTarget::new(one),
         (None, None) => return Err(invalid("Target must have either a name or uri")),
     };
     let state = TargetState {
@@ -61,7 +61,7 @@ fn texts(hash: &Hash, key: &str) -> Vec<Arc<str>> {
     }
 }
 
-fn check_names(host: &PlanHost<'_>, target: &Target, aliases: &[Arc<str>]) -> Eval<()> {
+fn check_names(host: &PlanHost<'_>, target: &PlanTarget, aliases: &[Arc<str>]) -> EvalResult<()> {
     let name = target.name();
     let refuse = |msg: String| Err(invalid(&msg));
     if !name.is_ascii() {

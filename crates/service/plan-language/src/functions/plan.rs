@@ -4,22 +4,22 @@
 
 use std::sync::Arc;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator, Host as _};
-use pcore::{Hash, Kind, Type, Value};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, EvaluationHost as _, Evaluator};
+use pcore::{Hash, Type, TypeKind, Value};
 use serde_json::json;
 
-use super::{Run, options};
+use super::{PlanFunctionBody, action_options};
 use crate::failure;
 use crate::host::PlanHost;
 use crate::yaml::{self, YamlProgram};
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[(
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[(
     FunctionSpec::new(
         "run_plan",
         &[
-            Dispatch::host(&[one("String[1]", "plan_name"), optional("Hash", "args")]),
-            Dispatch::host(&[
+            FunctionDispatch::host(&[one("String[1]", "plan_name"), optional("Hash", "args")]),
+            FunctionDispatch::host(&[
                 one("String[1]", "plan_name"),
                 one("Boltlib::TargetSpec", "targets"),
                 optional("Hash", "args"),
@@ -33,8 +33,8 @@ fn run_plan(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     mut call: CallArguments<'_>,
-) -> Eval {
-    let (name, place) = (call.text(0), call.place());
+) -> EvalResult {
+    let (name, place) = (call.text(0), call.location());
     let given = match call.get(1) {
         Value::Hash(_) | Value::Undef => None,
         _ => Some(call.take(1)),
@@ -47,11 +47,11 @@ fn run_plan(
     let catch_errors = options
         .get_str("_catch_errors")
         .is_some_and(Value::is_truthy);
-    let run_as = match options.get_str(options::RUN_AS) {
+    let run_as = match options.get_str(action_options::RUN_AS) {
         None | Some(Value::Undef) => None,
-        Some(value) => Some(options::user(value)?),
+        Some(value) => Some(action_options::parse_user(value)?),
     };
-    if let Some(option) = options::ROLLOUT
+    if let Some(option) = action_options::ROLLOUT
         .iter()
         .find(|it| options.get_str(it).is_some())
     {
@@ -59,7 +59,7 @@ fn run_plan(
             "run_plan: a plan is no action on nodes, so it takes no {option}; give {option} to the functions that \
              the plan {name} calls, run_task for example"
         );
-        return Err(failure::invalid(msg));
+        return Err(failure::invalid_value_error(msg));
     }
     let own = |(key, _): &(&Value, &Value)| !key.as_str().is_some_and(|key| key.starts_with('_'));
     let options = options.iter().filter(own);
@@ -76,26 +76,26 @@ fn run_plan(
         }
     }
     let details = [("plan".to_owned(), json!(&*name))].into_iter().collect();
-    host.tell(
+    host.record_event(
         "plan_start",
         &place,
         &format!("Starting: plan {name}"),
         details,
     )?;
-    let outer = host.plan.replace(host.run.begin());
+    let outer = host.plan.replace(host.run.begin_plan());
     let outer_user = run_as.map(|user| host.run_as.replace(Some(user)));
-    let result = run_unchecked(host, evaluator, &name, arguments, false);
+    let result = run_plan_unchecked(host, evaluator, &name, arguments, false);
     host.plan.set(outer);
     if let Some(user) = outer_user {
         host.run_as.replace(user);
     }
     match result {
-        Err(unwind) if catch_errors => match failure::caught(&unwind) {
+        Err(unwind) if catch_errors => match failure::caught_error(&unwind) {
             Some(error) => Ok(error.clone()),
             None => Err(unwind),
         },
         // As in Bolt, `_catch_errors` is about what the plan does, not about what it gives.
-        Ok(value) => checked(host, &name, value),
+        Ok(value) => check_plan_result(host, &name, value),
         result => result,
     }
 }
@@ -105,7 +105,7 @@ fn targets_parameter(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     name: &str,
-) -> Eval<&'static str> {
+) -> EvalResult<&'static str> {
     let parameters = find(host, evaluator, name)?.parameters(evaluator)?;
     let has_nodes = parameters.iter().any(|(name, _)| **name == *"nodes");
     let has_targets = parameters
@@ -129,18 +129,18 @@ pub(crate) fn run_named_plan(
     name: &str,
     arguments: Hash,
     from_outside: bool,
-) -> Eval {
-    let value = run_unchecked(host, evaluator, name, arguments, from_outside)?;
-    checked(host, name, value)
+) -> EvalResult {
+    let value = run_plan_unchecked(host, evaluator, name, arguments, from_outside)?;
+    check_plan_result(host, name, value)
 }
 
-fn run_unchecked(
+fn run_plan_unchecked(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     name: &str,
     mut arguments: Hash,
     from_outside: bool,
-) -> Eval {
+) -> EvalResult {
     let plan = find(host, evaluator, name)?;
     if from_outside {
         for (parameter, ty) in plan.parameters(evaluator)? {
@@ -151,20 +151,20 @@ fn run_unchecked(
         }
     }
     match &plan {
-        LoadedPlan::Puppet(plan) => evaluator.run_plan(plan, &arguments),
-        LoadedPlan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments),
+        EnvironmentPlan::Puppet(plan) => evaluator.run_plan(plan, &arguments),
+        EnvironmentPlan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments),
     }
 }
 
 /// A plan of the environment. Where both files are there, the first is the plan.
-enum LoadedPlan {
+enum EnvironmentPlan {
     Puppet(evaluator::LoadedPlan),
     Yaml(YamlProgram),
 }
 
-impl LoadedPlan {
+impl EnvironmentPlan {
     /// Names and types of its parameters.
-    fn parameters(&self, evaluator: &mut Evaluator<'_>) -> Eval<Vec<(Arc<str>, Type)>> {
+    fn parameters(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<Vec<(Arc<str>, Type)>> {
         Ok(match self {
             Self::Puppet(plan) => {
                 let types = evaluator.plan_types(plan)?;
@@ -181,27 +181,31 @@ impl LoadedPlan {
     }
 }
 
-fn find(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<LoadedPlan> {
+fn find(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+) -> EvalResult<EnvironmentPlan> {
     if let Some(plan) = evaluator.plan(name)? {
-        return Ok(LoadedPlan::Puppet(plan));
+        return Ok(EnvironmentPlan::Puppet(plan));
     }
     if let Some(plan) = yaml::find(host, evaluator, name)? {
-        return Ok(LoadedPlan::Yaml(plan));
+        return Ok(EnvironmentPlan::Yaml(plan));
     }
     let msg = format!(
         "Could not find a plan named '{name}'. For a list of available plans, run 'tutti plan list'."
     );
-    Err(failure::plain("bolt/unknown-plan", msg))
+    Err(failure::plain_error("bolt/unknown-plan", msg))
 }
 
 /// Exactly `Sensitive` or `Sensitive[…]`, as PE has it.
 fn is_sensitive(ty: &Type) -> bool {
     ty.unaliased()
-        .is_some_and(|ty| matches!(ty.kind(), Kind::Sensitive(_)))
+        .is_some_and(|ty| matches!(ty.kind(), TypeKind::Sensitive(_)))
 }
 
 /// The result of a plan must be a `PlanResult`.
-fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
+fn check_plan_result(host: &PlanHost<'_>, name: &str, value: Value) -> EvalResult {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {
             let result = value.to_string();
@@ -211,7 +215,11 @@ fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
                 ("result_string", Value::from(result.as_str())),
             ];
             let details = details.into_iter().collect();
-            Err(failure::bolt("bolt/invalid-plan-result", &msg, details))
+            Err(failure::bolt_error(
+                "bolt/invalid-plan-result",
+                &msg,
+                details,
+            ))
         }
         _ => Ok(value),
     }

@@ -5,25 +5,25 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, Evaluator};
 use pcore::{Hash, Value};
-use plans::{Deed, Outcome, Work};
+use plans::{LocalEffect, StepOutcome, StepWork};
 use serde_json::{Value as Json, json};
 
-use super::Run;
+use super::PlanFunctionBody;
 use crate::host::PlanHost;
-use crate::world::{Nodes, PlanOwner};
+use crate::world::{NodeQueries, PlanOwner};
 use crate::{failure, json as data};
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (
         FunctionSpec::new(
             "puppetdb_query",
             &[
-                Dispatch::host(&[one("Variant[String, Array[Data]]", "query")])
+                FunctionDispatch::host(&[one("Variant[String, Array[Data]]", "query")])
                     .returning("Array[Data]"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("Variant[String, Array[Data]]", "query"),
                     one("String", "instance"),
                 ])
@@ -36,10 +36,13 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "puppetdb_fact",
             &[
-                Dispatch::host(&[one("Array[String]", "certnames")])
+                FunctionDispatch::host(&[one("Array[String]", "certnames")])
                     .returning("Hash[String, Data]"),
-                Dispatch::host(&[one("Array[String]", "certnames"), one("String", "instance")])
-                    .returning("Hash[String, Data]"),
+                FunctionDispatch::host(&[
+                    one("Array[String]", "certnames"),
+                    one("String", "instance"),
+                ])
+                .returning("Hash[String, Data]"),
             ],
         ),
         puppetdb_fact,
@@ -48,13 +51,22 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
 
 const KIND: &str = "bolt/puppetdb-error";
 
-fn puppetdb_query(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let query = data::data(call.get(0));
-    let (query, _) = query.map_err(|_| failure::invalid("a query is a text or a list of Data"))?;
+fn puppetdb_query(
+    host: &PlanHost<'_>,
+    _: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
+    let query = data::to_json(call.get(0));
+    let (query, _) =
+        query.map_err(|_| failure::invalid_value_error("a query is a text or a list of Data"))?;
     ask(host, &call, query)
 }
 
-fn puppetdb_fact(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn puppetdb_fact(
+    host: &PlanHost<'_>,
+    _: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
     let names: Vec<Json> = call
         .list(0)
         .iter()
@@ -92,37 +104,37 @@ fn puppetdb_fact(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments
     Ok(Value::hash(facts))
 }
 
-fn ask(host: &PlanHost<'_>, call: &CallArguments<'_>, query: Json) -> Eval {
+fn ask(host: &PlanHost<'_>, call: &CallArguments<'_>, query: Json) -> EvalResult {
     let nodes = Arc::clone(&host.run.world.nodes);
     let arguments = query.clone();
-    let work = Work::Do(Arc::new(Asking {
+    let work = StepWork::RunLocalEffect(Arc::new(PuppetdbQueryEffect {
         owner: host.run.owner(),
         nodes,
         query,
     }));
-    let outcome = host.step("query", &call.place(), arguments, work)?;
+    let outcome = host.step("query", &call.location(), arguments, work)?;
     match outcome.ok {
         true => Ok(Value::from_json(&outcome.value)),
-        false => Err(failure::raised(failure::of_json(&outcome.value))),
+        false => Err(failure::raise(failure::error_from_json(&outcome.value))),
     }
 }
 
-struct Asking {
+struct PuppetdbQueryEffect {
     owner: PlanOwner,
-    nodes: Arc<dyn Nodes>,
+    nodes: Arc<dyn NodeQueries>,
     query: Json,
 }
 
 #[async_trait]
-impl Deed for Asking {
+impl LocalEffect for PuppetdbQueryEffect {
     fn is_repeatable(&self) -> bool {
         true
     }
 
-    async fn act(&self) -> Outcome {
+    async fn perform(&self) -> StepOutcome {
         match self.nodes.query(&self.owner, &self.query).await {
-            Ok(rows) => Outcome::ok(Json::Array(rows)),
-            Err(error) => Outcome::error(KIND, &error.to_string()),
+            Ok(rows) => StepOutcome::ok(Json::Array(rows)),
+            Err(error) => StepOutcome::error(KIND, &error.to_string()),
         }
     }
 }

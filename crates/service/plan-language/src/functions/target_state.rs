@@ -5,28 +5,28 @@
 
 use std::sync::Arc;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, Evaluator};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalResult, Evaluator};
 use pcore::{Hash, Value};
 
-use super::{Run, targets};
+use super::{PlanFunctionBody, targets};
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::Target;
+use crate::objects::PlanTarget;
 use crate::run::TargetState;
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (
         FunctionSpec::new(
             "vars",
-            &[Dispatch::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
+            &[FunctionDispatch::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
         ),
         vars,
     ),
     (
         FunctionSpec::new(
             "set_var",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one("Target", "target"),
                 one("String", "key"),
                 one("Data", "value"),
@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "facts",
-            &[Dispatch::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
+            &[FunctionDispatch::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
         ),
         facts,
     ),
@@ -45,7 +45,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "add_facts",
             &[
-                Dispatch::host(&[one("Target", "target"), one("Hash", "facts")])
+                FunctionDispatch::host(&[one("Target", "target"), one("Hash", "facts")])
                     .returning("Target"),
             ],
         ),
@@ -54,7 +54,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "set_feature",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one("Target", "target"),
                 one("String", "feature"),
                 optional("Boolean", "value"),
@@ -66,7 +66,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "set_config",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one("Target", "target"),
                 one("Variant[String, Array[String]]", "key_or_key_path"),
                 one("Any", "value"),
@@ -78,7 +78,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
 ];
 
 /// An attribute of a target that the plan may have changed; `None`: it has none of that name.
-pub(super) fn attribute(host: &PlanHost<'_>, target: &Target, name: &str) -> Option<Value> {
+pub(super) fn attribute(host: &PlanHost<'_>, target: &PlanTarget, name: &str) -> Option<Value> {
     let states = host.run.targets.borrow();
     let nothing = TargetState::default();
     let state = states.get(target.name()).unwrap_or(&nothing);
@@ -100,21 +100,27 @@ pub(super) fn attribute(host: &PlanHost<'_>, target: &Target, name: &str) -> Opt
     })
 }
 
-fn change(host: &PlanHost<'_>, target: &Value, change: impl FnOnce(&mut TargetState)) -> Eval {
+fn change(
+    host: &PlanHost<'_>,
+    target: &Value,
+    change: impl FnOnce(&mut TargetState),
+) -> EvalResult {
     let Some(name) = target
-        .downcast_object::<Target>()
+        .downcast_object::<PlanTarget>()
         .map(|it| it.name().clone())
     else {
-        return Err(failure::invalid(format!("{target} is no Target")));
+        return Err(failure::invalid_value_error(format!(
+            "{target} is no Target"
+        )));
     };
     change(host.run.targets.borrow_mut().entry(name).or_default());
     Ok(target.clone())
 }
 
 /// The one target that a function is about.
-fn only(host: &PlanHost<'_>, call: &CallArguments<'_>) -> Eval<Target> {
-    let found = targets::of(host, &call.place(), call.get(0))?;
-    <[Target; 1]>::try_from(found)
+fn only(host: &PlanHost<'_>, call: &CallArguments<'_>) -> EvalResult<PlanTarget> {
+    let found = targets::of(host, &call.location(), call.get(0))?;
+    <[PlanTarget; 1]>::try_from(found)
         .map(|[target]| target)
         .map_err(|found| {
             let msg = format!(
@@ -122,28 +128,28 @@ fn only(host: &PlanHost<'_>, call: &CallArguments<'_>) -> Eval<Target> {
                 call.name,
                 found.len()
             );
-            failure::plain("bolt.inventory/validation-error", msg)
+            failure::plain_error("bolt.inventory/validation-error", msg)
         })
 }
 
-fn vars(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn vars(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let target = only(host, &call)?;
     Ok(attribute(host, &target, "vars").unwrap_or_default())
 }
 
-fn facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let target = only(host, &call)?;
     Ok(attribute(host, &target, "facts").unwrap_or_default())
 }
 
-fn set_var(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn set_var(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let (key, value) = (call.text(1), call.get(2).clone());
     change(host, call.get(0), |state| {
         drop(state.vars.insert(&*key, value))
     })
 }
 
-fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let facts = call.hash(1);
     change(host, call.get(0), |state| merge(&mut state.facts, &facts))
 }
@@ -163,7 +169,7 @@ fn merge(into: &mut Hash, more: &Hash) {
     }
 }
 
-fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let feature = call.text(1);
     let has = call.get(2).as_bool().unwrap_or(true);
     change(host, call.get(0), |state| match has {
@@ -172,7 +178,7 @@ fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'
     })
 }
 
-fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let path: Vec<Arc<str>> = match call.get(1) {
         Value::Array(keys) => keys.iter().map(|key| Arc::from(key.to_string())).collect(),
         key => vec![Arc::from(key.to_string())],

@@ -9,41 +9,41 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
-use evaluator::{Eval, Evaluator, SourceLocation, Unwind};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
+use evaluator::{EvalResult, EvalUnwind, Evaluator, SourceLocation};
 use pcore::{Type, Value};
-use plans::{Deed, Outcome, Work};
+use plans::{LocalEffect, StepOutcome, StepWork};
 use serde_json::{Value as Json, json};
 
-use super::Run;
+use super::PlanFunctionBody;
 use crate::defaults::{TARGETS_DEPTH, TARGETS_MAX};
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::{Target, Unknown};
-use crate::world::{Nodes, NodesError, PlanOwner};
+use crate::objects::{PlanTarget, UnknownResult};
+use crate::world::{NodeQueries, NodesError, PlanOwner};
 
 const SPEC: &str = "Boltlib::TargetSpec";
 const INVALID: &str = "bolt.inventory/validation-error";
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (
         FunctionSpec::new(
             "get_targets",
-            &[Dispatch::host(&[one(SPEC, "names")]).returning("Array[Target]")],
+            &[FunctionDispatch::host(&[one(SPEC, "names")]).returning("Array[Target]")],
         ),
         get_targets,
     ),
     (
         FunctionSpec::new(
             "get_target",
-            &[Dispatch::host(&[one(SPEC, "name")]).returning("Target")],
+            &[FunctionDispatch::host(&[one(SPEC, "name")]).returning("Target")],
         ),
         get_target,
     ),
     (
         FunctionSpec::new(
             "add_to_group",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one(SPEC, "targets"),
                 one("String[1]", "group"),
             ])],
@@ -53,7 +53,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "remove_from_group",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one(SPEC, "target"),
                 one("String[1]", "group"),
             ])],
@@ -75,23 +75,27 @@ const ENTITIES: &[&str] = &[
 ];
 
 /// The targets that something stands for.
-pub(super) fn of(host: &PlanHost<'_>, place: &SourceLocation, spec: &Value) -> Eval<Vec<Target>> {
-    let mut found = Found::default();
+pub(super) fn of(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    spec: &Value,
+) -> EvalResult<Vec<PlanTarget>> {
+    let mut found = FoundTargets::default();
     collect(host, place, spec, TARGETS_DEPTH, &mut found)?;
     Ok(found.targets)
 }
 
 #[derive(Default)]
-struct Found {
-    targets: Vec<Target>,
+struct FoundTargets {
+    targets: Vec<PlanTarget>,
     names: HashSet<Arc<str>>,
 }
 
-impl Found {
-    fn add(&mut self, target: Target) -> Eval<()> {
+impl FoundTargets {
+    fn add(&mut self, target: PlanTarget) -> EvalResult<()> {
         if self.targets.len() >= TARGETS_MAX {
             let msg = format!("these are more than {TARGETS_MAX} targets");
-            return Err(failure::plain(INVALID, msg));
+            return Err(failure::plain_error(INVALID, msg));
         }
         if self.names.insert(target.name().clone()) {
             self.targets.push(target);
@@ -105,19 +109,19 @@ fn collect(
     place: &SourceLocation,
     spec: &Value,
     depth: usize,
-    found: &mut Found,
-) -> Eval<()> {
-    if let Some(target) = spec.downcast_object::<Target>() {
+    found: &mut FoundTargets,
+) -> EvalResult<()> {
+    if let Some(target) = spec.downcast_object::<PlanTarget>() {
         return found.add(target.clone());
     }
-    if let Some(unknown) = spec.downcast_object::<Unknown>() {
-        return found.add(Target::of_unknown(unknown));
+    if let Some(unknown) = spec.downcast_object::<UnknownResult>() {
+        return found.add(PlanTarget::of_unknown(unknown));
     }
     match spec {
-        Value::Str(text) => named(host, place, text, found),
+        Value::Str(text) => add_named(host, place, text, found),
         Value::Array(_) if depth == 0 => {
             let msg = format!("lists of targets are nested more than {TARGETS_DEPTH} deep");
-            Err(failure::plain(INVALID, msg))
+            Err(failure::plain_error(INVALID, msg))
         }
         Value::Array(elements) => elements
             .iter()
@@ -126,31 +130,40 @@ fn collect(
             let ty = Type::infer(other).generalize();
             let msg =
                 format!("targets are names, Targets and lists of them, not a value of type {ty}");
-            Err(failure::plain(INVALID, msg))
+            Err(failure::plain_error(INVALID, msg))
         }
     }
 }
 
-fn named(host: &PlanHost<'_>, place: &SourceLocation, text: &str, found: &mut Found) -> Eval<()> {
+fn add_named(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    text: &str,
+    found: &mut FoundTargets,
+) -> EvalResult<()> {
     if is_query(text) {
         return add_all(
             host,
             found,
-            ask(host, place, &Question::Query(json!(text)))?,
+            ask(host, place, &TargetQuery::Query(json!(text)))?,
         );
     }
     if host.is_node_group(text.trim()) {
-        return member_of(host, place, text.trim(), found);
+        return group_members(host, place, text.trim(), found);
     }
     for part in text.split(|c: char| c == ',' || c.is_whitespace()) {
         let made = host.run.made.borrow().get(part).cloned();
         if host.run.groups.borrow().contains_key(part) || host.is_node_group(part) {
-            member_of(host, place, part, found)?;
+            group_members(host, place, part, found)?;
         } else if let Some(target) = made {
             host.reads_shared();
             found.add(target)?;
         } else if part == "all" {
-            add_all(host, found, ask(host, place, &Question::Query(json!(ALL)))?)?;
+            add_all(
+                host,
+                found,
+                ask(host, place, &TargetQuery::Query(json!(ALL)))?,
+            )?;
             host.reads_shared();
             let made = host.run.made.borrow().clone();
             made.into_values()
@@ -159,19 +172,24 @@ fn named(host: &PlanHost<'_>, place: &SourceLocation, text: &str, found: &mut Fo
             add_all(
                 host,
                 found,
-                ask(host, place, &Question::Group(group.to_owned()))?,
+                ask(host, place, &TargetQuery::Group(group.to_owned()))?,
             )?;
         } else if part.contains(['*', '?', '[', ']', '{', '}']) && !part.contains("://") {
-            globbed(host, place, part, found)?;
+            add_matching(host, place, part, found)?;
         } else if !part.is_empty() {
-            found.add(Target::new(part))?;
+            found.add(PlanTarget::new(part))?;
         }
     }
     Ok(())
 }
 
 /// Whatever has a name that the glob means, groups, nodes and targets of the plan; capitals do not matter.
-fn globbed(host: &PlanHost<'_>, place: &SourceLocation, glob: &str, found: &mut Found) -> Eval<()> {
+fn add_matching(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    glob: &str,
+    found: &mut FoundTargets,
+) -> EvalResult<()> {
     let glob_bytes = glob.to_ascii_lowercase();
     let fits = |name: &str| matches(glob_bytes.as_bytes(), name.to_ascii_lowercase().as_bytes());
     let before = found.targets.len();
@@ -182,9 +200,9 @@ fn globbed(host: &PlanHost<'_>, place: &SourceLocation, glob: &str, found: &mut 
     let mut is_any = false;
     for group in groups.into_iter().filter(|name| fits(name)) {
         is_any = true;
-        member_of(host, place, group, found)?;
+        group_members(host, place, group, found)?;
     }
-    let known = ask(host, place, &Question::Query(json!(ALL)))?;
+    let known = ask(host, place, &TargetQuery::Query(json!(ALL)))?;
     add_all(
         host,
         found,
@@ -200,18 +218,18 @@ fn globbed(host: &PlanHost<'_>, place: &SourceLocation, glob: &str, found: &mut 
     }
     if found.targets.len() == before && !is_any {
         let msg = format!("Found 0 targets matching wildcard pattern {glob}");
-        return Err(failure::plain("bolt.inventory/wildcard-error", msg));
+        return Err(failure::plain_error("bolt.inventory/wildcard-error", msg));
     }
     Ok(())
 }
 
 /// The members of a group that the plan made, or else of a node group.
-fn member_of(
+fn group_members(
     host: &PlanHost<'_>,
     place: &SourceLocation,
     group: &str,
-    found: &mut Found,
-) -> Eval<()> {
+    found: &mut FoundTargets,
+) -> EvalResult<()> {
     host.reads_shared();
     let members = members(host, place, group)?.unwrap_or_default();
     members.into_iter().try_for_each(|target| found.add(target))
@@ -219,11 +237,11 @@ fn member_of(
 
 const ALL: &str = "nodes[certname] { order by certname }";
 
-fn add_all(host: &PlanHost<'_>, found: &mut Found, names: Vec<String>) -> Eval<()> {
+fn add_all(host: &PlanHost<'_>, found: &mut FoundTargets, names: Vec<String>) -> EvalResult<()> {
     let made = host.run.made.borrow();
     names.iter().try_for_each(|name| {
         let made = made.get(name.as_str()).cloned();
-        found.add(made.unwrap_or_else(|| Target::new(name)))
+        found.add(made.unwrap_or_else(|| PlanTarget::new(name)))
     })
 }
 
@@ -289,55 +307,59 @@ fn contains(set: &[u8], letter: u8) -> bool {
 }
 
 /// A query about nodes.
-enum Question {
+enum TargetQuery {
     Query(Json),
     Group(String),
 }
 
 /// The names of the nodes; a step.
-fn ask(host: &PlanHost<'_>, place: &SourceLocation, question: &Question) -> Eval<Vec<String>> {
+fn ask(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    question: &TargetQuery,
+) -> EvalResult<Vec<String>> {
     let (arguments, question) = match question {
-        Question::Query(query) => (json!({"query": query}), Question::Query(query.clone())),
-        Question::Group(group) => (json!({"group": group}), Question::Group(group.clone())),
+        TargetQuery::Query(query) => (json!({"query": query}), TargetQuery::Query(query.clone())),
+        TargetQuery::Group(group) => (json!({"group": group}), TargetQuery::Group(group.clone())),
     };
     let nodes = Arc::clone(&host.run.world.nodes);
-    let work = Work::Do(Arc::new(Asking {
+    let work = StepWork::RunLocalEffect(Arc::new(TargetQueryEffect {
         owner: host.run.owner(),
         nodes,
         question,
     }));
     let outcome = host.step("targets", place, arguments, work)?;
     if !outcome.ok {
-        return Err(failure::raised(failure::of_json(&outcome.value)));
+        return Err(failure::raise(failure::error_from_json(&outcome.value)));
     }
     let names = outcome.value.as_array().into_iter().flatten();
     Ok(names.filter_map(Json::as_str).map(str::to_owned).collect())
 }
 
-struct Asking {
+struct TargetQueryEffect {
     owner: PlanOwner,
-    nodes: Arc<dyn Nodes>,
-    question: Question,
+    nodes: Arc<dyn NodeQueries>,
+    question: TargetQuery,
 }
 
 #[async_trait]
-impl Deed for Asking {
+impl LocalEffect for TargetQueryEffect {
     fn is_repeatable(&self) -> bool {
         true
     }
 
-    async fn act(&self) -> Outcome {
+    async fn perform(&self) -> StepOutcome {
         let names = match &self.question {
-            Question::Query(query) => self
+            TargetQuery::Query(query) => self
                 .nodes
                 .query(&self.owner, query)
                 .await
                 .and_then(|rows| certnames(&rows)),
-            Question::Group(group) => self.nodes.group(&self.owner, group).await,
+            TargetQuery::Group(group) => self.nodes.group(&self.owner, group).await,
         };
         match names {
-            Ok(names) => Outcome::ok(Json::from(names)),
-            Err(error) => Outcome::error(INVALID, &error.to_string()),
+            Ok(names) => StepOutcome::ok(Json::from(names)),
+            Err(error) => StepOutcome::error(INVALID, &error.to_string()),
         }
     }
 }
@@ -350,23 +372,23 @@ fn certnames(rows: &[Json]) -> Result<Vec<String>, NodesError> {
     })
 }
 
-fn get_targets(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let targets = of(host, &call.place(), call.get(0))?;
+fn get_targets(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let targets = of(host, &call.location(), call.get(0))?;
     Ok(Value::array(
         targets.into_iter().map(Value::object).collect(),
     ))
 }
 
-fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let targets = of(host, &call.place(), call.get(0))?;
-    match <[Target; 1]>::try_from(targets) {
+fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let targets = of(host, &call.location(), call.get(0))?;
+    match <[PlanTarget; 1]>::try_from(targets) {
         Ok([target]) => Ok(Value::object(target)),
         // The caller adds that a Target was expected.
         Err(targets) if targets.is_empty() => Ok(Value::Undef),
         Err(targets) => {
             let spec = match call.get(0) {
                 Value::Str(text) => text.to_string(),
-                spec => listed(spec),
+                spec => targets_text(spec),
             };
             let msg = format!("'{spec}' refers to {} targets", targets.len());
             Err(invalid(&msg))
@@ -375,11 +397,11 @@ fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
 }
 
 /// Names of targets in a list, as Bolt shows them.
-fn listed(spec: &Value) -> String {
+fn targets_text(spec: &Value) -> String {
     match spec {
         Value::Str(text) => pcore::ruby_inspect(text),
         Value::Array(elements) => {
-            let elements: Vec<String> = elements.iter().map(listed).collect();
+            let elements: Vec<String> = elements.iter().map(targets_text).collect();
             format!("[{}]", elements.join(", "))
         }
         other => other.to_string(),
@@ -387,22 +409,26 @@ fn listed(spec: &Value) -> String {
 }
 
 /// The members of a group that the plan made, or of a node group that it changes from here on.
-fn members(host: &PlanHost<'_>, place: &SourceLocation, group: &str) -> Eval<Option<Vec<Target>>> {
+fn members(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    group: &str,
+) -> EvalResult<Option<Vec<PlanTarget>>> {
     let made = host.run.groups.borrow().get(group).cloned();
     if made.is_some() || !host.is_node_group(group) {
         return Ok(made);
     }
-    let mut found = Found::default();
+    let mut found = FoundTargets::default();
     add_all(
         host,
         &mut found,
-        ask(host, place, &Question::Group(group.to_owned()))?,
+        ask(host, place, &TargetQuery::Group(group.to_owned()))?,
     )?;
     Ok(Some(found.targets))
 }
 
-fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let targets = of(host, &call.place(), call.get(0))?;
+fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let targets = of(host, &call.location(), call.get(0))?;
     if &*call.text(1) == "all" {
         let mut made = host.run.made.borrow_mut();
         for target in &targets {
@@ -411,7 +437,7 @@ fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<
         let targets = targets.into_iter().map(Value::object);
         return Ok(Value::array(targets.collect()));
     }
-    let mut members = members(host, &call.place(), &call.text(1))?.unwrap_or_default();
+    let mut members = members(host, &call.location(), &call.text(1))?.unwrap_or_default();
     for target in &targets {
         if !members.iter().any(|member| member.name() == target.name()) {
             members.push(target.clone());
@@ -423,8 +449,12 @@ fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<
     ))
 }
 
-fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let targets = of(host, &call.place(), call.get(0))?;
+fn remove_from_group(
+    host: &PlanHost<'_>,
+    _: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
+    let targets = of(host, &call.location(), call.get(0))?;
     if targets.len() != 1 {
         let msg = format!(
             "'remove_from_group' expects a single Target, got {}",
@@ -436,7 +466,7 @@ fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArgum
     if &*group == "all" {
         return Err(invalid("Cannot remove Target from Group 'all'"));
     }
-    let Some(mut members) = members(host, &call.place(), &group)? else {
+    let Some(mut members) = members(host, &call.location(), &group)? else {
         let msg = format!("Group {group} does not exist in inventory");
         return Err(invalid(&msg));
     };
@@ -446,9 +476,9 @@ fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArgum
 }
 
 /// The error of a target specification that makes no sense.
-pub(super) fn invalid(msg: &str) -> Box<Unwind> {
+pub(super) fn invalid(msg: &str) -> Box<EvalUnwind> {
     let path = [("path", Value::array(Vec::new()))];
-    failure::bolt(INVALID, msg, path.into_iter().collect())
+    failure::bolt_error(INVALID, msg, path.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -5,35 +5,35 @@
 
 use std::collections::BTreeMap;
 
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{Eval, EvalError, Evaluator};
-use jobs::Native;
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{EvalError, EvalResult, Evaluator};
+use jobs::NativeAction;
 use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
-use super::action::{Action, parameters, settle};
-use super::options::Options;
-use super::refused_task::mistake_of;
-use super::{Run, targets, transfer};
+use super::action::{PlanAction, finish_action, parameters};
+use super::action_options::PlanActionOptions;
+use super::task_refusals::as_mistake;
+use super::{PlanFunctionBody, targets, transfer};
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::{ResultSet, Target, TaskResult};
+use crate::objects::{PlanTarget, ResultSet, TaskResult};
 
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (
         FunctionSpec::new(
             "run_task",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     optional(DATA, "args"),
                 ])
                 .returning("ResultSet"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     one("Optional[String]", "description"),
@@ -48,14 +48,14 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "run_task_with",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .with_block("Callable[Target]")
                 .returning("ResultSet"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     one("Optional[String]", "description"),
@@ -71,13 +71,13 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "run_command",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "command"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "command"),
                     one(SPEC, "targets"),
                     one("String", "description"),
@@ -92,13 +92,13 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "run_script",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "script"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "script"),
                     one(SPEC, "targets"),
                     one("String", "description"),
@@ -111,22 +111,22 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     ),
 ];
 
-fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (name, place) = (call.text(0), call.place());
+fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let (name, place) = (call.text(0), call.location());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(host, &call, 2)?;
+    let options = PlanActionOptions::of(host, &call, 2)?;
     let (params, sensitive) = parameters(&options.parameters, &place)?;
     task(&name, params, sensitive).run(host, &place, targets, &options)
 }
 
-fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> Action<'_> {
+fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> PlanAction<'_> {
     let shown = params
         .iter()
         .map(|(name, value)| match sensitive.contains(name) {
             true => (name.clone(), json!(pcore::REDACTED)),
             false => (name.clone(), value.clone()),
         });
-    Action {
+    PlanAction {
         name: "task",
         function: "run_task",
         object: name,
@@ -144,22 +144,22 @@ fn run_task_with(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     call: CallArguments<'_>,
-) -> Eval {
-    let (name, place, block) = (call.text(0), call.place(), call.required_block());
+) -> EvalResult {
+    let (name, place, block) = (call.text(0), call.location(), call.required_block());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(host, &call, 2)?;
+    let options = PlanActionOptions::of(host, &call, 2)?;
     let mut groups: Vec<(Hash, Vec<usize>)> = Vec::new();
     let mut results: Vec<Option<TaskResult>> = vec![None; targets.len()];
     for (index, target) in targets.iter().enumerate() {
         let value = evaluator.call_block(block, [Value::object(target.clone())])?;
         if let Some(preview) = &host.preview {
-            preview.also_given(&value);
+            preview.add_given(&value);
         }
         let Some(given) = value.as_hash() else {
             let ty = Type::infer(&value).generalize();
             let msg = format!("Block must return a Hash of parameters, received {ty}");
-            let error = failure::mistake(&msg, &place);
-            results[index] = Some(mistaken(target, &error));
+            let error = failure::plan_mistake(&msg, &place);
+            results[index] = Some(mistake_result(target, &error));
             continue;
         };
         match groups.iter_mut().find(|(params, _)| params == given) {
@@ -177,9 +177,9 @@ fn run_task_with(
             match task(&name, params, sensitive).results(host, &place, chosen.clone(), &options) {
                 Ok(set) => set,
                 // An error in one target's parameters is that target's failure.
-                Err(unwind) => match mistake_of(&unwind) {
+                Err(unwind) => match as_mistake(&unwind) {
                     Some(error) => {
-                        ResultSet::new(chosen.iter().map(|target| mistaken(target, error)))
+                        ResultSet::new(chosen.iter().map(|target| mistake_result(target, error)))
                     }
                     None => return Err(unwind),
                 },
@@ -191,12 +191,12 @@ fn run_task_with(
         }
     }
     let set = ResultSet::new(results.into_iter().flatten());
-    settle("run_task", &name, set, &options)
+    finish_action("run_task", &name, set, &options)
 }
 
 /// The failure of a target whose parameters are wrong.
-fn mistaken(target: &Target, error: &EvalError) -> TaskResult {
-    let error = failure::error(
+fn mistake_result(target: &PlanTarget, error: &EvalError) -> TaskResult {
+    let error = failure::error_object(
         "puppetlabs.tasks/exception-error",
         &error.message,
         Hash::new(),
@@ -205,16 +205,16 @@ fn mistaken(target: &Target, error: &EvalError) -> TaskResult {
     TaskResult::failed(target.clone(), "task", None, error)
 }
 
-fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (command, place) = (call.text(0), call.place());
+fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let (command, place) = (call.text(0), call.location());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(host, &call, 2)?;
+    let options = PlanActionOptions::of(host, &call, 2)?;
     let line = format!("{}{command}", exports(&options));
-    let action = Action {
+    let action = PlanAction {
         name: "command",
         function: "run_command",
         object: &command,
-        native: Some(Native::Command {
+        native: Some(NativeAction::Command {
             line: command.to_string(),
             env: options.env_vars.iter().cloned().collect(),
         }),
@@ -222,25 +222,25 @@ fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'
         params: [("command".to_owned(), json!(line))].into_iter().collect(),
         sensitive: Vec::new(),
         shown: json!(line),
-        convert: &|_, value| ended(value),
+        convert: &|_, value| with_exit_error(value),
     };
     action.run(host, &place, targets, &options)
 }
 
 /// The line before a command that sets its variables.
-fn exports(options: &Options) -> String {
+fn exports(options: &PlanActionOptions) -> String {
     let export = |(name, value): &(String, String)| {
         format!("{name}='{}'; export {name}; ", value.replace('\'', r"'\''"))
     };
     options.env_vars.iter().map(export).collect()
 }
 
-fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (script, place) = (call.text(0), call.place());
+fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let (script, place) = (call.text(0), call.location());
     let targets = targets::of(host, &place, call.get(1))?;
-    let options = Options::of(host, &call, 2)?;
+    let options = PlanActionOptions::of(host, &call, 2)?;
     let arguments = script_arguments(host, &options.parameters)?;
-    let file = transfer::local(host, &place, &script, transfer::SCRIPT_FOLDERS)?;
+    let file = transfer::read_local_file(host, &place, &script, transfer::SCRIPT_FOLDERS)?;
     let name = script.rsplit('/').next().unwrap_or(&script);
     let env: BTreeMap<String, String> = options.env_vars.iter().cloned().collect();
     let mut params = Map::new();
@@ -250,12 +250,12 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     if !env.is_empty() {
         params.insert("env_vars".to_owned(), json!(env));
     }
-    let native = Native::Script {
+    let native = NativeAction::Script {
         file: file.content(&script),
         arguments: arguments.clone(),
         env,
     };
-    let action = Action {
+    let action = PlanAction {
         name: "script",
         function: "run_script",
         object: &script,
@@ -266,24 +266,24 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
         }),
         params,
         sensitive: Vec::new(),
-        convert: &|_, value| ended(value),
+        convert: &|_, value| with_exit_error(value),
     };
     action.run(host, &place, targets, &options)
 }
 
 /// The script gets what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
-fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> Eval<Vec<String>> {
+fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> EvalResult<Vec<String>> {
     let (arguments, pwsh_params) = (given.get_str("arguments"), given.get_str("pwsh_params"));
     match pwsh_params {
         None => {}
         Some(_) if arguments.is_some() => {
             let msg = "Cannot specify both 'arguments' and 'pwsh_params'";
-            return Err(failure::invalid(msg));
+            return Err(failure::invalid_value_error(msg));
         }
         Some(_) => {
             let msg =
                 "Option 'pwsh_params' is for nodes with Windows, where this server runs no scripts";
-            return Err(failure::invalid(msg));
+            return Err(failure::invalid_value_error(msg));
         }
     }
     let Some(arguments) = arguments else {
@@ -291,7 +291,7 @@ fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> Eval<Vec<String>> {
     };
     let list = arguments
         .as_array()
-        .ok_or_else(|| failure::invalid("Option 'arguments' must be an array"))?;
+        .ok_or_else(|| failure::invalid_value_error("Option 'arguments' must be an array"))?;
     host.run.unwrapped.add_hidden(arguments);
     let text = |argument: &Value| match argument {
         Value::Sensitive(inner) => inner.to_string(),
@@ -302,7 +302,7 @@ fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> Eval<Vec<String>> {
 
 /// A program's end as Bolt tells it. The job engine tells it so; a job that a plan of before began may have
 /// the shorter form of the task that was used then.
-fn ended(mut value: Json) -> Json {
+fn with_exit_error(mut value: Json) -> Json {
     let Some(code) = value["exit_code"].as_i64() else {
         return value;
     };
@@ -328,20 +328,20 @@ mod tests {
 
     #[test]
     fn a_program_that_failed_has_an_error() {
-        let done = ended(json!({"stdout": "a", "stderr": "b", "exit_code": 3}));
+        let done = with_exit_error(json!({"stdout": "a", "stderr": "b", "exit_code": 3}));
         assert_eq!(done["merged_output"], "ab");
         assert_eq!(done["_error"]["msg"], "The command failed with exit code 3");
-        let done = ended(json!({"stdout": "a", "stderr": "", "exit_code": 0}));
+        let done = with_exit_error(json!({"stdout": "a", "stderr": "", "exit_code": 0}));
         assert!(done.get("_error").is_none());
         let other = json!({"_error": {"msg": "no python"}});
-        assert_eq!(ended(other.clone()), other);
+        assert_eq!(with_exit_error(other.clone()), other);
     }
 
     #[test]
     fn variables_are_quoted() {
-        let options = Options {
+        let options = PlanActionOptions {
             env_vars: vec![("A".to_owned(), "it's".to_owned())],
-            ..Options::default()
+            ..PlanActionOptions::default()
         };
         assert_eq!(exports(&options), r"A='it'\''s'; export A; ");
     }

@@ -7,20 +7,22 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
-use evaluator::{CodeOwner, Eval, Evaluator, Host as _, SourceFile, SourceLocation, Unwind};
-use jobs::{Content, Native, TreeItem};
+use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
+use evaluator::{
+    CodeOwner, EvalResult, EvalUnwind, EvaluationHost as _, Evaluator, SourceFile, SourceLocation,
+};
+use jobs::{FileContent, NativeAction, TreeItem};
 use pcore::Value;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use super::action::Action;
-use super::options::Options;
-use super::{Run, targets};
+use super::action::PlanAction;
+use super::action_options::PlanActionOptions;
+use super::{PlanFunctionBody, targets};
 use crate::defaults::UPLOAD_BYTES;
 use crate::failure;
 use crate::host::PlanHost;
-use crate::objects::Target;
+use crate::objects::PlanTarget;
 use crate::tree;
 
 const SPEC: &str = "Boltlib::TargetSpec";
@@ -33,19 +35,19 @@ const SECRET_FILE_MODE: u32 = 0o600;
 pub(super) const FILE_FOLDERS: &[&str] = &["files"];
 pub(super) const SCRIPT_FOLDERS: &[&str] = &["files", "scripts"];
 
-pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     (
         FunctionSpec::new(
             "upload_file",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
@@ -60,7 +62,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
         FunctionSpec::new(
             "write_file",
-            &[Dispatch::host(&[
+            &[FunctionDispatch::host(&[
                 one("Variant[String, Sensitive[String]]", "content"),
                 one("String[1]", "destination"),
                 one(SPEC, "targets"),
@@ -74,14 +76,14 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
         FunctionSpec::new(
             "download_file",
             &[
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Dispatch::host(&[
+                FunctionDispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
@@ -96,20 +98,20 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
 ];
 
 /// A file to be sent.
-pub(super) struct Local {
+pub(super) struct LocalFile {
     bytes: Arc<[u8]>,
     pub(super) sha256: String,
 }
 
-impl Local {
+impl LocalFile {
     /// For the task.
     pub(super) fn base64(&self) -> String {
         STANDARD.encode(&*self.bytes)
     }
 
     /// For agents, which fetch it.
-    pub(super) fn content(&self, name: &str) -> Content {
-        Content {
+    pub(super) fn content(&self, name: &str) -> FileContent {
+        FileContent {
             name: name.to_owned(),
             bytes: Arc::clone(&self.bytes),
         }
@@ -117,67 +119,80 @@ impl Local {
 }
 
 /// The file `module/path` of one of these folders of the module.
-pub(super) fn local(
+pub(super) fn read_local_file(
     host: &PlanHost<'_>,
     place: &SourceLocation,
     name: &str,
     folders: &[&str],
-) -> Eval<Local> {
-    let file = find(host, name, folders)?.ok_or_else(|| absent(name, place))?;
-    sized(file, name)
+) -> EvalResult<LocalFile> {
+    let file = find(host, name, folders)?.ok_or_else(|| absent_file_error(name, place))?;
+    check_file_size(file, name)
 }
 
 /// As in Bolt, a mistake in the plan, which is not caught.
-pub(super) fn absent(name: &str, place: &SourceLocation) -> Box<Unwind> {
-    failure::mistake(&format!("No such file or directory: {name}"), place).into()
+pub(super) fn absent_file_error(name: &str, place: &SourceLocation) -> Box<EvalUnwind> {
+    failure::plan_mistake(&format!("No such file or directory: {name}"), place).into()
 }
 
-fn sized(file: SourceFile, name: &str) -> Eval<Local> {
+fn check_file_size(file: SourceFile, name: &str) -> EvalResult<LocalFile> {
     if file.bytes.len() as u64 > UPLOAD_BYTES {
         let msg =
             format!("{name} has more than {UPLOAD_BYTES} bytes, which is too much to be sent");
-        return Err(failure::invalid(msg));
+        return Err(failure::invalid_value_error(msg));
     }
-    Ok(Local {
+    Ok(LocalFile {
         sha256: sha256(&file.bytes),
         bytes: file.bytes,
     })
 }
 
 /// A file of a module, by `module/path`; also where the folder itself is named, `module/files/path`.
-pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Option<SourceFile>> {
-    let (module, paths) = places(name, folders)?;
+pub(super) fn find(
+    host: &PlanHost<'_>,
+    name: &str,
+    folders: &[&str],
+) -> EvalResult<Option<SourceFile>> {
+    let (module, paths) = candidate_paths(name, folders)?;
     for path in paths {
         match host.code().read(CodeOwner::Module(module), &path) {
             Ok(Some(file)) => return Ok(Some(file)),
             Ok(None) => {}
-            Err(error) => return Err(failure::invalid(error.to_string())),
+            Err(error) => return Err(failure::invalid_value_error(error.to_string())),
         }
     }
     Ok(None)
 }
 
-enum Found {
-    File(Local),
+enum TransferSource {
+    File(LocalFile),
     Tree(Vec<TreeItem>),
 }
 
 /// A file or a directory. The file comes first: so it stands in the journals of plans that began before there
 /// were directories.
-fn found(host: &PlanHost<'_>, place: &SourceLocation, name: &str) -> Eval<Found> {
+fn find_source(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    name: &str,
+) -> EvalResult<TransferSource> {
     let plain = name.trim_end_matches('/');
     if let Some(file) = find(host, plain, FILE_FOLDERS)? {
-        return Ok(Found::File(sized(file, name)?));
+        return Ok(TransferSource::File(check_file_size(file, name)?));
     }
     let items = directory(host, plain)?;
-    items.map(Found::Tree).ok_or_else(|| absent(name, place))
+    items
+        .map(TransferSource::Tree)
+        .ok_or_else(|| absent_file_error(name, place))
 }
 
 /// A directory of a module, named as a file is.
-fn directory(host: &PlanHost<'_>, name: &str) -> Eval<Option<Vec<TreeItem>>> {
-    let (module, paths) = places(name, FILE_FOLDERS)?;
+fn directory(host: &PlanHost<'_>, name: &str) -> EvalResult<Option<Vec<TreeItem>>> {
+    let (module, paths) = candidate_paths(name, FILE_FOLDERS)?;
     for path in paths {
-        let found = host.code.tree(module, &path).map_err(failure::invalid)?;
+        let found = host
+            .code
+            .read_tree(module, &path)
+            .map_err(failure::invalid_value_error)?;
         if found.is_some() {
             return Ok(found);
         }
@@ -186,7 +201,7 @@ fn directory(host: &PlanHost<'_>, name: &str) -> Eval<Option<Vec<TreeItem>>> {
 }
 
 /// The module, and where in it that may be.
-fn places<'n>(name: &'n str, folders: &[&str]) -> Eval<(&'n str, Vec<String>)> {
+fn candidate_paths<'n>(name: &'n str, folders: &[&str]) -> EvalResult<(&'n str, Vec<String>)> {
     let Some((module, path)) = name
         .split_once('/')
         .filter(|(module, _)| !module.is_empty())
@@ -209,29 +224,30 @@ fn places<'n>(name: &'n str, folders: &[&str]) -> Eval<(&'n str, Vec<String>)> {
     Ok((module, direct.into_iter().chain(below).collect()))
 }
 
-fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (source, destination, place) = (call.text(0), call.text(1), call.place());
+fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let (source, destination, place) = (call.text(0), call.text(1), call.location());
     let targets = targets::of(host, &place, call.get(2))?;
-    let options = Options::of(host, &call, 3)?;
+    let options = PlanActionOptions::of(host, &call, 3)?;
     let mut shown = json!({"from": &*source, "to": &*destination});
-    let payload = match found(host, &place, &source)? {
-        Found::Tree(items) => {
+    let payload = match find_source(host, &place, &source)? {
+        TransferSource::Tree(items) => {
             if options.run_as.is_some() {
-                return Err(failure::invalid(format!(
+                return Err(failure::invalid_value_error(format!(
                     "{source} is a directory, which agents put in place as themselves only; _run_as is for single files"
                 )));
             }
             let files = items.iter().filter(|item| item.sha256.is_some()).count();
             shown["files"] = json!(files);
-            shown["sha256"] = Json::from(sha256(tree::told(&items).to_string().as_bytes()));
-            Payload::Tree(items)
+            shown["sha256"] =
+                Json::from(sha256(tree::to_journal_json(&items).to_string().as_bytes()));
+            UploadPayload::Tree(items)
         }
-        Found::File(file) => {
+        TransferSource::File(file) => {
             shown["sha256"] = Json::from(file.sha256);
-            Payload::File(file.bytes)
+            UploadPayload::File(file.bytes)
         }
     };
-    let upload = Upload {
+    let upload = FileUpload {
         source: &source,
         destination: &destination,
         payload,
@@ -240,10 +256,10 @@ fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'
     upload.run(host, &place, targets, &options)
 }
 
-fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (destination, place) = (call.text(1), call.place());
+fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
+    let (destination, place) = (call.text(1), call.location());
     let targets = targets::of(host, &place, call.get(2))?;
-    let options = Options::of(host, &call, 3)?;
+    let options = PlanActionOptions::of(host, &call, 3)?;
     let (content, is_secret) = match call.get(0) {
         Value::Sensitive(inner) => (inner.to_string(), true),
         content => {
@@ -254,10 +270,10 @@ fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     };
     let bytes: Arc<[u8]> = content.as_bytes().into();
     let (told, payload) = match is_secret {
-        true => (Json::from(pcore::REDACTED), Payload::Secret(bytes)),
-        false => (Json::from(sha256(&bytes)), Payload::File(bytes)),
+        true => (Json::from(pcore::REDACTED), UploadPayload::Secret(bytes)),
+        false => (Json::from(sha256(&bytes)), UploadPayload::File(bytes)),
     };
-    let upload = Upload {
+    let upload = FileUpload {
         source: "content",
         destination: &destination,
         payload,
@@ -266,34 +282,36 @@ fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     upload.run(host, &place, targets, &options)
 }
 
-struct Upload<'a> {
+struct FileUpload<'a> {
     source: &'a str,
     destination: &'a str,
-    payload: Payload,
+    payload: UploadPayload,
     shown: Json,
 }
 
 /// The content that is put in place.
-enum Payload {
+enum UploadPayload {
     File(Arc<[u8]>),
     /// A file that does not lie on the server's disk for nodes to fetch.
     Secret(Arc<[u8]>),
     Tree(Vec<TreeItem>),
 }
 
-impl Upload<'_> {
+impl FileUpload<'_> {
     fn run(
         self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        targets: Vec<Target>,
-        options: &Options,
-    ) -> Eval {
+        targets: Vec<PlanTarget>,
+        options: &PlanActionOptions,
+    ) -> EvalResult {
         let (source, destination) = (self.source, self.destination);
-        let is_secret = matches!(self.payload, Payload::Secret(_));
+        let is_secret = matches!(self.payload, UploadPayload::Secret(_));
         let (content, is_directory) = match &self.payload {
-            Payload::File(bytes) | Payload::Secret(bytes) => (STANDARD.encode(bytes), false),
-            Payload::Tree(_) => (String::new(), true),
+            UploadPayload::File(bytes) | UploadPayload::Secret(bytes) => {
+                (STANDARD.encode(bytes), false)
+            }
+            UploadPayload::Tree(_) => (String::new(), true),
         };
         let mut params = Map::new();
         params.insert("path".to_owned(), json!(destination));
@@ -304,7 +322,7 @@ impl Upload<'_> {
         if is_directory {
             params.insert("directory".to_owned(), json!(true));
         }
-        let action = Action {
+        let action = PlanAction {
             name: "upload",
             function: "upload_file",
             object: source,
@@ -316,25 +334,25 @@ impl Upload<'_> {
                 .into_iter()
                 .collect(),
             shown: self.shown,
-            convert: &|target, value| uploaded(target, source, destination, value),
+            convert: &|target, value| to_upload_result(target, source, destination, value),
         };
         action.run(host, place, targets, options)
     }
 }
 
-impl Payload {
-    fn native(self, source: &str, destination: &str) -> Native {
+impl UploadPayload {
+    fn native(self, source: &str, destination: &str) -> NativeAction {
         let (name, destination) = (source.to_owned(), destination.to_owned());
         match self {
             Self::File(bytes) => {
-                let file = Content { name, bytes };
-                Native::Upload { file, destination }
+                let file = FileContent { name, bytes };
+                NativeAction::Upload { file, destination }
             }
             Self::Secret(bytes) => {
-                let file = Content { name, bytes };
-                Native::Secret { file, destination }
+                let file = FileContent { name, bytes };
+                NativeAction::Secret { file, destination }
             }
-            Self::Tree(items) => Native::UploadTree {
+            Self::Tree(items) => NativeAction::UploadTree {
                 name,
                 items,
                 destination,
@@ -345,7 +363,7 @@ impl Payload {
 
 /// The job engine checks the destination and the permitted name.
 /// Where downloads go is below the directory of the plan job.
-fn check_destination(destination: &str) -> Eval<()> {
+fn check_destination(destination: &str) -> EvalResult<()> {
     let path = destination.trim();
     let msg = match () {
         () if path.is_empty() => "Destination cannot be an empty string".to_owned(),
@@ -357,19 +375,23 @@ fn check_destination(destination: &str) -> Eval<()> {
         }
         () => return Ok(()),
     };
-    Err(failure::invalid(msg))
+    Err(failure::invalid_value_error(msg))
 }
 
-fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
-    let (source, destination, place) = (call.text(0), call.text(1), call.place());
+fn download_file(
+    host: &PlanHost<'_>,
+    _: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> EvalResult {
+    let (source, destination, place) = (call.text(0), call.text(1), call.location());
     check_destination(&destination)?;
     let targets = targets::of(host, &place, call.get(2))?;
-    let options = Options::of(host, &call, 3)?;
-    let action = Action {
+    let options = PlanActionOptions::of(host, &call, 3)?;
+    let action = PlanAction {
         name: "download",
         function: "download_file",
         object: &source,
-        native: Some(Native::Download {
+        native: Some(NativeAction::Download {
             source: source.to_string(),
             destination: destination.to_string(),
         }),
@@ -377,13 +399,13 @@ fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments
         params: Map::from_iter([("path".to_owned(), json!(&*source))]),
         sensitive: Vec::new(),
         shown: json!({"from": &*source, "to": &*destination}),
-        convert: &|target, value| downloaded(target, &source, value),
+        convert: &|target, value| to_download_result(target, &source, value),
     };
     action.run(host, &place, targets, &options)
 }
 
 /// Bolt's words for what came from a node.
-fn downloaded(target: &Target, source: &str, mut value: Json) -> Json {
+fn to_download_result(target: &PlanTarget, source: &str, mut value: Json) -> Json {
     let path = value["path"].as_str().map(std::path::Path::new);
     let Some(directory) = path.and_then(std::path::Path::parent) else {
         return value;
@@ -394,7 +416,7 @@ fn downloaded(target: &Target, source: &str, mut value: Json) -> Json {
 }
 
 /// Bolt's words for what was put in place.
-fn uploaded(target: &Target, source: &str, destination: &str, value: Json) -> Json {
+fn to_upload_result(target: &PlanTarget, source: &str, destination: &str, value: Json) -> Json {
     if value.get("_error").is_some() || value.is_null() {
         return value;
     }

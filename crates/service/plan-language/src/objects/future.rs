@@ -1,23 +1,23 @@
-//! Something that runs beside a plan. Main type: [`Future`].
+//! Something that runs beside a plan. Main type: [`PlanFuture`].
 //!
 //! Invariant: a future is its branch; what came of it is kept by the run.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use pcore::{Hash, Object, Type, Value};
+use pcore::{Hash, PuppetObject, Type, Value};
 use plans::BranchId;
 
 use crate::types;
 
-/// `Future`.
+/// `PlanFuture`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Future {
+pub(crate) struct PlanFuture {
     branch: BranchId,
     name: Arc<str>,
 }
 
-impl Future {
+impl PlanFuture {
     pub(crate) fn new(branch: BranchId, name: &str) -> Self {
         let name = name.into();
         Self { branch, name }
@@ -32,7 +32,7 @@ impl Future {
     }
 }
 
-impl Object for Future {
+impl PuppetObject for PlanFuture {
     fn object_type(&self) -> Type {
         types::future()
     }
@@ -45,7 +45,7 @@ impl Object for Future {
         }
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         other.as_any().downcast_ref::<Self>() == Some(self)
     }
 

@@ -9,8 +9,8 @@ mod result_set;
 mod target;
 mod unknown;
 
-pub(crate) use future::Future;
+pub(crate) use future::PlanFuture;
 pub(crate) use result::TaskResult;
 pub(crate) use result_set::ResultSet;
-pub(crate) use target::Target;
-pub(crate) use unknown::{Steps, Unknown, named, steps_in, steps_in_all};
+pub(crate) use target::PlanTarget;
+pub(crate) use unknown::{PreviewStepNumbers, UnknownResult, step_names, steps_in, steps_in_all};

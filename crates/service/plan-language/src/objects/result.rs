@@ -5,23 +5,23 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use pcore::{Hash, Object, Type, Value};
+use pcore::{Hash, PuppetObject, Type, Value};
 use serde_json::{Value as Json, json};
 
-use super::{Target, Unknown};
+use super::{PlanTarget, UnknownResult};
 use crate::failure;
 use crate::{json, types};
 
 /// `Result`.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskResult {
-    target: Target,
+    target: PlanTarget,
     action: Arc<str>,
     object: Option<Arc<str>>,
     value: Arc<Hash>,
     error: Option<Value>,
     /// It has no value yet.
-    unknown: Option<Unknown>,
+    unknown: Option<UnknownResult>,
     /// It is an `ApplyResult`.
     is_apply: bool,
 }
@@ -33,7 +33,12 @@ const REPORT: &str = "report";
 
 impl TaskResult {
     /// Of what the engine tells of a node.
-    pub(crate) fn of_json(target: Target, action: &str, object: Option<&str>, told: &Json) -> Self {
+    pub(crate) fn from_json(
+        target: PlanTarget,
+        action: &str,
+        object: Option<&str>,
+        told: &Json,
+    ) -> Self {
         let ok = told["status"] == "success";
         let mut value = match Value::from_json(&told["value"]) {
             Value::Hash(hash) => Hash::clone(&hash),
@@ -44,8 +49,8 @@ impl TaskResult {
             value.insert(SENSITIVE, Value::sensitive(secret));
         }
         let error = (!ok).then(|| match told["value"].get(ERROR) {
-            Some(error) => failure::of_json(error),
-            None => failure::error(
+            Some(error) => failure::error_from_json(error),
+            None => failure::error_object(
                 "puppetlabs.tasks/task-error",
                 "the node gave no result",
                 Hash::new(),
@@ -53,7 +58,7 @@ impl TaskResult {
             ),
         });
         if let (Some(error), None) = (&error, value.get_str(ERROR)) {
-            value.insert(ERROR, Value::from_json(&json::of_error(error)));
+            value.insert(ERROR, Value::from_json(&json::error_to_json(error)));
         }
         Self {
             target,
@@ -67,7 +72,12 @@ impl TaskResult {
     }
 
     /// A result that no job gave.
-    pub(crate) fn made(target: Target, action: &str, object: Option<&str>, value: Hash) -> Self {
+    pub(crate) fn from_hash(
+        target: PlanTarget,
+        action: &str,
+        object: Option<&str>,
+        value: Hash,
+    ) -> Self {
         Self {
             target,
             action: action.into(),
@@ -80,17 +90,17 @@ impl TaskResult {
     }
 
     /// `Result.new`.
-    pub(crate) fn constructed(target: Target, value: Hash) -> Self {
+    pub(crate) fn constructed(target: PlanTarget, value: Hash) -> Self {
         let error = value.get_str(ERROR).filter(|error| !error.is_undef());
-        let error = error.map(failure::of_value);
+        let error = error.map(failure::error_from_value);
         Self {
             error,
-            ..Self::made(target, "action", None, value)
+            ..Self::from_hash(target, "action", None, value)
         }
     }
 
     /// The same result as that of another action.
-    pub(crate) fn of_action(self, action: Option<&str>, object: Option<&str>) -> Self {
+    pub(crate) fn with_action(self, action: Option<&str>, object: Option<&str>) -> Self {
         Self {
             action: action.map_or(self.action, Arc::from),
             object: object.map(Arc::from),
@@ -99,7 +109,7 @@ impl TaskResult {
     }
 
     /// `ApplyResult.new`.
-    pub(crate) fn constructed_apply(target: Target, mut value: Hash) -> Self {
+    pub(crate) fn constructed_apply(target: PlanTarget, mut value: Hash) -> Self {
         if value.get_str(REPORT).is_none() {
             value.insert(REPORT, Value::hash(Hash::new()));
         }
@@ -114,8 +124,13 @@ impl TaskResult {
     }
 
     /// A failure that no job told of.
-    pub(crate) fn failed(target: Target, action: &str, object: Option<&str>, error: Value) -> Self {
-        let told = Value::from_json(&json::of_error(&error));
+    pub(crate) fn failed(
+        target: PlanTarget,
+        action: &str,
+        object: Option<&str>,
+        error: Value,
+    ) -> Self {
+        let told = Value::from_json(&json::error_to_json(&error));
         Self {
             target,
             action: action.into(),
@@ -129,22 +144,22 @@ impl TaskResult {
 
     /// The assumed result of an action that is only shown: a success.
     pub(crate) fn unknown_of(
-        target: Target,
+        target: PlanTarget,
         action: &str,
         object: Option<&str>,
-        unknown: &Unknown,
+        unknown: &UnknownResult,
     ) -> Self {
         Self {
             unknown: Some(unknown.clone()),
-            ..Self::made(target, action, object, Hash::new())
+            ..Self::from_hash(target, action, object, Hash::new())
         }
     }
 
-    pub(crate) fn unknown(&self) -> Option<&Unknown> {
+    pub(crate) fn unknown(&self) -> Option<&UnknownResult> {
         self.unknown.as_ref()
     }
 
-    pub(crate) fn target(&self) -> &Target {
+    pub(crate) fn target(&self) -> &PlanTarget {
         &self.target
     }
 
@@ -159,7 +174,7 @@ impl TaskResult {
             "action": self.action,
             "object": self.object,
             "status": self.status(),
-            "value": json::shown(&self.value()),
+            "value": json::to_display_json(&self.value()),
         })
     }
 
@@ -225,7 +240,7 @@ fn counts_of_report(report: &Value) -> Option<String> {
     ))
 }
 
-impl Object for TaskResult {
+impl PuppetObject for TaskResult {
     fn object_type(&self) -> Type {
         match self.is_apply {
             true => types::apply_result(),
@@ -262,7 +277,7 @@ impl Object for TaskResult {
         }
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         let other = other.as_any().downcast_ref::<Self>();
         other.is_some_and(|other| other.target.equals(&self.target) && other.value == self.value)
     }

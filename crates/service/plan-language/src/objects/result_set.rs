@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use pcore::{Hash, Object, ObjectError, Type, Value};
+use pcore::{Hash, ObjectError, PuppetObject, Type, Value};
 
 use super::TaskResult;
 use crate::types;
@@ -27,8 +27,8 @@ impl ResultSet {
         self.0.iter().filter(|it| !it.is_ok()).count()
     }
 
-    pub(crate) fn value(result: &Arc<TaskResult>) -> Value {
-        let object: Arc<dyn Object> = result.clone();
+    pub(crate) fn result_value(result: &Arc<TaskResult>) -> Value {
+        let object: Arc<dyn PuppetObject> = result.clone();
         Value::Object(object)
     }
 
@@ -45,25 +45,25 @@ impl ResultSet {
     }
 
     /// Those of these places.
-    pub(crate) fn chosen(&self, keep: &[bool]) -> Self {
+    pub(crate) fn filtered_by_mask(&self, keep: &[bool]) -> Self {
         let kept = self.0.iter().zip(keep).filter(|(_, keep)| **keep);
         Self(Arc::new(kept.map(|(result, _)| result.clone()).collect()))
     }
 
     fn values(&self) -> Vec<Value> {
-        self.0.iter().map(Self::value).collect()
+        self.0.iter().map(Self::result_value).collect()
     }
 
     fn named(&self, name: &str) -> Value {
         let found = self.0.iter().find(|it| **it.target().name() == *name);
-        found.map(Self::value).unwrap_or_default()
+        found.map(Self::result_value).unwrap_or_default()
     }
 
     fn at(&self, index: i64) -> Value {
         let len = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
         let index = if index < 0 { index + len } else { index };
         let found = usize::try_from(index).ok().and_then(|it| self.0.get(it));
-        found.map(Self::value).unwrap_or_default()
+        found.map(Self::result_value).unwrap_or_default()
     }
 
     /// A list from one place to another, both inclusive; `undef` if there is no first place.
@@ -76,11 +76,11 @@ impl ResultSet {
         }
         let places = (from..=to).filter_map(|it| usize::try_from(it).ok());
         let results = places.filter_map(|it| self.0.get(it));
-        Value::array(results.map(Self::value).collect())
+        Value::array(results.map(Self::result_value).collect())
     }
 }
 
-impl Object for ResultSet {
+impl PuppetObject for ResultSet {
     fn object_type(&self) -> Type {
         types::result_set()
     }
@@ -93,7 +93,7 @@ impl Object for ResultSet {
             "ok" => Value::Bool(self.failures() == 0),
             "ok_set" => Value::object(self.filtered(TaskResult::is_ok)),
             "error_set" => Value::object(self.filtered(|it| !it.is_ok())),
-            "first" => self.0.first().map(Self::value).unwrap_or_default(),
+            "first" => self.0.first().map(Self::result_value).unwrap_or_default(),
             "results" => Value::array(self.values()),
             "names" => Value::array(targets().map(|it| Value::Str(it.name().clone())).collect()),
             "targets" => Value::array(targets().map(|it| Value::object(it.clone())).collect()),
@@ -114,7 +114,7 @@ impl Object for ResultSet {
         }))
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         let other = other.as_any().downcast_ref::<Self>();
         other.is_some_and(|other| {
             let both = self.0.iter().zip(other.0.iter());

@@ -1,28 +1,28 @@
-//! A node that plans act on. Main type: [`Target`].
+//! A node that plans act on. Main type: [`PlanTarget`].
 //!
 //! Invariant: a target is its name; two of one name are equal, whatever else they say.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use pcore::{Hash, Object, Type, Value};
+use pcore::{Hash, PuppetObject, Type, Value};
 
-use super::Unknown;
+use super::UnknownResult;
 use crate::types;
 
 /// A node by its certname, or by a URI such as `ssh://user@host:22`.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct PlanTarget {
     name: Arc<str>,
     uri: Arc<str>,
-    parts: Parts,
+    parts: TargetUri,
     /// It is unknown which target it is, or how many there are.
-    unknown: Option<Unknown>,
+    unknown: Option<UnknownResult>,
 }
 
 /// The parts of a URI.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Parts {
+struct TargetUri {
     protocol: Option<Arc<str>>,
     user: Option<Arc<str>>,
     password: Option<Arc<str>>,
@@ -30,7 +30,7 @@ struct Parts {
     port: Option<u16>,
 }
 
-impl Target {
+impl PlanTarget {
     /// Of a certname or a URI.
     pub(crate) fn new(uri: &str) -> Self {
         Self::named(uri, uri)
@@ -41,20 +41,20 @@ impl Target {
         Self {
             name: name.into(),
             uri: uri.into(),
-            parts: Parts::of(uri),
+            parts: TargetUri::of(uri),
             unknown: None,
         }
     }
 
     /// Those that a result would name.
-    pub(crate) fn of_unknown(unknown: &Unknown) -> Self {
+    pub(crate) fn of_unknown(unknown: &UnknownResult) -> Self {
         Self {
             unknown: Some(unknown.clone()),
-            ..Self::new(&unknown.shown())
+            ..Self::new(&unknown.to_display_text())
         }
     }
 
-    pub(crate) fn unknown(&self) -> Option<&Unknown> {
+    pub(crate) fn unknown(&self) -> Option<&UnknownResult> {
         self.unknown.as_ref()
     }
 
@@ -80,7 +80,7 @@ impl Target {
     }
 }
 
-impl Parts {
+impl TargetUri {
     fn of(uri: &str) -> Self {
         let (protocol, rest) = match uri.split_once("://") {
             Some((protocol, rest)) => (Some(protocol), rest),
@@ -118,7 +118,7 @@ impl Parts {
     }
 }
 
-impl Object for Target {
+impl PuppetObject for PlanTarget {
     fn object_type(&self) -> Type {
         types::target()
     }
@@ -146,7 +146,7 @@ impl Object for Target {
         })
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         let other = other.as_any().downcast_ref::<Self>();
         other.is_some_and(|other| other.name == self.name)
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn shown(uri: &str, name: &str) -> String {
-        Target::new(uri).attribute(name).unwrap().to_string()
+        PlanTarget::new(uri).attribute(name).unwrap().to_string()
     }
 
     #[test]
@@ -204,24 +204,27 @@ mod tests {
             assert_eq!(shown(uri, name), expected, "{name}");
         }
         assert_eq!(
-            Target::new(uri).text().unwrap(),
+            PlanTarget::new(uri).text().unwrap(),
             "ssh://ann@web1.example.com:2222/x"
         );
-        let told = crate::json::shown(&Value::object(Target::new(uri)));
+        let told = crate::json::to_display_json(&Value::object(PlanTarget::new(uri)));
         assert_eq!(told, "ssh://ann@web1.example.com:2222/x");
-        assert_eq!(Target::new("web1").certname(), "web1");
-        assert_eq!(Target::new("pcp://web1").certname(), "web1");
-        assert_eq!(Target::new("ssh://[::1]:22").certname(), "::1");
+        assert_eq!(PlanTarget::new("web1").certname(), "web1");
+        assert_eq!(PlanTarget::new("pcp://web1").certname(), "web1");
+        assert_eq!(PlanTarget::new("ssh://[::1]:22").certname(), "::1");
         assert_eq!(shown("web1", "transport"), "pcp");
-        assert_eq!(Target::new("web1").attribute("port").unwrap(), Value::Undef);
-        assert_eq!(Target::new("").certname(), "");
+        assert_eq!(
+            PlanTarget::new("web1").attribute("port").unwrap(),
+            Value::Undef
+        );
+        assert_eq!(PlanTarget::new("").certname(), "");
     }
 
     #[test]
     fn a_target_is_its_name() {
-        let one = Value::object(Target::named("web1", "ssh://web1"));
-        let same = Value::object(Target::new("web1"));
+        let one = Value::object(PlanTarget::named("web1", "ssh://web1"));
+        let same = Value::object(PlanTarget::new("web1"));
         assert_eq!(one, same);
-        assert_ne!(one, Value::object(Target::new("web2")));
+        assert_ne!(one, Value::object(PlanTarget::new("web2")));
     }
 }

@@ -1,4 +1,4 @@
-//! Values that are unknown until an effect is done. Main type: [`Unknown`]; [`steps_in`] finds them in values.
+//! Values that are unknown until an effect is done. Main type: [`UnknownResult`]; [`steps_in`] finds them in values.
 //!
 //! Invariant: whatever is made of such a value names every step that it comes from.
 
@@ -6,23 +6,23 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pcore::{Hash, Object, Type, Value};
+use pcore::{Hash, PuppetObject, Type, Value};
 
-use super::{ResultSet, Target, TaskResult};
+use super::{PlanTarget, ResultSet, TaskResult};
 
 /// Numbers of the effects that a preview showed.
-pub(crate) type Steps = BTreeSet<u32>;
+pub(crate) type PreviewStepNumbers = BTreeSet<u32>;
 
 /// Stands for a value of which only is known where it would come from. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unknown {
-    steps: Arc<Steps>,
+pub(crate) struct UnknownResult {
+    steps: Arc<PreviewStepNumbers>,
     /// A text with placeholders in it.
     text: Option<Arc<str>>,
 }
 
-impl Unknown {
-    pub(crate) fn new(steps: Steps, text: Option<String>) -> Self {
+impl UnknownResult {
+    pub(crate) fn new(steps: PreviewStepNumbers, text: Option<String>) -> Self {
         Self {
             steps: Arc::new(steps),
             text: text.map(Arc::from),
@@ -31,24 +31,24 @@ impl Unknown {
 
     /// The unknown result of the effect of this number.
     pub(crate) fn of(step: u32) -> Self {
-        Self::new(Steps::from([step]), None)
+        Self::new(PreviewStepNumbers::from([step]), None)
     }
 
-    pub(crate) fn steps(&self) -> &Steps {
+    pub(crate) fn steps(&self) -> &PreviewStepNumbers {
         &self.steps
     }
 
     /// The text that is shown: `<result of step 3>`.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn to_display_text(&self) -> String {
         match &self.text {
             Some(text) => text.to_string(),
-            None => format!("<result of {}>", named(&self.steps)),
+            None => format!("<result of {}>", step_names(&self.steps)),
         }
     }
 }
 
 /// `step 3`, `steps 3 and 4`.
-pub(crate) fn named(steps: &Steps) -> String {
+pub(crate) fn step_names(steps: &PreviewStepNumbers) -> String {
     let mut names: Vec<String> = steps.iter().map(u32::to_string).collect();
     match (names.pop(), names.is_empty()) {
         (Some(only), true) => format!("step {only}"),
@@ -58,22 +58,22 @@ pub(crate) fn named(steps: &Steps) -> String {
 }
 
 /// The steps that something in a value comes from.
-pub(crate) fn steps_in(value: &Value) -> Steps {
-    let mut steps = Steps::new();
+pub(crate) fn steps_in(value: &Value) -> PreviewStepNumbers {
+    let mut steps = PreviewStepNumbers::new();
     collect(value, &mut steps);
     steps
 }
 
 /// The same for several.
-pub(crate) fn steps_in_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> Steps {
-    let mut steps = Steps::new();
+pub(crate) fn steps_in_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> PreviewStepNumbers {
+    let mut steps = PreviewStepNumbers::new();
     for value in values {
         collect(value, &mut steps);
     }
     steps
 }
 
-fn collect(value: &Value, steps: &mut Steps) {
+fn collect(value: &Value, steps: &mut PreviewStepNumbers) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|it| collect(it, steps)),
         Value::Hash(entries) => entries.iter().for_each(|(key, value)| {
@@ -82,8 +82,8 @@ fn collect(value: &Value, steps: &mut Steps) {
         }),
         Value::Sensitive(inner) => collect(inner, steps),
         Value::Object(object) if object.has_unknown() => {
-            let own = value.downcast_object::<Unknown>();
-            let own = own.or_else(|| value.downcast_object::<Target>()?.unknown());
+            let own = value.downcast_object::<UnknownResult>();
+            let own = own.or_else(|| value.downcast_object::<PlanTarget>()?.unknown());
             if let Some(unknown) = own {
                 steps.extend(unknown.steps());
             } else if let Some(result) = value.downcast_object::<TaskResult>() {
@@ -100,7 +100,7 @@ fn collect(value: &Value, steps: &mut Steps) {
     }
 }
 
-fn collect_result(result: &TaskResult, steps: &mut Steps) {
+fn collect_result(result: &TaskResult, steps: &mut PreviewStepNumbers) {
     let unknown = [result.unknown(), result.target().unknown()];
     unknown
         .into_iter()
@@ -108,7 +108,7 @@ fn collect_result(result: &TaskResult, steps: &mut Steps) {
         .for_each(|it| steps.extend(it.steps()));
 }
 
-impl Object for Unknown {
+impl PuppetObject for UnknownResult {
     /// `Unit`, which every type takes.
     fn object_type(&self) -> Type {
         Type::unit()
@@ -118,7 +118,7 @@ impl Object for Unknown {
         None
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn PuppetObject) -> bool {
         other.as_any().downcast_ref::<Self>() == Some(self)
     }
 
@@ -127,7 +127,7 @@ impl Object for Unknown {
     }
 
     fn text(&self) -> Option<String> {
-        Some(self.shown())
+        Some(self.to_display_text())
     }
 
     fn is_unknown(&self) -> bool {
@@ -145,16 +145,16 @@ mod tests {
 
     #[test]
     fn it_names_the_steps_that_it_comes_from() {
-        let one = Unknown::of(3);
-        assert_eq!(one.shown(), "<result of step 3>");
-        let both = Unknown::new(Steps::from([1, 2, 5]), None);
-        assert_eq!(both.shown(), "<result of steps 1, 2 and 5>");
+        let one = UnknownResult::of(3);
+        assert_eq!(one.to_display_text(), "<result of step 3>");
+        let both = UnknownResult::new(PreviewStepNumbers::from([1, 2, 5]), None);
+        assert_eq!(both.to_display_text(), "<result of steps 1, 2 and 5>");
         let hash: Hash = [("k", Value::sensitive(Value::object(one)))]
             .into_iter()
             .collect();
         let value = Value::array(vec![Value::hash(hash), Value::object(both)]);
         assert!(value.has_unknown() && !value.is_unknown());
-        assert_eq!(steps_in(&value), Steps::from([1, 2, 3, 5]));
-        assert!(Type::integer().is_instance(&Value::object(Unknown::of(1))));
+        assert_eq!(steps_in(&value), PreviewStepNumbers::from([1, 2, 3, 5]));
+        assert!(Type::integer().is_instance(&Value::object(UnknownResult::of(1))));
     }
 }

@@ -4,11 +4,11 @@
 //! changes the plan's state by it decides, and one that fails with it fails because of it.
 
 use evaluator::function::CallArguments;
-use evaluator::{Eval, Evaluator, Unwind};
+use evaluator::{EvalResult, EvalUnwind, Evaluator};
 use pcore::Value;
 
-use super::{Given, Preview};
-use crate::functions::Run;
+use super::{PreviewBranch, UnknownArguments};
+use crate::functions::PlanFunctionBody;
 use crate::host::PlanHost;
 
 /// Functions that only give what they are asked for.
@@ -40,12 +40,12 @@ const KEEP: &[&str] = &["add_facts", "set_var"];
 
 pub(crate) fn call(
     host: &PlanHost<'_>,
-    preview: &Preview,
-    run: Run,
+    preview: &PreviewBranch,
+    run: PlanFunctionBody,
     evaluator: &mut Evaluator<'_>,
     call: CallArguments<'_>,
-) -> Eval {
-    let given = Given::of(&call.arguments);
+) -> EvalResult {
+    let given = UnknownArguments::of(&call.arguments);
     if !given.steps.is_empty() {
         if READ.contains(&call.name) {
             return Ok(host.unknown(&call.arguments, None));
@@ -60,11 +60,11 @@ pub(crate) fn call(
             host.decide(&given.steps);
         }
     }
-    let outer = preview.given.replace(given);
+    let outer = preview.unknown_arguments.replace(given);
     let result = run(host, evaluator, call);
-    let given = preview.given.replace(outer);
+    let given = preview.unknown_arguments.replace(outer);
     if let Err(unwind) = &result
-        && matches!(**unwind, Unwind::Error(_))
+        && matches!(**unwind, EvalUnwind::Error(_))
         && !given.steps.is_empty()
     {
         host.decide(&given.steps);

@@ -1,24 +1,24 @@
-//! An effect that is told instead of being made. Main type: [`Effect`].
+//! An effect that is told instead of being made. Main type: [`PreviewedEffect`].
 //!
 //! Invariant: a secret is in no event, and an event is bounded, whatever the plan gives.
 
-use evaluator::{Eval, SourceLocation};
+use evaluator::{EvalResult, SourceLocation};
 use serde_json::{Value as Json, json};
 
-use super::task::{self, Checked};
-use super::{Preview, Tally, site};
+use super::task::{self, CheckedTask};
+use super::{PreviewBranch, PreviewTally, site};
 use crate::defaults::{PREVIEW_PARAMETERS_BYTES, PREVIEW_TARGETS};
-use crate::functions::Action;
+use crate::functions::PlanAction;
 use crate::host::PlanHost;
-use crate::objects::{ResultSet, Steps, Target, TaskResult, Unknown};
+use crate::objects::{PlanTarget, PreviewStepNumbers, ResultSet, TaskResult, UnknownResult};
 
 /// An effect that a plan would have.
 #[derive(Default)]
-pub(crate) struct Effect<'a> {
+pub(crate) struct PreviewedEffect<'a> {
     pub(crate) function: &'a str,
     /// The task, the command, the question.
     pub(crate) object: &'a str,
-    pub(crate) targets: &'a [Target],
+    pub(crate) targets: &'a [PlanTarget],
     /// Without secrets.
     pub(crate) parameters: Json,
     pub(crate) noop: bool,
@@ -26,32 +26,33 @@ pub(crate) struct Effect<'a> {
 }
 
 /// The treatment of an action in a preview.
-pub(crate) enum Way {
+pub(crate) enum PreviewedAction {
     /// It was told, and this stands for what would come of it.
-    Told(ResultSet),
+    Shown(ResultSet),
     /// It is to be done, in noop mode.
     Noop,
 }
 
-impl Preview {
+impl PreviewBranch {
     /// Shows an action on targets, or says that it can be done in noop mode.
     pub(crate) fn action(
         &self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        action: &Action<'_>,
-        targets: &[Target],
-        options: &crate::functions::Options,
-    ) -> Eval<Way> {
+        action: &PlanAction<'_>,
+        targets: &[PlanTarget],
+        options: &crate::functions::PlanActionOptions,
+    ) -> EvalResult<PreviewedAction> {
         let mut parameters = action.shown.clone();
         let mut sent = false;
         if action.name == "task" {
             let checked = self.check(host, place, action, options.noop)?;
-            parameters = checked.shown(parameters);
-            let is_known = self.given.borrow().steps.is_empty();
-            sent = self.kind == plans::Preview::RunNoop && checked.supports_noop && is_known;
+            parameters = checked.redact_parameters(parameters);
+            let is_known = self.unknown_arguments.borrow().steps.is_empty();
+            sent =
+                self.kind == plans::PlanPreviewMode::RunNoop && checked.supports_noop && is_known;
         }
-        let effect = Effect {
+        let effect = PreviewedEffect {
             function: action.function,
             object: action.object,
             targets,
@@ -59,47 +60,49 @@ impl Preview {
             noop: options.noop || sent,
             description: &options.description,
         };
-        let number = self.show(host, place, &effect, sent)?;
+        let number = self.show_effect(host, place, &effect, sent)?;
         if sent {
-            return Ok(Way::Noop);
+            return Ok(PreviewedAction::Noop);
         }
-        let unknown = Unknown::of(number);
-        let result = |target: &Target| {
+        let unknown = UnknownResult::of(number);
+        let result = |target: &PlanTarget| {
             TaskResult::unknown_of(target.clone(), action.name, Some(action.object), &unknown)
         };
-        Ok(Way::Told(ResultSet::new(targets.iter().map(result))))
+        Ok(PreviewedAction::Shown(ResultSet::new(
+            targets.iter().map(result),
+        )))
     }
 
     fn check(
         &self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        action: &Action<'_>,
+        action: &PlanAction<'_>,
         noop: bool,
-    ) -> Eval<Checked> {
-        let given = self.given.borrow();
+    ) -> EvalResult<CheckedTask> {
+        let given = self.unknown_arguments.borrow();
         let names = (!given.all).then(|| given.names.clone());
         drop(given);
         task::check(host, place, action, noop, names)
     }
 
     /// Tells an effect, and gives its number.
-    pub(crate) fn show(
+    pub(crate) fn show_effect(
         &self,
         host: &PlanHost<'_>,
         place: &SourceLocation,
-        effect: &Effect<'_>,
+        effect: &PreviewedEffect<'_>,
         sent: bool,
-    ) -> Eval<u32> {
+    ) -> EvalResult<u32> {
         let unwrapped = &host.run.unwrapped;
         let (object, description) = (
-            unwrapped.redacted(effect.object),
-            unwrapped.redacted(effect.description),
+            unwrapped.to_redacted_text(effect.object),
+            unwrapped.to_redacted_text(effect.description),
         );
         let mut parameters = effect.parameters.clone();
         unwrapped.redact(&mut parameters);
         // Before anything is cut, so that no half of a secret is left.
-        let effect = &Effect {
+        let effect = &PreviewedEffect {
             function: effect.function,
             object: &object,
             targets: effect.targets,
@@ -107,24 +110,24 @@ impl Preview {
             noop: effect.noop,
             description: &description,
         };
-        let depends_on = self.given.borrow().steps.clone();
-        let maybe: Steps = self.decided().difference(&depends_on).copied().collect();
+        let depends_on = self.unknown_arguments.borrow().steps.clone();
+        let maybe: PreviewStepNumbers = self.decided().difference(&depends_on).copied().collect();
         let tally = &host.run.tally;
         let number = tally.count(sent, !depends_on.is_empty(), !maybe.is_empty());
-        let place = host.placed(place);
+        let place = host.site_location(place);
         let names = effect.targets.iter().take(PREVIEW_TARGETS);
-        let names: Vec<String> = names.map(Target::safe_name).collect();
+        let names: Vec<String> = names.map(PlanTarget::safe_name).collect();
         let message = format!("{number}. {}", effect.sentence());
         let details = json!({
             "number": number,
             "function": effect.function,
-            "object": cut(effect.object),
+            "object": truncate_text(effect.object),
             "targets": names,
             "target_count": effect.targets.len(),
             "parameters": bounded(&effect.parameters),
             "noop": effect.noop,
             "sent": sent,
-            "description": cut(effect.description),
+            "description": truncate_text(effect.description),
             "site": site(&place),
             "depends_on": depends_on,
             "may_depend_on": maybe,
@@ -136,9 +139,9 @@ impl Preview {
     }
 }
 
-impl Effect<'_> {
+impl PreviewedEffect<'_> {
     fn sentence(&self) -> String {
-        let first = cut(self.object.lines().next().unwrap_or_default());
+        let first = truncate_text(self.object.lines().next().unwrap_or_default());
         let what = format!("{} {first}", self.function);
         match self.targets {
             [] => what,
@@ -148,7 +151,7 @@ impl Effect<'_> {
     }
 }
 
-impl Tally {
+impl PreviewTally {
     fn count(&self, sent: bool, depending: bool, maybe: bool) -> u32 {
         let add = |cell: &std::cell::Cell<u32>, flag: bool| cell.set(cell.get() + u32::from(flag));
         add(&self.effects, true);
@@ -159,7 +162,7 @@ impl Tally {
     }
 }
 
-fn cut(text: &str) -> &str {
+fn truncate_text(text: &str) -> &str {
     &text[..text.floor_char_boundary(PREVIEW_PARAMETERS_BYTES)]
 }
 
@@ -168,6 +171,6 @@ fn bounded(parameters: &Json) -> Json {
     let text = parameters.to_string();
     match text.len() <= PREVIEW_PARAMETERS_BYTES {
         true => parameters.clone(),
-        false => json!(format!("{} …", cut(&text))),
+        false => json!(format!("{} …", truncate_text(&text))),
     }
 }

@@ -1,42 +1,42 @@
-//! A plan that is looked at before it is run. Main type: [`Preview`].
+//! A plan that is looked at before it is run. Main type: [`PreviewBranch`].
 //!
-//! What reads is done; what has an effect is told in an event and not done, and gives [`Unknown`]s, which
+//! What reads is done; what has an effect is told in an event and not done, and gives [`UnknownResult`]s, which
 //! say from which effect they would come. Invariant: an effect that is not said to depend on
 //! a result is the same whatever that result is, as long as the effects before it succeed.
 
 mod call;
 mod effect;
-mod end;
+mod finish;
 mod task;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use evaluator::{Eval, SourceLocation, UnknownValues};
+use evaluator::{EvalResult, SourceLocation, UnknownValues};
 use pcore::Value;
-use plans::{Told, Work};
+use plans::{PlanEventMessage, StepWork};
 use serde_json::{Map, Value as Json, json};
 
 pub(crate) use self::call::call;
-pub(crate) use self::effect::{Effect, Way};
-pub(crate) use self::end::ended;
-pub(crate) use self::task::name as task_name;
+pub(crate) use self::effect::{PreviewedAction, PreviewedEffect};
+pub(crate) use self::finish::finish_preview;
+pub(crate) use self::task::parse_task_name as task_name;
 use crate::host::PlanHost;
-use crate::objects::{Steps, Unknown, named, steps_in_all};
+use crate::objects::{PreviewStepNumbers, UnknownResult, step_names, steps_in_all};
 
 /// The state of one branch of a preview.
-pub(crate) struct Preview {
-    pub(crate) kind: plans::Preview,
+pub(crate) struct PreviewBranch {
+    pub(crate) kind: plans::PlanPreviewMode,
     /// The results that decided what is evaluated now.
-    decided: RefCell<Steps>,
+    decided: RefCell<PreviewStepNumbers>,
     /// The arguments of the plan function that is called now.
-    given: RefCell<Given>,
+    unknown_arguments: RefCell<UnknownArguments>,
 }
 
 /// The unknown arguments of a plan function.
 #[derive(Default)]
-struct Given {
-    steps: Steps,
+struct UnknownArguments {
+    steps: PreviewStepNumbers,
     /// The parameters among it.
     names: BTreeSet<String>,
     /// It is not even known which parameters there are.
@@ -45,42 +45,42 @@ struct Given {
 
 /// The state that all branches of a preview share.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct PreviewTally {
     effects: Cell<u32>,
     sent: Cell<u32>,
     depending: Cell<u32>,
     maybe: Cell<u32>,
     decisions: Cell<u32>,
     /// The results that decided something anywhere.
-    decided: RefCell<Steps>,
+    decided: RefCell<PreviewStepNumbers>,
 }
 
-impl Preview {
+impl PreviewBranch {
     /// A branch that begins where so much was decided.
-    pub(crate) fn new(kind: plans::Preview, decided: Steps) -> Self {
+    pub(crate) fn new(kind: plans::PlanPreviewMode, decided: PreviewStepNumbers) -> Self {
         Self {
             kind,
             decided: RefCell::new(decided),
-            given: RefCell::default(),
+            unknown_arguments: RefCell::default(),
         }
     }
 
-    pub(crate) fn decided(&self) -> Steps {
+    pub(crate) fn decided(&self) -> PreviewStepNumbers {
         self.decided.borrow().clone()
     }
 
     /// The following effects depend on these results.
-    pub(crate) fn decide(&self, steps: &Steps) {
+    pub(crate) fn add_deciding(&self, steps: &PreviewStepNumbers) {
         self.decided.borrow_mut().extend(steps);
     }
 
     /// The plan function that is called now was given this, too.
-    pub(crate) fn also_given(&self, value: &Value) {
-        self.given.borrow_mut().add(value);
+    pub(crate) fn add_given(&self, value: &Value) {
+        self.unknown_arguments.borrow_mut().add(value);
     }
 }
 
-impl Given {
+impl UnknownArguments {
     fn of(arguments: &[Value]) -> Self {
         let mut given = Self::default();
         arguments.iter().for_each(|it| given.add(it));
@@ -98,9 +98,9 @@ impl Given {
 
 impl PlanHost<'_> {
     /// The rest of this branch depends on these; so does anything that a branch learns of the plan's state.
-    pub(crate) fn decide(&self, steps: &Steps) {
+    pub(crate) fn decide(&self, steps: &PreviewStepNumbers) {
         if let Some(preview) = &self.preview {
-            preview.decide(steps);
+            preview.add_deciding(steps);
             self.run.tally.decided.borrow_mut().extend(steps);
         }
     }
@@ -108,13 +108,13 @@ impl PlanHost<'_> {
     /// This branch reads what others may have written.
     pub(crate) fn reads_shared(&self) {
         if let Some(preview) = &self.preview {
-            preview.decide(&self.run.tally.decided.borrow());
+            preview.add_deciding(&self.run.tally.decided.borrow());
         }
     }
 
-    /// The same as an `Unknown`.
+    /// The same as an `UnknownResult`.
     pub(crate) fn unknown(&self, values: &[Value], text: Option<String>) -> Value {
-        Value::object(Unknown::new(steps_in_all(values), text))
+        Value::object(UnknownResult::new(steps_in_all(values), text))
     }
 
     /// Says in an event what a preview found.
@@ -123,20 +123,20 @@ impl PlanHost<'_> {
         kind: &'static str,
         place: &SourceLocation,
         details: Map<String, Json>,
-    ) -> Eval<()> {
+    ) -> EvalResult<()> {
         let message = details.get("message").and_then(Json::as_str);
-        let told = Told {
+        let told = PlanEventMessage {
             kind: kind.to_owned(),
             message: message.unwrap_or_default().to_owned(),
             details,
         };
         let arguments = Json::Object(told.details.clone());
-        self.step(kind, place, arguments, Work::Tell(told))?;
+        self.step(kind, place, arguments, StepWork::RecordEvent(told))?;
         Ok(())
     }
 
     /// The source position; for a step of a YAML plan, which has no positions of its own, that step.
-    fn placed(&self, place: &SourceLocation) -> SourceLocation {
+    fn site_location(&self, place: &SourceLocation) -> SourceLocation {
         let step = self.step_place.borrow();
         match &*step {
             Some(step) if place.file.is_none() => step.clone(),
@@ -146,7 +146,7 @@ impl PlanHost<'_> {
 }
 
 impl UnknownValues for PlanHost<'_> {
-    fn made_of(&self, values: &[Value], text: Option<String>) -> Value {
+    fn unknown_made_of(&self, values: &[Value], text: Option<String>) -> Value {
         self.unknown(values, text)
     }
 
@@ -154,16 +154,21 @@ impl UnknownValues for PlanHost<'_> {
         self.decide(&steps_in_all(values));
     }
 
-    fn goes_on(&self, values: &[Value], place: &SourceLocation, how: &str) -> Eval<()> {
+    fn check_unknown_branch(
+        &self,
+        values: &[Value],
+        place: &SourceLocation,
+        how: &str,
+    ) -> EvalResult<()> {
         let steps = steps_in_all(values);
         self.decide(&steps);
         let decisions = &self.run.tally.decisions;
         decisions.set(decisions.get() + 1);
-        let place = self.placed(place);
+        let place = self.site_location(place);
         let site = site(&place);
         let message = format!(
             "{site}: the result of {} decides here; the preview goes on {how}",
-            named(&steps)
+            step_names(&steps)
         );
         let details = json!({
             "site": site, "depends_on": steps, "goes_on": how, "message": message,

@@ -6,24 +6,24 @@
 use std::collections::BTreeSet;
 
 use environments::{ParamProblem, TaskMetadata, validate_params};
-use evaluator::{Eval, SourceLocation};
+use evaluator::{EvalResult, SourceLocation};
 use jobs::RunTaskError;
 use pxp::task::TaskName;
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure;
-use crate::functions::{Action, refusal};
+use crate::functions::{PlanAction, refused_task_error};
 use crate::host::PlanHost;
 
 /// The metadata of a task.
-pub(super) struct Checked {
+pub(super) struct CheckedTask {
     pub(super) supports_noop: bool,
     sensitive: Vec<String>,
 }
 
-impl Checked {
+impl CheckedTask {
     /// Parameters without those that the task calls secret.
-    pub(super) fn shown(&self, mut parameters: Json) -> Json {
+    pub(super) fn redact_parameters(&self, mut parameters: Json) -> Json {
         for name in &self.sensitive {
             if let Some(value) = parameters.get_mut(name) {
                 *value = json!(pcore::REDACTED);
@@ -38,10 +38,10 @@ impl Checked {
 pub(super) fn check(
     host: &PlanHost<'_>,
     place: &SourceLocation,
-    action: &Action<'_>,
+    action: &PlanAction<'_>,
     noop: bool,
     unknown: Option<BTreeSet<String>>,
-) -> Eval<Checked> {
+) -> EvalResult<CheckedTask> {
     let params = action.params.clone();
     let told = host.code.task(action.object, move |name, metadata| {
         let problems = match unknown {
@@ -57,19 +57,25 @@ pub(super) fn check(
             _ => None,
         };
         if let Some(error) = refused {
-            return json!({"error": plans::refused_task(&error)});
+            return json!({"error": plans::task_refusal_error(&error)});
         }
         let parameters = metadata.parameters.iter().flatten();
         let sensitive = parameters.filter(|(_, about)| about.sensitive);
         let sensitive: Vec<&String> = sensitive.map(|(name, _)| name).collect();
         json!({"supports_noop": metadata.supports_noop, "sensitive": sensitive})
     });
-    let told = told.map_err(|fault| failure::plain("bolt/unknown-task", fault))?;
+    let told = told.map_err(|fault| failure::plain_error("bolt/unknown-task", fault))?;
     if let Some(error) = told.get("error") {
-        return Err(refusal(host, place, action.task, &action.params, error));
+        return Err(refused_task_error(
+            host,
+            place,
+            action.task,
+            &action.params,
+            error,
+        ));
     }
     let names = told["sensitive"].as_array().into_iter().flatten();
-    Ok(Checked {
+    Ok(CheckedTask {
         supports_noop: told["supports_noop"] == json!(true),
         sensitive: names.filter_map(Json::as_str).map(str::to_owned).collect(),
     })
@@ -91,7 +97,7 @@ fn problems(
 }
 
 /// The name of a task, as the job engine reads it.
-pub(crate) fn name(text: &str) -> Result<TaskName, RunTaskError> {
+pub(crate) fn parse_task_name(text: &str) -> Result<TaskName, RunTaskError> {
     text.parse::<TaskName>()
         .map_err(|error| RunTaskError::TaskName {
             name: text.to_owned(),

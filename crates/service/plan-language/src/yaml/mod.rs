@@ -8,10 +8,11 @@ mod text;
 
 use environments::{PlanProblem, YamlParameter, YamlPlan, YamlStep};
 use evaluator::{
-    CodeOwner, Eval, Evaluator, Host as _, LogLevel, SourceFile, SourceLocation, Unwind,
+    CodeOwner, EvalResult, EvalUnwind, EvaluationHost as _, Evaluator, LogLevel, SourceFile,
+    SourceLocation,
 };
 use pcore::{Type, Value};
-use psych::Node;
+use psych::YamlTreeNode;
 
 pub(crate) use self::run::run;
 use crate::failure;
@@ -21,16 +22,16 @@ use crate::host::PlanHost;
 pub(crate) struct YamlProgram {
     pub(crate) name: String,
     pub(crate) file: String,
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<YamlPlanParameter>,
     steps: Vec<YamlStep>,
-    result: Option<Node>,
+    result: Option<YamlTreeNode>,
 }
 
 /// A parameter of a plan.
-pub(crate) struct Parameter {
+pub(crate) struct YamlPlanParameter {
     pub(crate) name: String,
     pub(crate) ty: Type,
-    pub(crate) default: Option<Node>,
+    pub(crate) default: Option<YamlTreeNode>,
 }
 
 /// The plan of a name, if it is one in YAML.
@@ -38,14 +39,14 @@ pub(crate) fn find(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     name: &str,
-) -> Eval<Option<YamlProgram>> {
+) -> EvalResult<Option<YamlProgram>> {
     let (module, rest) = name.split_once("::").unwrap_or((name, "init"));
     let path = format!("plans/{}.yaml", rest.replace("::", "/"));
     let file = host.code().read(CodeOwner::Module(module), &path);
     match file {
         Ok(Some(file)) => read(host, evaluator, (name, &file)).map(Some),
         Ok(None) => Ok(None),
-        Err(error) => Err(failure::plain("bolt/invalid-plan", error.to_string())),
+        Err(error) => Err(failure::plain_error("bolt/invalid-plan", error.to_string())),
     }
 }
 
@@ -53,20 +54,21 @@ fn read(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
     (name, file): (&str, &SourceFile),
-) -> Eval<YamlProgram> {
+) -> EvalResult<YamlProgram> {
     let text = std::str::from_utf8(&file.bytes);
     let text = text.map_err(|error| {
         let at = error.valid_up_to();
         refuse(file, &format!("it is not UTF-8 (at byte {at})"))
     })?;
-    let plan = YamlPlan::read(text).map_err(|problems| refuse(file, &told(&problems)))?;
+    let plan =
+        YamlPlan::read(text).map_err(|problems| refuse(file, &problems_message(&problems)))?;
     for twice in &plan.warnings {
         let place = SourceLocation {
             file: Some(file.path.clone()),
             line: twice.line,
             column: twice.column,
         };
-        let psych::Warning {
+        let psych::DuplicateKeyWarning {
             key, first_line, ..
         } = twice;
         let what = format!("the key `{key}` stands in line {first_line} too; the last one counts");
@@ -77,7 +79,7 @@ fn read(
     Ok(YamlProgram {
         name: name.to_owned(),
         file: file.path.to_string(),
-        parameters: parameters.collect::<Eval<_>>()?,
+        parameters: parameters.collect::<EvalResult<_>>()?,
         steps: plan.steps,
         result: plan.result,
     })
@@ -87,7 +89,7 @@ fn parameter(
     evaluator: &mut Evaluator<'_>,
     file: &SourceFile,
     parameter: YamlParameter,
-) -> Eval<Parameter> {
+) -> EvalResult<YamlPlanParameter> {
     let ty = match parameter.kind.as_ref() {
         None => Type::any(),
         Some(node) => {
@@ -98,11 +100,11 @@ fn parameter(
                     line: node.line,
                     column: node.column,
                 };
-                refuse(file, &told(&[problem]))
+                refuse(file, &problems_message(&[problem]))
             })?
         }
     };
-    Ok(Parameter {
+    Ok(YamlPlanParameter {
         name: parameter.name,
         ty,
         default: parameter.default,
@@ -110,15 +112,15 @@ fn parameter(
 }
 
 /// All mistakes, each with its place.
-fn told(problems: &[PlanProblem]) -> String {
+fn problems_message(problems: &[PlanProblem]) -> String {
     let told = problems.iter().map(ToString::to_string);
     told.collect::<Vec<_>>().join("; ")
 }
 
 /// The file is no plan.
 #[cold]
-fn refuse(file: &SourceFile, what: &str) -> Box<Unwind> {
+fn refuse(file: &SourceFile, what: &str) -> Box<EvalUnwind> {
     let msg = format!("the plan cannot be read: {what} (file: {})", file.path);
     let details = [("file", Value::Str(file.path.clone()))];
-    failure::bolt("bolt/invalid-plan", &msg, details.into_iter().collect())
+    failure::bolt_error("bolt/invalid-plan", &msg, details.into_iter().collect())
 }

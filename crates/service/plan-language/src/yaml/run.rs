@@ -4,13 +4,13 @@
 
 use environments::{YamlAction, YamlStep};
 use evaluator::{
-    BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, SourceLocation, Unwind, VariableScope,
+    BUDGET_EXHAUSTED, EvalError, EvalResult, EvalUnwind, Evaluator, SourceLocation, VariableScope,
 };
 use pcore::{Hash, Type, Value};
-use psych::Node;
+use psych::YamlTreeNode;
 
 use super::YamlProgram;
-use super::text::{data, evaluate};
+use super::text::{evaluate, node_to_value};
 use crate::failure;
 use crate::host::PlanHost;
 
@@ -32,13 +32,13 @@ pub(crate) fn run(
     evaluator: &mut Evaluator<'_>,
     plan: &YamlProgram,
     arguments: &Hash,
-) -> Eval {
+) -> EvalResult {
     let scope = VariableScope::default();
     bind(plan, arguments, &scope)?;
     for step in &plan.steps {
-        let outer = host.step_place.replace(Some(place(plan, &step.node)));
-        let value = carry_out(step, evaluator, &scope, &plan.file)
-            .map_err(|unwind| placed(unwind, plan, &step.node));
+        let outer = host.step_place.replace(Some(location_of(plan, &step.node)));
+        let value = run_step(step, evaluator, &scope, &plan.file)
+            .map_err(|unwind| with_location(unwind, plan, &step.node));
         host.step_place.replace(outer);
         let value = value?;
         if let Some(name) = &step.name {
@@ -47,13 +47,13 @@ pub(crate) fn run(
     }
     match &plan.result {
         None => Ok(Value::Undef),
-        Some(node) => evaluated(evaluator, &scope, &plan.file, node)
-            .map_err(|unwind| placed(unwind, plan, node)),
+        Some(node) => evaluate_node(evaluator, &scope, &plan.file, node)
+            .map_err(|unwind| with_location(unwind, plan, node)),
     }
 }
 
-fn bind(plan: &YamlProgram, arguments: &Hash, scope: &VariableScope) -> Eval<()> {
-    let wrong = |what: String| EvalError::raw(format!("{}: {what}", plan.name));
+fn bind(plan: &YamlProgram, arguments: &Hash, scope: &VariableScope) -> EvalResult<()> {
+    let wrong = |what: String| EvalError::without_location(format!("{}: {what}", plan.name));
     for name in arguments.keys() {
         if !plan
             .parameters
@@ -68,7 +68,7 @@ fn bind(plan: &YamlProgram, arguments: &Hash, scope: &VariableScope) -> Eval<()>
         let given = arguments.get_str(name).filter(|value| !value.is_undef());
         let value = match (given, &parameter.default) {
             (Some(value), _) => value.clone(),
-            (None, Some(default)) => data(default),
+            (None, Some(default)) => node_to_value(default),
             (None, None) if parameter.ty.is_instance(&Value::Undef) => Value::Undef,
             (None, None) => {
                 return Err(wrong(format!("expects a value for parameter '{name}'")).into());
@@ -85,13 +85,13 @@ fn bind(plan: &YamlProgram, arguments: &Hash, scope: &VariableScope) -> Eval<()>
     Ok(())
 }
 
-fn carry_out(
+fn run_step(
     step: &YamlStep,
     evaluator: &mut Evaluator<'_>,
     scope: &VariableScope,
     file: &str,
-) -> Eval {
-    let object = evaluated(evaluator, scope, file, &step.object)?;
+) -> EvalResult {
+    let object = evaluate_node(evaluator, scope, file, &step.object)?;
     let function = match step.action {
         YamlAction::Eval => return Ok(object),
         YamlAction::Message => return evaluator.call_function("out::message", vec![object], None),
@@ -114,10 +114,10 @@ fn arguments(
     scope: &VariableScope,
     file: &str,
     object: Value,
-) -> Eval<Vec<Value>> {
+) -> EvalResult<Vec<Value>> {
     let mut get = |key: &str| {
         let node = step.node.get(key);
-        node.map(|node| evaluated(evaluator, scope, file, node))
+        node.map(|node| evaluate_node(evaluator, scope, file, node))
             .transpose()
     };
     let mut options = match get("parameters")? {
@@ -145,14 +145,14 @@ fn arguments(
 }
 
 /// The value of a node. As in Bolt, a mistake in its code is an error that can be caught.
-fn evaluated(
+fn evaluate_node(
     evaluator: &mut Evaluator<'_>,
     scope: &VariableScope,
     file: &str,
-    node: &Node,
-) -> Eval {
+    node: &YamlTreeNode,
+) -> EvalResult {
     evaluate(evaluator, scope, file, node).map_err(|unwind| match unwind.as_ref() {
-        Unwind::Error(error) if error.payload.is_none() && error.code != BUDGET_EXHAUSTED => {
+        EvalUnwind::Error(error) if error.payload.is_none() && error.code != BUDGET_EXHAUSTED => {
             let mut details = Hash::new();
             details.insert("file", file);
             details.insert("line", Value::Int(node.line.into()));
@@ -160,34 +160,38 @@ fn evaluated(
                 true => error.message.clone(),
                 false => format!("{} ({})", error.message, error.hints.join("; ")),
             };
-            failure::bolt("bolt/evaluation-error", &msg, details)
+            failure::bolt_error("bolt/evaluation-error", &msg, details)
         }
         _ => unwind,
     })
 }
 
-fn text(node: &Node) -> Value {
-    Value::from(data(node).to_string())
+fn text(node: &YamlTreeNode) -> Value {
+    Value::from(node_to_value(node).to_string())
 }
 
 /// The error with the line of the step, if it has no place of its own.
-fn placed(mut unwind: Box<Unwind>, plan: &YamlProgram, node: &Node) -> Box<Unwind> {
-    if let Unwind::Error(error) = unwind.as_mut() {
-        let known = error.place.as_ref().is_some_and(|place| place.line > 0);
+fn with_location(
+    mut unwind: Box<EvalUnwind>,
+    plan: &YamlProgram,
+    node: &YamlTreeNode,
+) -> Box<EvalUnwind> {
+    if let EvalUnwind::Error(error) = unwind.as_mut() {
+        let known = error.location.as_ref().is_some_and(|place| place.line > 0);
         // A text is a program of its own, which begins where the text does.
         if !known
             || error
-                .place
+                .location
                 .as_ref()
                 .is_some_and(|it| it.file.as_deref() == Some(&plan.file))
         {
-            error.place = Some(place(plan, node));
+            error.location = Some(location_of(plan, node));
         }
     }
     unwind
 }
 
-fn place(plan: &YamlProgram, node: &Node) -> SourceLocation {
+fn location_of(plan: &YamlProgram, node: &YamlTreeNode) -> SourceLocation {
     SourceLocation {
         file: Some(plan.file.as_str().into()),
         line: node.line,

@@ -1,6 +1,6 @@
 //! What a preview says where a plan decides by what nobody knows yet.
 
-use plans::Preview;
+use plans::PlanPreviewMode;
 
 use crate::preview::{Seen, steps};
 use crate::world::value;
@@ -63,7 +63,7 @@ async fn what_follows_a_decision_may_depend_on_it() {
             "plan m::inner(Integer $x) { if $x > 1 { run_command('then', 'a') } }",
         );
         let body = format!("$r = run_command('one', 'a')\n$x = $r.first['stdout']\n{body}");
-        let seen = Seen::files(&[inner], &body, Preview::Show).await;
+        let seen = Seen::files(&[inner], &body, PlanPreviewMode::Show).await;
         let given = value(seen.ended.clone());
         assert_eq!(
             given["preview"].get("ended_early"),

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use base64::Engine as _;
-use environments::{Blobs, Code};
-use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
+use environments::{BlobStore, CodeReader};
+use fabric::{BrokerLink, BrokerPort, Fabric, FabricSendError};
 use jobs::{Jobs, JobsConfig};
-use pcp::{Certname, Message, MessageId, PcpUri};
+use pcp::{Certname, MessageId, PcpMessage, PcpUri};
 use pki::seal::SealKey;
 use pxp::action::{self, ActionResult};
-use pxp::{Body, Capabilities, Request, Response, RpcError};
+use pxp::{AgentCapabilities, PxpMessageBody, PxpRequest, PxpResponse, RpcError};
 use serde_json::{Value, json};
 use store::Store;
 use tokio::sync::watch;
@@ -54,10 +54,10 @@ impl Nodes {
             shell: OnceLock::new(),
         }));
         let broker = "pcp://broker.example.com/server".parse().unwrap();
-        let port = Arc::new(fabric.attach(broker, Arc::new(Link(nodes.clone()))));
+        let port = Arc::new(fabric.attach_broker(broker, Arc::new(Link(nodes.clone()))));
         *nodes.0.port.lock().unwrap() = Some(Arc::clone(&port));
         for name in names {
-            let capabilities = Capabilities {
+            let capabilities = AgentCapabilities {
                 version: "1".to_owned(),
                 live_output: false,
                 acknowledged_results: false,
@@ -67,7 +67,7 @@ impl Nodes {
                 file_servers: false,
                 spool_id: None,
             };
-            port.connected(name.parse().unwrap(), Some(Arc::new(capabilities)));
+            port.add_node(name.parse().unwrap(), Some(Arc::new(capabilities)));
         }
         nodes
     }
@@ -103,7 +103,7 @@ impl Nodes {
         of_name.map(|(_, params)| params.clone()).collect()
     }
 
-    async fn run(self, certname: Certname, request: Request) {
+    async fn run(self, certname: Certname, request: PxpRequest) {
         let transaction_id = request.transaction_id;
         let params: Value = serde_json::from_str(request.params.get()).unwrap();
         let what = format!("{} {}", request.module, request.action);
@@ -118,7 +118,7 @@ impl Nodes {
                 id: MessageId::random(),
                 description,
             };
-            return self.say(&certname, Body::Error(error)).await;
+            return self.say(&certname, PxpMessageBody::Error(error)).await;
         }
         self.0
             .asked
@@ -135,8 +135,11 @@ impl Nodes {
             before.is_none()
         };
         let id = transaction_id.clone();
-        self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
-            .await;
+        self.say(
+            &certname,
+            PxpMessageBody::ProvisionalResponse { transaction_id: id },
+        )
+        .await;
         assert!(first, "{certname} was asked twice for {task}");
         if task.ends_with("hold") {
             let mut go = self.0.go.subscribe();
@@ -153,33 +156,33 @@ impl Nodes {
             result.stdout = is_task.then(|| nothing.to_string());
         }
         let results = action::encode(&result);
-        let response = Response {
+        let response = PxpResponse {
             transaction_id,
             results,
         };
-        self.say(&certname, Body::NonBlockingResponse(response))
+        self.say(&certname, PxpMessageBody::NonBlockingResponse(response))
             .await;
     }
 
-    async fn say(&self, certname: &Certname, body: Body) {
+    async fn say(&self, certname: &Certname, body: PxpMessageBody) {
         let port = self.0.port.lock().unwrap().clone().unwrap();
         let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
-        port.to_engine(certname.clone(), message).await;
+        port.send_to_engine(certname.clone(), message).await;
     }
 }
 
 #[async_trait]
 impl BrokerLink for Link {
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         let target = message.target.as_ref().unwrap().common_name().to_owned();
-        let body = Body::decode(&message.message_type, message.data.as_deref());
-        if let Body::NonBlockingRequest(request) = body.unwrap() {
+        let body = PxpMessageBody::decode(&message.message_type, message.data.as_deref());
+        if let PxpMessageBody::NonBlockingRequest(request) = body.unwrap() {
             tokio::spawn(self.0.clone().run(target.parse().unwrap(), request));
         }
         Ok(())
     }
 
-    fn holds(&self, _: &Certname) -> bool {
+    fn has_session(&self, _: &Certname) -> bool {
         false
     }
 }
@@ -283,8 +286,8 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
 pub(crate) async fn engine(
     directory: &Path,
     store: &Store,
-    code: Arc<dyn Code>,
-    blobs: Blobs,
+    code: Arc<dyn CodeReader>,
+    blobs: BlobStore,
     names: &[&str],
 ) -> (Jobs, Nodes) {
     let server: Certname = "tutti.example.com".parse().unwrap();

@@ -1,6 +1,6 @@
 //! Plans that are looked at before they are run.
 
-use plans::Preview;
+use plans::PlanPreviewMode;
 use serde_json::{Value, json};
 
 use crate::world::{World, failure, value};
@@ -15,10 +15,10 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) async fn of(body: &str) -> Self {
-        Self::files(&[], body, Preview::Show).await
+        Self::files(&[], body, PlanPreviewMode::Show).await
     }
 
-    pub(crate) async fn files(files: &[(&str, &str)], body: &str, kind: Preview) -> Self {
+    pub(crate) async fn files(files: &[(&str, &str)], body: &str, kind: PlanPreviewMode) -> Self {
         let plan = format!("plan m::p() {{\n{body}\n}}");
         let mut all = vec![("m/plans/p.pp", plan.as_str())];
         all.extend(files);
@@ -26,7 +26,7 @@ impl Seen {
         Self::launched(world, "m::p", json!({}), kind).await
     }
 
-    async fn launched(world: World, plan: &str, params: Value, kind: Preview) -> Self {
+    async fn launched(world: World, plan: &str, params: Value, kind: PlanPreviewMode) -> Self {
         let plan = world.look(plan, params, kind).await;
         let ended = world.over(plan).await;
         let effects = world.details(plan, "preview").await;
@@ -81,7 +81,7 @@ async fn every_effect_is_shown_and_none_is_made() {
                 $yes = prompt('Go on?', 'default' => 'yes')\n\
                 out::message(\"${yes} ${r.ok} ${r.count}\")\n\
                 return $r.names";
-    let seen = Seen::files(&[script], body, Preview::Show).await;
+    let seen = Seen::files(&[script], body, PlanPreviewMode::Show).await;
     let given = value(seen.ended.clone());
     let expected = [
         "run_task m::echo",
@@ -206,7 +206,7 @@ async fn a_plan_that_fails_in_any_case_fails_in_its_preview() {
             r#"{"parameters": {"n": {"type": "Integer"}}}"#,
         );
         let script = ("m/tasks/picky.sh", "#!/bin/sh\n");
-        let seen = Seen::files(&[picky, script], body, Preview::Show).await;
+        let seen = Seen::files(&[picky, script], body, PlanPreviewMode::Show).await;
         assert_eq!(failure(seen.ended.clone()).0, kind, "{body}");
         assert!(seen.effects.is_empty(), "{body}");
     }
@@ -229,7 +229,13 @@ async fn secrets_are_not_shown() {
         ("m/tasks/locked.sh", "#!/bin/sh\n"),
     ];
     let world = World::new(&files).await;
-    let seen = Seen::launched(world, "m::p", json!({"pw": "s3cret"}), Preview::Show).await;
+    let seen = Seen::launched(
+        world,
+        "m::p",
+        json!({"pw": "s3cret"}),
+        PlanPreviewMode::Show,
+    )
+    .await;
     assert_eq!(value(seen.ended.clone())["result"], 6);
     assert_eq!(seen.effects.len(), 6);
     let kept = seen.world.plans().journal(seen.plan).await.unwrap();
@@ -260,7 +266,7 @@ async fn previews_look_into_all_that_plans_are_made_of() {
                 run_command(\"with ${y.first['stdout']} ${all[1]} ${wait($f)[0]}\", 'c')\n\
                 return $caught.kind";
     let files = [("m/plans/y.yaml", yaml), ("m/plans/inner.pp", inner)];
-    let seen = Seen::files(&files, body, Preview::Show).await;
+    let seen = Seen::files(&files, body, PlanPreviewMode::Show).await;
     assert_eq!(value(seen.ended.clone())["result"], "bolt/unknown-plan");
     let expected = [
         "run_command in yaml",
@@ -292,7 +298,7 @@ async fn tasks_that_can_do_so_run_in_noop_mode_if_that_is_wanted() {
                 run_task('m::careful', 'b', word => $e['node'])\n\
                 if $c == 'hi' { run_command('then', 'a') }\n\
                 return $c";
-    let seen = Seen::files(&files, body, Preview::RunNoop).await;
+    let seen = Seen::files(&files, body, PlanPreviewMode::RunNoop).await;
     let given = value(seen.ended.clone());
     assert_eq!(given["result"], "hi");
     assert_eq!(seen.world.nodes.ran(), ["a m::careful"]);
@@ -322,7 +328,9 @@ async fn a_preview_goes_on_after_a_restart_as_it_began() {
         ),
     ];
     let mut world = World::new(&files).await;
-    let plan = world.look("m::p", json!({}), Preview::RunNoop).await;
+    let plan = world
+        .look("m::p", json!({}), PlanPreviewMode::RunNoop)
+        .await;
     world
         .until("the task is held", async || {
             (!world.nodes.ran().is_empty()).then_some(())

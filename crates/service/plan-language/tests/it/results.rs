@@ -145,13 +145,13 @@ async fn a_plan_is_told_once_of_a_function_that_is_not_the_environments() {
     let world = World::new(&[("m/plans/p.pp", plan)]).await;
     let words = "the function merge of the module site is another one";
     let replaced = ["merge", "zip"].map(|name| (name.to_owned(), words.to_owned()));
-    let launch = plans::Launch {
+    let launch = plans::PlanLaunch {
         plan: "m::p".to_owned(),
         environment: "production".to_owned(),
         owner: "admin".to_owned(),
         owner_id: "id-of-admin".to_owned(),
         replaced_functions: replaced.into(),
-        ..plans::Launch::default()
+        ..plans::PlanLaunch::default()
     };
     let plan = world.plans().run(&launch).await.unwrap();
     assert_eq!(value(world.over(plan).await), json!([[1, 2, 3], true]));

@@ -1,6 +1,6 @@
 //! Values that a plan took out of a `Sensitive` reach nodes and stand nowhere else on the server.
 
-use plans::Preview;
+use plans::PlanPreviewMode;
 use serde_json::json;
 
 use crate::world::World;
@@ -121,7 +121,7 @@ async fn a_plan_that_fails_with_an_unwrapped_value_does_not_tell_it() {
 async fn a_preview_does_not_tell_an_unwrapped_value() {
     let world = World::new(&[("m/plans/p.pp", PLAN), ("m/files/say.sh", "#!/bin/sh\n")]).await;
     let plan = world
-        .look("m::p", json!({"secret": CANARY}), Preview::Show)
+        .look("m::p", json!({"secret": CANARY}), PlanPreviewMode::Show)
         .await;
     world.over(plan).await;
     let events = world.store.plan_events(plan, 0, 1_000).await.unwrap();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use environments::{Blobs, EnvironmentDir};
+use environments::{BlobStore, EnvironmentDir};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{ParseCache, SharedBytes};
-use jobs::{Jobs, SystemClock};
+use jobs::{Jobs, SystemJobClock};
 use pki::seal::SealKey;
 use plan_language::{NodesError, PlanOwner, PuppetPlans};
-use plans::{Launch, OverJobs, Plans, PlansConfig, Preview};
+use plans::{JobPlanEffects, PlanLaunch, PlanPreviewMode, Plans, PlansConfig};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
 
@@ -26,7 +26,7 @@ pub(crate) struct World {
     directory: tempfile::TempDir,
     jobs: Jobs,
     code: Arc<EnvironmentDir>,
-    blobs: Blobs,
+    blobs: BlobStore,
     seal: Arc<SealKey>,
     names: Arc<[String]>,
     shared_bytes: Arc<SharedBytes>,
@@ -79,7 +79,7 @@ impl World {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../modules");
         let code = EnvironmentDir::new(directory.path().join("code")).with_modules(shipped);
         let code = Arc::new(code);
-        let blobs = Blobs::open(directory.path().join("blobs")).unwrap();
+        let blobs = BlobStore::open(directory.path().join("blobs")).unwrap();
         let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
         let store = Store::open(&config).await.unwrap();
         let (jobs, nodes) =
@@ -103,7 +103,7 @@ impl World {
     }
 
     pub(crate) async fn start(&mut self) {
-        let programs = PuppetPlans::new(plan_language::World {
+        let programs = PuppetPlans::new(plan_language::PlanServices {
             code: self.code.clone(),
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),
@@ -118,14 +118,14 @@ impl World {
             tick: Duration::from_millis(10),
             ..PlansConfig::default()
         };
-        let effects = OverJobs::new(self.jobs.clone(), self.store.clone());
+        let effects = JobPlanEffects::new(self.jobs.clone(), self.store.clone());
         let plans = Plans::start(
             config,
             self.store.clone(),
             Arc::new(effects),
             Arc::new(programs),
             Arc::clone(&self.seal),
-            Arc::new(SystemClock),
+            Arc::new(SystemJobClock),
         );
         self.plans = Some(plans.await.unwrap());
     }
@@ -136,7 +136,7 @@ impl World {
 
     /// Bytes that plans have of what all have together.
     pub(crate) fn shared_bytes(&self) -> u64 {
-        self.shared_bytes.taken()
+        self.shared_bytes.bytes_taken()
     }
 
     pub(crate) fn plans(&self) -> &Plans {
@@ -169,20 +169,20 @@ impl World {
     }
 
     /// The plan is only looked at.
-    pub(crate) async fn look(&self, plan: &str, params: Value, preview: Preview) -> i64 {
+    pub(crate) async fn look(&self, plan: &str, params: Value, preview: PlanPreviewMode) -> i64 {
         self.begin(plan, params, Some(preview)).await
     }
 
     /// The same with parameters that are secret.
     pub(crate) async fn launch_sealed(&self, plan: &str, params: Value, sensitive: &[&str]) -> i64 {
-        let launch = Launch {
+        let launch = PlanLaunch {
             plan: plan.to_owned(),
             environment: "production".to_owned(),
             params: params.as_object().unwrap().clone(),
             sensitive: sensitive.iter().map(|&name| name.to_owned()).collect(),
             owner: "admin".to_owned(),
             owner_id: "id-of-admin".to_owned(),
-            ..Launch::default()
+            ..PlanLaunch::default()
         };
         self.plans().run(&launch).await.unwrap()
     }
@@ -213,7 +213,7 @@ impl World {
         states
     }
 
-    async fn begin(&self, plan: &str, params: Value, preview: Option<Preview>) -> i64 {
+    async fn begin(&self, plan: &str, params: Value, preview: Option<PlanPreviewMode>) -> i64 {
         self.begin_as(ADMIN_ID, plan, params, preview).await
     }
 
@@ -223,9 +223,9 @@ impl World {
         owner_id: &str,
         plan: &str,
         params: Value,
-        preview: Option<Preview>,
+        preview: Option<PlanPreviewMode>,
     ) -> i64 {
-        let launch = Launch {
+        let launch = PlanLaunch {
             preview,
             node_groups: ["some".to_owned()].into(),
             is_unattended: self.is_unattended,
@@ -234,7 +234,7 @@ impl World {
             params: params.as_object().unwrap().clone(),
             owner: "admin".to_owned(),
             owner_id: owner_id.to_owned(),
-            ..Launch::default()
+            ..PlanLaunch::default()
         };
         self.plans().run(&launch).await.unwrap()
     }
@@ -342,7 +342,7 @@ fn check(owner: &PlanOwner) -> Result<(), NodesError> {
 struct Known(Arc<[String]>);
 
 #[async_trait]
-impl plan_language::Nodes for Known {
+impl plan_language::NodeQueries for Known {
     async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
         check(owner)?;
         let text = query.to_string();

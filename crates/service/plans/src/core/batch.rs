@@ -1,4 +1,4 @@
-//! The output of a plan: [`Batch`]es of journal changes and of the effects that begin with them.
+//! The output of a plan: [`JournalBatch`]es of journal changes and of the effects that begin with them.
 //!
 //! Invariant: one batch is out at a time, so the journal never has a later change without the earlier
 //! ones.
@@ -7,28 +7,28 @@ use std::sync::Arc;
 
 use store::{JobNumber, NewPlanStep, PlanChange};
 
-use super::Core;
-use super::replay::Replay;
+use super::PlanCore;
+use super::replay::JournalReplay;
 use crate::defaults::{BATCH_BYTES, BATCH_ROWS, JOURNAL_BYTES, JOURNAL_ROWS};
-use crate::effects::{Deed, Order};
-use crate::program::Ended;
+use crate::effects::{LocalEffect, PlanStepJob};
+use crate::program::BranchResult;
 use crate::step::StepId;
 
 /// Changes to be committed together, and the effects that begin once they are.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct JournalBatch {
     pub(crate) changes: Vec<PlanChange>,
-    pub(crate) starts: Vec<(StepId, Start)>,
+    pub(crate) starts: Vec<(StepId, EffectStart)>,
     /// Steps whose outcome is not awaited any more.
     pub(crate) drops: Vec<StepId>,
     /// The result of the plan, if the plan is over with this batch.
-    pub(crate) end: Option<Ended>,
+    pub(crate) end: Option<BranchResult>,
 }
 
 /// An effect that begins, or is waited for again.
-pub(crate) enum Start {
+pub(crate) enum EffectStart {
     /// A job; its step is written in the transaction that creates it.
-    Job(Box<NewPlanStep>, Box<Order>),
+    Job(Box<NewPlanStep>, Box<PlanStepJob>),
     /// A job that was created before.
     Await(JobNumber),
     /// Until then.
@@ -36,20 +36,20 @@ pub(crate) enum Start {
     /// The answer of a user.
     Answer,
     /// An effect on the machine of the server.
-    Do(Arc<dyn Deed>),
+    RunLocalEffect(Arc<dyn LocalEffect>),
 }
 
 /// The changes that are collected for the next batch.
 #[derive(Default)]
-pub(super) struct Outgoing {
-    next: Batch,
+pub(super) struct PendingBatch {
+    next: JournalBatch,
     /// Steps that are waited for again.
-    again: Vec<(StepId, Start)>,
+    awaited_again: Vec<(StepId, EffectStart)>,
     bytes: usize,
     /// One is out.
-    flying: bool,
+    in_flight: bool,
     /// The number of batches handed out.
-    given: u64,
+    batches_handed_out: u64,
     /// Of the whole journal.
     rows: usize,
     journal_bytes: usize,
@@ -57,49 +57,55 @@ pub(super) struct Outgoing {
 
 // === impl Core ===
 
-impl Core {
+impl PlanCore {
     /// Returns the next batch, when every runnable branch has run and the last batch is written.
-    pub(crate) fn take_batch(&mut self) -> Option<Batch> {
-        if self.over || self.out.flying || !self.out.has_any(self.end.is_some()) {
+    pub(crate) fn take_batch(&mut self) -> Option<JournalBatch> {
+        if self.end_handed_out
+            || self.pending_batch.in_flight
+            || !self.pending_batch.has_any(self.end.is_some())
+        {
             return None;
         }
         if !self.replay.is_over() && self.end.is_none() {
-            return self.out.take_again();
+            return self.pending_batch.take_again();
         }
-        let mut batch = std::mem::take(&mut self.out.next);
-        batch.starts.append(&mut self.out.again);
+        let mut batch = std::mem::take(&mut self.pending_batch.next);
+        batch.starts.append(&mut self.pending_batch.awaited_again);
         if let Some(end) = self.end.clone() {
             // The effects that were to begin now never do.
             batch.starts.clear();
             batch.end = Some(end);
-            self.over = true;
+            self.end_handed_out = true;
         }
-        self.out.bytes = 0;
-        self.out.given += 1;
-        self.out.flying = !batch.changes.is_empty() || batch.end.is_some() || batch.begins();
+        self.pending_batch.bytes = 0;
+        self.pending_batch.batches_handed_out += 1;
+        self.pending_batch.in_flight =
+            !batch.changes.is_empty() || batch.end.is_some() || batch.has_effect_starts();
         Some(batch)
     }
 
     /// The last batch is written.
-    pub(crate) fn committed(&mut self) {
-        self.out.flying = false;
+    pub(crate) fn confirm_commit(&mut self) {
+        self.pending_batch.in_flight = false;
     }
 }
 
 // === impl Batch ===
 
-impl Batch {
+impl JournalBatch {
     /// Returns true if an effect begins with the batch, which the journal must record first.
-    pub(crate) fn begins(&self) -> bool {
-        let begins = |(_, start): &(StepId, Start)| matches!(start, Start::Job(..) | Start::Do(_));
+    pub(crate) fn has_effect_starts(&self) -> bool {
+        let begins = |(_, start): &(StepId, EffectStart)| {
+            matches!(start, EffectStart::Job(..) | EffectStart::RunLocalEffect(_))
+        };
         self.starts.iter().any(begins)
     }
 }
 
 // === impl Outgoing ===
 
-impl Outgoing {
-    pub(super) fn after(replay: &Replay) -> Self {
+impl PendingBatch {
+    pub(super) fn resume_after(replay: &JournalReplay) -> Self {
         let (rows, journal_bytes) = replay.size();
         Self {
             rows,
@@ -116,8 +122,8 @@ impl Outgoing {
         self.next.changes.push(change);
     }
 
-    pub(super) fn start(&mut self, id: StepId, start: Start) {
-        if let Start::Job(step, _) = &start {
+    pub(super) fn start(&mut self, id: StepId, start: EffectStart) {
+        if let EffectStart::Job(step, _) = &start {
             self.rows += 1;
             self.journal_bytes += step_size(step);
         }
@@ -125,46 +131,46 @@ impl Outgoing {
     }
 
     /// A step of the journal is waited for again.
-    pub(super) fn again(&mut self, id: StepId, start: Start) {
-        self.again.push((id, start));
+    pub(super) fn push_awaited(&mut self, id: StepId, start: EffectStart) {
+        self.awaited_again.push((id, start));
     }
 
     /// While the journal has deliveries left, nothing new begins: a job that the plan once asked for and
     /// gave up before it was made is asked for again, and will be given up again.
-    fn take_again(&mut self) -> Option<Batch> {
-        if self.again.is_empty() {
+    fn take_again(&mut self) -> Option<JournalBatch> {
+        if self.awaited_again.is_empty() {
             return None;
         }
-        let batch = Batch {
-            starts: std::mem::take(&mut self.again),
-            ..Batch::default()
+        let batch = JournalBatch {
+            starts: std::mem::take(&mut self.awaited_again),
+            ..JournalBatch::default()
         };
-        self.given += 1;
-        self.flying = batch.begins();
+        self.batches_handed_out += 1;
+        self.in_flight = batch.has_effect_starts();
         Some(batch)
     }
 
     /// Drops the wait for this step. `false`: it was a job that was not handed out yet, and the
     /// journal never hears of it.
     pub(super) fn forget(&mut self, id: &StepId) -> bool {
-        self.again.retain(|(start, _)| start != id);
+        self.awaited_again.retain(|(start, _)| start != id);
         let starts = &mut self.next.starts;
         let Some(index) = starts.iter().position(|(start, _)| start == id) else {
             self.next.drops.push(id.clone());
             return true;
         };
         let (_, start) = starts.remove(index);
-        !matches!(start, Start::Job(..))
+        !matches!(start, EffectStart::Job(..))
     }
 
     /// The number of the batch that the next change goes into.
-    pub(super) fn gathering(&self) -> u64 {
-        self.given + 1
+    pub(super) fn next_batch_number(&self) -> u64 {
+        self.batches_handed_out + 1
     }
 
     /// Returns true if that batch is written.
     pub(super) fn is_written(&self, batch: u64) -> bool {
-        batch < self.given || (batch == self.given && !self.flying)
+        batch < self.batches_handed_out || (batch == self.batches_handed_out && !self.in_flight)
     }
 
     /// Returns true if the plan must stand still until a batch is written.
@@ -173,11 +179,11 @@ impl Outgoing {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        !self.flying && !self.has_any(false)
+        !self.in_flight && !self.has_any(false)
     }
 
     /// The reason why no more may be written, if there is one.
-    pub(super) fn exhausted(&self) -> Option<(&'static str, usize)> {
+    pub(super) fn exceeded_limit(&self) -> Option<(&'static str, usize)> {
         if self.rows >= JOURNAL_ROWS {
             return Some(("the plan has taken too many steps", JOURNAL_ROWS));
         }
@@ -188,7 +194,7 @@ impl Outgoing {
     fn has_any(&self, ends: bool) -> bool {
         ends || !self.next.changes.is_empty()
             || !self.next.starts.is_empty()
-            || !self.again.is_empty()
+            || !self.awaited_again.is_empty()
             || !self.next.drops.is_empty()
     }
 }

@@ -1,49 +1,49 @@
-//! The branches of a plan: [`Branches`].
+//! The branches of a plan: [`BranchTree`].
 //!
 //! Invariant: a branch's name depends only on which branch made it and on how many that one had made
 //! before.
 
 use std::collections::BTreeMap;
 
-use crate::program::Ended;
+use crate::program::BranchResult;
 use crate::step::{BranchId, StepId};
 
 #[derive(Debug, Default)]
-pub(super) struct Branches {
-    all: BTreeMap<BranchId, Branch>,
+pub(super) struct BranchTree {
+    all: BTreeMap<BranchId, BranchState>,
     live: usize,
 }
 
 #[derive(Debug, Default)]
-struct Branch {
+struct BranchState {
     steps: u32,
     children: u32,
-    waits: Option<Waits>,
-    ended: Option<Ended>,
+    waits: Option<BranchWait>,
+    ended: Option<BranchResult>,
 }
 
 /// A branch that waits for others.
 #[derive(Debug)]
-struct Waits {
+struct BranchWait {
     on: Vec<BranchId>,
     timer: Option<StepId>,
 }
 
 /// A branch whose wait is over: how the others ended, and the timer that is not needed any more.
-pub(super) type Satisfied = (BranchId, Vec<Option<Ended>>, Option<StepId>);
+pub(super) type SatisfiedBranchWait = (BranchId, Vec<Option<BranchResult>>, Option<StepId>);
 
 // === impl Branches ===
 
-impl Branches {
-    pub(super) fn root(&mut self) -> BranchId {
+impl BranchTree {
+    pub(super) fn add_root(&mut self) -> BranchId {
         let root = BranchId::root();
-        self.all.insert(root.clone(), Branch::default());
+        self.all.insert(root.clone(), BranchState::default());
         self.live += 1;
         root
     }
 
     /// Branches that have not ended.
-    pub(super) fn live(&self) -> usize {
+    pub(super) fn live_count(&self) -> usize {
         self.live
     }
 
@@ -60,12 +60,12 @@ impl Branches {
         let children = &mut self.all.entry(parent.clone()).or_default().children;
         *children += 1;
         let child = parent.child(*children);
-        self.all.insert(child.clone(), Branch::default());
+        self.all.insert(child.clone(), BranchState::default());
         self.live += 1;
         child
     }
 
-    pub(super) fn end(&mut self, branch: &BranchId, ended: Ended) {
+    pub(super) fn end(&mut self, branch: &BranchId, ended: BranchResult) {
         if let Some(branch) = self.all.get_mut(branch)
             && branch.ended.is_none()
         {
@@ -82,7 +82,7 @@ impl Branches {
     }
 
     /// The results of the branches that have ended so far.
-    pub(super) fn look(&self, branches: &[BranchId]) -> Vec<Option<Ended>> {
+    pub(super) fn results_of(&self, branches: &[BranchId]) -> Vec<Option<BranchResult>> {
         let ended = |id| self.all.get(id).and_then(|branch| branch.ended.clone());
         branches.iter().map(ended).collect()
     }
@@ -93,19 +93,22 @@ impl Branches {
 
     pub(super) fn wait(&mut self, branch: &BranchId, on: Vec<BranchId>, timer: Option<StepId>) {
         if let Some(branch) = self.all.get_mut(branch) {
-            branch.waits = Some(Waits { on, timer });
+            branch.waits = Some(BranchWait { on, timer });
         }
     }
 
     /// The timer of this wait has run out; gives how far the others are.
-    pub(super) fn run_out(&mut self, branch: &BranchId) -> Option<Vec<Option<Ended>>> {
+    pub(super) fn end_timed_wait(
+        &mut self,
+        branch: &BranchId,
+    ) -> Option<Vec<Option<BranchResult>>> {
         let waits = self.all.get_mut(branch)?.waits.take()?;
-        Some(self.look(&waits.on))
+        Some(self.results_of(&waits.on))
     }
 
     /// Takes out every wait that is over, in the order of the branches' names.
-    pub(super) fn take_satisfied(&mut self) -> Vec<Satisfied> {
-        let satisfied = |branch: &Branch| {
+    pub(super) fn take_satisfied(&mut self) -> Vec<SatisfiedBranchWait> {
+        let satisfied = |branch: &BranchState| {
             branch
                 .waits
                 .as_ref()
@@ -120,15 +123,15 @@ impl Branches {
         let mut taken = Vec::with_capacity(ids.len());
         for id in ids {
             let waits = self.all.get_mut(&id).and_then(|branch| branch.waits.take());
-            if let Some(Waits { on, timer }) = waits {
-                taken.push((id, self.look(&on), timer));
+            if let Some(BranchWait { on, timer }) = waits {
+                taken.push((id, self.results_of(&on), timer));
             }
         }
         taken
     }
 
     /// Those below one of these, and they themselves, that have not ended.
-    pub(super) fn within(&self, branches: &[BranchId]) -> Vec<BranchId> {
+    pub(super) fn branches_within(&self, branches: &[BranchId]) -> Vec<BranchId> {
         self.all
             .iter()
             .filter(|(_, branch)| branch.ended.is_none())

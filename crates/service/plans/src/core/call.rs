@@ -3,65 +3,72 @@
 use serde_json::Value;
 use store::{Asks, NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
 
-use super::batch::Start;
-use super::deliver::{Awaits, Pending};
-use super::replay::Recorded;
-use super::{Asked, Core, Turn, limit};
+use super::batch::EffectStart;
+use super::deliver::{AwaitedOutcome, PendingStep};
+use super::replay::RecordedStep;
+use super::{BranchTurn, EngineCall, PlanCore, limit_error};
 use crate::canonical::fingerprint;
 use crate::defaults::{ARGUMENTS_SHOWN_BYTES, BRANCH_DEPTH, LIVE_BRANCHES, SITE_BYTES, SLEEP_MAX};
-use crate::divergence::{Divergence, Shown};
-use crate::program::{Reply, Stop};
-use crate::step::{BranchId, Outcome, StepId, StepRequest, Told, Work};
+use crate::divergence::{PlanDivergence, StepSummary};
+use crate::program::{BranchReply, PlanStop};
+use crate::step::{BranchId, PlanEventMessage, StepId, StepOutcome, StepRequest, StepWork};
 
 /// A step whose outcome is unknown.
 pub(super) const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 
 // === impl Core ===
 
-impl Core {
+impl PlanCore {
     /// A branch that runs calls for something.
-    pub(crate) fn call(&mut self, branch: &BranchId, asked: Asked) -> Turn {
+    pub(crate) fn call(&mut self, branch: &BranchId, asked: EngineCall) -> BranchTurn {
         if self.end.is_some() {
-            return Turn::Go(Reply::Stop(Stop::Over));
+            return BranchTurn::Go(BranchReply::Stop(PlanStop::Ended));
         }
         match asked {
-            Asked::Step(request) => self.step(branch, request),
-            Asked::Spawn => self.spawn(branch),
-            Asked::Wait(on, timer) => self.wait(branch, on, timer),
-            Asked::Cancel(branches) => self.cancel(branch, &branches),
-            Asked::Look(other) => Turn::Go(Reply::Ended(self.branches.look(&[other]))),
+            EngineCall::Step(request) => self.step(branch, request),
+            EngineCall::Spawn => self.spawn(branch),
+            EngineCall::Wait(on, timer) => self.wait(branch, on, timer),
+            EngineCall::Cancel(branches) => self.cancel(branch, &branches),
+            EngineCall::GetResult(other) => {
+                BranchTurn::Go(BranchReply::Ended(self.branches.results_of(&[other])))
+            }
         }
     }
 
-    fn spawn(&mut self, branch: &BranchId) -> Turn {
-        if self.branches.live() >= LIVE_BRANCHES {
-            let error = limit("too many branches of the plan run at once", LIVE_BRANCHES);
-            return Turn::Go(Reply::Refused(error));
+    fn spawn(&mut self, branch: &BranchId) -> BranchTurn {
+        if self.branches.live_count() >= LIVE_BRANCHES {
+            let error = limit_error("too many branches of the plan run at once", LIVE_BRANCHES);
+            return BranchTurn::Go(BranchReply::Refused(error));
         }
         if branch.depth() >= BRANCH_DEPTH {
-            let error = limit("the branches of the plan are nested too deep", BRANCH_DEPTH);
-            return Turn::Go(Reply::Refused(error));
+            let error = limit_error("the branches of the plan are nested too deep", BRANCH_DEPTH);
+            return BranchTurn::Go(BranchReply::Refused(error));
         }
         let child = self.branches.spawn(branch);
-        self.ready.push_back((child.clone(), Reply::Go));
-        Turn::Go(Reply::Branch(child))
+        self.ready.push_back((child.clone(), BranchReply::Go));
+        BranchTurn::Go(BranchReply::Branch(child))
     }
 
-    fn wait(&mut self, branch: &BranchId, on: Vec<BranchId>, timer: Option<StepRequest>) -> Turn {
+    fn wait(
+        &mut self,
+        branch: &BranchId,
+        on: Vec<BranchId>,
+        timer: Option<StepRequest>,
+    ) -> BranchTurn {
         if self.branches.have_ended(&on) {
-            return Turn::Go(Reply::Ended(self.branches.look(&on)));
+            return BranchTurn::Go(BranchReply::Ended(self.branches.results_of(&on)));
         }
         let Some(timer) = timer else {
             self.branches.wait(branch, on, None);
-            return Turn::Wait;
+            return BranchTurn::Wait;
         };
         let id = self.branches.next_step(branch);
         self.branches.wait(branch, on, Some(id.clone()));
         self.take(id, timer)
     }
 
-    fn cancel(&mut self, by: &BranchId, branches: &[BranchId]) -> Turn {
-        for id in self.branches.within(branches) {
+    fn cancel(&mut self, by: &BranchId, branches: &[BranchId]) -> BranchTurn {
+        for id in self.branches.branches_within(branches) {
             // A branch cannot cancel itself, or a branch that contains it.
             if by.is_within(&id) {
                 continue;
@@ -77,51 +84,57 @@ impl Core {
                 .collect();
             steps.iter().for_each(|step| self.drop_step(step));
             self.ready.retain(|(ready, _)| *ready != id);
-            self.ready.push_back((id, Reply::Stop(Stop::Cancelled)));
+            self.ready
+                .push_back((id, BranchReply::Stop(PlanStop::Cancelled)));
         }
-        Turn::Go(Reply::Go)
+        BranchTurn::Go(BranchReply::Go)
     }
 
-    fn step(&mut self, branch: &BranchId, request: StepRequest) -> Turn {
+    fn step(&mut self, branch: &BranchId, request: StepRequest) -> BranchTurn {
         let id = self.branches.next_step(branch);
         self.take(id, request)
     }
 
-    fn take(&mut self, id: StepId, request: StepRequest) -> Turn {
+    fn take(&mut self, id: StepId, request: StepRequest) -> BranchTurn {
         match self.replay.take(&id) {
-            Some(recorded) => self.again(id, recorded, request),
+            Some(recorded) => self.replay_step(id, recorded, request),
             None => self.begin(id, request),
         }
     }
 
     /// The journal has this step.
-    fn again(&mut self, id: StepId, recorded: Recorded, request: StepRequest) -> Turn {
+    fn replay_step(
+        &mut self,
+        id: StepId,
+        recorded: RecordedStep,
+        request: StepRequest,
+    ) -> BranchTurn {
         let hash = fingerprint(&request.kind, &request.arguments);
         let same = recorded.kind == request.kind
             && recorded.hash == hash
-            && recorded.site == cut(&request.site, SITE_BYTES)
+            && recorded.site == truncate_text(&request.site, SITE_BYTES)
             && recorded.is_inline() == request.work.is_inline();
         if !same {
-            let met = Some(Shown {
+            let met = Some(StepSummary {
                 kind: request.kind.into_owned(),
                 site: request.site,
-                arguments: shown(&request.arguments),
+                arguments: shorten_arguments(&request.arguments),
             });
-            let expected = recorded.shown();
-            return self.diverged(&Divergence {
+            let expected = recorded.summarize();
+            return self.report_divergence(&PlanDivergence {
                 step: id,
                 expected,
                 met,
             });
         }
         if recorded.is_inline() {
-            let outcome = recorded.outcome.unwrap_or(Outcome::ok(Value::Null));
-            return Turn::Go(Reply::Answer(outcome));
+            let outcome = recorded.outcome.unwrap_or(StepOutcome::ok(Value::Null));
+            return BranchTurn::Go(BranchReply::Answer(outcome));
         }
-        let mut pending = Pending::again(&recorded, &request.work);
+        let mut pending = PendingStep::resume_recorded(&recorded, &request.work);
         let start = match (&recorded, request.work) {
             (
-                Recorded {
+                RecordedStep {
                     outcome: Some(_), ..
                 },
                 _,
@@ -132,78 +145,98 @@ impl Core {
                 }
                 None
             }
-            (Recorded { dropped: true, .. }, _) => None,
-            (Recorded { job: Some(job), .. }, _) => Some(Start::Await(*job)),
-            (_, Work::Sleep(_)) => Some(Start::Until(recorded.until_ms.unwrap_or(0))),
-            (_, Work::Ask(_)) => Some(Start::Answer),
-            (_, Work::Do(deed)) if deed.is_repeatable() => Some(Start::Do(deed)),
-            (_, Work::Do(_) | Work::Run(_) | Work::Here(_) | Work::Tell(_)) => {
+            (RecordedStep { dropped: true, .. }, _) => None,
+            (RecordedStep { job: Some(job), .. }, _) => Some(EffectStart::Await(*job)),
+            (_, StepWork::Sleep(_)) => Some(EffectStart::Until(recorded.until_ms.unwrap_or(0))),
+            (_, StepWork::Ask(_)) => Some(EffectStart::Answer),
+            (_, StepWork::RunLocalEffect(deed)) if deed.is_repeatable() => {
+                Some(EffectStart::RunLocalEffect(deed))
+            }
+            (
+                _,
+                StepWork::RunLocalEffect(_)
+                | StepWork::Run(_)
+                | StepWork::Compute(_)
+                | StepWork::RecordEvent(_),
+            ) => {
                 let msg = "the server went down while it did this, and nobody knows how far it came; \
                            look, and then let the plan go on from this step or the next";
-                pending.outcome = Some(Outcome::error(KIND_UNKNOWN, msg));
+                pending.outcome = Some(StepOutcome::error(KIND_UNKNOWN, msg));
                 self.arrived.push_back(id.clone());
                 None
             }
         };
         self.pending.insert(id.clone(), pending);
         if let Some(start) = start {
-            self.out.again(id, start);
+            self.pending_batch.push_awaited(id, start);
         }
-        Turn::Wait
+        BranchTurn::Wait
     }
 
     /// A step that was never taken before.
-    fn begin(&mut self, id: StepId, request: StepRequest) -> Turn {
-        if let Some((what, most)) = self.out.exhausted() {
+    fn begin(&mut self, id: StepId, request: StepRequest) -> BranchTurn {
+        if let Some((what, most)) = self.pending_batch.exceeded_limit() {
             // Nothing that the program does can help: it fails as a whole.
-            self.fail(crate::Fault::Failed(limit(what, most)));
-            return Turn::Go(Reply::Stop(Stop::Over));
+            self.fail(crate::PlanFault::Failed(limit_error(what, most)));
+            return BranchTurn::Go(BranchReply::Stop(PlanStop::Ended));
         }
-        self.place += 1;
+        self.last_place += 1;
         let mut row = self.row(&id, &request);
         match request.work {
-            Work::Here(compute) => {
+            StepWork::Compute(compute) => {
                 let outcome = compute();
                 self.note(row, &outcome);
                 self.answer(id, outcome)
             }
-            Work::Tell(told) => {
-                let outcome = Outcome::ok(Value::Null);
+            StepWork::RecordEvent(told) => {
+                let outcome = StepOutcome::ok(Value::Null);
                 self.note(row, &outcome);
                 self.tell(told);
                 self.answer(id, outcome)
             }
-            Work::Sleep(time) => {
+            StepWork::Sleep(time) => {
                 let ms = i64::try_from(time.min(SLEEP_MAX).as_millis()).unwrap_or(i64::MAX);
                 let until_ms = self.now_ms.saturating_add(ms);
                 row.until_ms = Some(until_ms);
-                self.out.push(PlanChange::Begin(row));
-                self.suspend(id, Awaits::Time(until_ms), Start::Until(until_ms))
+                self.pending_batch.push(PlanChange::Begin(row));
+                self.suspend(
+                    id,
+                    AwaitedOutcome::Time(until_ms),
+                    EffectStart::Until(until_ms),
+                )
             }
-            Work::Ask(mut told) => {
+            StepWork::Ask(mut told) => {
                 let step = Value::from(id.to_string());
                 told.details.insert("step".to_owned(), step);
-                self.out.push(PlanChange::Begin(row));
+                self.pending_batch.push(PlanChange::Begin(row));
                 self.tell(told);
-                self.suspend(id, Awaits::Person, Start::Answer)
+                self.suspend(id, AwaitedOutcome::UserAnswer, EffectStart::Answer)
             }
-            Work::Run(order) => self.suspend(id, Awaits::Job, Start::Job(Box::new(row), order)),
-            Work::Do(deed) => {
-                self.out.push(PlanChange::Begin(row));
-                self.suspend(id, Awaits::Deed, Start::Do(deed))
+            StepWork::Run(order) => self.suspend(
+                id,
+                AwaitedOutcome::Job,
+                EffectStart::Job(Box::new(row), order),
+            ),
+            StepWork::RunLocalEffect(deed) => {
+                self.pending_batch.push(PlanChange::Begin(row));
+                self.suspend(
+                    id,
+                    AwaitedOutcome::LocalEffect,
+                    EffectStart::RunLocalEffect(deed),
+                )
             }
         }
     }
 
     fn row(&self, id: &StepId, request: &StepRequest) -> NewPlanStep {
         NewPlanStep {
-            key: key(id),
+            key: step_key(id),
             kind: request.kind.to_string(),
-            site: cut(&request.site, SITE_BYTES).to_owned(),
-            arguments: shown(&request.arguments),
+            site: truncate_text(&request.site, SITE_BYTES).to_owned(),
+            arguments: shorten_arguments(&request.arguments),
             hash: fingerprint(&request.kind, &request.arguments),
             state: "begun".to_owned(),
-            began: self.place,
+            began: self.last_place,
             delivered: None,
             until_ms: None,
             asks: asks(&request.work),
@@ -213,15 +246,15 @@ impl Core {
     }
 
     /// Over as soon as it was asked for.
-    fn note(&mut self, mut row: NewPlanStep, outcome: &Outcome) {
+    fn note(&mut self, mut row: NewPlanStep, outcome: &StepOutcome) {
         state_of(outcome).clone_into(&mut row.state);
         row.delivered = Some(row.began);
         row.outcome = Some(outcome.value.to_string());
-        self.out.push(PlanChange::Begin(row));
+        self.pending_batch.push(PlanChange::Begin(row));
     }
 
-    fn tell(&mut self, told: Told) {
-        self.out.push(PlanChange::Event(NewPlanEvent {
+    fn tell(&mut self, told: PlanEventMessage) {
+        self.pending_batch.push(PlanChange::Event(NewPlanEvent {
             kind: told.kind,
             at_ms: self.now_ms,
             details: Value::Object(told.details).to_string(),
@@ -230,48 +263,48 @@ impl Core {
     }
 
     /// At once, unless too much waits to be written.
-    fn answer(&mut self, id: StepId, outcome: Outcome) -> Turn {
-        let reply = Reply::Answer(outcome);
-        if self.out.is_full() {
-            self.held = Some((id.branch, reply));
-            return Turn::Wait;
+    fn answer(&mut self, id: StepId, outcome: StepOutcome) -> BranchTurn {
+        let reply = BranchReply::Answer(outcome);
+        if self.pending_batch.is_full() {
+            self.paused_branch = Some((id.branch, reply));
+            return BranchTurn::Wait;
         }
-        Turn::Go(reply)
+        BranchTurn::Go(reply)
     }
 
-    fn suspend(&mut self, id: StepId, awaits: Awaits, start: Start) -> Turn {
-        self.pending.insert(id.clone(), Pending::new(awaits));
-        self.out.start(id, start);
-        Turn::Wait
+    fn suspend(&mut self, id: StepId, awaits: AwaitedOutcome, start: EffectStart) -> BranchTurn {
+        self.pending.insert(id.clone(), PendingStep::new(awaits));
+        self.pending_batch.start(id, start);
+        BranchTurn::Wait
     }
 }
 
-pub(crate) fn key(id: &StepId) -> PlanStepKey {
+pub(crate) fn step_key(id: &StepId) -> PlanStepKey {
     PlanStepKey {
         branch: id.branch.to_string(),
         step: i64::from(id.number),
     }
 }
 
-pub(super) fn state_of(outcome: &Outcome) -> &'static str {
+pub(super) fn state_of(outcome: &StepOutcome) -> &'static str {
     if outcome.ok { "done" } else { "failed" }
 }
 
 /// Returns whether a user is asked, and for a secret.
-fn asks(work: &Work) -> Asks {
+fn asks(work: &StepWork) -> Asks {
     match work {
-        Work::Ask(told) if told.details.get("sensitive") == Some(&Value::Bool(true)) => {
+        StepWork::Ask(told) if told.details.get("sensitive") == Some(&Value::Bool(true)) => {
             Asks::Secretly
         }
-        Work::Ask(_) => Asks::Openly,
+        StepWork::Ask(_) => Asks::Openly,
         _ => Asks::Nobody,
     }
 }
 
-fn shown(arguments: &Value) -> String {
-    cut(&arguments.to_string(), ARGUMENTS_SHOWN_BYTES).to_owned()
+fn shorten_arguments(arguments: &Value) -> String {
+    truncate_text(&arguments.to_string(), ARGUMENTS_SHOWN_BYTES).to_owned()
 }
 
-fn cut(text: &str, bytes: usize) -> &str {
+fn truncate_text(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -1,90 +1,92 @@
-//! Outcomes on their way to the branches that wait for them: [`Pending`] is a step that was begun.
+//! Outcomes on their way to the branches that wait for them: [`PendingStep`] is a step that was begun.
 //!
 //! Invariant: while the journal has deliveries left, their order applies; after that, outcomes are
 //! delivered in the order of arrival.
 
 use store::{PlanChange, PlanStepEnd};
 
-use super::call::{key, state_of};
-use super::replay::Recorded;
-use super::{Core, Divergence};
-use crate::program::Reply;
-use crate::step::{Outcome, StepId, Work};
+use super::call::{state_of, step_key};
+use super::replay::RecordedStep;
+use super::{PlanCore, PlanDivergence};
+use crate::program::BranchReply;
+use crate::step::{StepId, StepOutcome, StepWork};
 
 /// A step that was begun, and not delivered.
-pub(super) struct Pending {
-    awaits: Awaits,
-    pub(super) outcome: Option<Outcome>,
+pub(super) struct PendingStep {
+    awaits: AwaitedOutcome,
+    pub(super) outcome: Option<StepOutcome>,
     /// It was given up in the journal already.
     dropped: bool,
     /// The journal says when it is delivered.
-    ordered: bool,
+    replayed: bool,
     /// The batch that its outcome goes with, where it must be written before it is seen.
     batch: Option<u64>,
 }
 
 /// The kind of outcome that a step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaits {
+pub(super) enum AwaitedOutcome {
     Job,
     Time(i64),
-    Person,
-    Deed,
+    UserAnswer,
+    LocalEffect,
 }
 
 // === impl Pending ===
 
-impl Pending {
-    pub(super) fn new(awaits: Awaits) -> Self {
+impl PendingStep {
+    pub(super) fn new(awaits: AwaitedOutcome) -> Self {
         Self {
             awaits,
             outcome: None,
             dropped: false,
-            ordered: false,
+            replayed: false,
             batch: None,
         }
     }
 
-    pub(super) fn again(recorded: &Recorded, work: &Work) -> Self {
+    pub(super) fn resume_recorded(recorded: &RecordedStep, work: &StepWork) -> Self {
         let awaits = match work {
-            Work::Sleep(_) => Awaits::Time(recorded.until_ms.unwrap_or(0)),
-            Work::Ask(_) => Awaits::Person,
-            Work::Do(_) => Awaits::Deed,
-            Work::Run(_) | Work::Here(_) | Work::Tell(_) => Awaits::Job,
+            StepWork::Sleep(_) => AwaitedOutcome::Time(recorded.until_ms.unwrap_or(0)),
+            StepWork::Ask(_) => AwaitedOutcome::UserAnswer,
+            StepWork::RunLocalEffect(_) => AwaitedOutcome::LocalEffect,
+            StepWork::Run(_) | StepWork::Compute(_) | StepWork::RecordEvent(_) => {
+                AwaitedOutcome::Job
+            }
         };
         Self {
             outcome: recorded.outcome.clone(),
             dropped: recorded.dropped,
-            ordered: recorded.delivered.is_some(),
+            replayed: recorded.delivered.is_some(),
             ..Self::new(awaits)
         }
     }
 
     /// Returns true if the outcome will be known without this plan in memory.
     pub(super) fn is_remembered(&self) -> bool {
-        self.awaits != Awaits::Deed
+        self.awaits != AwaitedOutcome::LocalEffect
     }
 
     /// The earliest end of the wait, where that may be long; `None`: at any time.
     pub(super) fn long_until_ms(&self) -> Option<i64> {
         match self.awaits {
-            Awaits::Time(until_ms) => Some(until_ms),
-            Awaits::Person => Some(i64::MAX),
-            Awaits::Job | Awaits::Deed => None,
+            AwaitedOutcome::Time(until_ms) => Some(until_ms),
+            AwaitedOutcome::UserAnswer => Some(i64::MAX),
+            AwaitedOutcome::Job | AwaitedOutcome::LocalEffect => None,
         }
     }
 
     /// Returns true if the outcome must be in the journal before it is delivered, as it is stored nowhere else.
     fn is_only_here(&self) -> bool {
-        self.awaits == Awaits::Deed
+        self.awaits == AwaitedOutcome::LocalEffect
     }
 }
 
 // === impl Core ===
 
-impl Core {
+impl PlanCore {
     /// Takes the outcome of a step; ignores it if the step is not awaited.
-    pub(crate) fn arrived(&mut self, id: &StepId, outcome: Outcome) {
+    pub(crate) fn accept_outcome(&mut self, id: &StepId, outcome: StepOutcome) {
         let Some(pending) = self.pending.get_mut(id) else {
             return;
         };
@@ -92,7 +94,7 @@ impl Core {
             return;
         }
         pending.outcome = Some(outcome);
-        if !pending.ordered {
+        if !pending.replayed {
             self.arrived.push_back(id.clone());
         }
     }
@@ -103,7 +105,7 @@ impl Core {
             return self.deliver_live();
         };
         let Some(pending) = self.pending.get_mut(&next) else {
-            return self.not_asked_for(&next);
+            return self.skip_unrequested(&next);
         };
         let Some(outcome) = pending.outcome.take() else {
             return false;
@@ -115,12 +117,12 @@ impl Core {
     }
 
     /// Everything runs that can, and the plan should have asked for this step.
-    fn not_asked_for(&mut self, id: &StepId) -> bool {
+    fn skip_unrequested(&mut self, id: &StepId) -> bool {
         if let Some(recorded) = self.replay.recorded(id) {
-            let expected = recorded.shown();
+            let expected = recorded.summarize();
             let step = id.clone();
             let met = None;
-            self.diverged(&Divergence {
+            self.report_divergence(&PlanDivergence {
                 step,
                 expected,
                 met,
@@ -133,14 +135,14 @@ impl Core {
     }
 
     fn deliver_live(&mut self) -> bool {
-        if let Some(left) = self.replay.left() {
+        if let Some(left) = self.replay.next_unplayed() {
             let id = left.id.clone();
-            return self.not_asked_for(&id);
+            return self.skip_unrequested(&id);
         }
         let Some(id) = self.arrived.front().cloned() else {
             return false;
         };
-        let gathering = self.out.gathering();
+        let gathering = self.pending_batch.next_batch_number();
         let Some(pending) = self.pending.get_mut(&id) else {
             self.arrived.pop_front();
             return true;
@@ -151,18 +153,18 @@ impl Core {
         };
         let alone = pending.is_only_here();
         let written = match pending.batch {
-            Some(batch) => Some(self.out.is_written(batch)),
+            Some(batch) => Some(self.pending_batch.is_written(batch)),
             None => {
                 pending.batch = Some(gathering);
                 None
             }
         };
         if written.is_none() {
-            self.place += 1;
-            self.out.push(PlanChange::End(PlanStepEnd {
-                key: key(&id),
+            self.last_place += 1;
+            self.pending_batch.push(PlanChange::End(PlanStepEnd {
+                key: step_key(&id),
                 state: state_of(&outcome).to_owned(),
-                delivered: Some(self.place),
+                delivered: Some(self.last_place),
                 outcome: alone.then(|| outcome.value.to_string()),
                 ended_ms: self.now_ms,
             }));
@@ -176,11 +178,11 @@ impl Core {
         true
     }
 
-    fn hand_over(&mut self, id: &StepId, outcome: Outcome) {
+    fn hand_over(&mut self, id: &StepId, outcome: StepOutcome) {
         // A sleep may be the timer of a wait.
-        let reply = match self.branches.run_out(&id.branch) {
-            Some(ended) => Reply::Ended(ended),
-            None => Reply::Answer(outcome),
+        let reply = match self.branches.end_timed_wait(&id.branch) {
+            Some(ended) => BranchReply::Ended(ended),
+            None => BranchReply::Answer(outcome),
         };
         self.ready.push_back((id.branch.clone(), reply));
     }
@@ -191,11 +193,11 @@ impl Core {
             return;
         };
         self.arrived.retain(|arrived| arrived != id);
-        if pending.dropped || !self.out.forget(id) {
+        if pending.dropped || !self.pending_batch.forget(id) {
             return;
         }
-        self.out.push(PlanChange::End(PlanStepEnd {
-            key: key(id),
+        self.pending_batch.push(PlanChange::End(PlanStepEnd {
+            key: step_key(id),
             state: "dropped".to_owned(),
             delivered: None,
             outcome: None,

@@ -1,4 +1,4 @@
-//! The part of the journal that is not replayed yet: [`Replay`].
+//! The part of the journal that is not replayed yet: [`JournalReplay`].
 //!
 //! Invariant: every step in the journal is requested again, and outcomes are delivered in the order in
 //! which they once were.
@@ -7,12 +7,12 @@ use std::collections::{HashMap, VecDeque};
 
 use store::JobNumber;
 
-use crate::divergence::Shown;
-use crate::step::{Outcome, StepId};
+use crate::divergence::StepSummary;
+use crate::step::{StepId, StepOutcome};
 
 /// A step of the journal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedStep {
     pub(crate) id: StepId,
     pub(crate) kind: String,
     pub(crate) site: String,
@@ -26,15 +26,15 @@ pub(crate) struct Recorded {
     pub(crate) job: Option<JobNumber>,
     pub(crate) until_ms: Option<i64>,
     /// Known from the journal itself.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<StepOutcome>,
     /// Text that it takes.
     pub(crate) bytes: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Replay {
+pub(super) struct JournalReplay {
     /// Steps that were not asked for again yet.
-    recorded: HashMap<StepId, Recorded>,
+    recorded: HashMap<StepId, RecordedStep>,
     /// Deliveries that are to be repeated.
     order: VecDeque<StepId>,
     last_place: i64,
@@ -44,8 +44,8 @@ pub(super) struct Replay {
 
 // === impl Replay ===
 
-impl Replay {
-    pub(super) fn new(journal: Vec<Recorded>) -> Self {
+impl JournalReplay {
+    pub(super) fn new(journal: Vec<RecordedStep>) -> Self {
         let places = journal
             .iter()
             .flat_map(|row| [Some(row.began), row.delivered]);
@@ -78,7 +78,7 @@ impl Replay {
     }
 
     /// The step as it was, if it was.
-    pub(super) fn take(&mut self, id: &StepId) -> Option<Recorded> {
+    pub(super) fn take(&mut self, id: &StepId) -> Option<RecordedStep> {
         self.recorded.remove(id)
     }
 
@@ -96,25 +96,25 @@ impl Replay {
     }
 
     /// A step that the plan should have asked for by now.
-    pub(super) fn left(&self) -> Option<&Recorded> {
+    pub(super) fn next_unplayed(&self) -> Option<&RecordedStep> {
         self.recorded.values().min_by_key(|row| row.began)
     }
 
-    pub(super) fn recorded(&self, id: &StepId) -> Option<&Recorded> {
+    pub(super) fn recorded(&self, id: &StepId) -> Option<&RecordedStep> {
         self.recorded.get(id)
     }
 }
 
 // === impl Recorded ===
 
-impl Recorded {
+impl RecordedStep {
     /// It was answered where it was asked for: that is no delivery.
     pub(crate) fn is_inline(&self) -> bool {
         self.delivered == Some(self.began)
     }
 
-    pub(super) fn shown(&self) -> Shown {
-        Shown {
+    pub(super) fn summarize(&self) -> StepSummary {
+        StepSummary {
             kind: self.kind.clone(),
             site: self.site.clone(),
             arguments: self.arguments.clone(),

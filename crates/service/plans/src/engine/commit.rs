@@ -8,33 +8,33 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use store::{NewPlanEvent, NewPlanStep, PlanChange, PlanMark, PlanOutcome};
 
-use super::book::{Trouble, Where};
-use super::{Done, Engine, Parts};
-use crate::core::{Batch, Start};
-use crate::effects::{Actor, NotStarted, Order};
-use crate::program::{Ended, Fault};
-use crate::step::{Outcome, StepId};
-use crate::worker::{self, Life};
+use super::plan_entry::{EnginePlanState, PlanOperationError};
+use super::{EngineTaskResult, PlanEngine, PlanEngineDependencies};
+use crate::core::{EffectStart, JournalBatch};
+use crate::effects::{JobStartError, PlanActor, PlanStepJob};
+use crate::program::{BranchResult, PlanFault};
+use crate::step::{StepId, StepOutcome};
+use crate::worker::{self, PlanIncarnation};
 
 /// A batch that has been written.
-pub(crate) struct Committed {
+pub(crate) struct CommittedBatch {
     /// True for a whole batch, which its plan waits for.
     batch: bool,
     /// The effects that begin now.
-    starts: Vec<(StepId, Start)>,
+    starts: Vec<(StepId, EffectStart)>,
     /// Steps that could not begin.
-    refused: Vec<(StepId, Outcome)>,
+    refused: Vec<(StepId, StepOutcome)>,
     /// The plan is over.
     over: bool,
 }
 
 // === impl Engine ===
 
-impl Engine {
+impl PlanEngine {
     /// Handles a batch that a plan hands out.
-    pub(super) fn write(&mut self, life: Life, batch: Batch) {
+    pub(super) fn write(&mut self, life: PlanIncarnation, batch: JournalBatch) {
         let parts = Arc::clone(&self.parts);
-        let Some(entry) = self.alive(life) else {
+        let Some(entry) = self.current_plan(life) else {
             return;
         };
         entry.rest = None;
@@ -45,24 +45,28 @@ impl Engine {
             return;
         };
         if batch.end.is_some() {
-            entry.at = Where::Ending;
+            entry.state = EnginePlanState::Ending;
             entry.stop_waiting();
         }
-        if batch.changes.is_empty() && batch.end.is_none() && !batch.begins() {
+        if batch.changes.is_empty() && batch.end.is_none() && !batch.has_effect_starts() {
             return self.start(life, batch.starts);
         }
         self.tasks.spawn(async move {
             let committed = Box::pin(commit(&parts, &actor, batch)).await;
-            Done::Committed(life, committed.map(Box::new))
+            EngineTaskResult::Committed(life, committed.map(Box::new))
         });
     }
 
-    pub(super) fn committed(&mut self, life: Life, committed: Result<Box<Committed>, Trouble>) {
+    pub(super) fn finish_commit(
+        &mut self,
+        life: PlanIncarnation,
+        committed: Result<Box<CommittedBatch>, PlanOperationError>,
+    ) {
         let committed = match committed {
             Ok(committed) => *committed,
-            Err(trouble) => return self.trouble(life, trouble),
+            Err(trouble) => return self.handle_operation_error(life, trouble),
         };
-        let Some(entry) = self.alive(life) else {
+        let Some(entry) = self.current_plan(life) else {
             return;
         };
         if !committed.batch {
@@ -72,21 +76,21 @@ impl Engine {
             return self.forget(life.plan);
         }
         if committed.batch {
-            self.order(life, worker::Order::Committed(life));
+            self.send_to_worker(life, worker::WorkerCommand::Committed(life));
         }
         self.start(life, committed.starts);
         for (step, outcome) in committed.refused {
-            self.arrived(life, step, outcome);
+            self.accept_outcome(life, step, outcome);
         }
     }
 
     /// Begins the effects that are written to the journal.
-    fn start(&mut self, life: Life, starts: Vec<(StepId, Start)>) {
+    fn start(&mut self, life: PlanIncarnation, starts: Vec<(StepId, EffectStart)>) {
         let parts = Arc::clone(&self.parts);
         for (step, start) in starts {
             match start {
-                Start::Job(row, order) => {
-                    let Some(entry) = self.alive(life) else {
+                EffectStart::Job(row, order) => {
+                    let Some(entry) = self.current_plan(life) else {
                         return;
                     };
                     let Some(actor) = entry.actor.clone() else {
@@ -96,11 +100,11 @@ impl Engine {
                     let parts = Arc::clone(&parts);
                     self.tasks.spawn(async move {
                         let begun = begin(&parts, &actor, Vec::new(), (step, *row, *order)).await;
-                        let committed = begun.map(|begun| Committed {
+                        let committed = begun.map(|begun| CommittedBatch {
                             batch: false,
                             ..begun
                         });
-                        Done::Committed(life, committed.map(Box::new))
+                        EngineTaskResult::Committed(life, committed.map(Box::new))
                     });
                 }
                 start => self.wait(life, step, start),
@@ -109,44 +113,52 @@ impl Engine {
     }
 
     /// Ends a plan that could not even be loaded.
-    pub(super) fn end_broken(&mut self, life: Life, fault: Fault) {
+    pub(super) fn end_broken(&mut self, life: PlanIncarnation, fault: PlanFault) {
         let parts = Arc::clone(&self.parts);
-        if let Some(entry) = self.alive(life) {
-            entry.at = Where::Ending;
+        if let Some(entry) = self.current_plan(life) {
+            entry.state = EnginePlanState::Ending;
         }
         self.tasks.spawn(async move {
             let outcome = outcome(&parts, life.plan, Err(fault));
             let ended = parts.store.end_plan_run(life.plan, &[], &outcome).await;
-            Done::Ended(life, ended.map(drop).map_err(Trouble::from))
+            EngineTaskResult::Ended(life, ended.map(drop).map_err(PlanOperationError::from))
         });
     }
 
-    pub(super) fn over(&mut self, life: Life, ended: Result<(), Trouble>) {
+    pub(super) fn finish_ending(
+        &mut self,
+        life: PlanIncarnation,
+        ended: Result<(), PlanOperationError>,
+    ) {
         match ended {
-            Ok(()) if self.alive(life).is_some() => self.forget(life.plan),
+            Ok(()) if self.current_plan(life).is_some() => self.forget(life.plan),
             Ok(()) => {}
-            Err(trouble) => self.trouble(life, trouble),
+            Err(trouble) => self.handle_operation_error(life, trouble),
         }
     }
 }
 
-async fn commit(parts: &Parts, actor: &Actor, mut batch: Batch) -> Result<Committed, Trouble> {
+async fn commit(
+    parts: &PlanEngineDependencies,
+    actor: &PlanActor,
+    mut batch: JournalBatch,
+) -> Result<CommittedBatch, PlanOperationError> {
     let plan = actor.plan_job;
     if let Some(end) = batch.end {
         let outcome = outcome(parts, plan, end);
         let ended = parts.store.end_plan_run(plan, &batch.changes, &outcome);
         ended.await?;
-        return Ok(Committed {
+        return Ok(CommittedBatch {
             batch: true,
             starts: Vec::new(),
             refused: Vec::new(),
             over: true,
         });
     }
-    let jobs = |(_, start): &(StepId, Start)| matches!(start, Start::Job(..));
+    let jobs = |(_, start): &(StepId, EffectStart)| matches!(start, EffectStart::Job(..));
     if batch.starts.iter().filter(|start| jobs(start)).count() == 1 {
         let index = batch.starts.iter().position(jobs).unwrap_or(0);
-        if let (step, Start::Job(row, order)) = batch.starts.swap_remove(index) {
+        if let (step, EffectStart::Job(row, order)) = batch.starts.swap_remove(index) {
             let mut begun = begin(parts, actor, batch.changes, (step, *row, *order)).await?;
             begun.starts.extend(batch.starts);
             return Ok(begun);
@@ -155,7 +167,7 @@ async fn commit(parts: &Parts, actor: &Actor, mut batch: Batch) -> Result<Commit
     if !batch.changes.is_empty() && !parts.store.change_plan(plan, &batch.changes).await? {
         check(parts, plan).await?;
     }
-    Ok(Committed {
+    Ok(CommittedBatch {
         batch: true,
         starts: batch.starts,
         refused: Vec::new(),
@@ -165,16 +177,16 @@ async fn commit(parts: &Parts, actor: &Actor, mut batch: Batch) -> Result<Commit
 
 /// Creates a job, and writes the preceding journal changes in the same transaction.
 async fn begin(
-    parts: &Parts,
-    actor: &Actor,
+    parts: &PlanEngineDependencies,
+    actor: &PlanActor,
     before: Vec<PlanChange>,
-    (id, step, order): (StepId, NewPlanStep, Order),
-) -> Result<Committed, Trouble> {
+    (id, step, order): (StepId, NewPlanStep, PlanStepJob),
+) -> Result<CommittedBatch, PlanOperationError> {
     let mark = PlanMark {
         before: before.clone(),
         step: step.clone(),
     };
-    let mut committed = Committed {
+    let mut committed = CommittedBatch {
         batch: true,
         starts: Vec::new(),
         refused: Vec::new(),
@@ -182,11 +194,11 @@ async fn begin(
     };
     let refused = match parts.effects.start(actor, order, mark).await {
         Ok(job) => {
-            committed.starts.push((id, Start::Await(job)));
+            committed.starts.push((id, EffectStart::Await(job)));
             return Ok(committed);
         }
-        Err(NotStarted::Refused(error)) => Outcome::failed(error),
-        Err(error) => return Err(Trouble::Unavailable(error.to_string())),
+        Err(JobStartError::Refused(error)) => StepOutcome::failed(error),
+        Err(error) => return Err(PlanOperationError::Unavailable(error.to_string())),
     };
     check(parts, actor.plan_job).await?;
     let mut changes = before;
@@ -203,20 +215,20 @@ async fn begin(
 }
 
 /// Returns true if the plan still runs, according to the store.
-async fn check(parts: &Parts, plan: i64) -> Result<(), Trouble> {
+async fn check(parts: &PlanEngineDependencies, plan: i64) -> Result<(), PlanOperationError> {
     let row = parts.store.plan_job(plan).await?;
     match row {
         Some(row) if row.finished_ms.is_none() => Ok(()),
-        _ => Err(Trouble::Over),
+        _ => Err(PlanOperationError::PlanEnded),
     }
 }
 
 /// The final state of a plan job.
-fn outcome(parts: &Parts, plan: i64, end: Ended) -> PlanOutcome {
+fn outcome(parts: &PlanEngineDependencies, plan: i64, end: BranchResult) -> PlanOutcome {
     let (state, kind, result) = match end {
         Ok(value) => ("success", "plan_finished", value),
-        Err(Fault::Failed(error)) => ("failure", "plan_failed", error),
-        Err(Fault::Stop(stop)) => (
+        Err(PlanFault::Failed(error)) => ("failure", "plan_failed", error),
+        Err(PlanFault::Stop(stop)) => (
             "failure",
             "plan_failed",
             json!({"kind": "tutti/plan-stopped", "msg": stop.to_string(), "details": {}}),

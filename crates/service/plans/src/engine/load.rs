@@ -8,27 +8,27 @@ use std::sync::Arc;
 use serde_json::Value;
 use store::{PlanRunRow, PlanStepRow};
 
-use super::book::{Entry, Trouble, Where};
-use super::{Done, Engine, Parts};
-use crate::core::Recorded;
+use super::plan_entry::{EnginePlan, EnginePlanState, PlanOperationError};
+use super::{EngineTaskResult, PlanEngine, PlanEngineDependencies};
+use crate::core::RecordedStep;
 use crate::defaults::JOURNAL_PAGE;
-use crate::effects::Actor;
-use crate::launch::Launch;
-use crate::program::{Fault, Program};
-use crate::step::{Outcome, StepId};
-use crate::worker::{Life, Order};
+use crate::effects::PlanActor;
+use crate::launch::PlanLaunch;
+use crate::program::{PlanFault, PlanProgram};
+use crate::step::{StepId, StepOutcome};
+use crate::worker::{PlanIncarnation, WorkerCommand};
 
 /// A plan that is ready to run.
-pub(crate) struct Loaded {
-    program: Arc<dyn Program>,
-    journal: Vec<Recorded>,
-    actor: Arc<Actor>,
+pub(crate) struct LoadedPlanProgram {
+    program: Arc<dyn PlanProgram>,
+    journal: Vec<RecordedStep>,
+    actor: Arc<PlanActor>,
 }
 
 // === impl Engine ===
 
-impl Engine {
-    /// Takes up the plans that are not over. Must be called once, before [`Engine::run`].
+impl PlanEngine {
+    /// Takes up the plans that are not over. Must be called once, before [`PlanEngine::run`].
     pub(crate) async fn recover(&mut self) -> Result<(), store::StoreError> {
         let unfinished = self.parts.store.unfinished_plans().await?;
         let mut awaited = self.parts.store.awaited_plan_steps().await?;
@@ -48,12 +48,12 @@ impl Engine {
                 steps.extend(awaited.pop());
             }
             if asleep && !steps.is_empty() {
-                self.sleep_on(plan_job, steps);
+                self.restore_sleeping_plan(plan_job, steps);
             } else {
                 self.enqueue(plan_job);
             }
             if let Some(entry) = self.plans.get_mut(&plan_job) {
-                entry.until_ms = at_most(until_ms, timeout_ms, &self.parts);
+                entry.until_ms = limit_until(until_ms, timeout_ms, &self.parts);
             }
         }
         if plans > 0 {
@@ -63,49 +63,61 @@ impl Engine {
     }
 
     /// A plan that slept before the restart.
-    fn sleep_on(&mut self, plan: i64, steps: Vec<PlanStepRow>) {
-        let life = self.new_life(plan);
-        self.plans.insert(plan, Entry::new(life, Where::Asleep));
+    fn restore_sleeping_plan(&mut self, plan: i64, steps: Vec<PlanStepRow>) {
+        let life = self.new_incarnation(plan);
+        self.plans
+            .insert(plan, EnginePlan::new(life, EnginePlanState::Asleep));
         for row in steps {
-            let recorded = recorded(&row, &self.parts);
+            let recorded = to_recorded_step(&row, &self.parts);
             self.wait_again(life, &recorded);
         }
     }
 
-    pub(super) fn load(&mut self, life: Life) {
+    pub(super) fn load(&mut self, life: PlanIncarnation) {
         let parts = Arc::clone(&self.parts);
         let from_before = life.plan <= self.newest_before;
         self.tasks.spawn(async move {
             let loaded = load(&parts, life.plan, from_before).await;
-            Done::Loaded(life, loaded.map(Box::new))
+            EngineTaskResult::Loaded(life, loaded.map(Box::new))
         });
     }
 
-    pub(super) fn loaded(&mut self, life: Life, loaded: Result<Box<Loaded>, Trouble>) {
+    pub(super) fn finish_load(
+        &mut self,
+        life: PlanIncarnation,
+        loaded: Result<Box<LoadedPlanProgram>, PlanOperationError>,
+    ) {
         let loaded = match loaded {
             Ok(loaded) => *loaded,
-            Err(trouble) => return self.trouble(life, trouble),
+            Err(trouble) => return self.handle_operation_error(life, trouble),
         };
-        let Some(entry) = self.alive(life) else {
+        let Some(entry) = self.current_plan(life) else {
             return;
         };
-        entry.at = Where::Running;
+        entry.state = EnginePlanState::Running;
         entry.actor = Some(loaded.actor);
-        self.order(life, Order::Begin(life, loaded.program, loaded.journal));
+        self.send_to_worker(
+            life,
+            WorkerCommand::Begin(life, loaded.program, loaded.journal),
+        );
     }
 }
 
-async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded, Trouble> {
+async fn load(
+    parts: &Arc<PlanEngineDependencies>,
+    plan: i64,
+    from_before: bool,
+) -> Result<LoadedPlanProgram, PlanOperationError> {
     // From now on it is not only waited for.
     parts.store.plan_sleeps(plan, false).await?;
     let sealed = parts.store.plan_run_sealed(plan).await?;
-    let sealed = sealed.ok_or(Trouble::Over)?;
+    let sealed = sealed.ok_or(PlanOperationError::PlanEnded)?;
     let unreadable = || {
         let msg = "what was asked for cannot be unsealed: the server has another seal key now";
-        Trouble::Broken(Fault::new("tutti/plan-unreadable", msg))
+        PlanOperationError::Broken(PlanFault::new("tutti/plan-unreadable", msg))
     };
-    let launch = Launch::unseal(&sealed, &parts.seal).ok_or_else(unreadable)?;
-    let actor = Actor {
+    let launch = PlanLaunch::unseal(&sealed, &parts.seal).ok_or_else(unreadable)?;
+    let actor = PlanActor {
         plan_job: plan,
         plan: launch.plan.clone(),
         environment: launch.environment.clone(),
@@ -118,27 +130,30 @@ async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded
     // Reading code blocks.
     let program = tokio::task::spawn_blocking(move || programs.program(&launch));
     let program = match program.await {
-        Ok(program) => program.map_err(Trouble::Broken)?,
+        Ok(program) => program.map_err(PlanOperationError::Broken)?,
         Err(error) if error.is_panic() => {
             let msg = "the plan cannot be loaded (a bug of the server; please report it)";
-            return Err(Trouble::Broken(Fault::new("tutti/plan-broken", msg)));
+            return Err(PlanOperationError::Broken(PlanFault::new(
+                "tutti/plan-broken",
+                msg,
+            )));
         }
         // The runtime ends.
-        Err(error) => return Err(Trouble::Unavailable(error.to_string())),
+        Err(error) => return Err(PlanOperationError::Unavailable(error.to_string())),
     };
-    let mut journal: Vec<Recorded> = Vec::new();
+    let mut journal: Vec<RecordedStep> = Vec::new();
     let mut last = None;
     loop {
         let page = parts.store.plan_journal(plan, last.as_ref(), JOURNAL_PAGE);
         let page = page.await?;
         let full = page.len() == JOURNAL_PAGE;
         last = page.last().map(|row| row.step.key.clone());
-        journal.extend(page.iter().map(|row| recorded(row, parts)));
+        journal.extend(page.iter().map(|row| to_recorded_step(row, parts)));
         if !full {
             break;
         }
     }
-    Ok(Loaded {
+    Ok(LoadedPlanProgram {
         program,
         journal,
         actor: Arc::new(actor),
@@ -147,13 +162,17 @@ async fn load(parts: &Arc<Parts>, plan: i64, from_before: bool) -> Result<Loaded
 
 /// A stored deadline. The machine's clock may have been set back since it was stored: nothing waits
 /// longer than it was to wait from the beginning.
-fn at_most(until_ms: Option<i64>, whole_ms: Option<i64>, parts: &Parts) -> Option<i64> {
+fn limit_until(
+    until_ms: Option<i64>,
+    whole_ms: Option<i64>,
+    parts: &PlanEngineDependencies,
+) -> Option<i64> {
     let latest = parts.clock.steady_ms().saturating_add(whole_ms?);
     until_ms.map(|until_ms| until_ms.min(latest))
 }
 
 /// A row of the journal as the plan is answered from it.
-pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
+pub(super) fn to_recorded_step(row: &PlanStepRow, parts: &PlanEngineDependencies) -> RecordedStep {
     let step = &row.step;
     let ok = step.state == "done";
     let value = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
@@ -167,15 +186,15 @@ pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
     };
     // A sleep has no outcome other than that the time has passed.
     let slept = (step.until_ms.is_some() && step.delivered.is_some()).then_some(Value::Null);
-    let outcome = open.or(slept).map(|value| Outcome {
+    let outcome = open.or(slept).map(|value| StepOutcome {
         ok,
         value: Arc::new(value),
     });
     let whole_ms = step
         .until_ms
         .map(|until_ms| until_ms.saturating_sub(step.begun_ms));
-    let until_ms = at_most(step.until_ms, whole_ms, parts);
-    Recorded {
+    let until_ms = limit_until(step.until_ms, whole_ms, parts);
+    RecordedStep {
         id: id(row),
         kind: step.kind.clone(),
         site: step.site.clone(),

@@ -1,22 +1,22 @@
 //! The engine: one actor that owns every plan that is not over.
 //!
-//! [`Engine`] is woken by commands, by its workers, and by its own finished tasks (commits, jobs that
+//! [`PlanEngine`] is woken by commands, by its workers, and by its own finished tasks (commits, jobs that
 //! ended, sleeps that are over). It never waits for any of them in line. Invariants:
 //! - an effect begins after the commit that writes it down, or in it;
 //! - a plan whose commit is in doubt leaves memory and is loaded again from the store;
 //! - the waits of a sleeping plan go on without it.
 
-mod book;
 mod commit;
 mod load;
 mod overdue;
-mod rest;
+mod plan_entry;
+mod unload_idle;
 mod waits;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use jobs::Clock;
+use jobs::JobClock;
 use pki::seal::SealKey;
 use store::{Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -24,45 +24,45 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use self::book::Entry;
-pub(crate) use self::book::Trouble;
-use self::commit::Committed;
-use self::load::Loaded;
+use self::commit::CommittedBatch;
+use self::load::LoadedPlanProgram;
+use self::plan_entry::EnginePlan;
+pub(crate) use self::plan_entry::PlanOperationError;
 use crate::config::PlansConfig;
 use crate::defaults::SHUTDOWN_GRACE;
-use crate::effects::Effects;
-use crate::launch::Programs;
-use crate::step::{Outcome, StepId};
-use crate::worker::{Life, Order, Report, Worker};
+use crate::effects::PlanEffects;
+use crate::launch::PlanProgramSource;
+use crate::step::{StepId, StepOutcome};
+use crate::worker::{PlanIncarnation, PlanWorker, WorkerCommand, WorkerReport};
 
 /// The dependencies of the engine.
-pub(crate) struct Parts {
+pub(crate) struct PlanEngineDependencies {
     pub(crate) config: PlansConfig,
     pub(crate) store: Store,
-    pub(crate) effects: Arc<dyn Effects>,
-    pub(crate) programs: Arc<dyn Programs>,
+    pub(crate) effects: Arc<dyn PlanEffects>,
+    pub(crate) programs: Arc<dyn PlanProgramSource>,
     pub(crate) seal: Arc<SealKey>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn JobClock>,
     pub(crate) stopped: CancellationToken,
     /// Counts plans that are over.
     pub(crate) over: watch::Sender<u64>,
 }
 
 /// A command from the handle to the engine.
-pub(crate) enum Command {
+pub(crate) enum PlanEngineCommand {
     /// A plan is to run, or goes on, until the given deadline; its row in the store is already updated.
     Run(i64, Option<i64>),
     /// The plan is over in the store.
     Stopped(i64),
     /// The answer of a user, which is already in the store.
-    Answered(i64, StepId, Outcome),
+    Answered(i64, StepId, StepOutcome),
     /// A request for the number of plans in each state.
-    Count(oneshot::Sender<Counts>),
+    Count(oneshot::Sender<PlanCounts>),
 }
 
 /// The number of plans in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct PlanCounts {
     /// The number of plans in memory.
     pub running: usize,
     /// The number of plans queued for memory, or waiting to retry after a failure of the store.
@@ -72,34 +72,40 @@ pub struct Counts {
 }
 
 /// A finished task of the engine.
-pub(crate) enum Done {
-    Loaded(Life, Result<Box<Loaded>, Trouble>),
-    Committed(Life, Result<Box<Committed>, Trouble>),
-    Arrived(Life, StepId, Outcome),
+pub(crate) enum EngineTaskResult {
+    Loaded(
+        PlanIncarnation,
+        Result<Box<LoadedPlanProgram>, PlanOperationError>,
+    ),
+    Committed(
+        PlanIncarnation,
+        Result<Box<CommittedBatch>, PlanOperationError>,
+    ),
+    Arrived(PlanIncarnation, StepId, StepOutcome),
     /// The store has recorded that the plan sleeps.
-    Asleep(Life, Result<(), Trouble>),
+    Asleep(PlanIncarnation, Result<(), PlanOperationError>),
     /// A plan that was over before it could run was ended.
-    Ended(Life, Result<(), Trouble>),
+    Ended(PlanIncarnation, Result<(), PlanOperationError>),
     /// A plan whose time was over was ended, as far as the store could be used.
-    TimedOut(Life, Result<bool, StoreError>),
+    TimedOut(PlanIncarnation, Result<bool, StoreError>),
     /// A pause is over.
-    Retry(Life),
+    Retry(PlanIncarnation),
     /// The task has no outcome.
-    Nothing,
+    NoOutcome,
 }
 
-pub(crate) struct Engine {
-    parts: Arc<Parts>,
-    plans: HashMap<i64, Entry>,
+pub(crate) struct PlanEngine {
+    parts: Arc<PlanEngineDependencies>,
+    plans: HashMap<i64, EnginePlan>,
     /// Plans queued for memory.
     queue: VecDeque<i64>,
     /// Places taken.
     running: usize,
-    workers: Vec<Worker>,
+    workers: Vec<PlanWorker>,
     /// Orders that wait for a place in a worker's queue.
-    orders: Vec<VecDeque<Order>>,
-    reports: mpsc::Receiver<Report>,
-    tasks: JoinSet<Done>,
+    orders: Vec<VecDeque<WorkerCommand>>,
+    reports: mpsc::Receiver<WorkerReport>,
+    tasks: JoinSet<EngineTaskResult>,
     lives: u64,
     /// The newest plan of before this engine's start.
     newest_before: i64,
@@ -111,8 +117,12 @@ struct WorkerGone;
 
 // === impl Engine ===
 
-impl Engine {
-    pub(crate) fn new(parts: Parts, workers: Vec<Worker>, reports: mpsc::Receiver<Report>) -> Self {
+impl PlanEngine {
+    pub(crate) fn new(
+        parts: PlanEngineDependencies,
+        workers: Vec<PlanWorker>,
+        reports: mpsc::Receiver<WorkerReport>,
+    ) -> Self {
         Self {
             parts: Arc::new(parts),
             plans: HashMap::new(),
@@ -129,7 +139,10 @@ impl Engine {
     }
 
     /// Runs until shutdown, or until the store is lost, and returns the reason.
-    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Option<StoreError> {
+    pub(crate) async fn run(
+        mut self,
+        mut commands: mpsc::Receiver<PlanEngineCommand>,
+    ) -> Option<StoreError> {
         let stopped = self.parts.stopped.clone();
         let mut tick = tokio::time::interval(self.parts.config.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -144,11 +157,11 @@ impl Engine {
                 () = stopped.cancelled() => break,
                 // A place is free, and taken in the next round.
                 () = has_room(full.clone()), if full.is_some() => {}
-                Some(done) = self.tasks.join_next() => self.done(finished(done)),
+                Some(done) = self.tasks.join_next() => self.finish_task(task_result(done)),
                 Some(report) = self.reports.recv() => self.report(report),
                 Some(command) = commands.recv() => self.command(command),
                 _ = tick.tick() => {
-                    self.tick(Instant::now());
+                    self.unload_idle_plans(Instant::now());
                     self.end_overdue();
                 }
             }
@@ -156,15 +169,17 @@ impl Engine {
         self.drain().await
     }
 
-    fn command(&mut self, command: Command) {
+    fn command(&mut self, command: PlanEngineCommand) {
         match command {
-            Command::Run(plan, until_ms) => self.begin(plan, until_ms),
-            Command::Stopped(plan) => self.forget(plan),
-            Command::Answered(plan, step, outcome) => self.answered(plan, step, outcome),
-            Command::Count(reply) => {
+            PlanEngineCommand::Run(plan, until_ms) => self.begin(plan, until_ms),
+            PlanEngineCommand::Stopped(plan) => self.forget(plan),
+            PlanEngineCommand::Answered(plan, step, outcome) => {
+                self.accept_answer(plan, step, outcome)
+            }
+            PlanEngineCommand::Count(reply) => {
                 let asleep = self.plans.values().filter(|plan| plan.is_asleep()).count();
                 // A caller that is gone needs no answer.
-                let _ = reply.send(Counts {
+                let _ = reply.send(PlanCounts {
                     running: self.running,
                     queued: self.plans.len() - self.running - asleep,
                     asleep,
@@ -173,28 +188,30 @@ impl Engine {
         }
     }
 
-    fn report(&mut self, report: Report) {
+    fn report(&mut self, report: WorkerReport) {
         match report {
-            Report::Batch(life, batch) => self.write(life, batch),
-            Report::Resting(life, rest, taken) => self.resting(life, rest, taken),
+            WorkerReport::Batch(life, batch) => self.write(life, batch),
+            WorkerReport::Resting(life, rest, taken) => self.note_idle(life, rest, taken),
         }
     }
 
-    fn done(&mut self, done: Done) {
+    fn finish_task(&mut self, done: EngineTaskResult) {
         match done {
-            Done::Loaded(life, loaded) => self.loaded(life, loaded),
-            Done::Committed(life, committed) => self.committed(life, committed),
-            Done::Arrived(life, step, outcome) => self.arrived(life, step, outcome),
-            Done::Asleep(life, marked) => self.asleep(life, marked),
-            Done::Ended(life, ended) => self.over(life, ended),
-            Done::TimedOut(life, ended) => self.timed_out(life, ended),
-            Done::Retry(life) => self.retry(life),
-            Done::Nothing => {}
+            EngineTaskResult::Loaded(life, loaded) => self.finish_load(life, loaded),
+            EngineTaskResult::Committed(life, committed) => self.finish_commit(life, committed),
+            EngineTaskResult::Arrived(life, step, outcome) => {
+                self.accept_outcome(life, step, outcome)
+            }
+            EngineTaskResult::Asleep(life, marked) => self.finish_sleep(life, marked),
+            EngineTaskResult::Ended(life, ended) => self.finish_ending(life, ended),
+            EngineTaskResult::TimedOut(life, ended) => self.finish_timeout(life, ended),
+            EngineTaskResult::Retry(life) => self.retry(life),
+            EngineTaskResult::NoOutcome => {}
         }
     }
 
-    fn order(&mut self, life: Life, order: Order) {
-        if let Some(entry) = self.alive(life) {
+    fn send_to_worker(&mut self, life: PlanIncarnation, order: WorkerCommand) {
+        if let Some(entry) = self.current_plan(life) {
             entry.orders += 1;
             entry.rest = None;
         }
@@ -203,7 +220,7 @@ impl Engine {
     }
 
     /// Sends the workers the orders that their queues have capacity for; returns one without capacity.
-    fn hand_over(&mut self) -> Result<Option<mpsc::Sender<Order>>, WorkerGone> {
+    fn hand_over(&mut self) -> Result<Option<mpsc::Sender<WorkerCommand>>, WorkerGone> {
         let mut full = None;
         for (worker, orders) in self.workers.iter().zip(&mut self.orders) {
             while !orders.is_empty() {
@@ -236,7 +253,7 @@ impl Engine {
         }
         let workers = std::mem::take(&mut self.workers);
         let joined = tokio::task::spawn_blocking(move || {
-            for Worker { orders, thread } in workers {
+            for PlanWorker { orders, thread } in workers {
                 drop(orders);
                 if thread.join().is_err() {
                     tracing::error!("a thread of plans broke down (a bug; please report it)");
@@ -251,20 +268,20 @@ impl Engine {
 }
 
 /// Returns when the queue of a worker has a place, or the worker is gone.
-async fn has_room(orders: Option<mpsc::Sender<Order>>) {
+async fn has_room(orders: Option<mpsc::Sender<WorkerCommand>>) {
     if let Some(orders) = orders {
         drop(orders.reserve().await);
     }
 }
 
 /// The result of a task of the engine's own; such a task panics only by a bug, which is passed on.
-fn finished(joined: Result<Done, JoinError>) -> Done {
+fn task_result(joined: Result<EngineTaskResult, JoinError>) -> EngineTaskResult {
     match joined {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             // The task was cancelled.
-            Err(_) => Done::Nothing,
+            Err(_) => EngineTaskResult::NoOutcome,
         },
     }
 }

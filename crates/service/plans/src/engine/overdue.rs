@@ -8,17 +8,17 @@ use std::sync::Arc;
 use serde_json::json;
 use store::StoreError;
 
-use super::book::Trouble;
-use super::{Done, Engine, Parts};
-use crate::ending::{Ending, end};
-use crate::worker::Life;
+use super::plan_entry::PlanOperationError;
+use super::{EngineTaskResult, PlanEngine, PlanEngineDependencies};
+use crate::forced_end::{ForcedPlanEnd, end_plan};
+use crate::worker::PlanIncarnation;
 
 /// The error kind of a plan that ran past its deadline.
 const TIMEOUT: &str = "tutti/plan-timeout";
 
 // === impl Engine ===
 
-impl Engine {
+impl PlanEngine {
     /// Ends the plans whose deadline has passed.
     pub(super) fn end_overdue(&mut self) {
         let now_ms = self.parts.clock.steady_ms();
@@ -34,17 +34,21 @@ impl Engine {
             let parts = Arc::clone(&self.parts);
             self.tasks.spawn(async move {
                 let ended = time_out(&parts, life.plan).await;
-                Done::TimedOut(life, ended)
+                EngineTaskResult::TimedOut(life, ended)
             });
         }
     }
 
-    pub(super) fn timed_out(&mut self, life: Life, ended: Result<bool, StoreError>) {
-        let error = match ended.map_err(Trouble::from) {
+    pub(super) fn finish_timeout(
+        &mut self,
+        life: PlanIncarnation,
+        ended: Result<bool, StoreError>,
+    ) {
+        let error = match ended.map_err(PlanOperationError::from) {
             Ok(true) => return self.forget(life.plan),
             // The plan ended by itself at that moment, and leaves like any other.
             Ok(false) => return,
-            Err(Trouble::Lost(error)) => return self.lost = Some(error),
+            Err(PlanOperationError::Lost(error)) => return self.lost = Some(error),
             Err(trouble) => trouble,
         };
         tracing::error!(
@@ -59,10 +63,10 @@ impl Engine {
     }
 }
 
-async fn time_out(parts: &Parts, plan: i64) -> Result<bool, StoreError> {
+async fn time_out(parts: &PlanEngineDependencies, plan: i64) -> Result<bool, StoreError> {
     let run = parts.store.plan_run(plan).await?;
     let seconds = run.and_then(|run| run.timeout_ms).unwrap_or(0) / 1_000;
-    let ending = Ending {
+    let ending = ForcedPlanEnd {
         kind: TIMEOUT,
         msg: format!(
             "the plan took longer than the {seconds} seconds that it may; its jobs were stopped"
@@ -70,7 +74,7 @@ async fn time_out(parts: &Parts, plan: i64) -> Result<bool, StoreError> {
         details: json!({"timeout_seconds": seconds}),
         jobs: true,
     };
-    end(
+    end_plan(
         &parts.store,
         &*parts.effects,
         plan,

@@ -8,87 +8,102 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::book::Where;
-use super::{Done, Engine, Parts};
-use crate::core::{Recorded, Start};
-use crate::step::{Outcome, StepId};
-use crate::worker::{Life, Order};
+use super::plan_entry::EnginePlanState;
+use super::{EngineTaskResult, PlanEngine, PlanEngineDependencies};
+use crate::core::{EffectStart, RecordedStep};
+use crate::step::{StepId, StepOutcome};
+use crate::worker::{PlanIncarnation, WorkerCommand};
 
 // === impl Engine ===
 
-impl Engine {
-    pub(super) fn wait(&mut self, life: Life, step: StepId, start: Start) {
-        if self.alive(life).is_none() {
+impl PlanEngine {
+    pub(super) fn wait(&mut self, life: PlanIncarnation, step: StepId, start: EffectStart) {
+        if self.current_plan(life).is_none() {
             return;
         }
         let parts = Arc::clone(&self.parts);
         let id = step.clone();
         let handle = self.tasks.spawn(async move {
-            match come(&parts, life.plan, &id, start).await {
-                Some(outcome) => Done::Arrived(life, id, outcome),
-                None => Done::Nothing,
+            match await_outcome(&parts, life.plan, &id, start).await {
+                Some(outcome) => EngineTaskResult::Arrived(life, id, outcome),
+                None => EngineTaskResult::NoOutcome,
             }
         });
-        if let Some(entry) = self.alive(life) {
+        if let Some(entry) = self.current_plan(life) {
             entry.wait(step, handle);
         }
     }
 
     /// Starts the waits of a sleeping plan.
-    pub(super) fn wait_again(&mut self, life: Life, recorded: &Recorded) {
+    pub(super) fn wait_again(&mut self, life: PlanIncarnation, recorded: &RecordedStep) {
         let start = match recorded {
             // The outcome has already arrived.
-            Recorded {
+            RecordedStep {
                 outcome: Some(_), ..
-            } => Start::Until(0),
-            Recorded { job: Some(job), .. } => Start::Await(*job),
-            Recorded {
+            } => EffectStart::Until(0),
+            RecordedStep { job: Some(job), .. } => EffectStart::Await(*job),
+            RecordedStep {
                 until_ms: Some(until_ms),
                 ..
-            } => Start::Until(*until_ms),
-            _ => Start::Answer,
+            } => EffectStart::Until(*until_ms),
+            _ => EffectStart::Answer,
         };
         self.wait(life, recorded.id.clone(), start);
     }
 
     /// Handles the arrival of an outcome that a plan waits for.
-    pub(super) fn arrived(&mut self, life: Life, step: StepId, outcome: Outcome) {
-        let Some(entry) = self.alive(life) else {
+    pub(super) fn accept_outcome(
+        &mut self,
+        life: PlanIncarnation,
+        step: StepId,
+        outcome: StepOutcome,
+    ) {
+        let Some(entry) = self.current_plan(life) else {
             return;
         };
-        entry.arrived(&step);
-        match entry.at {
-            Where::Running => self.order(life, Order::Arrived(life, step, outcome)),
-            Where::Asleep => self.enqueue(life.plan),
-            Where::FallingAsleep(_) => entry.at = Where::FallingAsleep(true),
+        entry.remove_wait(&step);
+        match entry.state {
+            EnginePlanState::Running => {
+                self.send_to_worker(life, WorkerCommand::Arrived(life, step, outcome))
+            }
+            EnginePlanState::Asleep => self.enqueue(life.plan),
+            EnginePlanState::FallingAsleep(_) => entry.state = EnginePlanState::FallingAsleep(true),
             // The plan will request it again.
-            Where::Queued | Where::Loading | Where::Paused | Where::Ending => {}
+            EnginePlanState::Queued
+            | EnginePlanState::Loading
+            | EnginePlanState::Paused
+            | EnginePlanState::Ending => {}
         }
     }
 
     /// Handles the answer of a user, which is already in the store.
-    pub(super) fn answered(&mut self, plan: i64, step: StepId, outcome: Outcome) {
+    pub(super) fn accept_answer(&mut self, plan: i64, step: StepId, outcome: StepOutcome) {
         let Some(entry) = self.plans.get_mut(&plan) else {
             return;
         };
         let life = entry.life;
         entry.drop_wait(&step);
-        self.arrived(life, step, outcome);
+        self.accept_outcome(life, step, outcome);
     }
 }
 
 /// Waits until the outcome arrives; `None` if it is reported by other means.
-async fn come(parts: &Parts, plan: i64, step: &StepId, start: Start) -> Option<Outcome> {
+async fn await_outcome(
+    parts: &PlanEngineDependencies,
+    plan: i64,
+    step: &StepId,
+    start: EffectStart,
+) -> Option<StepOutcome> {
     match start {
-        Start::Until(until_ms) => {
+        EffectStart::Until(until_ms) => {
             let ms = until_ms.saturating_sub(parts.clock.steady_ms());
             tokio::time::sleep(Duration::from_millis(ms.try_into().unwrap_or(0))).await;
-            Some(Outcome::ok(Value::Null))
+            Some(StepOutcome::ok(Value::Null))
         }
-        Start::Do(deed) => Some(deed.act().await),
+        EffectStart::RunLocalEffect(deed) => Some(deed.perform().await),
         // The answer may have come while the plan was brought into memory.
-        Start::Answer => answer(parts, plan, step).await,
-        Start::Await(job) => loop {
+        EffectStart::Answer => answer(parts, plan, step).await,
+        EffectStart::Await(job) => loop {
             match parts.effects.outcome(job).await {
                 Ok(outcome) => return Some(outcome),
                 Err(error) => {
@@ -97,17 +112,17 @@ async fn come(parts: &Parts, plan: i64, step: &StepId, start: Start) -> Option<O
                 }
             }
         },
-        Start::Job(..) => None,
+        EffectStart::Job(..) => None,
     }
 }
 
-async fn answer(parts: &Parts, plan: i64, step: &StepId) -> Option<Outcome> {
-    let key = crate::core::key(step);
+async fn answer(parts: &PlanEngineDependencies, plan: i64, step: &StepId) -> Option<StepOutcome> {
+    let key = crate::core::step_key(step);
     loop {
         match parts.store.plan_journal_step(plan, &key).await {
             Ok(row) => {
                 let row = row?;
-                return super::load::recorded(&row, parts).outcome;
+                return super::load::to_recorded_step(&row, parts).outcome;
             }
             Err(error) if error.is_end() => return None,
             Err(error) => {

@@ -12,7 +12,7 @@ use jobs::{Rollout, RolloutStep, RunState, TaskRequest};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 
 /// The name of the task that rollouts run.
 const TASK: &str = "rollout";
@@ -55,7 +55,7 @@ struct StoredRollout {
 }
 
 /// Something that can happen next to a job.
-enum Happening {
+enum RolloutEvent {
     /// The engine asks its rollout what follows.
     Advance,
     /// All runs of the batch that has begun start.
@@ -99,7 +99,7 @@ impl SimulatedRollout {
         let rollout = Rollout::new(&task.rollout, fails.len());
         let stored = StoredRollout {
             states: vec![RunState::Ready; fails.len()],
-            batch_of: rollout.batch_of_each().collect(),
+            batch_of: rollout.batch_numbers().collect(),
             batch: 1,
             next_batch_ms: None,
         };
@@ -120,7 +120,7 @@ impl SimulatedRollout {
         self.rollout = Rollout::new(&self.options, self.fails.len());
         for (state, batch) in stored.states.iter().zip(&stored.batch_of) {
             if state.is_terminal() {
-                self.rollout.ended(*batch, *state, 1);
+                self.rollout.restore_run_ends(*batch, *state, 1);
             }
         }
         let left = stored
@@ -136,9 +136,9 @@ impl SimulatedRollout {
         let mut possible = self.possible();
         let choice = chance % possible.len();
         match possible.swap_remove(choice) {
-            Happening::Advance => self.advance(now_ms),
-            Happening::Start => self.start(*now_ms),
-            Happening::End(run) => {
+            RolloutEvent::Advance => self.advance(now_ms),
+            RolloutEvent::Start => self.start(*now_ms),
+            RolloutEvent::End(run) => {
                 let state = if self.fails[run] {
                     RunState::Failed
                 } else {
@@ -146,12 +146,12 @@ impl SimulatedRollout {
                 };
                 self.end(run, state);
             }
-            Happening::Skip(run) => self.end(run, RunState::Skipped),
+            RolloutEvent::Skip(run) => self.end(run, RunState::Skipped),
         }
     }
 
     /// The outcome of the job, once it is over.
-    pub(super) fn outcome(&self) -> Option<Outcome> {
+    pub(super) fn outcome(&self) -> Option<StepOutcome> {
         let states = &self.stored.states;
         if !states.iter().all(|state| state.is_terminal()) {
             return None;
@@ -167,14 +167,14 @@ impl SimulatedRollout {
     }
 
     /// The outcome that the job has in the end, by a model that knows no time.
-    pub(super) fn expected(&self) -> Outcome {
+    pub(super) fn expected(&self) -> StepOutcome {
         let states = self.expected_states();
         let names: Vec<_> = states.iter().map(|state| state.as_str()).collect();
         let value: Value = json!({ "states": names });
         if names.iter().all(|name| *name == "finished") {
-            Outcome::ok(value)
+            StepOutcome::ok(value)
         } else {
-            Outcome::failed(value)
+            StepOutcome::failed(value)
         }
     }
 
@@ -206,20 +206,20 @@ impl SimulatedRollout {
         states
     }
 
-    fn possible(&self) -> Vec<Happening> {
-        let mut possible = vec![Happening::Advance];
+    fn possible(&self) -> Vec<RolloutEvent> {
+        let mut possible = vec![RolloutEvent::Advance];
         let mut starts = false;
         for (run, state) in self.stored.states.iter().enumerate() {
             match state {
-                RunState::Running => possible.push(Happening::End(run)),
-                RunState::Ready if self.halted => possible.push(Happening::Skip(run)),
+                RunState::Running => possible.push(RolloutEvent::End(run)),
+                RunState::Ready if self.halted => possible.push(RolloutEvent::Skip(run)),
                 RunState::Ready => starts |= self.stored.batch_of[run] == self.stored.batch,
                 _ => {}
             }
         }
         // Between two batches nothing of the next one may start.
         if starts && self.stored.next_batch_ms.is_none() {
-            possible.push(Happening::Start);
+            possible.push(RolloutEvent::Start);
         }
         possible
     }
@@ -267,7 +267,8 @@ impl SimulatedRollout {
 
     fn end(&mut self, run: usize, state: RunState) {
         self.stored.states[run] = state;
-        self.rollout.run_ended(self.stored.batch_of[run], state);
+        self.rollout
+            .record_run_end(self.stored.batch_of[run], state);
     }
 
     fn instant(&self, now_ms: i64) -> Instant {

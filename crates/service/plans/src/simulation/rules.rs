@@ -2,20 +2,20 @@
 
 use proptest::prelude::*;
 
-use super::program::{Act, steady, wild};
+use super::program::{SimulatedAct, deterministic_programs, random_programs};
 use super::rollout::RolloutAct;
-use super::world::World;
+use super::world::SimulatedWorld;
 
 /// The course of a run: numbers that choose each event; after every so many of them the server dies.
 #[derive(Clone, Debug)]
-struct Luck {
+struct CrashSchedule {
     chances: Vec<usize>,
     dies_every: usize,
 }
 
-fn luck() -> impl Strategy<Value = Luck> {
+fn luck() -> impl Strategy<Value = CrashSchedule> {
     (prop::collection::vec(any::<usize>(), 64), 1..12_usize).prop_map(|(chances, dies_every)| {
-        Luck {
+        CrashSchedule {
             chances,
             dies_every,
         }
@@ -23,8 +23,8 @@ fn luck() -> impl Strategy<Value = Luck> {
 }
 
 /// Runs a program to its end.
-fn run(acts: &[Act], luck: &Luck, mortal: bool) -> World {
-    let mut world = World::new(acts);
+fn run(acts: &[SimulatedAct], luck: &CrashSchedule, mortal: bool) -> SimulatedWorld {
+    let mut world = SimulatedWorld::new(acts);
     let mut steps = 0;
     let mut life = 0;
     let mut longest = luck.dies_every;
@@ -45,7 +45,7 @@ fn run(acts: &[Act], luck: &Luck, mortal: bool) -> World {
     }
 }
 
-fn check(world: &World) -> Result<(), TestCaseError> {
+fn check(world: &SimulatedWorld) -> Result<(), TestCaseError> {
     for (id, count) in &world.executed {
         prop_assert_eq!(*count, 1, "{} was done more than once", id);
     }
@@ -65,12 +65,14 @@ fn check(world: &World) -> Result<(), TestCaseError> {
 }
 
 /// Returns true if some branch may fail.
-fn fail(acts: &[Act]) -> bool {
+fn fail(acts: &[SimulatedAct]) -> bool {
     acts.iter().any(|act| match act {
-        Act::Fail => true,
-        Act::Beside(acts) | Act::Impatient(acts) | Act::Loop(_, acts) => fail(acts),
-        Act::Parallel(all) => all.iter().any(|acts| fail(acts)),
-        Act::IfOk(ok, not) => fail(ok) || fail(not),
+        SimulatedAct::Fail => true,
+        SimulatedAct::Background(acts)
+        | SimulatedAct::Impatient(acts)
+        | SimulatedAct::Loop(_, acts) => fail(acts),
+        SimulatedAct::Parallel(all) => all.iter().any(|acts| fail(acts)),
+        SimulatedAct::IfOk(ok, not) => fail(ok) || fail(not),
         _ => false,
     })
 }
@@ -79,7 +81,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_plan_that_dies_ends_as_if_it_had_not(acts in steady(), luck in luck()) {
+    fn a_plan_that_dies_ends_as_if_it_had_not(acts in deterministic_programs(), luck in luck()) {
         let calm = run(&acts, &luck, false);
         check(&calm)?;
         let mortal = run(&acts, &luck, true);
@@ -87,7 +89,7 @@ proptest! {
         prop_assert_eq!(&calm.result, &mortal.result);
         // Of a branch that fails, those that it made beside it are not waited for: how far they come is
         // a race. Without that, the same steps are taken, if in another order.
-        let steps = |world: &World| {
+        let steps = |world: &SimulatedWorld| {
             let mut ids: Vec<_> = world.executed.keys().cloned().collect();
             ids.sort();
             (ids, world.events)
@@ -96,16 +98,16 @@ proptest! {
     }
 
     #[test]
-    fn whatever_races_what_was_seen_stays_seen(acts in wild(), luck in luck()) {
+    fn whatever_races_what_was_seen_stays_seen(acts in random_programs(), luck in luck()) {
         check(&run(&acts, &luck, false))?;
         check(&run(&acts, &luck, true))?;
     }
 }
 
 /// Two rollouts beside each other, one of which ends by its limit.
-fn rollouts() -> Vec<Act> {
+fn rollouts() -> Vec<SimulatedAct> {
     let rollout = |fails: &[bool], max_failures| {
-        Act::Rollout(RolloutAct {
+        SimulatedAct::Rollout(RolloutAct {
             fails: fails.to_vec(),
             batch: Some(vec![1, 2]),
             pauses: true,
@@ -115,8 +117,8 @@ fn rollouts() -> Vec<Act> {
     let halted = rollout(&[false, true, false, true, false, false], Some(1));
     let complete = rollout(&[false, true, false, false], None);
     vec![
-        Act::Parallel(vec![vec![halted], vec![complete.clone()]]),
-        Act::IfOk(vec![Act::Tell], vec![complete]),
+        SimulatedAct::Parallel(vec![vec![halted], vec![complete.clone()]]),
+        SimulatedAct::IfOk(vec![SimulatedAct::Tell], vec![complete]),
     ]
 }
 
@@ -127,14 +129,14 @@ fn rollouts_survive_a_crash_at_every_point() {
             let mixed = (chance + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             mixed.rotate_left(u32::try_from(step * 7 % 64).unwrap()) >> 8
         };
-        let mut calm = World::new(&rollouts());
+        let mut calm = SimulatedWorld::new(&rollouts());
         let mut points = 0;
         while calm.step(chances(points)) {
             points += 1;
         }
         assert!(points > 20, "{points}");
         for crash in 0..points {
-            let mut mortal = World::new(&rollouts());
+            let mut mortal = SimulatedWorld::new(&rollouts());
             let mut step = 0;
             while mortal.step(chances(step)) {
                 if step == crash && mortal.result.is_none() {

@@ -1,4 +1,4 @@
-//! The state that survives a crash: [`World`].
+//! The state that survives a crash: [`SimulatedWorld`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -7,77 +7,77 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use store::{JobNumber, NewPlanStep, PlanChange, PlanStepKey};
 
-use super::program::{self, Act, Transcript};
+use super::program::{self, SimulatedAct, SimulatedTranscript};
 use super::rollout::SimulatedRollout;
-use crate::core::{Batch, Recorded, Start};
-use crate::effects::{Deed, Order};
-use crate::machine::{Machine, Pace};
-use crate::program::{Branch, Ended};
-use crate::step::{Outcome, StepId};
+use crate::core::{EffectStart, JournalBatch, RecordedStep};
+use crate::effects::{LocalEffect, PlanStepJob};
+use crate::machine::{MachineTurn, PlanMachine};
+use crate::program::{BranchResult, PlanBranch};
+use crate::step::{StepId, StepOutcome};
 
 /// A journal, a world in which jobs run, and one plan in memory.
-pub(super) struct World {
-    program: Arc<Vec<Act>>,
-    journal: BTreeMap<PlanStepKey, Row>,
+pub(super) struct SimulatedWorld {
+    program: Arc<Vec<SimulatedAct>>,
+    journal: BTreeMap<PlanStepKey, SimulatedStepRow>,
     pub(super) events: usize,
     jobs: Vec<SimulatedJob>,
     pub(super) executed: HashMap<StepId, usize>,
     /// The outcomes that the plan had seen when it requested each of its effects.
     pub(super) seen_at: Vec<Vec<String>>,
-    pub(super) result: Option<Ended>,
-    pub(super) seen: Transcript,
-    machine: Machine,
-    flight: Option<Batch>,
+    pub(super) result: Option<BranchResult>,
+    pub(super) seen: SimulatedTranscript,
+    machine: PlanMachine,
+    flight: Option<JournalBatch>,
     /// The outcomes that it had seen when it handed out the batch.
     seen_by_flight: Vec<String>,
     /// The effects that are under way in memory.
-    waits: Vec<(StepId, Wait)>,
+    waits: Vec<(StepId, SimulatedWait)>,
     now_ms: i64,
 }
 
 /// A job, and the step that made it.
 struct SimulatedJob {
     step: StepId,
-    course: Course,
+    course: SimulatedCourse,
 }
 
 /// The way that a job takes.
-enum Course {
+enum SimulatedCourse {
     /// It ends at once, well if this is true.
     Plain(bool),
     Rollout(Box<SimulatedRollout>),
 }
 
 #[derive(Clone)]
-struct Row {
+struct SimulatedStepRow {
     step: NewPlanStep,
     job: Option<usize>,
 }
 
-enum Wait {
+enum SimulatedWait {
     Job(usize),
     Until(i64),
     Answer,
-    Deed,
+    LocalEffect,
 }
 
-pub(super) struct Nothing;
+pub(super) struct NoopLocalEffect;
 
 #[async_trait]
-impl Deed for Nothing {
+impl LocalEffect for NoopLocalEffect {
     fn is_repeatable(&self) -> bool {
         true
     }
 
-    async fn act(&self) -> Outcome {
-        Outcome::ok(Value::Null)
+    async fn perform(&self) -> StepOutcome {
+        StepOutcome::ok(Value::Null)
     }
 }
 
-impl World {
-    pub(super) fn new(program: &[Act]) -> Self {
+impl SimulatedWorld {
+    pub(super) fn new(program: &[SimulatedAct]) -> Self {
         let program = Arc::new(program.to_vec());
-        let seen = Transcript::default();
+        let seen = SimulatedTranscript::default();
         let machine = machine(&program, &seen, Vec::new());
         Self {
             program,
@@ -98,13 +98,17 @@ impl World {
 
     /// Everything in memory is lost.
     pub(super) fn crash(&mut self) {
-        self.seen = Transcript::default();
-        let journal = self.journal.values().map(Row::recorded).collect();
+        self.seen = SimulatedTranscript::default();
+        let journal = self
+            .journal
+            .values()
+            .map(SimulatedStepRow::recorded)
+            .collect();
         self.machine = machine(&self.program, &self.seen, journal);
         self.flight = None;
         self.waits.clear();
         for job in &mut self.jobs {
-            if let Course::Rollout(rollout) = &mut job.course {
+            if let SimulatedCourse::Rollout(rollout) = &mut job.course {
                 rollout.crash(self.now_ms);
             }
         }
@@ -115,7 +119,7 @@ impl World {
         if self.result.is_some() {
             return false;
         }
-        while self.machine.turn(self.now_ms, 4_096) == Pace::More {}
+        while self.machine.run_turn(self.now_ms, 4_096) == MachineTurn::SliceUsedUp {}
         if self.flight.is_none() {
             self.flight = self.machine.take_batch();
             self.seen_by_flight = self.seen.lock().unwrap().clone();
@@ -133,8 +137,8 @@ impl World {
 
     /// The next thing that is waited for here: a part of a rollout, or the outcome.
     fn happen(&mut self, wait: usize, chance: usize) {
-        if let (_, Wait::Job(job)) = self.waits[wait]
-            && let Course::Rollout(rollout) = &mut self.jobs[job].course
+        if let (_, SimulatedWait::Job(job)) = self.waits[wait]
+            && let SimulatedCourse::Rollout(rollout) = &mut self.jobs[job].course
             && rollout.outcome().is_none()
         {
             rollout.step(chance, &mut self.now_ms);
@@ -147,7 +151,7 @@ impl World {
         let Some(batch) = self.flight.take() else {
             return;
         };
-        let writes = !batch.changes.is_empty() || batch.end.is_some() || batch.begins();
+        let writes = !batch.changes.is_empty() || batch.end.is_some() || batch.has_effect_starts();
         for change in batch.changes {
             self.write(change);
         }
@@ -162,39 +166,41 @@ impl World {
             self.result = Some(end);
         }
         if writes {
-            self.machine.committed();
+            self.machine.confirm_commit();
         }
     }
 
-    fn start(&mut self, id: &StepId, start: Start) -> Wait {
+    fn start(&mut self, id: &StepId, start: EffectStart) -> SimulatedWait {
         match start {
-            Start::Job(step, order) => {
-                let Order::Task(task) = *order else {
+            EffectStart::Job(step, order) => {
+                let PlanStepJob::Task(task) = *order else {
                     panic!("only tasks here");
                 };
                 let job = self.jobs.len();
                 let rollout =
-                    SimulatedRollout::new(&task).map(|job| Course::Rollout(Box::new(job)));
+                    SimulatedRollout::new(&task).map(|job| SimulatedCourse::Rollout(Box::new(job)));
                 self.jobs.push(SimulatedJob {
                     step: id.clone(),
-                    course: rollout.unwrap_or(Course::Plain(task.task == "works")),
+                    course: rollout.unwrap_or(SimulatedCourse::Plain(task.task == "works")),
                 });
                 *self.executed.entry(id.clone()).or_default() += 1;
-                let row = Row {
+                let row = SimulatedStepRow {
                     step: *step,
                     job: Some(job),
                 };
                 let before = self.journal.insert(row.step.key.clone(), row);
                 assert!(before.is_none(), "the store would refuse a second job");
                 self.seen_at.push(self.seen_by_flight.clone());
-                Wait::Job(job)
+                SimulatedWait::Job(job)
             }
-            Start::Await(number) => Wait::Job(usize::try_from(number.get()).unwrap() - 1),
-            Start::Until(until_ms) => Wait::Until(until_ms),
-            Start::Answer => Wait::Answer,
-            Start::Do(_) => {
+            EffectStart::Await(number) => {
+                SimulatedWait::Job(usize::try_from(number.get()).unwrap() - 1)
+            }
+            EffectStart::Until(until_ms) => SimulatedWait::Until(until_ms),
+            EffectStart::Answer => SimulatedWait::Answer,
+            EffectStart::RunLocalEffect(_) => {
                 self.seen_at.push(self.seen_by_flight.clone());
-                Wait::Deed
+                SimulatedWait::LocalEffect
             }
         }
     }
@@ -202,32 +208,32 @@ impl World {
     fn arrive(&mut self, index: usize) {
         let (id, wait) = self.waits.swap_remove(index);
         let outcome = match wait {
-            Wait::Job(job) => {
+            SimulatedWait::Job(job) => {
                 let job = &self.jobs[job];
                 assert_eq!(job.step, id);
                 job.outcome()
             }
-            Wait::Until(until_ms) => {
+            SimulatedWait::Until(until_ms) => {
                 self.now_ms = self.now_ms.max(until_ms);
-                Outcome::ok(Value::Null)
+                StepOutcome::ok(Value::Null)
             }
-            Wait::Answer => {
+            SimulatedWait::Answer => {
                 // The answer is written before it is delivered.
                 let row = self.journal.get_mut(&key(&id)).unwrap();
                 row.step.outcome = Some(json!("yes").to_string());
                 row.step.state = "done".to_owned();
-                Outcome::ok(json!("yes"))
+                StepOutcome::ok(json!("yes"))
             }
-            Wait::Deed => Outcome::ok(json!("done")),
+            SimulatedWait::LocalEffect => StepOutcome::ok(json!("done")),
         };
-        self.machine.arrived(&id, outcome);
+        self.machine.deliver_outcome(&id, outcome);
     }
 
     /// Applies a change as the store does.
     fn write(&mut self, change: PlanChange) {
         match change {
             PlanChange::Begin(step) => {
-                let row = Row { step, job: None };
+                let row = SimulatedStepRow { step, job: None };
                 let before = self.journal.insert(row.step.key.clone(), row);
                 assert!(before.is_none(), "begun twice");
             }
@@ -243,13 +249,17 @@ impl World {
     }
 
     /// The whole journal once more, in a new machine: it must come to the same end by itself.
-    pub(super) fn replayed(&self) -> (Option<Ended>, Vec<String>) {
-        let seen = Transcript::default();
-        let journal = self.journal.values().map(Row::recorded).collect();
+    pub(super) fn replayed(&self) -> (Option<BranchResult>, Vec<String>) {
+        let seen = SimulatedTranscript::default();
+        let journal = self
+            .journal
+            .values()
+            .map(SimulatedStepRow::recorded)
+            .collect();
         let mut machine = machine(&self.program, &seen, journal);
         let mut end = None;
         loop {
-            while machine.turn(self.now_ms, 4_096) == Pace::More {}
+            while machine.run_turn(self.now_ms, 4_096) == MachineTurn::SliceUsedUp {}
             let Some(batch) = machine.take_batch() else {
                 break;
             };
@@ -258,16 +268,16 @@ impl World {
                 "a replay writes nothing: {:?}",
                 batch.changes
             );
-            if batch.begins() {
+            if batch.has_effect_starts() {
                 // An effect on the server's machine may be begun once more; it is not waited for here.
-                machine.committed();
+                machine.confirm_commit();
             }
             for (id, start) in batch.starts {
-                let Start::Await(number) = start else {
+                let EffectStart::Await(number) = start else {
                     continue;
                 };
                 let job = &self.jobs[usize::try_from(number.get()).unwrap() - 1];
-                machine.arrived(&id, job.outcome());
+                machine.deliver_outcome(&id, job.outcome());
             }
             if batch.end.is_some() {
                 end = batch.end;
@@ -281,24 +291,24 @@ impl World {
 
 impl SimulatedJob {
     /// Its outcome in the end, which is the same in every interleaving.
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> StepOutcome {
         let works = match &self.course {
-            Course::Rollout(rollout) => return rollout.expected(),
-            Course::Plain(works) => *works,
+            SimulatedCourse::Rollout(rollout) => return rollout.expected(),
+            SimulatedCourse::Plain(works) => *works,
         };
         let value = json!({"job": format!("of {}", self.step)});
         if works {
-            Outcome::ok(value)
+            StepOutcome::ok(value)
         } else {
-            Outcome::failed(value)
+            StepOutcome::failed(value)
         }
     }
 }
 
-impl Row {
-    fn recorded(&self) -> Recorded {
+impl SimulatedStepRow {
+    fn recorded(&self) -> RecordedStep {
         let step = &self.step;
-        let outcome = step.outcome.as_ref().map(|text| Outcome {
+        let outcome = step.outcome.as_ref().map(|text| StepOutcome {
             ok: step.state == "done",
             value: Arc::new(serde_json::from_str(text).unwrap()),
         });
@@ -307,7 +317,7 @@ impl Row {
         let seen = step.delivered.is_some() && slept;
         let branch = step.key.branch.parse().unwrap();
         let number = u32::try_from(step.key.step).unwrap();
-        Recorded {
+        RecordedStep {
             id: StepId { branch, number },
             kind: step.kind.clone(),
             site: step.site.clone(),
@@ -320,17 +330,21 @@ impl Row {
                 .job
                 .map(|job| JobNumber::try_from(i64::try_from(job + 1).unwrap()).unwrap()),
             until_ms: step.until_ms,
-            outcome: outcome.or_else(|| seen.then(|| Outcome::ok(Value::Null))),
+            outcome: outcome.or_else(|| seen.then(|| StepOutcome::ok(Value::Null))),
             bytes: 0,
         }
     }
 }
 
-fn machine(program: &Arc<Vec<Act>>, seen: &Transcript, journal: Vec<Recorded>) -> Machine {
+fn machine(
+    program: &Arc<Vec<SimulatedAct>>,
+    seen: &SimulatedTranscript,
+    journal: Vec<RecordedStep>,
+) -> PlanMachine {
     let (acts, seen) = (Arc::clone(program), Arc::clone(seen));
     let seen: Arc<Mutex<Vec<String>>> = seen;
-    let run = move |branch: &mut Branch<'_>| program::run(&acts, branch, &seen);
-    Machine::new(Arc::new(run), journal)
+    let run = move |branch: &mut PlanBranch<'_>| program::run(&acts, branch, &seen);
+    PlanMachine::new(Arc::new(run), journal)
 }
 
 fn key(id: &StepId) -> PlanStepKey {

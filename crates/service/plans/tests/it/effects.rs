@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use plans::{Actor, Effects, NotKnown, NotStarted, Order, Outcome};
+use plans::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, PlanStepJob, StepOutcome};
 use serde_json::{Map, Value, json};
 use store::{Change, JobChange, JobNumber, NewJob, NewRun, PlanMark, RunChange, Store, StoreError};
 use tokio::sync::watch;
@@ -78,19 +78,19 @@ impl Ledger {
 }
 
 #[async_trait]
-impl Effects for Fake {
+impl PlanEffects for Fake {
     async fn start(
         &self,
-        actor: &Actor,
-        order: Order,
+        actor: &PlanActor,
+        order: PlanStepJob,
         mark: PlanMark,
-    ) -> Result<JobNumber, NotStarted> {
-        let Order::Task(task) = order else {
+    ) -> Result<JobNumber, JobStartError> {
+        let PlanStepJob::Task(task) = order else {
             panic!("only tasks here");
         };
         if task.task == "unknown" {
             let error = json!({"kind": "bolt/unknown-task", "msg": "no such task", "details": {}});
-            return Err(NotStarted::Refused(error));
+            return Err(JobStartError::Refused(error));
         }
         let row = row(actor, &task.task, &task.params, mark);
         let mishap = self.mishaps.lock().unwrap().pop();
@@ -98,19 +98,19 @@ impl Effects for Fake {
             if matches!(mishap, Mishap::After) {
                 self.store.insert_job(row).await.unwrap();
             }
-            return Err(NotStarted::Unavailable("the store is lost".to_owned()));
+            return Err(JobStartError::Unavailable("the store is lost".to_owned()));
         }
         match self.store.insert_job(row).await {
             Ok(job) => Ok(job),
             Err(error @ StoreError::Refused(_)) => {
-                Err(NotStarted::Refused(Value::from(error.to_string())))
+                Err(JobStartError::Refused(Value::from(error.to_string())))
             }
-            Err(error) => Err(NotStarted::Unavailable(error.to_string())),
+            Err(error) => Err(JobStartError::Unavailable(error.to_string())),
         }
     }
 
-    async fn outcome(&self, job: JobNumber) -> Result<Outcome, NotKnown> {
-        let not_known = |error: StoreError| NotKnown(error.to_string());
+    async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError> {
+        let not_known = |error: StoreError| JobOutcomeError(error.to_string());
         let mut open = self.open.subscribe();
         // The sender is this one's own.
         let _ = open.wait_for(|open| *open).await;
@@ -144,8 +144,8 @@ impl Effects for Fake {
         }
         let ok = self.store.job(job).await.map_err(not_known)?.unwrap().state == "finished";
         Ok(match ok {
-            true => Outcome::ok(asked),
-            false => Outcome::failed(json!({"failed": asked})),
+            true => StepOutcome::ok(asked),
+            false => StepOutcome::failed(json!({"failed": asked})),
         })
     }
 
@@ -185,7 +185,7 @@ fn mark() -> JobNumber {
     i64::from(u32::MAX).try_into().unwrap()
 }
 
-fn row(actor: &Actor, task: &str, params: &Map<String, Value>, mark: PlanMark) -> NewJob {
+fn row(actor: &PlanActor, task: &str, params: &Map<String, Value>, mark: PlanMark) -> NewJob {
     let run = NewRun {
         certname: "node".to_owned(),
         transaction_id: uuid(),

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::SystemClock;
+use jobs::SystemJobClock;
 use pki::seal::SealKey;
 use plans::Plans;
 use serde_json::json;
@@ -36,7 +36,7 @@ async fn open(directory: &Path) -> (Store, Plans) {
     });
     let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
     let programs = Arc::new(Library);
-    let clock = Arc::new(SystemClock);
+    let clock = Arc::new(SystemJobClock);
     let plans = Plans::start(
         quick(),
         store.clone(),

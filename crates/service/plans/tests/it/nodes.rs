@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use environments::{Blobs, Code, EnvironmentDir};
-use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
+use environments::{BlobStore, CodeReader, EnvironmentDir};
+use fabric::{BrokerLink, BrokerPort, Fabric, FabricSendError};
 use jobs::{Jobs, JobsConfig};
-use pcp::{Certname, Message, PcpUri};
+use pcp::{Certname, PcpMessage, PcpUri};
 use pki::seal::SealKey;
 use pxp::action::{self, ActionResult};
-use pxp::{Body, Capabilities, Request, Response};
+use pxp::{AgentCapabilities, PxpMessageBody, PxpRequest, PxpResponse};
 use store::Store;
 use tokio::sync::watch;
 
@@ -39,10 +39,10 @@ impl Nodes {
             go: watch::Sender::new(!held),
         }));
         let broker = "pcp://broker.example.com/server".parse().unwrap();
-        let port = Arc::new(fabric.attach(broker, Arc::new(Link(nodes.clone()))));
+        let port = Arc::new(fabric.attach_broker(broker, Arc::new(Link(nodes.clone()))));
         *nodes.0.port.lock().unwrap() = Some(Arc::clone(&port));
         for name in names {
-            let capabilities = Capabilities {
+            let capabilities = AgentCapabilities {
                 version: "1".to_owned(),
                 live_output: false,
                 acknowledged_results: false,
@@ -52,7 +52,7 @@ impl Nodes {
                 file_servers: false,
                 spool_id: None,
             };
-            port.connected(name.parse().unwrap(), Some(Arc::new(capabilities)));
+            port.add_node(name.parse().unwrap(), Some(Arc::new(capabilities)));
         }
         nodes
     }
@@ -66,13 +66,16 @@ impl Nodes {
         self.0.ran.lock().unwrap().values().copied().collect()
     }
 
-    async fn run(self, certname: Certname, request: Request) {
+    async fn run(self, certname: Certname, request: PxpRequest) {
         let transaction_id = request.transaction_id;
         let name = transaction_id.to_string();
         *self.0.ran.lock().unwrap().entry(name).or_default() += 1;
         let id = transaction_id.clone();
-        self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
-            .await;
+        self.say(
+            &certname,
+            PxpMessageBody::ProvisionalResponse { transaction_id: id },
+        )
+        .await;
         let mut go = self.0.go.subscribe();
         go.wait_for(|go| *go).await.unwrap();
         let told = match request.params.get().contains("test::secret") {
@@ -85,33 +88,33 @@ impl Nodes {
             ..ActionResult::default()
         };
         let results = action::encode(&result);
-        let response = Response {
+        let response = PxpResponse {
             transaction_id,
             results,
         };
-        self.say(&certname, Body::NonBlockingResponse(response))
+        self.say(&certname, PxpMessageBody::NonBlockingResponse(response))
             .await;
     }
 
-    async fn say(&self, certname: &Certname, body: Body) {
+    async fn say(&self, certname: &Certname, body: PxpMessageBody) {
         let port = self.0.port.lock().unwrap().clone().unwrap();
         let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
-        port.to_engine(certname.clone(), message).await;
+        port.send_to_engine(certname.clone(), message).await;
     }
 }
 
 #[async_trait]
 impl BrokerLink for Link {
-    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError> {
         let target = message.target.as_ref().unwrap().common_name().to_owned();
-        let body = Body::decode(&message.message_type, message.data.as_deref());
-        if let Body::NonBlockingRequest(request) = body.unwrap() {
+        let body = PxpMessageBody::decode(&message.message_type, message.data.as_deref());
+        if let PxpMessageBody::NonBlockingRequest(request) = body.unwrap() {
             tokio::spawn(self.0.clone().run(target.parse().unwrap(), request));
         }
         Ok(())
     }
 
-    fn holds(&self, _: &Certname) -> bool {
+    fn has_session(&self, _: &Certname) -> bool {
         false
     }
 }
@@ -130,8 +133,8 @@ pub(crate) async fn engine(
     std::fs::write(tasks.join("secret.sh"), "#!/bin/sh\n").unwrap();
     let server: Certname = "tutti.example.com".parse().unwrap();
     let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
-    let code: Arc<dyn Code> = Arc::new(EnvironmentDir::new(directory.join("code")));
-    let blobs = Blobs::open(directory.join("blobs")).unwrap();
+    let code: Arc<dyn CodeReader> = Arc::new(EnvironmentDir::new(directory.join("code")));
+    let blobs = BlobStore::open(directory.join("blobs")).unwrap();
     let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
     let config = JobsConfig {
         prune_after: None,

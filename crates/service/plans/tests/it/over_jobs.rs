@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use jobs::{Scope, SystemClock, TaskRequest};
+use jobs::{NodeScope, SystemJobClock, TaskRequest};
 use pki::seal::SealKey;
 use plans::{
-    Branch, Effects as _, Ended, Launch, Order, OverJobs, Plans, Program, StepRequest, Told, Work,
+    BranchResult, JobPlanEffects, PlanBranch, PlanEffects as _, PlanEventMessage, PlanLaunch,
+    PlanProgram, PlanStepJob, Plans, StepRequest, StepWork,
 };
 use serde_json::{Value, json};
 use store::{JobNumber, Store, StoreConfig};
@@ -14,19 +15,19 @@ use crate::nodes::{CANARY, engine};
 use crate::world::{launch, quick};
 
 /// Runs a task on both nodes, one that is not there, and the first again.
-fn program(branch: &mut Branch<'_>) -> Ended {
+fn program(branch: &mut PlanBranch<'_>) -> BranchResult {
     let run = |task: &str| {
         let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
         let request = TaskRequest {
             task: task.to_owned(),
-            scope: Scope::Nodes(nodes),
+            scope: NodeScope::Nodes(nodes),
             ..TaskRequest::default()
         };
         branch.step(StepRequest {
             kind: "task".into(),
             site: String::new(),
             arguments: json!(task),
-            work: Work::Run(Box::new(Order::Task(request))),
+            work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
         })
     };
     let first = run("test")?;
@@ -41,24 +42,24 @@ fn program(branch: &mut Branch<'_>) -> Ended {
 }
 
 /// The sensitive outputs of the tasks, before and after a user's answer; whether each was right.
-fn secret_program(branch: &mut Branch<'_>) -> Ended {
+fn secret_program(branch: &mut PlanBranch<'_>) -> BranchResult {
     let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
     let request = TaskRequest {
         task: "test::secret".to_owned(),
-        scope: Scope::Nodes(nodes),
+        scope: NodeScope::Nodes(nodes),
         ..TaskRequest::default()
     };
     let told = branch.step(StepRequest {
         kind: "task".into(),
         site: String::new(),
         arguments: json!("secret"),
-        work: Work::Run(Box::new(Order::Task(request))),
+        work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
     })?;
     branch.step(StepRequest {
         kind: "ask".into(),
         site: String::new(),
         arguments: json!("go on?"),
-        work: Work::Ask(Told {
+        work: StepWork::Ask(PlanEventMessage {
             kind: "prompt".to_owned(),
             details: serde_json::Map::new(),
             message: "go on?".to_owned(),
@@ -68,16 +69,16 @@ fn secret_program(branch: &mut Branch<'_>) -> Ended {
     Ok(json!([*secret(0) == CANARY, *secret(1) == CANARY, told.ok]))
 }
 
-async fn plans(store: &Store, seal: &Arc<SealKey>, effects: &OverJobs) -> Plans {
-    let programs = |launch: &Launch| {
-        let program: Arc<dyn Program> = match launch.plan.as_str() {
+async fn plans(store: &Store, seal: &Arc<SealKey>, effects: &JobPlanEffects) -> Plans {
+    let programs = |launch: &PlanLaunch| {
+        let program: Arc<dyn PlanProgram> = match launch.plan.as_str() {
             "secret" => Arc::new(secret_program),
             _ => Arc::new(program),
         };
         Ok(program)
     };
     let (effects, programs) = (Arc::new(effects.clone()), Arc::new(programs));
-    let clock = Arc::new(SystemClock);
+    let clock = Arc::new(SystemJobClock);
     let plans = Plans::start(
         quick(),
         store.clone(),
@@ -96,7 +97,10 @@ async fn a_plan_awaits_the_job_that_it_made_before_it_died() {
     let store = Store::open(&config).await.unwrap();
     let (jobs, nodes) = engine(directory.path(), &store, true, &["a", "b"]).await;
     let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
-    let (seal, effects) = (Arc::new(seal), OverJobs::new(jobs.clone(), store.clone()));
+    let (seal, effects) = (
+        Arc::new(seal),
+        JobPlanEffects::new(jobs.clone(), store.clone()),
+    );
     let first = plans(&store, &seal, &effects).await;
     let number = first.run(&launch("any")).await.unwrap();
     while nodes.ran().len() < 2 {
@@ -152,7 +156,10 @@ async fn what_nodes_tell_in_secret_is_there_after_a_restart_and_nowhere_in_clear
     let store = Store::open(&config).await.unwrap();
     let (jobs, _nodes) = engine(directory.path(), &store, false, &["a", "b"]).await;
     let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
-    let (seal, effects) = (Arc::new(seal), OverJobs::new(jobs.clone(), store.clone()));
+    let (seal, effects) = (
+        Arc::new(seal),
+        JobPlanEffects::new(jobs.clone(), store.clone()),
+    );
     let first = plans(&store, &seal, &effects).await;
     let number = first.run(&launch("secret")).await.unwrap();
     let asks = async |plans: &Plans| loop {
@@ -197,7 +204,7 @@ async fn a_secret_that_cannot_be_unsealed_is_a_failure_of_its_node() {
     let store = Store::open(&config).await.unwrap();
     let (jobs, _nodes) = engine(directory.path(), &store, false, &["a", "b"]).await;
     let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
-    let effects = OverJobs::new(jobs.clone(), store.clone());
+    let effects = JobPlanEffects::new(jobs.clone(), store.clone());
     let plans = plans(&store, &Arc::new(seal), &effects).await;
     let number = plans.run(&launch("secret")).await.unwrap();
     while plans.journal(number).await.unwrap().len() < 2 {

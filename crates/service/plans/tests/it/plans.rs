@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use plans::{Branch, Ended, Fault, Launch, Outcome, PlanError, Program, StepId};
+use plans::{
+    BranchResult, PlanBranch, PlanError, PlanFault, PlanLaunch, PlanProgram, StepId, StepOutcome,
+};
 use serde_json::{Value, json};
 use testkit::both;
 
@@ -53,7 +55,7 @@ async fn plans_end_with_what_they_return() {
     assert_eq!((said, began), (8, 8));
     assert_eq!(kinds.last().map(String::as_str), Some("plan_finished"));
     let counts = world.plans().counts().await.unwrap();
-    assert_eq!(counts, plans::Counts::default());
+    assert_eq!(counts, plans::PlanCounts::default());
     world.plans().shutdown().await;
 }
 
@@ -140,7 +142,7 @@ async fn a_plan_that_is_stopped_stops_and_so_do_its_jobs_if_asked() {
         world.plans().stop(plan, "ann", jobs).await.unwrap();
         world
             .until("it left the memory", async || {
-                world.plans().counts().await.unwrap() == plans::Counts::default()
+                world.plans().counts().await.unwrap() == plans::PlanCounts::default()
             })
             .await;
     }
@@ -150,7 +152,7 @@ async fn a_plan_that_is_stopped_stops_and_so_do_its_jobs_if_asked() {
 async fn a_plan_whose_time_is_over_ends_with_its_jobs_wherever_it_is() {
     let mut world = World::new().await;
     world.open.send_replace(false);
-    let within = |plan, time| Launch {
+    let within = |plan, time| PlanLaunch {
         timeout: Some(time),
         ..launch(plan)
     };
@@ -234,7 +236,7 @@ async fn a_wait_that_is_too_long_is_given_up() {
 }
 
 /// A plan that takes another way whenever it is evaluated.
-fn unsteady(other: &AtomicBool, branch: &Branch<'_>) -> Ended {
+fn unsteady(other: &AtomicBool, branch: &PlanBranch<'_>) -> BranchResult {
     let n = if other.load(Ordering::Relaxed) { 2 } else { 1 };
     task(branch, "works", n)?;
     Ok(Value::Null)
@@ -247,11 +249,11 @@ async fn a_plan_that_takes_another_way_is_stopped_and_shows_where() {
     world.kill().await;
     let other = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&other);
-    world.programs = Arc::new(move |_: &Launch| {
+    world.programs = Arc::new(move |_: &PlanLaunch| {
         let flag = Arc::clone(&flag);
-        let program = move |branch: &mut Branch<'_>| unsteady(&flag, branch);
-        let program: Arc<dyn Program> = Arc::new(program);
-        Ok::<_, Fault>(program)
+        let program = move |branch: &mut PlanBranch<'_>| unsteady(&flag, branch);
+        let program: Arc<dyn PlanProgram> = Arc::new(program);
+        Ok::<_, PlanFault>(program)
     });
     world.start().await;
     world.open.send_replace(false);
@@ -293,18 +295,18 @@ async fn what_is_noted_is_not_computed_again() {
     world.kill().await;
     let computed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = Arc::clone(&computed);
-    world.programs = Arc::new(move |_: &Launch| {
+    world.programs = Arc::new(move |_: &PlanLaunch| {
         let count = Arc::clone(&count);
-        let program = move |branch: &mut Branch<'_>| {
+        let program = move |branch: &mut PlanBranch<'_>| {
             let count = Arc::clone(&count);
             let noted = branch.note("time", "", json!(null), move || {
-                Outcome::ok(json!(count.fetch_add(1, Ordering::Relaxed)))
+                StepOutcome::ok(json!(count.fetch_add(1, Ordering::Relaxed)))
             })?;
             task(branch, "works", 1)?;
             Ok((*noted.value).clone())
         };
-        let program: Arc<dyn Program> = Arc::new(program);
-        Ok::<_, Fault>(program)
+        let program: Arc<dyn PlanProgram> = Arc::new(program);
+        Ok::<_, PlanFault>(program)
     });
     world.start().await;
     world.open.send_replace(false);

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use jobs::TaskRequest;
 use plans::{
-    Branch, Ended, Fault, Launch, Order, Outcome, Program, Programs, StepRequest, Told, Work,
+    BranchResult, PlanBranch, PlanEventMessage, PlanFault, PlanLaunch, PlanProgram,
+    PlanProgramSource, PlanStepJob, StepOutcome, StepRequest, StepWork,
 };
 use serde_json::{Map, Value, json};
 
 /// The source of the test plans.
 pub(crate) struct Library;
 
-impl Programs for Library {
-    fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault> {
-        let program: fn(&mut Branch<'_>) -> Ended = match launch.plan.as_str() {
+impl PlanProgramSource for Library {
+    fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault> {
+        let program: fn(&mut PlanBranch<'_>) -> BranchResult = match launch.plan.as_str() {
             "sequence" => sequence,
             "parallel" => parallel,
             "background" => background,
@@ -32,7 +33,7 @@ impl Programs for Library {
             "sleeper" => sleeper,
             name => {
                 let msg = format!("there is no plan {name}");
-                return Err(Fault::new("bolt/unknown-plan", &msg));
+                return Err(PlanFault::new("bolt/unknown-plan", &msg));
             }
         };
         Ok(Arc::new(program))
@@ -59,7 +60,7 @@ pub(crate) fn steady() -> Vec<(&'static str, Value)> {
     ]
 }
 
-pub(crate) fn task(branch: &Branch<'_>, task: &str, n: i64) -> Result<Outcome, Fault> {
+pub(crate) fn task(branch: &PlanBranch<'_>, task: &str, n: i64) -> Result<StepOutcome, PlanFault> {
     let mut params = Map::new();
     params.insert("n".to_owned(), json!(n));
     let request = TaskRequest {
@@ -71,23 +72,23 @@ pub(crate) fn task(branch: &Branch<'_>, task: &str, n: i64) -> Result<Outcome, F
         kind: "task".into(),
         site: format!("test (test.pp:{n})"),
         arguments: json!({"task": task, "n": n}),
-        work: Work::Run(Box::new(Order::Task(request))),
+        work: StepWork::Run(Box::new(PlanStepJob::Task(request))),
     })
 }
 
-fn work(branch: &Branch<'_>, n: i64) -> Ended {
+fn work(branch: &PlanBranch<'_>, n: i64) -> BranchResult {
     let outcome = task(branch, "works", n)?;
     Ok((*outcome.value).clone())
 }
 
-fn say(branch: &Branch<'_>, message: &str) -> Result<(), Fault> {
+fn say(branch: &PlanBranch<'_>, message: &str) -> Result<(), PlanFault> {
     let mut details = Map::new();
     details.insert("message".to_owned(), Value::from(message));
     branch.step(StepRequest {
         kind: "out::message".into(),
         site: String::new(),
         arguments: json!(message),
-        work: Work::Tell(Told {
+        work: StepWork::RecordEvent(PlanEventMessage {
             kind: "out_message".to_owned(),
             details,
             message: message.to_owned(),
@@ -96,28 +97,28 @@ fn say(branch: &Branch<'_>, message: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn sleep(branch: &Branch<'_>, time: Duration) -> Result<(), Fault> {
+fn sleep(branch: &PlanBranch<'_>, time: Duration) -> Result<(), PlanFault> {
     branch.step(StepRequest {
         kind: "sleep".into(),
         site: String::new(),
         arguments: json!(time.as_millis().to_string()),
-        work: Work::Sleep(time),
+        work: StepWork::Sleep(time),
     })?;
     Ok(())
 }
 
-fn ask(branch: &Branch<'_>, text: &str) -> Ended {
+fn ask(branch: &PlanBranch<'_>, text: &str) -> BranchResult {
     asked(branch, text, false)
 }
 
-fn asked(branch: &Branch<'_>, text: &str, sensitive: bool) -> Ended {
+fn asked(branch: &PlanBranch<'_>, text: &str, sensitive: bool) -> BranchResult {
     let mut details = Map::new();
     details.insert("sensitive".to_owned(), Value::Bool(sensitive));
     let outcome = branch.step(StepRequest {
         kind: "prompt".into(),
         site: String::new(),
         arguments: json!(text),
-        work: Work::Ask(Told {
+        work: StepWork::Ask(PlanEventMessage {
             kind: "prompt".to_owned(),
             details,
             message: text.to_owned(),
@@ -126,12 +127,12 @@ fn asked(branch: &Branch<'_>, text: &str, sensitive: bool) -> Ended {
     Ok((*outcome.value).clone())
 }
 
-fn sequence(branch: &mut Branch<'_>) -> Ended {
+fn sequence(branch: &mut PlanBranch<'_>) -> BranchResult {
     let mut said = Vec::new();
     for n in 0..8 {
         // No two evaluations get the same here, but from the journal.
         branch.note("uuid", "", json!(n), || {
-            Outcome::ok(json!(format!("{:?}", std::time::Instant::now())))
+            StepOutcome::ok(json!(format!("{:?}", std::time::Instant::now())))
         })?;
         say(branch, &format!("step {n}"))?;
         said.push(work(branch, n)?);
@@ -139,7 +140,7 @@ fn sequence(branch: &mut Branch<'_>) -> Ended {
     Ok(Value::Array(said))
 }
 
-fn parallel(branch: &mut Branch<'_>) -> Ended {
+fn parallel(branch: &mut PlanBranch<'_>) -> BranchResult {
     let branches = (0..4).map(|b| {
         branch.spawn(move |branch| Ok(json!([work(branch, b * 10)?, work(branch, b * 10 + 1)?])))
     });
@@ -148,32 +149,32 @@ fn parallel(branch: &mut Branch<'_>) -> Ended {
     Ok(Value::Array(ended.into_iter().collect::<Result<_, _>>()?))
 }
 
-fn background(branch: &mut Branch<'_>) -> Ended {
+fn background(branch: &mut PlanBranch<'_>) -> BranchResult {
     let beside = branch.spawn(|branch| Ok(json!([work(branch, 2)?, work(branch, 3)?])))?;
     let first = work(branch, 1)?;
     let ended = branch.wait(&[beside])?.remove(0)?;
     Ok(json!([first, ended]))
 }
 
-fn caught(branch: &mut Branch<'_>) -> Ended {
+fn caught(branch: &mut PlanBranch<'_>) -> BranchResult {
     let failed = task(branch, "fails", 1)?;
     assert!(!failed.ok);
     Ok(json!([*failed.value, work(branch, 2)?]))
 }
 
-fn failing(branch: &mut Branch<'_>) -> Ended {
+fn failing(branch: &mut PlanBranch<'_>) -> BranchResult {
     let first = work(branch, 1)?;
     let second = task(branch, "fails", 2)?;
     if !second.ok {
         work(branch, 9)?;
-        return Err(Fault::Failed(
+        return Err(PlanFault::Failed(
             json!({"kind": "bolt/run-failure", "msg": "failed", "details": {}}),
         ));
     }
     Ok(json!([first, *second.value, work(branch, 3)?]))
 }
 
-fn naps(branch: &mut Branch<'_>) -> Ended {
+fn naps(branch: &mut PlanBranch<'_>) -> BranchResult {
     let mut said = Vec::new();
     for n in 0..3 {
         said.push(work(branch, n)?);
@@ -182,7 +183,7 @@ fn naps(branch: &mut Branch<'_>) -> Ended {
     Ok(Value::Array(said))
 }
 
-fn asking(branch: &mut Branch<'_>) -> Ended {
+fn asking(branch: &mut PlanBranch<'_>) -> BranchResult {
     Ok(json!([
         work(branch, 1)?,
         ask(branch, "go on?")?,
@@ -190,25 +191,25 @@ fn asking(branch: &mut Branch<'_>) -> Ended {
     ]))
 }
 
-fn secret(branch: &mut Branch<'_>) -> Ended {
+fn secret(branch: &mut PlanBranch<'_>) -> BranchResult {
     let password = asked(branch, "password?", true)?;
     work(branch, 1)?;
     Ok(json!(password.as_str().map(str::len)))
 }
 
-fn panics(branch: &mut Branch<'_>) -> Ended {
+fn panics(branch: &mut PlanBranch<'_>) -> BranchResult {
     work(branch, 1)?;
     panic!("as the test wants it");
 }
 
 /// Catches what must not be caught, for ever.
-fn ignores(branch: &mut Branch<'_>) -> Ended {
+fn ignores(branch: &mut PlanBranch<'_>) -> BranchResult {
     loop {
         drop(ask(branch, "anybody?"));
     }
 }
 
-fn greedy(branch: &mut Branch<'_>) -> Ended {
+fn greedy(branch: &mut PlanBranch<'_>) -> BranchResult {
     let mut branches = Vec::new();
     loop {
         match branch.spawn(|branch| work(branch, 1)) {
@@ -218,13 +219,13 @@ fn greedy(branch: &mut Branch<'_>) -> Ended {
     }
 }
 
-fn refused(branch: &mut Branch<'_>) -> Ended {
+fn refused(branch: &mut PlanBranch<'_>) -> BranchResult {
     let outcome = task(branch, "unknown", 1)?;
     assert!(!outcome.ok);
     Ok(json!([outcome.value["kind"], work(branch, 2)?]))
 }
 
-fn deadlock(branch: &mut Branch<'_>) -> Ended {
+fn deadlock(branch: &mut PlanBranch<'_>) -> BranchResult {
     let root = branch.id().clone();
     let child = branch.spawn(move |branch| {
         branch.wait(&[root])?;
@@ -234,7 +235,7 @@ fn deadlock(branch: &mut Branch<'_>) -> Ended {
     Ok(Value::Null)
 }
 
-fn impatient(branch: &mut Branch<'_>) -> Ended {
+fn impatient(branch: &mut PlanBranch<'_>) -> BranchResult {
     let slow = branch.spawn(|branch| ask(branch, "nobody answers"))?;
     let ended = branch.wait_for(
         std::slice::from_ref(&slow),
@@ -245,12 +246,12 @@ fn impatient(branch: &mut Branch<'_>) -> Ended {
     branch.cancel(std::slice::from_ref(&slow))?;
     let ended = branch.wait(&[slow])?;
     Ok(json!([
-        matches!(ended[0], Err(Fault::Stop(plans::Stop::Cancelled))),
+        matches!(ended[0], Err(PlanFault::Stop(plans::PlanStop::Cancelled))),
         work(branch, 1)?
     ]))
 }
 
-fn sleeper(branch: &mut Branch<'_>) -> Ended {
+fn sleeper(branch: &mut PlanBranch<'_>) -> BranchResult {
     sleep(branch, Duration::from_secs(86_400))?;
     Ok(Value::Null)
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jobs::{Clock, SystemClock};
-use plans::{Counts, Launch, PlansConfig};
+use jobs::{JobClock, SystemJobClock};
+use plans::{PlanCounts, PlanLaunch, PlansConfig};
 use serde_json::json;
 use testkit::both;
 
@@ -13,7 +13,7 @@ use crate::world::{World, launch, quick};
 
 both!(a_plan_that_asks_sleeps_and_wakes_even_after_a_restart);
 
-const ASLEEP: Counts = Counts {
+const ASLEEP: PlanCounts = PlanCounts {
     running: 0,
     queued: 0,
     asleep: 1,
@@ -136,14 +136,14 @@ struct Jumping {
     readings: AtomicI64,
 }
 
-impl Clock for Jumping {
+impl JobClock for Jumping {
     fn now_ms(&self) -> i64 {
         let readings = self.readings.fetch_add(1, Ordering::Relaxed);
-        SystemClock.now_ms() + self.step_ms * readings
+        SystemJobClock.now_ms() + self.step_ms * readings
     }
 
     fn steady_ms(&self) -> i64 {
-        SystemClock.steady_ms()
+        SystemJobClock.steady_ms()
     }
 }
 
@@ -158,7 +158,7 @@ async fn a_clock_that_is_set_neither_lengthens_a_sleep_nor_ends_a_plan() {
             readings: AtomicI64::new(1),
         });
         world.start().await;
-        let launch = Launch {
+        let launch = PlanLaunch {
             timeout: Some(Duration::from_secs(1_800)),
             ..launch("naps")
         };
@@ -173,9 +173,9 @@ async fn a_clock_that_was_set_back_during_a_restart_does_not_lengthen_a_sleep() 
     const DAYS_MS: i64 = -3 * 86_400_000;
     #[derive(Debug)]
     struct Behind;
-    impl Clock for Behind {
+    impl JobClock for Behind {
         fn now_ms(&self) -> i64 {
-            SystemClock.now_ms() + DAYS_MS
+            SystemJobClock.now_ms() + DAYS_MS
         }
     }
     let mut world = World::new().await;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobs::{Clock, SystemClock};
+use jobs::{JobClock, SystemJobClock};
 use pki::seal::SealKey;
-use plans::{Launch, Plans, PlansConfig, Programs};
+use plans::{PlanLaunch, PlanProgramSource, Plans, PlansConfig};
 use serde_json::Value;
 use store::{PlanEventRow, PlanJobRow, Store, StoreConfig};
 use testkit::engine::Database;
@@ -24,11 +24,11 @@ pub(crate) struct World {
     pub(crate) open: watch::Sender<bool>,
     pub(crate) mishaps: Mishaps,
     pub(crate) database: Database,
-    pub(crate) programs: Arc<dyn Programs>,
+    pub(crate) programs: Arc<dyn PlanProgramSource>,
     seal: Arc<SealKey>,
     _directory: tempfile::TempDir,
     engine: Option<Incarnation>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn JobClock>,
 }
 
 /// An engine in a runtime of its own, so that it can be killed at any await.
@@ -48,13 +48,13 @@ pub(crate) fn quick() -> PlansConfig {
     }
 }
 
-pub(crate) fn launch(plan: &str) -> Launch {
-    Launch {
+pub(crate) fn launch(plan: &str) -> PlanLaunch {
+    PlanLaunch {
         plan: plan.to_owned(),
         environment: "production".to_owned(),
         owner: "admin".to_owned(),
         owner_id: "id-of-admin".to_owned(),
-        ..Launch::default()
+        ..PlanLaunch::default()
     }
 }
 
@@ -81,7 +81,7 @@ impl World {
             seal: Arc::new(seal),
             _directory: directory,
             engine: None,
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(SystemJobClock),
         };
         world.start().await;
         world

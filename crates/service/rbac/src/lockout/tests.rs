@@ -16,13 +16,13 @@ fn here() -> LoginSource {
 /// An attempt with a password that no other one has.
 fn attempt(locks: &LockOut, name: &str, source: LoginSource) -> LoginAttempt {
     let password = format!("{name} {source} {}", uuid::Uuid::new_v4());
-    locks.attempt(name, &password.into(), source)
+    locks.to_attempt(name, &password.into(), source)
 }
 
 fn fail(locks: &mut LockOut, name: &str, source: LoginSource, times: u32) -> Vec<bool> {
     let mut once = |_| {
         let attempt = attempt(locks, name, source);
-        locks.failed(&attempt, NOW)
+        locks.count_failure(&attempt, NOW)
     };
     (0..times).map(&mut once).collect()
 }
@@ -36,29 +36,32 @@ fn the_tenth_failure_locks() {
     let mut locks = LockOut::new(NOW);
     assert_eq!(fail(&mut locks, "ann", here(), 9), [false; 9]);
     let next = attempt(&locks, "ann", here());
-    assert_eq!(locks.wait(&next, NOW), None);
-    assert!(locks.failed(&next, NOW));
-    assert_eq!(locks.wait(&next, NOW), Some(LOCK_OUT));
+    assert_eq!(locks.remaining_lock(&next, NOW), None);
+    assert!(locks.count_failure(&next, NOW));
+    assert_eq!(locks.remaining_lock(&next, NOW), Some(LOCK_OUT));
     let end = after(LOCK_OUT);
-    assert_eq!(locks.wait(&next, end - 1), Some(Duration::from_millis(1)));
-    assert_eq!(locks.wait(&next, end), None);
+    assert_eq!(
+        locks.remaining_lock(&next, end - 1),
+        Some(Duration::from_millis(1))
+    );
+    assert_eq!(locks.remaining_lock(&next, end), None);
     // A fresh start: not locked again by the next mistake.
-    assert!(!locks.failed(&next, end));
-    assert_eq!(locks.wait(&next, end), None);
+    assert!(!locks.count_failure(&next, end));
+    assert_eq!(locks.remaining_lock(&next, end), None);
 }
 
 #[test]
 fn all_spellings_of_a_name_are_counted_as_one() {
     let mut locks = LockOut::new(NOW);
     for spelled in ["rita k", " RITA K", "Rita\u{a0}  k\t"] {
-        assert_eq!(folded(spelled), "rita k");
+        assert_eq!(fold_login(spelled), "rita k");
         fail(&mut locks, spelled, here(), 3);
     }
     let exact = attempt(&locks, "rita k", here());
-    assert!(locks.failed(&exact, NOW), "the tenth");
+    assert!(locks.count_failure(&exact, NOW), "the tenth");
     assert!(
         locks
-            .wait(&attempt(&locks, "RITA k", here()), NOW)
+            .remaining_lock(&attempt(&locks, "RITA k", here()), NOW)
             .is_some()
     );
 }
@@ -67,7 +70,11 @@ fn all_spellings_of_a_name_are_counted_as_one() {
 fn a_lock_is_for_the_source_that_failed() {
     let (mut locks, attacker) = (LockOut::new(NOW), from("192.0.2.1"));
     fail(&mut locks, "ann", attacker, 1_000);
-    let waits = |source| locks.wait(&attempt(&locks, "ann", source), NOW).is_some();
+    let waits = |source| {
+        locks
+            .remaining_lock(&attempt(&locks, "ann", source), NOW)
+            .is_some()
+    };
     assert!(waits(attacker));
     assert!(!waits(from("192.0.2.2")));
     assert!(!waits(here()));
@@ -85,11 +92,14 @@ fn what_is_taken_back_counts_no_more() {
     let mut locks = LockOut::new(NOW);
     fail(&mut locks, "ann", here(), 10);
     let next = attempt(&locks, "ann", here());
-    locks.take_back(&next);
-    assert_eq!(locks.wait(&next, NOW), None);
-    assert!(locks.failed(&next, NOW), "the tenth again");
-    locks.take_back(&attempt(&locks, "ann", from("192.0.2.1")));
-    assert!(locks.wait(&next, NOW).is_some(), "of one source only");
+    locks.uncount_failure(&next);
+    assert_eq!(locks.remaining_lock(&next, NOW), None);
+    assert!(locks.count_failure(&next, NOW), "the tenth again");
+    locks.uncount_failure(&attempt(&locks, "ann", from("192.0.2.1")));
+    assert!(
+        locks.remaining_lock(&next, NOW).is_some(),
+        "of one source only"
+    );
 }
 
 #[test]
@@ -101,7 +111,7 @@ fn many_failures_slow_a_name_down_from_everywhere_and_a_success_does_not_help() 
     let next = attempt(&locks, "ann", here());
     assert_eq!(locks.delay(&next, NOW), Duration::ZERO);
     fail(&mut locks, "ann", from("198.51.100.1"), 3);
-    locks.succeeded(&next);
+    locks.end_lock(&next);
     assert_eq!(locks.delay(&next, NOW), SLOW_STEP * 3);
     fail(&mut locks, "ann", from("198.51.100.1"), 1_000);
     assert_eq!(locks.delay(&next, NOW), SLOWEST);
@@ -126,19 +136,19 @@ fn one_password_tried_over_many_users_is_slowed_down_from_everywhere() {
     let mut locks = LockOut::new(NOW);
     let spray = |locks: &LockOut, index: u32| {
         let source = from(&format!("192.0.2.{index}"));
-        locks.attempt(&format!("user{index}"), &"Winter2026!".into(), source)
+        locks.to_attempt(&format!("user{index}"), &"Winter2026!".into(), source)
     };
     for index in 0..UNSLOWED_PASSWORD_USES + 2 {
         let attempt = spray(&locks, index);
-        locks.failed(&attempt, NOW);
+        locks.count_failure(&attempt, NOW);
     }
     let next = spray(&locks, 200);
     assert_eq!(locks.delay(&next, NOW), SLOW_STEP * 2);
     // A user who repeats a mistake tries one name.
     let mut locks = LockOut::new(NOW);
-    let mistaken = locks.attempt("ann", &"old password".into(), here());
+    let mistaken = locks.to_attempt("ann", &"old password".into(), here());
     for _ in 0..UNSLOWED_PASSWORD_USES + 2 {
-        locks.failed(&mistaken, NOW);
+        locks.count_failure(&mistaken, NOW);
     }
     assert_eq!(locks.delay(&mistaken, NOW), Duration::ZERO);
 }
@@ -149,9 +159,13 @@ fn a_success_ends_the_lock_of_that_name_and_source_only() {
     fail(&mut locks, "ann", here(), 9);
     fail(&mut locks, "ann", elsewhere, 10);
     fail(&mut locks, "bob", here(), 10);
-    locks.succeeded(&attempt(&locks, "ann", here()));
+    locks.end_lock(&attempt(&locks, "ann", here()));
     assert_eq!(fail(&mut locks, "ann", here(), 1), [false]);
-    let waits = |name, source| locks.wait(&attempt(&locks, name, source), NOW).is_some();
+    let waits = |name, source| {
+        locks
+            .remaining_lock(&attempt(&locks, name, source), NOW)
+            .is_some()
+    };
     assert!(waits("ann", elsewhere) && waits("bob", here()));
 }
 
@@ -160,22 +174,22 @@ fn invented_names_and_addresses_take_no_memory() {
     let mut locks = LockOut::new(NOW);
     for index in 0..6_000_u32 {
         let source = LoginSource::new(Some(std::net::Ipv4Addr::from_bits(index).into()));
-        let attempt = locks.attempt(&format!("user{index}"), &"x".into(), source);
-        locks.failed(&attempt, NOW + i64::from(index));
-        locks.welcome("id", source);
+        let attempt = locks.to_attempt(&format!("user{index}"), &"x".into(), source);
+        locks.count_failure(&attempt, NOW + i64::from(index));
+        locks.remember_source("id", source);
     }
     assert_eq!(locks.pairs.len(), COUNTED_PAIRS);
     assert_eq!(locks.names.len(), COUNTED_NAMES);
     assert_eq!(locks.sources.len(), COUNTED_SOURCES);
     assert!(locks.last_names.len() <= COUNTED_PASSWORDS);
-    assert_eq!(locks.welcome["id"].len(), SOURCES_PER_USER);
+    assert_eq!(locks.known_sources["id"].len(), SOURCES_PER_USER);
 }
 
 #[test]
 fn a_clock_that_goes_back_keeps_the_lock() {
     let mut locks = LockOut::new(NOW);
     fail(&mut locks, "ann", here(), 10);
-    let wait = locks.wait(&attempt(&locks, "ann", here()), NOW - 5_000);
+    let wait = locks.remaining_lock(&attempt(&locks, "ann", here()), NOW - 5_000);
     assert_eq!(wait, Some(LOCK_OUT));
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rbac::defaults::{FAILED_LOGINS, PASSWORD_CHECKS, PASSWORD_QUEUE_PER_SOURCE};
 use rbac::{
-    Directory, DirectoryError, DirectoryReach, GroupSpec, Identity, Lifetime, LoginError,
-    ManageError, Permission, RemoteUser, Settings, TokenRequest,
+    AuthSettings, DirectoryError, DirectoryReach, ExternalDirectory, GroupSpec, LoginError,
+    ManageError, RemoteUser, RequestedPermission, TokenLifetime, TokenRequest, UserIdentity,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{Advance, NewSchedule, ScheduleEdit};
@@ -31,7 +31,7 @@ testkit::both!(
     logins_by_the_word_of_a_provider_are_counted_as_those_with_a_password_are,
 );
 
-/// Knows everybody whose password is `remote`.
+/// Knows everybody whose password is `remote_users`.
 #[derive(Debug, Default)]
 struct Fake {
     down: AtomicBool,
@@ -42,7 +42,7 @@ struct Fake {
 }
 
 #[async_trait]
-impl Directory for Fake {
+impl ExternalDirectory for Fake {
     async fn authenticate(
         &self,
         login: &str,
@@ -77,9 +77,9 @@ async fn world() -> (World, Arc<Fake>) {
 
 async fn with(fake: Fake) -> (World, Arc<Fake>) {
     let fake = Arc::new(fake);
-    let settings = Settings {
-        directory: Some(Arc::clone(&fake) as Arc<dyn Directory>),
-        ..Settings::default()
+    let settings = AuthSettings {
+        directory: Some(Arc::clone(&fake) as Arc<dyn ExternalDirectory>),
+        ..AuthSettings::default()
     };
     (World::with(settings).await, fake)
 }
@@ -102,7 +102,7 @@ async fn a_remote_user_has_the_roles_of_his_groups() {
         (&rita.inherited_role_ids, &rita.group_ids),
         (&vec![role], &vec![group.clone()])
     );
-    let run = Permission::on("tasks", "run", "package");
+    let run = RequestedPermission::on("tasks", "run", "package");
     assert!(world.access.authorize(&rita, run).is_ok());
     let reset = world.access.reset_token(&admin, &rita.user_id).await;
     assert!(matches!(reset, Err(ManageError::RemoteUser)));
@@ -141,7 +141,7 @@ async fn groups_of_one_directory_take_no_users_of_another() {
     assert_eq!(rita.group_ids, [""; 0], "the group is of another directory");
     assert!(
         access
-            .authorize(&rita, Permission::any("users", "edit"))
+            .authorize(&rita, RequestedPermission::any("users", "edit"))
             .is_err()
     );
     // A token of a group that gets another directory loses the group's roles at once.
@@ -175,7 +175,8 @@ async fn a_change_of_a_directory_needs_every_right_of_its_groups_and_users() {
     let edit = ("directory_service", "edit", "*");
     let (editor, _) = world.with_rights("editor", &[edit]).await;
     let (nobody, _) = world.with_rights("nobody", &[("tasks", "run", "*")]).await;
-    let may = async |by: &Identity, reach| access.begin_directory_change(by, reach).await.is_ok();
+    let may =
+        async |by: &UserIdentity, reach| access.begin_directory_change(by, reach).await.is_ok();
     let (one, two) = ("ldap:one", "ldap:two");
     assert!(
         may(&editor, DirectoryReach::Every).await,
@@ -190,20 +191,20 @@ async fn a_change_of_a_directory_needs_every_right_of_its_groups_and_users() {
     };
     let group = access.create_group(&admin, group).await.unwrap();
     assert!(!may(&editor, DirectoryReach::Every).await);
-    assert!(!may(&editor, DirectoryReach::Of(one)).await);
-    assert!(may(&editor, DirectoryReach::Of(two)).await);
+    assert!(!may(&editor, DirectoryReach::Origin(one)).await);
+    assert!(may(&editor, DirectoryReach::Origin(two)).await);
     assert!(may(&admin, DirectoryReach::Every).await);
     access.delete_group(&admin, &group).await.unwrap();
     // A remote user with a role of their own is worth the rights of that role, too.
     let role = world.role("runners", &[("tasks", "run", "*")]).await;
     world.login("rita", "remote").await.unwrap();
-    assert!(may(&editor, DirectoryReach::Of(one)).await);
+    assert!(may(&editor, DirectoryReach::Origin(one)).await);
     let rita = world.store.user_by_login("rita").await.unwrap().unwrap();
     let roles = [role];
-    let given = access.change_roles_of_user(&admin, &rita.id, &roles, &[]);
+    let given = access.change_user_roles(&admin, &rita.id, &roles, &[]);
     given.await.unwrap();
-    assert!(!may(&editor, DirectoryReach::Of(one)).await);
-    assert!(may(&editor, DirectoryReach::Of(two)).await);
+    assert!(!may(&editor, DirectoryReach::Origin(one)).await);
+    assert!(may(&editor, DirectoryReach::Origin(two)).await);
     let (runner, _) = world
         .with_rights("runner", &[edit, ("tasks", "run", "*")])
         .await;
@@ -255,7 +256,7 @@ async fn local_users_log_in_while_the_directory_is_down_and_are_never_its_own() 
 async fn a_token_begets_none_that_outlives_it_whoever_its_user_is() {
     let (world, _) = world().await;
     let ten_years = || TokenRequest {
-        lifetime: Lifetime::parse("0").unwrap(),
+        lifetime: TokenLifetime::parse("0").unwrap(),
         ..TokenRequest::default()
     };
     world.user("fred", &[]).await;
@@ -263,7 +264,7 @@ async fn a_token_begets_none_that_outlives_it_whoever_its_user_is() {
         let token = world.login(login, password).await.unwrap();
         let by = world.access.authenticate(&token).await.unwrap();
         let first = world.access.session(&token, false).await.unwrap().token;
-        let made = world.access.token_for(&by, ten_years()).await.unwrap();
+        let made = world.access.issue_for(&by, ten_years()).await.unwrap();
         let made = world.access.session(made.expose_secret(), false).await;
         let made = made.unwrap().token;
         assert!(made.expires_ms <= first.expires_ms, "{login}");
@@ -408,19 +409,25 @@ async fn a_directory_is_asked_about_users_who_have_schedules_and_marks_who_is_go
     let number = store.insert_schedule(schedule(&id)).await.unwrap();
     let asked = due().await;
     assert_eq!(asked.len(), 1);
-    assert!(!access.is_gone(&id).await.unwrap());
-    access.remote_user_gone(&asked[0]).await.unwrap();
-    assert!(access.is_gone(&id).await.unwrap());
+    assert!(!access.is_remote_user_gone(&id).await.unwrap());
+    access.revoke_remote_user(&asked[0]).await.unwrap();
+    assert!(access.is_remote_user_gone(&id).await.unwrap());
     assert_eq!(due().await, asked, "she may come back");
-    let stays = access.remote_user_stays(&asked[0], rita());
+    let stays = access.confirm_remote_user(&asked[0], rita());
     Box::pin(stays).await.unwrap();
-    assert!(!access.is_gone(&id).await.unwrap(), "known again");
-    access.remote_user_gone(&asked[0]).await.unwrap();
+    assert!(
+        !access.is_remote_user_gone(&id).await.unwrap(),
+        "known again"
+    );
+    access.revoke_remote_user(&asked[0]).await.unwrap();
     access
         .login_remote(rita(), Default::default())
         .await
         .unwrap();
-    assert!(!access.is_gone(&id).await.unwrap(), "logged in again");
+    assert!(
+        !access.is_remote_user_gone(&id).await.unwrap(),
+        "logged in again"
+    );
     store.revoke_tokens_of(&id, None, 0).await.unwrap();
     store.disable_schedule(number).await.unwrap();
     assert_eq!(due().await, []);

@@ -2,9 +2,9 @@
 
 use rbac::defaults::TASK_TARGETS;
 use rbac::{
-    CodeReach, Grant, GroupSpec, Identity, ManageError, MemberChange, Permission, Revocation,
-    RevokeError, RoleSpec, Settings, TaskScope, TaskTargetRecord, UnnamedEnvironment, UserEdit,
-    UserSpec,
+    AuthSettings, CodeReach, GroupSpec, ManageError, MemberChange, PermissionGrant,
+    RequestedPermission, RevokeError, RoleSpec, TaskScope, TaskTargetRecord, TokenRevocation,
+    UnnamedEnvironmentScope, UserEdit, UserIdentity, UserSpec,
 };
 use store::TaskTargetRow;
 
@@ -51,7 +51,7 @@ fn is_denied<T: std::fmt::Debug>(outcome: Result<T, ManageError>) -> bool {
 
 fn spec(name: &str, grants: &[(&str, &str, &str)]) -> RoleSpec {
     let grant = |(object_type, action, instance): &(&str, &str, &str)| {
-        Grant::new(*object_type, *action, *instance)
+        PermissionGrant::new(*object_type, *action, *instance)
     };
     RoleSpec {
         display_name: name.to_owned(),
@@ -71,9 +71,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     for role in [ADMINISTRATORS, VIEWERS] {
         for user in [me, &other] {
             assert!(is_denied(
-                access
-                    .change_roles_of_user(&clerk, user, &[role], &[])
-                    .await
+                access.change_user_roles(&clerk, user, &[role], &[]).await
             ));
             let members = MemberChange {
                 add_users: vec![user.to_owned()],
@@ -112,7 +110,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     assert!(is_denied(
         access.create_role(&clerk, spec("new", &[run])).await
     ));
-    let add = vec![Grant::new(run.0, run.1, run.2)];
+    let add = vec![PermissionGrant::new(run.0, run.1, run.2)];
     assert!(is_denied(
         access
             .change_permissions(&clerk, own, add.clone(), &[])
@@ -125,7 +123,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     let lesser = spec("lesser", &[("users", "create", "*")]);
     let lesser = access.create_role(&clerk, lesser).await.unwrap();
     access
-        .change_roles_of_user(&clerk, &other, &[lesser], &[])
+        .change_user_roles(&clerk, &other, &[lesser], &[])
         .await
         .unwrap();
     assert!(
@@ -173,9 +171,7 @@ async fn a4_nobody_becomes_a_user_with_more_rights() {
             let immutable = [
                 access.set_revoked(by, first, true).await,
                 access.delete_user(by, first).await,
-                access
-                    .change_roles_of_user(by, first, &[], &[VIEWERS])
-                    .await,
+                access.change_user_roles(by, first, &[], &[VIEWERS]).await,
             ];
             for outcome in immutable {
                 assert!(
@@ -215,13 +211,11 @@ async fn a4_without_the_right_to_it_nobody_changes_roles_users_or_groups() {
             .change_permissions(&fred, role, Vec::new(), &[])
             .await,
         access.change_members(&fred, role, members).await,
-        access
-            .change_roles_of_user(&fred, &other, &[role], &[])
-            .await,
+        access.change_user_roles(&fred, &other, &[role], &[]).await,
         access.set_revoked(&fred, &other, true).await,
         access.delete_user(&fred, &other).await,
         access.reset_token(&fred, &other).await.map(|_| ()),
-        access.tokens_of(&fred, &other).await.map(|_| ()),
+        access.list_tokens(&fred, &other).await.map(|_| ()),
         access.set_disclaimer(&fred, Some("x")).await,
         access.create_task_target(&fred, target).await.map(|_| ()),
         access
@@ -273,7 +267,7 @@ async fn a4_default_roles_keep_their_permissions() {
     let access = &world.access;
     let admin = access.api_user();
     for role in 1..=5 {
-        let add = vec![Grant::new("tasks", "run", "*")];
+        let add = vec![PermissionGrant::new("tasks", "run", "*")];
         let whole = RoleSpec::from(access.role(role).await.unwrap());
         let renamed = RoleSpec {
             display_name: "other".to_owned(),
@@ -300,12 +294,12 @@ async fn a4_a_change_of_rights_counts_from_the_next_request() {
     let (fred, token) = world.with_rights("fred", &[("tasks", "run", "*")]).await;
     let may = async || {
         let identity = access.authenticate(&token).await.unwrap();
-        let run = Permission::on("tasks", "run", "package");
+        let run = RequestedPermission::on("tasks", "run", "package");
         access.authorize(&identity, run).is_ok()
     };
     let role = fred.role_ids[0];
     assert!(may().await);
-    let grant = [Grant::new("tasks", "run", "*")];
+    let grant = [PermissionGrant::new("tasks", "run", "*")];
     access
         .change_permissions(&admin, role, Vec::new(), &grant)
         .await
@@ -317,7 +311,7 @@ async fn a4_a_change_of_rights_counts_from_the_next_request() {
         .unwrap();
     assert!(may().await);
     access
-        .change_roles_of_user(&admin, &fred.user_id, &[], &[role])
+        .change_user_roles(&admin, &fred.user_id, &[], &[role])
         .await
         .unwrap();
     assert!(!may().await);
@@ -340,16 +334,16 @@ async fn a4_tokens_of_others_are_nobodys_business() {
     let token = world.login("admin", &world.password()).await.unwrap();
     let admin = access.authenticate(&token).await.unwrap();
     let id = access
-        .tokens_of(&admin, &admin.user_id)
+        .list_tokens(&admin, &admin.user_id)
         .await
         .unwrap()
         .remove(0)
         .row
         .id;
-    let others = Revocation {
+    let others = TokenRevocation {
         usernames: vec!["admin".to_owned(), "no such user".to_owned()],
         ids: vec![id],
-        ..Revocation::default()
+        ..TokenRevocation::default()
     };
     let Err(RevokeError::Faults(faults)) = access.revoke(&fred, others).await else {
         panic!("revoked");
@@ -389,7 +383,7 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     let key = first.to_string();
     let constrained = ("tasks", "run_with_constraints", &*key);
     let (fred, _) = world.with_rights("fred", &[constrained]).await;
-    let scope = async |by: &Identity, task| {
+    let scope = async |by: &UserIdentity, task| {
         let right = access.task_right(by, task, "production").await.unwrap();
         right.scope
     };
@@ -421,7 +415,7 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     let refused = access.create_task_target(&clerk, everything.clone());
     assert!(is_denied(refused.await), "he may not run what it permits");
     let made = access.create_task_target(&admin, everything).await.unwrap();
-    let add = vec![Grant::new(
+    let add = vec![PermissionGrant::new(
         "tasks",
         "run_with_constraints",
         made.to_string(),
@@ -524,7 +518,7 @@ async fn a4_a_right_to_run_code_is_for_the_nodes_of_its_environment() {
     ] {
         let spec = RoleSpec {
             display_name: format!("role of {instance}"),
-            permissions: vec![Grant::new("tasks", "run", instance)],
+            permissions: vec![PermissionGrant::new("tasks", "run", instance)],
             ..RoleSpec::default()
         };
         let made = access.create_role(&fred, spec).await;
@@ -534,9 +528,9 @@ async fn a4_a_right_to_run_code_is_for_the_nodes_of_its_environment() {
     let any = access.task_right(&admin, "package", "evil").await.unwrap();
     assert_eq!((any.scope, any.reach), (TaskScope::All, EveryNode));
     // The old meaning is a setting.
-    let settings = Settings {
-        unnamed_environment: UnnamedEnvironment::Any,
-        ..Settings::default()
+    let settings = AuthSettings {
+        unnamed_environment: UnnamedEnvironmentScope::Any,
+        ..AuthSettings::default()
     };
     let world = World::with(settings).await;
     let (fred, _) = world.with_rights("fred", &grants).await;
@@ -666,7 +660,7 @@ async fn a4_changes_of_a_role_at_once_lose_none_of_them() {
             remove_users: vec![user],
             ..MemberChange::default()
         };
-        let add = vec![Grant::new("tasks", "run", format!("task{n}"))];
+        let add = vec![PermissionGrant::new("tasks", "run", format!("task{n}"))];
         [
             tokio::spawn(async move { access.change_members(&by, role, members).await }),
             tokio::spawn(async move {

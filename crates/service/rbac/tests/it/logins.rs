@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rbac::defaults::{FAILED_LOGINS, LOCK_OUT, USER_LOCK};
-use rbac::{AuthenticateError, LoginError, Settings, SteadyClock, UserEdit};
+use rbac::{AuthSettings, AuthenticateError, LoginError, SteadyClock, UserEdit};
 use tokio::task::JoinSet;
 
 use crate::world::{PASSWORD, World};
@@ -172,9 +172,9 @@ async fn fail_from_everywhere(world: &World, login: &str) {
 
 /// Anonymous failures lock no user out for good.
 async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
-    let settings = Settings {
+    let settings = AuthSettings {
         user_lock: Duration::ZERO,
-        ..Settings::default()
+        ..AuthSettings::default()
     };
     let world = World::with(settings).await;
     let fred = world.user("fred", &[]).await;
@@ -215,9 +215,9 @@ impl SteadyClock for HandClock {
 
 async fn locks_last_by_a_clock_that_is_never_set() {
     let clock = Arc::new(HandClock::default());
-    let settings = Settings {
+    let settings = AuthSettings {
         clock: Arc::clone(&clock) as Arc<dyn SteadyClock>,
-        ..Settings::default()
+        ..AuthSettings::default()
     };
     let world = World::with(settings).await;
     world.user("fred", &[]).await;

@@ -1,6 +1,6 @@
 //! One's own password, and setting one anew.
 
-use rbac::{AuthenticateError, Grant, LoginError, ManageError, MemberChange, UserEdit};
+use rbac::{AuthenticateError, LoginError, ManageError, MemberChange, PermissionGrant, UserEdit};
 use secrecy::ExposeSecret as _;
 
 use crate::world::{PASSWORD, World};
@@ -187,14 +187,14 @@ async fn a_reset_token_ends_when_its_user_gets_more_rights() {
     members(&[], own).await;
     let token = fresh().await;
     let added = [role];
-    let change = access.change_roles_of_user(&admin, &fred, &added, &[]);
+    let change = access.change_user_roles(&admin, &fred, &added, &[]);
     change.await.unwrap();
     assert!(!good(&token).await, "a role that is added");
     members(&[], own).await;
     let weak = world.role("weak", &[]).await;
     update(&[weak]).await;
     let token = fresh().await;
-    let add = vec![Grant::new("tasks", "run", "package")];
+    let add = vec![PermissionGrant::new("tasks", "run", "package")];
     let change = access.change_permissions(&admin, weak, add, &[]);
     change.await.unwrap();
     assert!(!good(&token).await, "a permission of his role");
@@ -230,7 +230,7 @@ async fn a_password_reset_token_ends_with_its_creators_rights() {
                 .unwrap(),
             "deleted" => access.delete_user(&admin, &clerk.user_id).await.unwrap(),
             "the permission" => {
-                let gone = [Grant::new("users", "reset_password", "*")];
+                let gone = [PermissionGrant::new("users", "reset_password", "*")];
                 access
                     .change_permissions(&admin, role, vec![], &gone)
                     .await
@@ -239,12 +239,12 @@ async fn a_password_reset_token_ends_with_its_creators_rights() {
             _ => {
                 let reads = world.role("reads", &[("nodes", "view_data", "*")]).await;
                 let reads = [reads];
-                let change = access.change_roles_of_user(&admin, &fred, &reads, &[]);
+                let change = access.change_user_roles(&admin, &fred, &reads, &[]);
                 change.await.unwrap();
                 // Granting the user more ends the tokens that exist; this one is made after that.
                 let token = access.reset_token(&clerk, &fred).await.unwrap();
                 assert!(good(&token).await);
-                let gone = [Grant::new("nodes", "view_data", "*")];
+                let gone = [PermissionGrant::new("nodes", "view_data", "*")];
                 access
                     .change_permissions(&admin, role, vec![], &gone)
                     .await

@@ -1,8 +1,8 @@
 //! The life of tokens, and what their holders may do.
 
 use rbac::{
-    AuthenticateError, Identity, IssueError, Lifetime, LoginError, Revocation, RevokeError,
-    Settings, TokenLabel, TokenRequest,
+    AuthSettings, AuthenticateError, IssueError, LoginError, RevokeError, TokenLabel,
+    TokenLifetime, TokenRequest, TokenRevocation, UserIdentity,
 };
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
@@ -35,7 +35,7 @@ async fn nonsense_is_no_token() {
 async fn a_token_ends_with_its_lifetime() {
     let world = World::new().await;
     let request = TokenRequest {
-        lifetime: Lifetime::parse("1s").unwrap(),
+        lifetime: TokenLifetime::parse("1s").unwrap(),
         ..TokenRequest::default()
     };
     let password = world.password().into();
@@ -80,9 +80,9 @@ async fn a_token_that_is_remembered_ends_in_time_as_well() {
 }
 
 async fn a_token_that_is_not_used_times_out() {
-    let settings = Settings {
+    let settings = AuthSettings {
         token_inactivity: Some(std::time::Duration::from_secs(60)),
-        ..Settings::default()
+        ..AuthSettings::default()
     };
     let world = World::with(settings).await;
     let admin = world.admin().await;
@@ -112,9 +112,9 @@ async fn a_revoked_token_ends_at_once_and_others_stay() {
     let first = world.login("admin", &world.password()).await.unwrap();
     let second = world.login("admin", &world.password()).await.unwrap();
     world.access.authenticate(&first).await.unwrap();
-    let revocation = || Revocation {
+    let revocation = || TokenRevocation {
         tokens: vec![first.clone()],
-        ..Revocation::default()
+        ..TokenRevocation::default()
     };
     world.access.revoke(&admin, revocation()).await.unwrap();
     world.access.revoke(&admin, revocation()).await.unwrap();
@@ -142,9 +142,9 @@ async fn a_label_names_one_token_of_its_user() {
         Err(LoginError::Issue(IssueError::LabelTaken(_)))
     ));
     let identity = world.access.authenticate(&token).await.unwrap();
-    let revocation = || Revocation {
+    let revocation = || TokenRevocation {
         labels: vec![label.clone()],
-        ..Revocation::default()
+        ..TokenRevocation::default()
     };
     world.access.revoke(&identity, revocation()).await.unwrap();
     assert!(world.access.authenticate(&token).await.is_err());
@@ -171,7 +171,7 @@ async fn the_last_use_is_written_at_the_end_and_never_by_a_request() {
     later.await;
     world.access.authenticate(&token).await.unwrap();
     assert_eq!(row(&world).await.last_active_ms, None);
-    let listed = world.access.tokens_of(&admin, &admin.user_id).await;
+    let listed = world.access.list_tokens(&admin, &admin.user_id).await;
     assert!(listed.unwrap()[0].last_active_ms > created);
     world.reopen().await;
     assert!(row(&world).await.last_active_ms > Some(created));
@@ -186,8 +186,8 @@ async fn a_token_that_ended_under_way_begets_no_other() {
         let token = world.login("fred", PASSWORD).await.unwrap();
         (world.access.authenticate(&token).await.unwrap(), token)
     };
-    let ask = async |by: &Identity| {
-        let asked = world.access.token_for(by, TokenRequest::default()).await;
+    let ask = async |by: &UserIdentity| {
+        let asked = world.access.issue_for(by, TokenRequest::default()).await;
         asked.map(|_| ())
     };
     let (by, token) = caller().await;
@@ -195,9 +195,9 @@ async fn a_token_that_ended_under_way_begets_no_other() {
     world.access.revoke_one(&by, &token).await.unwrap();
     assert!(matches!(ask(&by).await, Err(IssueError::TokenEnded)));
     let (by, _) = caller().await;
-    let all = Revocation {
+    let all = TokenRevocation {
         usernames: vec!["fred".to_owned()],
-        ..Revocation::default()
+        ..TokenRevocation::default()
     };
     world.access.revoke(&admin, all).await.unwrap();
     assert!(matches!(ask(&by).await, Err(IssueError::TokenEnded)));
@@ -218,12 +218,12 @@ async fn tokens_made_while_all_are_revoked_end_too() {
     let by = world.access.authenticate(&token).await.unwrap();
     let asking = (0..20).map(|_| {
         let (access, by) = (world.access.clone(), by.clone());
-        tokio::spawn(async move { access.token_for(&by, TokenRequest::default()).await.is_ok() })
+        tokio::spawn(async move { access.issue_for(&by, TokenRequest::default()).await.is_ok() })
     });
     let asking: Vec<_> = asking.collect();
-    let all = Revocation {
+    let all = TokenRevocation {
         usernames: vec!["fred".to_owned()],
-        ..Revocation::default()
+        ..TokenRevocation::default()
     };
     world.access.revoke(&admin, all).await.unwrap();
     for asked in asking {
@@ -234,7 +234,7 @@ async fn tokens_made_while_all_are_revoked_end_too() {
 
 fn lasting(lifetime: &str) -> TokenRequest {
     TokenRequest {
-        lifetime: Lifetime::parse(lifetime).unwrap(),
+        lifetime: TokenLifetime::parse(lifetime).unwrap(),
         ..TokenRequest::default()
     }
 }
@@ -246,9 +246,9 @@ async fn lifetime_s(world: &World, token: &str) -> i64 {
 }
 
 async fn a_token_lives_no_longer_than_the_configured_maximum() {
-    let settings = Settings {
+    let settings = AuthSettings {
         token_max_lifetime: Some(std::time::Duration::from_secs(600)),
-        ..Settings::default()
+        ..AuthSettings::default()
     };
     let world = World::with(settings).await;
     let login = async |request: TokenRequest| {
@@ -290,7 +290,7 @@ async fn a_token_lives_no_longer_than_the_configured_maximum() {
         assert_eq!(used.is_ok(), good, "{text}");
         let listed = world
             .access
-            .tokens_of(&admin, &admin.user_id)
+            .list_tokens(&admin, &admin.user_id)
             .await
             .unwrap();
         let listed = listed.iter().find(|it| it.row.id == text);
@@ -315,15 +315,15 @@ async fn a_token_cannot_create_one_that_outlives_it() {
             .authenticate(token.expose_secret())
             .await
             .unwrap();
-        let refused = world.access.token_for(&by, lasting("11m")).await;
+        let refused = world.access.issue_for(&by, lasting("11m")).await;
         assert!(
             matches!(refused, Err(IssueError::OutlivesToken { left }) if left.as_secs() <= 600),
             "{refused:?}"
         );
-        let short = world.access.token_for(&by, lasting("1m")).await.unwrap();
+        let short = world.access.issue_for(&by, lasting("1m")).await.unwrap();
         assert_eq!(lifetime_s(&world, short.expose_secret()).await, 60);
         for request in [TokenRequest::default(), lasting("0")] {
-            token = world.access.token_for(&by, request).await.unwrap();
+            token = world.access.issue_for(&by, request).await.unwrap();
             let made = world.access.session(token.expose_secret(), false).await;
             assert_eq!(made.unwrap().token.expires_ms, end);
         }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rbac::{Grant, Identity, LoginError, Rbac, RoleSpec, Settings, TokenRequest, UserSpec};
+use rbac::{
+    AuthSettings, LoginError, PermissionGrant, Rbac, RoleSpec, TokenRequest, UserIdentity, UserSpec,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
@@ -34,7 +36,7 @@ impl World {
         }
     }
 
-    pub(crate) async fn with(settings: Settings) -> Self {
+    pub(crate) async fn with(settings: AuthSettings) -> Self {
         let dir = TempDir::new().expect("a directory");
         let database = Database::empty().await.expect("a database");
         let store = open_store(&database).await;
@@ -58,7 +60,7 @@ impl World {
         self.access = access.expect("access opens");
     }
 
-    pub(crate) async fn admin(&self) -> Arc<Identity> {
+    pub(crate) async fn admin(&self) -> Arc<UserIdentity> {
         let token = self.login("admin", &self.password()).await;
         let token = token.expect("the administrator logs in");
         self.access.authenticate(&token).await.expect("a token")
@@ -81,7 +83,7 @@ impl World {
     /// A role that permits this; gives its number.
     pub(crate) async fn role(&self, name: &str, grants: &[(&str, &str, &str)]) -> i64 {
         let grant = |(object_type, action, instance): &(&str, &str, &str)| {
-            Grant::new(*object_type, *action, *instance)
+            PermissionGrant::new(*object_type, *action, *instance)
         };
         let spec = RoleSpec {
             display_name: name.to_owned(),
@@ -98,7 +100,7 @@ impl World {
         &self,
         login: &str,
         grants: &[(&str, &str, &str)],
-    ) -> (Arc<Identity>, String) {
+    ) -> (Arc<UserIdentity>, String) {
         let role = self.role(&format!("role of {login}"), grants).await;
         self.user(login, &[role]).await;
         let token = self.login(login, PASSWORD).await.expect("logged in");

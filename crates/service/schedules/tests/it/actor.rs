@@ -1,7 +1,8 @@
 //! The actor over a real store: from a timetable to jobs.
 
 use schedules::{
-    Kind, Outcome, Overlap, ScheduleError, SkipReason, SubmissionError, Timetable, TimetableError,
+    OverlapPolicy, ScheduleError, ScheduledJobKind, SkipReason, SlotOutcome, SubmissionError,
+    Timetable, TimetableError,
 };
 use store::{
     Change, JobChange, LaunchedJob, NewPlanJob, Page, PlanJobFilter, ScheduleFilter, SlotKey,
@@ -48,7 +49,7 @@ async fn a_slot_becomes_one_job_with_its_secrets() {
     // The record comes last; at its end nothing is under way.
     world.schedules.shutdown().await;
     let fired = world.records.fired.lock().unwrap().clone();
-    assert!(matches!(fired[..], [(at, Outcome::Launched(_))] if at == ms(START)));
+    assert!(matches!(fired[..], [(at, SlotOutcome::Launched(_))] if at == ms(START)));
 }
 
 async fn a_refusal_is_shown_with_its_reason() {
@@ -57,7 +58,7 @@ async fn a_refusal_is_shown_with_its_reason() {
     let id = world.create(hourly(START)).await;
     world.set(ms(START));
     let refused = |kind: &'static str| {
-        move |now: &schedules::Scheduled| {
+        move |now: &schedules::ScheduleView| {
             let last = now.last.as_ref().map(|last| &last.outcome);
             last.is_some_and(|outcome| outcome.as_ref().is_err_and(|error| error.kind == kind))
         }
@@ -81,13 +82,13 @@ async fn a_run_that_goes_on_holds_the_next_slot() {
     let skips = world.create(hourly(START)).await;
     let queues = world
         .create(Timetable {
-            overlap: Overlap::Queue,
+            overlap: OverlapPolicy::Queue,
             ..hourly(START)
         })
         .await;
     world.set(ms(START));
     let ran =
-        |now: &schedules::Scheduled| now.last.as_ref().is_some_and(|last| last.outcome.is_ok());
+        |now: &schedules::ScheduleView| now.last.as_ref().is_some_and(|last| last.outcome.is_ok());
     world.until(skips, ran).await;
     let first = world.until(queues, ran).await;
     world.set(ms(START) + HOUR_MS);
@@ -116,7 +117,7 @@ async fn an_edit_takes_effect_and_a_deletion_is_final() {
     let mut world = World::at("2026-01-01T00:30:00Z").await;
     let id = world.create(hourly(START)).await;
     let read = world.schedules.get(id).await.unwrap();
-    let mut new = world.schedules.draft(id).await.unwrap();
+    let mut new = world.schedules.get_draft(id).await.unwrap();
     new.timetable = hourly("2026-01-01T05:00:00Z");
     world
         .schedules
@@ -134,7 +135,7 @@ async fn an_edit_takes_effect_and_a_deletion_is_final() {
         (0, Some(ms("2026-01-01T05:00:00Z")))
     );
     // Another description does not move it.
-    let mut named = world.schedules.draft(id).await.unwrap();
+    let mut named = world.schedules.get_draft(id).await.unwrap();
     named.description = "new".to_owned();
     world.schedules.replace(&moved, named, false).await.unwrap();
     world.set(ms("2026-01-01T05:00:00Z"));
@@ -171,7 +172,7 @@ async fn a_start_in_the_past_makes_nothing() {
     let world = World::at("2026-01-01T02:00:00Z").await;
     let made = world
         .schedules
-        .create(Kind::Task, "ada", "u-1", draft(hourly(START)));
+        .create(ScheduledJobKind::Task, "ada", "u-1", draft(hourly(START)));
     assert!(matches!(
         made.await,
         Err(ScheduleError::Timetable(TimetableError::Past))
@@ -237,7 +238,7 @@ async fn a_hundred_schedules_of_one_moment_are_all_launched() {
         let due = u64::try_from(starts.iter().filter(past).count()).unwrap();
         let all = async {
             while world.jobs().await < due {
-                world.schedules.look_soon();
+                world.schedules.wake_actor();
                 tokio::task::yield_now().await;
             }
         };

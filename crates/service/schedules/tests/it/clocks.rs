@@ -1,6 +1,6 @@
 //! Clocks that jump, over a real store.
 
-use schedules::{Missed, SkipReason, Timetable};
+use schedules::{MissedSlotPolicy, SkipReason, Timetable};
 
 use crate::world::{World, hourly, ms};
 
@@ -12,13 +12,13 @@ testkit::both!(
 const START: &str = "2026-01-01T01:00:00Z";
 const HOUR_MS: i64 = 3_600_000;
 
-fn ran(runs: u64) -> impl Fn(&schedules::Scheduled) -> bool {
+fn ran(runs: u64) -> impl Fn(&schedules::ScheduleView) -> bool {
     move |now| now.runs == runs && now.last.as_ref().is_some_and(|last| last.outcome.is_ok())
 }
 
 fn allowing(timetable: Timetable) -> Timetable {
     Timetable {
-        overlap: schedules::Overlap::Allow,
+        overlap: schedules::OverlapPolicy::Allow,
         ..timetable
     }
 }
@@ -44,7 +44,7 @@ async fn a_clock_set_forward_leaves_out_or_runs_once_and_tells() {
     let skips = world.create(allowing(hourly(START))).await;
     let once = world
         .create(allowing(Timetable {
-            missed: Missed::RunOnce {
+            missed: MissedSlotPolicy::RunOnce {
                 grace_seconds: 3_600,
             },
             ..hourly(START)

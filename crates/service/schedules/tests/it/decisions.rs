@@ -1,7 +1,8 @@
 //! Overlap, missed runs, queue, end: decision by decision.
 
 use schedules::{
-    Blackout, Decision, Missed, Overlap, Plan, Rule, SkipReason, Standing, Timetable, decide,
+    BlackoutPeriod, CompiledTimetable, MissedSlotPolicy, OverlapPolicy, ScheduleDecision,
+    SkipReason, SlotProgress, Timetable, TimetableRule, decide,
 };
 
 use crate::world::ms;
@@ -10,7 +11,7 @@ const START: &str = "2026-01-01T00:00:00Z";
 
 fn hourly() -> Timetable {
     Timetable {
-        rule: Rule::Every { seconds: 3_600 },
+        rule: TimetableRule::Every { seconds: 3_600 },
         ..Timetable::once(ms(START))
     }
 }
@@ -19,24 +20,28 @@ fn at(hours: i64, seconds: i64) -> i64 {
     ms(START) + (hours * 3_600 + seconds) * 1_000
 }
 
-fn asked(timetable: &Timetable, standing: Standing, now_ms: i64) -> Decision {
-    decide(&Plan::new(1, timetable).unwrap(), &standing, now_ms)
+fn asked(timetable: &Timetable, standing: SlotProgress, now_ms: i64) -> ScheduleDecision {
+    decide(
+        &CompiledTimetable::new(1, timetable).unwrap(),
+        &standing,
+        now_ms,
+    )
 }
 
 /// What is launched, or left out for which reason.
-fn told(decision: &Decision) -> (Option<i64>, Option<SkipReason>) {
+fn told(decision: &ScheduleDecision) -> (Option<i64>, Option<SkipReason>) {
     match decision {
-        Decision::Wait(_) => (None, None),
-        Decision::Launch { slot_ms, .. } => (Some(*slot_ms), None),
-        Decision::Pass { skip, .. } => (None, Some(skip.reason)),
+        ScheduleDecision::Wait(_) => (None, None),
+        ScheduleDecision::Launch { slot_ms, .. } => (Some(*slot_ms), None),
+        ScheduleDecision::Pass { skip, .. } => (None, Some(skip.reason)),
     }
 }
 
 #[test]
 fn a_slot_is_launched_on_its_second_and_not_before() {
-    let fresh = Standing::default();
+    let fresh = SlotProgress::default();
     assert_eq!(told(&asked(&hourly(), fresh, at(0, 0) - 1)), (None, None));
-    let Decision::Launch { slot_ms, advance } = asked(&hourly(), fresh, at(0, 0)) else {
+    let ScheduleDecision::Launch { slot_ms, advance } = asked(&hourly(), fresh, at(0, 0)) else {
         panic!("it is time");
     };
     assert_eq!(slot_ms, at(0, 0));
@@ -46,39 +51,41 @@ fn a_slot_is_launched_on_its_second_and_not_before() {
 
 #[test]
 fn a_slot_while_the_run_before_goes_on() {
-    let standing = Standing {
+    let standing = SlotProgress {
         cursor_ms: Some(at(0, 0)),
         running: true,
-        ..Standing::default()
+        ..SlotProgress::default()
     };
     let with = |overlap| Timetable {
         overlap,
         ..hourly()
     };
     let now = at(1, 1);
-    let skip = asked(&with(Overlap::Skip), standing, now);
+    let skip = asked(&with(OverlapPolicy::Skip), standing, now);
     assert_eq!(told(&skip), (None, Some(SkipReason::Overlap)));
-    let allow = asked(&with(Overlap::Allow), standing, now);
+    let allow = asked(&with(OverlapPolicy::Allow), standing, now);
     assert_eq!(told(&allow), (Some(at(1, 0)), None));
-    let Decision::Wait(queued) = asked(&with(Overlap::Queue), standing, now) else {
+    let ScheduleDecision::Wait(queued) = asked(&with(OverlapPolicy::Queue), standing, now) else {
         panic!("it waits");
     };
     assert_eq!(queued.queued_ms, Some(at(1, 0)));
     // A second one does not fit.
-    let full = Standing {
+    let full = SlotProgress {
         cursor_ms: queued.cursor_ms,
         queued_ms: queued.queued_ms,
         ..standing
     };
-    let second = asked(&with(Overlap::Queue), full, at(2, 0));
+    let second = asked(&with(OverlapPolicy::Queue), full, at(2, 0));
     assert_eq!(told(&second), (None, Some(SkipReason::Overlap)));
     // The run is over, hours later: the queued one starts, and is not too late.
-    let free = Standing {
+    let free = SlotProgress {
         running: false,
         cursor_ms: Some(at(9, 0)),
         ..full
     };
-    let Decision::Launch { slot_ms, advance } = asked(&with(Overlap::Queue), free, at(9, 5)) else {
+    let ScheduleDecision::Launch { slot_ms, advance } =
+        asked(&with(OverlapPolicy::Queue), free, at(9, 5))
+    else {
         panic!("it is free");
     };
     assert_eq!((slot_ms, advance.queued_ms), (at(1, 0), None));
@@ -91,17 +98,17 @@ fn a_slot_while_the_run_before_goes_on() {
 
 #[test]
 fn missed_slots_are_left_out_or_run_once() {
-    let standing = Standing {
+    let standing = SlotProgress {
         cursor_ms: Some(at(0, 0)),
-        ..Standing::default()
+        ..SlotProgress::default()
     };
     // Down for nine hours, back ten minutes after a slot.
     let now = at(9, 600);
-    let Decision::Pass { skip, advance } = asked(&hourly(), standing, now) else {
+    let ScheduleDecision::Pass { skip, advance } = asked(&hourly(), standing, now) else {
         panic!("they are missed");
     };
     assert_eq!((skip.reason, skip.first_ms), (SkipReason::Missed, at(1, 0)));
-    let next = Standing {
+    let next = SlotProgress {
         cursor_ms: advance.cursor_ms,
         ..standing
     };
@@ -111,7 +118,7 @@ fn missed_slots_are_left_out_or_run_once() {
         "the last of them too"
     );
     let once = Timetable {
-        missed: Missed::RunOnce {
+        missed: MissedSlotPolicy::RunOnce {
             grace_seconds: 1_800,
         },
         ..hourly()
@@ -132,23 +139,23 @@ fn missed_slots_are_left_out_or_run_once() {
 #[test]
 fn a_late_slot_does_not_start_in_a_blackout() {
     let timetable = Timetable {
-        blackouts: vec![Blackout::Once {
+        blackouts: vec![BlackoutPeriod::Once {
             from_ms: at(1, 10),
             until_ms: at(1, 900),
         }],
         ..hourly()
     };
-    let standing = Standing {
+    let standing = SlotProgress {
         cursor_ms: Some(at(0, 0)),
-        ..Standing::default()
+        ..SlotProgress::default()
     };
     let in_it = asked(&timetable, standing, at(1, 20));
     assert_eq!(told(&in_it), (None, Some(SkipReason::Blackout)));
     // A queued one waits for its end.
-    let queued = Standing {
+    let queued = SlotProgress {
         queued_ms: Some(at(1, 0)),
         cursor_ms: Some(at(1, 0)),
-        ..Standing::default()
+        ..SlotProgress::default()
     };
     assert_eq!(told(&asked(&timetable, queued, at(1, 20))), (None, None));
     assert_eq!(
@@ -163,29 +170,29 @@ fn nothing_runs_after_the_end_or_the_last_run() {
         max_runs: Some(2),
         ..hourly()
     };
-    let ran = |runs| Standing {
+    let ran = |runs| SlotProgress {
         cursor_ms: Some(at(0, 0)),
         runs,
-        ..Standing::default()
+        ..SlotProgress::default()
     };
-    let Decision::Launch { advance, .. } = asked(&two, ran(1), at(1, 0)) else {
+    let ScheduleDecision::Launch { advance, .. } = asked(&two, ran(1), at(1, 0)) else {
         panic!("one is left");
     };
     assert_eq!((advance.next_ms, advance.next_slot_ms), (None, None));
     assert_eq!(told(&asked(&two, ran(2), at(1, 0))), (None, None));
     let ends = Timetable {
         end_ms: Some(at(1, 0)),
-        overlap: Overlap::Queue,
+        overlap: OverlapPolicy::Queue,
         ..hourly()
     };
-    let Decision::Launch { advance, .. } = asked(&ends, ran(0), at(1, 0)) else {
+    let ScheduleDecision::Launch { advance, .. } = asked(&ends, ran(0), at(1, 0)) else {
         panic!("the end itself is in time");
     };
     assert_eq!(advance.next_ms, None);
-    let queued = Standing {
+    let queued = SlotProgress {
         queued_ms: Some(at(1, 0)),
         cursor_ms: Some(at(1, 0)),
-        ..Standing::default()
+        ..SlotProgress::default()
     };
     assert_eq!(
         told(&asked(&ends, queued, at(2, 0))),
@@ -195,13 +202,13 @@ fn nothing_runs_after_the_end_or_the_last_run() {
 
 #[test]
 fn a_clock_that_goes_back_repeats_nothing() {
-    let standing = Standing {
+    let standing = SlotProgress {
         cursor_ms: Some(at(5, 0)),
         runs: 6,
-        ..Standing::default()
+        ..SlotProgress::default()
     };
     for hour in 0..=5 {
-        let Decision::Wait(advance) = asked(&hourly(), standing, at(hour, 30)) else {
+        let ScheduleDecision::Wait(advance) = asked(&hourly(), standing, at(hour, 30)) else {
             panic!("slot {hour} was decided");
         };
         assert_eq!(advance.next_ms, Some(at(6, 0)));

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pki::seal::SealKey;
 use schedules::{
-    Kind, Launch, Missed, Overlap, Rule, ScheduledJob, Schedules, SchedulesConfig, SubmissionError,
-    Timetable,
+    JobLauncher, MissedSlotPolicy, OverlapPolicy, ScheduledJobKind, Schedules, SchedulesConfig,
+    SlotJob, SubmissionError, Timetable, TimetableRule,
 };
 use store::{JobFilter, LaunchedJob, Page, ScheduleFilter, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
@@ -29,7 +29,7 @@ const CHILD: &str = "TUTTI_SCHEDULES_KILL_TEST";
 const DATABASE: &str = "TUTTI_SCHEDULES_KILL_DATABASE";
 const KILLS: usize = 12;
 
-async fn cut_in(mood: Mood, back_after_s: i64, missed: Missed) -> (World, i64) {
+async fn cut_in(mood: Mood, back_after_s: i64, missed: MissedSlotPolicy) -> (World, i64) {
     let mut world = World::at("2026-01-01T00:30:00Z").await;
     world.mood(mood);
     let timetable = Timetable {
@@ -50,7 +50,7 @@ async fn cut_in(mood: Mood, back_after_s: i64, missed: Missed) -> (World, i64) {
     (world, id)
 }
 
-fn ended(now: &schedules::Scheduled) -> bool {
+fn ended(now: &schedules::ScheduleView) -> bool {
     let pending = "tutti/submission-pending";
     let outcome = now.last.as_ref().map(|last| &last.outcome);
     outcome.is_some_and(|outcome| {
@@ -60,7 +60,7 @@ fn ended(now: &schedules::Scheduled) -> bool {
 }
 
 async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
-    let (mut world, id) = cut_in(Mood::Hangs, 5, Missed::Skip).await;
+    let (mut world, id) = cut_in(Mood::Hangs, 5, MissedSlotPolicy::Skip).await;
     let (_, slot) = world.launched.recv().await.unwrap();
     assert_eq!(slot.slot_ms, ms(START), "the same slot");
     let now = world.until(id, ended).await;
@@ -69,7 +69,7 @@ async fn claimed_and_cut_off_it_is_launched_when_the_server_is_soon_back() {
 }
 
 async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
-    let (world, id) = cut_in(Mood::Hangs, 600, Missed::Skip).await;
+    let (world, id) = cut_in(Mood::Hangs, 600, MissedSlotPolicy::Skip).await;
     let now = world.until(id, ended).await;
     let error = now.last.unwrap().outcome.unwrap_err();
     assert_eq!(error.kind, "tutti/submission-interrupted");
@@ -78,7 +78,7 @@ async fn claimed_and_cut_off_for_long_it_is_told_as_interrupted() {
 }
 
 async fn claimed_and_cut_off_for_long_it_runs_within_its_grace() {
-    let grace = Missed::RunOnce { grace_seconds: 900 };
+    let grace = MissedSlotPolicy::RunOnce { grace_seconds: 900 };
     let (world, id) = cut_in(Mood::Hangs, 600, grace).await;
     let now = world.until(id, ended).await;
     assert!(now.last.unwrap().outcome.is_ok());
@@ -86,7 +86,7 @@ async fn claimed_and_cut_off_for_long_it_runs_within_its_grace() {
 }
 
 async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
-    let (mut world, id) = cut_in(Mood::HangsAfterwards, 5, Missed::Skip).await;
+    let (mut world, id) = cut_in(Mood::HangsAfterwards, 5, MissedSlotPolicy::Skip).await;
     let now = world.until(id, ended).await;
     assert!(now.last.unwrap().outcome.is_ok(), "the job says so itself");
     while !world.store.open_slots().await.unwrap().is_empty() {
@@ -100,12 +100,8 @@ async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
 struct Printer(Store);
 
 #[async_trait]
-impl Launch for Printer {
-    async fn launch(
-        &self,
-        _: &ScheduledJob,
-        slot: SlotKey,
-    ) -> Result<LaunchedJob, SubmissionError> {
+impl JobLauncher for Printer {
+    async fn launch(&self, _: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, SubmissionError> {
         let made = self.0.insert_job(new_job(Some(slot))).await;
         let number = made.map_err(|error| SubmissionError::new("x/store", error.to_string()))?;
         println!("launched {}", slot.slot_ms);
@@ -132,12 +128,17 @@ async fn child() {
     if total == 0 {
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let timetable = Timetable {
-            rule: Rule::Every { seconds: 1 },
-            overlap: Overlap::Allow,
+            rule: TimetableRule::Every { seconds: 1 },
+            overlap: OverlapPolicy::Allow,
             ..Timetable::once((now_ms / 1_000 + 1) * 1_000)
         };
         for _ in 0..5 {
-            let made = schedules.create(Kind::Task, "ada", "u-1", draft(timetable.clone()));
+            let made = schedules.create(
+                ScheduledJobKind::Task,
+                "ada",
+                "u-1",
+                draft(timetable.clone()),
+            );
             made.await.unwrap();
         }
     }

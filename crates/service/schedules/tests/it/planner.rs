@@ -1,21 +1,24 @@
 //! Slots of every rule, where clocks are changed, and what is refused.
 
 use jiff::Timestamp;
-use schedules::{Blackout, Calendar, Day, Missed, Plan, Rule, Slot, Timetable, TimetableError};
+use schedules::{
+    BlackoutPeriod, CalendarRule, CompiledTimetable, DayOfWeek, MissedSlotPolicy, ScheduleSlot,
+    Timetable, TimetableError, TimetableRule,
+};
 
 use crate::world::ms;
 
 fn starts(timetable: &Timetable, after: &str, count: usize) -> Vec<String> {
-    let plan = Plan::new(7, timetable).unwrap();
+    let plan = CompiledTimetable::new(7, timetable).unwrap();
     let slots = plan.preview(ms(after) - 1, count);
-    let text = |slot: Slot| {
+    let text = |slot: ScheduleSlot| {
         let start = Timestamp::from_millisecond(slot.start_ms).unwrap();
         start.to_string()
     };
     slots.into_iter().map(text).collect()
 }
 
-fn with(rule: Rule, start: &str) -> Timetable {
+fn with(rule: TimetableRule, start: &str) -> Timetable {
     Timetable {
         rule,
         ..Timetable::once(ms(start))
@@ -23,28 +26,28 @@ fn with(rule: Rule, start: &str) -> Timetable {
 }
 
 fn cron(text: &str, zone: &str) -> Timetable {
-    let rule = Rule::Cron {
+    let rule = TimetableRule::Cron {
         text: text.to_owned(),
         timezone: zone.to_owned(),
     };
     with(rule, "2026-01-01T00:00:00Z")
 }
 
-fn calendar(times: &[&str]) -> Calendar {
-    Calendar {
+fn calendar(times: &[&str]) -> CalendarRule {
+    CalendarRule {
         timezone: "Europe/Berlin".to_owned(),
         times: times.iter().map(|time| time.parse().unwrap()).collect(),
-        ..Calendar::default()
+        ..CalendarRule::default()
     }
 }
 
-fn on(calendar: Calendar) -> Timetable {
-    with(Rule::Calendar(calendar), "2026-01-01T00:00:00Z")
+fn on(calendar: CalendarRule) -> Timetable {
+    with(TimetableRule::Calendar(calendar), "2026-01-01T00:00:00Z")
 }
 
 #[test]
 fn once_is_one_slot() {
-    let once = with(Rule::Once, "2026-05-01T10:00:00+02:00");
+    let once = with(TimetableRule::Once, "2026-05-01T10:00:00+02:00");
     assert_eq!(
         starts(&once, "2026-01-01T00:00:00Z", 5),
         ["2026-05-01T08:00:00Z"]
@@ -55,13 +58,16 @@ fn once_is_one_slot() {
 #[test]
 fn an_interval_counts_seconds_whatever_clocks_do() {
     // Berlin's clocks go forward in between.
-    let daily = with(Rule::Every { seconds: 86_400 }, "2026-03-28T02:30:00+01:00");
+    let daily = with(
+        TimetableRule::Every { seconds: 86_400 },
+        "2026-03-28T02:30:00+01:00",
+    );
     assert_eq!(
         starts(&daily, "2026-03-28T01:30:01Z", 2),
         ["2026-03-29T01:30:00Z", "2026-03-30T01:30:00Z"]
     );
     // Ten thousand years of seconds are one division.
-    let every = with(Rule::Every { seconds: 1 }, "1970-01-01T00:00:00Z");
+    let every = with(TimetableRule::Every { seconds: 1 }, "1970-01-01T00:00:00Z");
     assert_eq!(
         starts(&every, "2026-01-01T00:00:00Z", 1),
         ["2026-01-01T00:00:00Z"]
@@ -156,8 +162,8 @@ fn times_that_a_gap_lets_fall_together_are_one_slot() {
 
 #[test]
 fn a_calendar_limits_days() {
-    let weekday = on(Calendar {
-        weekdays: vec![Day::Mon],
+    let weekday = on(CalendarRule {
+        weekdays: vec![DayOfWeek::Mon],
         every_weeks: 2,
         ..calendar(&["09:00"])
     });
@@ -166,7 +172,7 @@ fn a_calendar_limits_days() {
         starts(&weekday, "2026-01-01T00:00:00Z", 2),
         ["2026-01-12T08:00:00Z", "2026-01-26T08:00:00Z"]
     );
-    let month_end = on(Calendar {
+    let month_end = on(CalendarRule {
         month_days: vec![-1],
         months: vec![2],
         ..calendar(&["00:00"])
@@ -179,10 +185,10 @@ fn a_calendar_limits_days() {
             "2028-02-28T23:00:00Z"
         ]
     );
-    let leap_monday = on(Calendar {
+    let leap_monday = on(CalendarRule {
         month_days: vec![29],
         months: vec![2],
-        weekdays: vec![Day::Mon],
+        weekdays: vec![DayOfWeek::Mon],
         ..calendar(&["12:00"])
     });
     assert_eq!(
@@ -195,19 +201,22 @@ fn a_calendar_limits_days() {
 fn blackouts_and_the_end_take_slots_away() {
     let hourly = Timetable {
         blackouts: vec![
-            Blackout::Once {
+            BlackoutPeriod::Once {
                 from_ms: ms("2026-01-01T01:00:00Z"),
                 until_ms: ms("2026-01-01T03:00:00Z"),
             },
-            Blackout::Weekly {
-                weekdays: vec![Day::Thu],
+            BlackoutPeriod::Weekly {
+                weekdays: vec![DayOfWeek::Thu],
                 from: "22:00".parse().unwrap(),
                 until: "05:30".parse().unwrap(),
                 timezone: "UTC".to_owned(),
             },
         ],
         end_ms: Some(ms("2026-01-02T06:30:00Z")),
-        ..with(Rule::Every { seconds: 3_600 }, "2026-01-01T00:00:00Z")
+        ..with(
+            TimetableRule::Every { seconds: 3_600 },
+            "2026-01-01T00:00:00Z",
+        )
     };
     let all = starts(&hourly, "2026-01-01T00:00:00Z", 100);
     assert_eq!(all[..2], ["2026-01-01T00:00:00Z", "2026-01-01T03:00:00Z"]);
@@ -220,10 +229,10 @@ fn blackouts_and_the_end_take_slots_away() {
 #[test]
 fn what_never_starts_or_is_over_is_refused() {
     let now = ms("2026-06-01T00:00:00Z");
-    let past = with(Rule::Every { seconds: 60 }, "2026-05-31T23:59:59Z");
+    let past = with(TimetableRule::Every { seconds: 60 }, "2026-05-31T23:59:59Z");
     assert_eq!(past.check(now), Err(TimetableError::Past));
     assert_eq!(
-        with(Rule::Once, "2026-05-01T00:00:00Z").check(now),
+        with(TimetableRule::Once, "2026-05-01T00:00:00Z").check(now),
         Err(TimetableError::Past)
     );
     // A cron text has no first slot that could be over.
@@ -235,13 +244,13 @@ fn what_never_starts_or_is_over_is_refused() {
             ..cron("5 0 * * *", "UTC")
         },
         Timetable {
-            blackouts: vec![Blackout::Weekly {
+            blackouts: vec![BlackoutPeriod::Weekly {
                 weekdays: Vec::new(),
                 from: "00:00".parse().unwrap(),
                 until: "00:00".parse().unwrap(),
                 timezone: "UTC".to_owned(),
             }],
-            ..with(Rule::Every { seconds: 1 }, "2026-06-01T00:00:00Z")
+            ..with(TimetableRule::Every { seconds: 1 }, "2026-06-01T00:00:00Z")
         },
     ];
     for timetable in never {
@@ -256,9 +265,9 @@ fn what_never_starts_or_is_over_is_refused() {
 #[test]
 fn every_mistake_names_its_place() {
     let now = ms("2026-06-01T00:00:00Z");
-    let every = |seconds| with(Rule::Every { seconds }, "2026-07-01T00:00:00Z");
+    let every = |seconds| with(TimetableRule::Every { seconds }, "2026-07-01T00:00:00Z");
     let blackout = |from_ms, until_ms| Timetable {
-        blackouts: vec![Blackout::Once { from_ms, until_ms }],
+        blackouts: vec![BlackoutPeriod::Once { from_ms, until_ms }],
         ..every(60)
     };
     let huge = "1 ".repeat(10_000);
@@ -274,14 +283,14 @@ fn every_mistake_names_its_place() {
         (cron("* * * * *", "a\0b"), "schedule.timezone"),
         (on(calendar(&[])), "schedule.calendar"),
         (
-            on(Calendar {
+            on(CalendarRule {
                 month_days: vec![0],
                 ..calendar(&["00:00"])
             }),
             "schedule.calendar",
         ),
         (
-            on(Calendar {
+            on(CalendarRule {
                 months: vec![13],
                 ..calendar(&["00:00"])
             }),
@@ -297,7 +306,7 @@ fn every_mistake_names_its_place() {
         ),
         (
             Timetable {
-                missed: Missed::RunOnce {
+                missed: MissedSlotPolicy::RunOnce {
                     grace_seconds: u64::MAX,
                 },
                 ..every(60)

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use schedules::{
-    Blackout, Calendar, Day, Decision, Missed, Overlap, Plan, Rule, Standing, Timetable, decide,
+    BlackoutPeriod, CalendarRule, CompiledTimetable, DayOfWeek, MissedSlotPolicy, OverlapPolicy,
+    ScheduleDecision, SlotProgress, Timetable, TimetableRule, decide,
 };
 
 use crate::world::ms;
@@ -21,7 +22,7 @@ fn zone() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-fn rule() -> impl Strategy<Value = Rule> {
+fn rule() -> impl Strategy<Value = TimetableRule> {
     let cron = prop::sample::select(vec![
         "*/7 * * * *",
         "30 2 * * *",
@@ -37,37 +38,37 @@ fn rule() -> impl Strategy<Value = Rule> {
         any::<bool>(),
         0_u32..4,
     )
-        .prop_map(|(timezone, times, monday, every_weeks)| Calendar {
+        .prop_map(|(timezone, times, monday, every_weeks)| CalendarRule {
             timezone,
             times: times.iter().map(|time| time.parse().unwrap()).collect(),
             weekdays: if monday {
-                vec![Day::Mon, Day::Sun]
+                vec![DayOfWeek::Mon, DayOfWeek::Sun]
             } else {
                 Vec::new()
             },
             every_weeks,
-            ..Calendar::default()
+            ..CalendarRule::default()
         });
     prop_oneof![
-        Just(Rule::Once),
-        (1_u64..200_000).prop_map(|seconds| Rule::Every { seconds }),
-        (cron, zone()).prop_map(|(text, timezone)| Rule::Cron {
+        Just(TimetableRule::Once),
+        (1_u64..200_000).prop_map(|seconds| TimetableRule::Every { seconds }),
+        (cron, zone()).prop_map(|(text, timezone)| TimetableRule::Cron {
             text: text.to_owned(),
             timezone
         }),
-        calendar.prop_map(Rule::Calendar),
+        calendar.prop_map(TimetableRule::Calendar),
     ]
 }
 
-fn blackout() -> impl Strategy<Value = Blackout> {
+fn blackout() -> impl Strategy<Value = BlackoutPeriod> {
     let start = ms("2026-01-01T00:00:00Z");
     prop_oneof![
-        (0_i64..400, 1_i64..20_000).prop_map(move |(day, minutes)| Blackout::Once {
+        (0_i64..400, 1_i64..20_000).prop_map(move |(day, minutes)| BlackoutPeriod::Once {
             from_ms: start + day * DAY_MS,
             until_ms: start + day * DAY_MS + minutes * 60_000,
         }),
-        (0_i8..24, 0_i8..24, zone()).prop_map(|(from, until, timezone)| Blackout::Weekly {
-            weekdays: vec![Day::Sat, Day::Sun],
+        (0_i8..24, 0_i8..24, zone()).prop_map(|(from, until, timezone)| BlackoutPeriod::Weekly {
+            weekdays: vec![DayOfWeek::Sat, DayOfWeek::Sun],
             from: jiff::civil::time(from, 15, 0, 0),
             until: jiff::civil::time(until, 45, 0, 0),
             timezone,
@@ -81,7 +82,7 @@ prop_compose! {
         blackouts in prop::collection::vec(blackout(), 0..4),
         spread_seconds in prop_oneof![Just(0_u64), 1_u64..10_000],
         start_day in 0_i64..365,
-        overlap in prop::sample::select(vec![Overlap::Skip, Overlap::Queue, Overlap::Allow]),
+        overlap in prop::sample::select(vec![OverlapPolicy::Skip, OverlapPolicy::Queue, OverlapPolicy::Allow]),
         grace in prop::option::of(0_u64..100_000),
         end in prop::option::of(1_i64..400),
         max_runs in prop::option::of(1_u64..5),
@@ -92,7 +93,7 @@ prop_compose! {
             blackouts,
             spread_seconds,
             overlap,
-            missed: grace.map_or(Missed::Skip, |grace_seconds| Missed::RunOnce { grace_seconds }),
+            missed: grace.map_or(MissedSlotPolicy::Skip, |grace_seconds| MissedSlotPolicy::RunOnce { grace_seconds }),
             end_ms: end.map(|days| start_ms + days * DAY_MS),
             max_runs,
             ..Timetable::once(start_ms)
@@ -109,7 +110,7 @@ proptest! {
         schedule in 1_i64..1_000,
         after_day in -10_i64..500,
     ) {
-        let plan = Plan::new(schedule, &timetable).unwrap();
+        let plan = CompiledTimetable::new(schedule, &timetable).unwrap();
         let mut after_ms = timetable.start_ms + after_day * DAY_MS;
         let mut last_start_ms = i64::MIN;
         for _ in 0..40 {
@@ -123,7 +124,7 @@ proptest! {
             prop_assert_eq!(plan.blocked_until(slot.start_ms), None);
             prop_assert!(timetable.end_ms.is_none_or(|end_ms| slot.start_ms <= end_ms));
             // The same again, and from anywhere before it.
-            let again = Plan::new(schedule, &timetable).unwrap();
+            let again = CompiledTimetable::new(schedule, &timetable).unwrap();
             prop_assert_eq!(again.next_after(slot.slot_ms - 1), Some(slot));
             prop_assert_eq!(plan.last_due(slot.slot_ms - 1, slot.start_ms), Some(slot));
             last_start_ms = slot.start_ms;
@@ -137,8 +138,8 @@ proptest! {
         timetable in timetable(),
         jumps in prop::collection::vec((-3 * DAY_MS..10 * DAY_MS, any::<bool>()), 1..40),
     ) {
-        let plan = Plan::new(3, &timetable).unwrap();
-        let mut standing = Standing::default();
+        let plan = CompiledTimetable::new(3, &timetable).unwrap();
+        let mut standing = SlotProgress::default();
         let mut now_ms = timetable.start_ms - 1;
         let mut ran = std::collections::BTreeSet::new();
         for (jump_ms, running) in jumps {
@@ -148,17 +149,17 @@ proptest! {
                 prop_assert!(round < 10, "it comes to rest");
                 let before = standing.cursor_ms;
                 let advance = match decide(&plan, &standing, now_ms) {
-                    Decision::Wait(advance) => advance,
-                    Decision::Pass { skip, advance } => {
+                    ScheduleDecision::Wait(advance) => advance,
+                    ScheduleDecision::Pass { skip, advance } => {
                         prop_assert!(skip.first_ms <= skip.last_ms);
                         advance
                     }
-                    Decision::Launch { slot_ms, advance } => {
+                    ScheduleDecision::Launch { slot_ms, advance } => {
                         prop_assert!(ran.insert(slot_ms), "{} ran twice", slot_ms);
                         // A queued slot was due by a clock that was set back since.
                         prop_assert!(slot_ms <= now_ms || standing.queued_ms == Some(slot_ms));
                         prop_assert_eq!(plan.blocked_until(now_ms), None);
-                        prop_assert!(!standing.running || timetable.overlap == Overlap::Allow);
+                        prop_assert!(!standing.running || timetable.overlap == OverlapPolicy::Allow);
                         standing.runs += 1;
                         standing.running = true;
                         advance

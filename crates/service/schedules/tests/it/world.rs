@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pki::seal::SealKey;
 use schedules::{
-    Clock, Draft, Firing, Kind, Launch, Outcome, Record, Rule, Scheduled, ScheduledJob, Schedules,
-    SchedulesConfig, SubmissionError, Timetable,
+    JobLauncher, ScheduleClock, ScheduleDraft, ScheduleView, ScheduledJobKind, Schedules,
+    SchedulesConfig, SlotEvent, SlotJob, SlotOutcome, SlotRecorder, SubmissionError, Timetable,
+    TimetableRule,
 };
 use serde_json::{Map, Value, json};
 use store::{JobFilter, LaunchedJob, NewJob, Page, SlotKey, Store, StoreConfig};
@@ -29,7 +30,7 @@ impl Hand {
     }
 }
 
-impl Clock for Hand {
+impl ScheduleClock for Hand {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
@@ -50,16 +51,12 @@ pub(crate) enum Mood {
 pub(crate) struct Launcher {
     pub(crate) store: Store,
     pub(crate) mood: Mutex<Mood>,
-    pub(crate) seen: mpsc::UnboundedSender<(ScheduledJob, SlotKey)>,
+    pub(crate) seen: mpsc::UnboundedSender<(SlotJob, SlotKey)>,
 }
 
 #[async_trait]
-impl Launch for Launcher {
-    async fn launch(
-        &self,
-        job: &ScheduledJob,
-        slot: SlotKey,
-    ) -> Result<LaunchedJob, SubmissionError> {
+impl JobLauncher for Launcher {
+    async fn launch(&self, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, SubmissionError> {
         let mood = *self.mood.lock().unwrap();
         // The test may have ended.
         let _ = self.seen.send((job.clone(), slot));
@@ -105,20 +102,20 @@ pub(crate) fn new_job(slot: Option<SlotKey>) -> NewJob {
 /// Keeps what it is told.
 #[derive(Default)]
 pub(crate) struct Records {
-    pub(crate) fired: Mutex<Vec<(i64, Outcome)>>,
+    pub(crate) fired: Mutex<Vec<(i64, SlotOutcome)>>,
     pub(crate) full: Mutex<bool>,
 }
 
 #[async_trait]
-impl Record for Records {
-    async fn firing(&self, _: &Firing) -> Result<(), String> {
+impl SlotRecorder for Records {
+    async fn before_start(&self, _: &SlotEvent) -> Result<(), String> {
         match *self.full.lock().unwrap() {
             true => Err("the disk is full".to_owned()),
             false => Ok(()),
         }
     }
 
-    async fn fired(&self, firing: &Firing, outcome: &Outcome) {
+    async fn after_outcome(&self, firing: &SlotEvent, outcome: &SlotOutcome) {
         let told = (firing.slot.slot_ms, outcome.clone());
         self.fired.lock().unwrap().push(told);
     }
@@ -137,7 +134,7 @@ pub(crate) struct World {
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) records: Arc<Records>,
     pub(crate) schedules: Schedules,
-    pub(crate) launched: mpsc::UnboundedReceiver<(ScheduledJob, SlotKey)>,
+    pub(crate) launched: mpsc::UnboundedReceiver<(SlotJob, SlotKey)>,
 }
 
 impl World {
@@ -162,10 +159,10 @@ impl World {
         let records = Arc::<Records>::default();
         let config = SchedulesConfig {
             clock: Arc::new(clock.clone()),
-            record: Arc::clone(&records) as Arc<dyn Record>,
+            record: Arc::clone(&records) as Arc<dyn SlotRecorder>,
         };
         let seal = SealKey::open_or_create(&home.directory.path().join("seal.key")).unwrap();
-        let launch = Arc::clone(&launcher) as Arc<dyn Launch>;
+        let launch = Arc::clone(&launcher) as Arc<dyn JobLauncher>;
         let schedules = Schedules::start(config, store.clone(), seal, launch);
         Self {
             home,
@@ -197,24 +194,26 @@ impl World {
     /// Sets the clock and lets the actor see it.
     pub(crate) fn set(&self, at_ms: i64) {
         self.clock.set(at_ms);
-        self.schedules.look_soon();
+        self.schedules.wake_actor();
     }
 
     pub(crate) async fn create(&self, timetable: Timetable) -> i64 {
         let draft = draft(timetable);
-        let made = self.schedules.create(Kind::Task, "ada", "u-1", draft);
+        let made = self
+            .schedules
+            .create(ScheduledJobKind::Task, "ada", "u-1", draft);
         made.await.unwrap()
     }
 
     /// The schedule when it is as asked for.
-    pub(crate) async fn until(&self, id: i64, is: impl Fn(&Scheduled) -> bool) -> Scheduled {
+    pub(crate) async fn until(&self, id: i64, is: impl Fn(&ScheduleView) -> bool) -> ScheduleView {
         let waiting = async {
             loop {
                 let now = self.schedules.get(id).await.unwrap();
                 if is(&now) {
                     return now;
                 }
-                self.schedules.look_soon();
+                self.schedules.wake_actor();
                 tokio::time::sleep(std::time::Duration::from_millis(2)).await;
             }
         };
@@ -235,9 +234,9 @@ impl World {
     }
 }
 
-pub(crate) fn draft(timetable: Timetable) -> Draft {
+pub(crate) fn draft(timetable: Timetable) -> ScheduleDraft {
     let object = |value: Value| -> Map<String, Value> { serde_json::from_value(value).unwrap() };
-    Draft {
+    ScheduleDraft {
         name: "package".to_owned(),
         environment: "production".to_owned(),
         description: "nightly".to_owned(),
@@ -251,7 +250,7 @@ pub(crate) fn draft(timetable: Timetable) -> Draft {
 /// Every hour from `start` on.
 pub(crate) fn hourly(start: &str) -> Timetable {
     Timetable {
-        rule: Rule::Every { seconds: 3_600 },
+        rule: TimetableRule::Every { seconds: 3_600 },
         ..Timetable::once(ms(start))
     }
 }

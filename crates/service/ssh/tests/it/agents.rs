@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fabric::{BrokerLink, BrokerPort, SendError};
-use pcp::{Certname, Message};
+use fabric::{BrokerLink, BrokerPort, FabricSendError};
+use pcp::{Certname, PcpMessage};
 use pki::seal::SealKey;
 use serde_json::{Map, json};
-use ssh::{Connections, CreateError, Duplicates};
+use ssh::{CreateError, DuplicatePolicy, SshConnections};
 
 use crate::world::{Outcome, World, certname};
 
@@ -16,24 +16,24 @@ struct Deaf;
 
 #[async_trait]
 impl BrokerLink for Deaf {
-    async fn deliver(&self, _: Message) -> Result<(), SendError> {
+    async fn deliver(&self, _: PcpMessage) -> Result<(), FabricSendError> {
         Ok(())
     }
 
-    fn holds(&self, _: &Certname) -> bool {
+    fn has_session(&self, _: &Certname) -> bool {
         false
     }
 }
 
 fn broker(world: &World) -> BrokerPort {
     let address = "pcp://broker.example/server".parse().unwrap();
-    world.fabric.attach(address, Arc::new(Deaf))
+    world.fabric.attach_broker(address, Arc::new(Deaf))
 }
 
 /// The agent comes and goes away; returns when that is written down.
 async fn visit(world: &World, certname: &Certname) {
     let broker = broker(world);
-    broker.connected(certname.clone(), None);
+    broker.add_node(certname.clone(), None);
     while !world
         .store
         .agents("", 10)
@@ -43,7 +43,7 @@ async fn visit(world: &World, certname: &Certname) {
     {
         tokio::task::yield_now().await;
     }
-    broker.disconnected(certname);
+    broker.remove_node(certname);
 }
 
 #[tokio::test]
@@ -53,15 +53,15 @@ async fn what_is_meant_for_an_agent_goes_to_no_host_that_was_stored_before() {
     let connection = world.connection(json!({}));
     let stored = world
         .connections
-        .create(&names, connection, Duplicates::Error);
+        .create(&names, connection, DuplicatePolicy::Error);
     stored.await.unwrap();
     assert!(
-        world.fabric.stands_in_for(&names[0]),
+        world.fabric.is_agentless_node(&names[0]),
         "it never had an agent"
     );
 
     visit(&world, &names[0]).await;
-    assert!(!world.fabric.stands_in_for(&names[0]));
+    assert!(!world.fabric.is_agentless_node(&names[0]));
     // Not even where somebody tries all the same.
     let params = Map::from_iter([("command".to_owned(), "echo there".into())]);
     let transaction = world.ask_as_known(&names[0], "command", params).await;
@@ -70,8 +70,10 @@ async fn what_is_meant_for_an_agent_goes_to_no_host_that_was_stored_before() {
         Outcome::Result(result) => panic!("{result:?}"),
     }
     let seal = SealKey::open_or_create(&world.directory.path().join("seal.key")).unwrap();
-    let again = Connections::open(world.store.clone(), seal).await.unwrap();
-    assert!(!again.reach(&names[0]), "nor after a restart");
+    let again = SshConnections::open(world.store.clone(), seal)
+        .await
+        .unwrap();
+    assert!(!again.is_reachable(&names[0]), "nor after a restart");
     world.runner.shutdown().await;
 }
 
@@ -84,7 +86,7 @@ async fn for_a_node_with_an_agent_only_a_connection_that_says_so_is_stored_and_u
     let create = |connection| {
         world
             .connections
-            .create(&names, connection, Duplicates::Replace)
+            .create(&names, connection, DuplicatePolicy::Replace)
     };
     let refused = create(plain).await.unwrap_err();
     assert!(
@@ -96,7 +98,7 @@ async fn for_a_node_with_an_agent_only_a_connection_that_says_so_is_stored_and_u
 
     let marked = world.connection(json!({"replaces-agent": true}));
     create(marked).await.unwrap();
-    assert!(world.fabric.stands_in_for(&names[0]));
+    assert!(world.fabric.is_agentless_node(&names[0]));
     let shown = world.connections.query(Some(&names), false);
     assert_eq!(shown[0].parameters["replaces-agent"], true);
     world.runner.shutdown().await;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pxp::action::Status;
-use pxp::{Body, TransactionId};
+use pxp::action::TransactionStatus;
+use pxp::{PxpMessageBody, TransactionId};
 use serde_json::json;
 use testkit::peers::sshd::SUDO_PASSWORD;
 
@@ -64,7 +64,7 @@ async fn gone(world: &World) {
 }
 
 async fn cancel(world: &World, transaction: &TransactionId) {
-    let body = Body::Cancel {
+    let body = PxpMessageBody::Cancel {
         transaction_id: transaction.clone(),
         force: false,
     };
@@ -80,14 +80,17 @@ async fn a_stopped_run_ends_with_everything_that_it_started() {
     ] {
         let mut world = World::new().await;
         let transaction = endless(&world, more.clone(), "").await;
-        assert_eq!(world.status(&transaction).await.status, Status::Running);
+        assert_eq!(
+            world.status(&transaction).await.status,
+            TransactionStatus::Running
+        );
         cancel(&world, &transaction).await;
         let result = world.outcome(&transaction).await.result();
         assert!(result.cancelled, "{more}: {result:?}");
         assert_ne!(result.exitcode, 0, "{more}: {result:?}");
         assert_eq!(alive(&world), 0, "{more}");
         std::fs::remove_file(world.sshd.tmp().join("begun")).unwrap();
-        world.runner.idle().await;
+        world.runner.wait_idle().await;
         assert_eq!(world.left_behind(), Vec::<String>::new());
     }
 }
@@ -127,7 +130,10 @@ async fn a_connection_that_is_lost_leaves_the_outcome_unknown() {
     let error = world.outcome(&transaction).await.error();
     assert!(error.starts_with("the outcome is not known"), "{error}");
     assert!(error.contains("it may still run"), "{error}");
-    assert_eq!(world.status(&transaction).await.status, Status::Unknown);
+    assert_eq!(
+        world.status(&transaction).await.status,
+        TransactionStatus::Unknown
+    );
     let leader = std::fs::read_to_string(world.sshd.tmp().join("begun")).unwrap();
     let group = rustix::process::Pid::from_raw(leader.trim().parse().unwrap()).unwrap();
     // What it started is still there, as it says.
@@ -143,8 +149,11 @@ async fn after_a_restart_nothing_is_claimed_of_earlier_runs() {
     let (connections, blobs) = (world.connections.clone(), world.blobs.clone());
     world.runner = ssh::SshRunner::start(config, &world.fabric, connections, blobs);
     let status = world.status(&transaction).await;
-    assert_eq!((status.status, status.spool_id), (Status::Unknown, None));
-    let presence = world.fabric.stand_in().unwrap();
+    assert_eq!(
+        (status.status, status.spool_id),
+        (TransactionStatus::Unknown, None)
+    );
+    let presence = world.fabric.agentless_presence().unwrap();
     assert_eq!(
         presence.capabilities.unwrap().spool_id,
         None,
@@ -173,7 +182,7 @@ async fn another_user_runs_it_behind_the_right_password() {
         assert!(!text.contains(SUDO_PASSWORD), "{text}");
         assert_eq!(result.stderr, None, "the dialog is no output of the task");
     }
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
     assert_eq!(world.left_behind(), Vec::<String>::new());
 }
 

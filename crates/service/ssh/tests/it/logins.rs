@@ -97,7 +97,7 @@ async fn a_first_key_is_believed_once_where_that_is_the_setting() {
         .await;
     let mut ended = 0;
     while ended < 2 {
-        if let pxp::Body::NonBlockingResponse(response) = world.hear().await {
+        if let pxp::PxpMessageBody::NonBlockingResponse(response) = world.hear().await {
             assert!([&one, &two].contains(&&response.transaction_id));
             ended += 1;
         }

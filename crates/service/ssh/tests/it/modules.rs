@@ -11,7 +11,7 @@ use crate::world::{Outcome, World};
 /// The parameters of a request that puts `content` at `destination`.
 fn file(world: &World, content: &[u8], destination: &Path) -> Value {
     let mut source = content;
-    let sha256 = world.blobs.put(&mut source, "a test").unwrap();
+    let sha256 = world.blobs.store_stream(&mut source, "a test").unwrap();
     json!({
         "files": [{
             "destination": destination, "link_source": "", "kind": "file",
@@ -47,7 +47,7 @@ async fn a_file_is_put_in_place_with_its_parents_whatever_it_is_called() {
     );
     assert_eq!(std::fs::read(&destination).unwrap(), bytes);
     assert_eq!(mode(&destination), 0o644);
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
     assert_eq!(world.left_behind(), ["new"]);
     let beside = std::fs::read_dir(destination.parent().unwrap()).unwrap();
     assert_eq!(beside.count(), 1, "no temporary file stays");
@@ -79,7 +79,7 @@ async fn a_file_whose_content_is_in_the_request_is_put_in_place() {
     assert_eq!(result.exitcode, 0, "{result:?}");
     assert_eq!(std::fs::read(&destination).unwrap(), b"s3cret");
     assert_eq!(mode(&destination), 0o600);
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
     assert_eq!(world.left_behind(), ["secret"]);
     for (path, content) in [("relative", "eA=="), ("/tmp/", "eA=="), ("/tmp/x", "?")] {
         let params = json!({"path": path, "content": content, "mode": 0o600});
@@ -122,7 +122,10 @@ async fn a_directory_is_put_in_place_with_its_modes() {
     let mut world = World::new().await;
     let top = world.sshd.tmp().join("it's an app");
     let put = |text: &str| {
-        let kept = world.blobs.put(&mut text.as_bytes(), "a test").unwrap();
+        let kept = world
+            .blobs
+            .store_stream(&mut text.as_bytes(), "a test")
+            .unwrap();
         kept.to_string()
     };
     let uri = json!({"path": "/x", "params": {}});
@@ -174,7 +177,7 @@ async fn run_with_is_another_user_with_variables() {
     let connection = world.connection(json!({
         "run-as": "root", "sudo-password": SUDO_PASSWORD,
     }));
-    let script = world.blobs.put(
+    let script = world.blobs.store_stream(
         &mut "#!/bin/sh\necho \"$SUDO_AS $WHO $1\"\n".as_bytes(),
         "a test",
     );
@@ -209,7 +212,7 @@ async fn run_with_is_another_user_with_variables() {
         .await;
     let result = world.outcome(&transaction).await.result();
     assert_eq!(result.stdout.as_deref(), Some("web x\n"));
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
     assert_eq!(world.left_behind(), Vec::<String>::new());
 }
 

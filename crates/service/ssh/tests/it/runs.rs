@@ -1,6 +1,6 @@
 //! Tasks, commands and scripts that run, and what comes of them.
 
-use pxp::action::Status;
+use pxp::action::TransactionStatus;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -17,7 +17,7 @@ async fn a_command_runs_and_leaves_nothing_behind() {
     assert_eq!(result.stdout.as_deref(), Some("out\n"));
     assert_eq!(result.stderr.as_deref(), Some("err\n"));
     assert!(!result.cancelled && !result.stdout_truncated);
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
     assert_eq!(world.left_behind(), Vec::<String>::new());
 }
 
@@ -99,9 +99,15 @@ async fn a_task_with_files_is_told_where_they_are() {
     let mut world = World::new().await;
     let connection = world.connection(json!({}));
     let script = "#!/bin/sh\ncat \"$PT__installdir/probe/files/it's here.txt\"";
-    let sha256 = world.blobs.put(&mut script.as_bytes(), "a test").unwrap();
+    let sha256 = world
+        .blobs
+        .store_stream(&mut script.as_bytes(), "a test")
+        .unwrap();
     let data = vec![b'x'; 300_000];
-    let other = world.blobs.put(&mut data.as_slice(), "a test").unwrap();
+    let other = world
+        .blobs
+        .store_stream(&mut data.as_slice(), "a test")
+        .unwrap();
     let file = |name: &str, sha256: String| json!({"filename": name, "sha256": sha256, "uri": {"path": "/x", "params": {}}});
     let params = json!({
         "task": "probe", "input": {},
@@ -165,7 +171,7 @@ async fn two_runs_at_once_on_one_host_do_not_meet() {
     let two = world.ask(&connection, "command", line("two", "one")).await;
     let mut said = Vec::new();
     while said.len() < 2 {
-        if let pxp::Body::NonBlockingResponse(response) = world.hear().await {
+        if let pxp::PxpMessageBody::NonBlockingResponse(response) = world.hear().await {
             let result: pxp::action::ActionResult = pxp::action::decode(&response.results).unwrap();
             let name = if response.transaction_id == one {
                 "one"
@@ -194,12 +200,15 @@ async fn a_run_is_asked_about_and_never_run_twice() {
     let params = json!({"command": line});
     let transaction = world.ask(&connection, "command", params.clone()).await;
     world.outcome(&transaction).await.result();
-    assert_eq!(world.status(&transaction).await.status, Status::Success);
+    assert_eq!(
+        world.status(&transaction).await.status,
+        TransactionStatus::Success
+    );
     // The same request once more.
     let mut again = crate::world::map(params);
     let sealed = world.connections.seal(&connection);
     again.insert(fabric::CONNECTION_KEY.to_owned(), sealed.into());
-    let body = pxp::Body::NonBlockingRequest(pxp::Request {
+    let body = pxp::PxpMessageBody::NonBlockingRequest(pxp::PxpRequest {
         transaction_id: transaction.clone(),
         module: "command".to_owned(),
         action: "run".to_owned(),
@@ -209,10 +218,13 @@ async fn a_run_is_asked_about_and_never_run_twice() {
         file_servers: Vec::new(),
     });
     world.send(&crate::world::certname(), body).await;
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "x\n");
     let never = pxp::TransactionId::random();
-    assert_eq!(world.status(&never).await.status, Status::Unknown);
+    assert_eq!(
+        world.status(&never).await.status,
+        TransactionStatus::Unknown
+    );
 }
 
 #[tokio::test]
@@ -236,7 +248,7 @@ async fn live_output_comes_as_far_as_it_was_granted() {
     let transaction = world
         .ask(&connection, "command", json!({"command": line}))
         .await;
-    let credit = |until| pxp::Body::OutputCredit {
+    let credit = |until| pxp::PxpMessageBody::OutputCredit {
         transaction_id: transaction.clone(),
         until,
     };
@@ -245,7 +257,7 @@ async fn live_output_comes_as_far_as_it_was_granted() {
     let mut told = Vec::new();
     loop {
         match world.hear().await {
-            pxp::Body::Output(output) => {
+            pxp::PxpMessageBody::Output(output) => {
                 told.push((output.stream.as_str(), output.offset, output.data.clone()));
                 match told.len() {
                     1 => world.send(&name, credit(12)).await,
@@ -253,7 +265,7 @@ async fn live_output_comes_as_far_as_it_was_granted() {
                     _ => {}
                 }
             }
-            pxp::Body::NonBlockingResponse(_) => break,
+            pxp::PxpMessageBody::NonBlockingResponse(_) => break,
             _ => {}
         }
     }

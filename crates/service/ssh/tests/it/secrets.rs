@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use ssh::Duplicates;
+use ssh::DuplicatePolicy;
 use testkit::peers::sshd::SUDO_PASSWORD;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -69,7 +69,7 @@ async fn a13_no_secret_is_in_a_log_a_command_line_an_error_or_on_the_disk() {
     let names = [certname()];
     let created = world
         .connections
-        .create(&names, connection.clone(), Duplicates::Error);
+        .create(&names, connection.clone(), DuplicatePolicy::Error);
     created.await.unwrap();
     // Every command line of the host, while the task has its secret parameter.
     let script = "#!/bin/sh\n[ -n \"$PT_secret\" ] || exit 9\ncat > /dev/null\n\
@@ -88,7 +88,7 @@ async fn a13_no_secret_is_in_a_log_a_command_line_an_error_or_on_the_disk() {
     let refused = world.command(&wrong, "true").await.error();
     let sudo = world.connection(json!({"run-as": "root", "sudo-password": canary}));
     let not_let_through = world.command(&sudo, "true").await.error();
-    world.runner.idle().await;
+    world.runner.wait_idle().await;
 
     let debug = format!("{connection:?} {:?} {:?}", world.connections, world.runner);
     let mut places = vec![

@@ -2,7 +2,7 @@
 
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
-use ssh::{Connections, CreateError, Duplicates};
+use ssh::{CreateError, DuplicatePolicy, SshConnections};
 
 use crate::world::{Outcome, World, certname};
 
@@ -10,27 +10,34 @@ use crate::world::{Outcome, World, certname};
 async fn a_stored_connection_reaches_its_node_also_after_a_restart() {
     let mut world = World::new().await;
     let name = certname();
-    assert!(!world.fabric.stands_in_for(&name));
+    assert!(!world.fabric.is_agentless_node(&name));
     let connection = world.connection(json!({}));
     let names = [name.clone()];
     let id = world
         .connections
-        .create(&names, connection, Duplicates::Error)
+        .create(&names, connection, DuplicatePolicy::Error)
         .await
         .unwrap();
-    assert!(world.fabric.stands_in_for(&name));
-    assert!(world.fabric.connected().is_empty(), "it is not connected");
+    assert!(world.fabric.is_agentless_node(&name));
+    assert!(
+        world.fabric.connected_nodes().is_empty(),
+        "it is not connected"
+    );
     let params = Map::from_iter([("command".to_owned(), Value::from("echo there"))]);
     let transaction = world.ask_as_known(&name, "command", params.clone()).await;
     let result = world.outcome(&transaction).await.result();
     assert_eq!(result.stdout.as_deref(), Some("there\n"));
 
     let seal = SealKey::open_or_create(&world.directory.path().join("seal.key")).unwrap();
-    let again = Connections::open(world.store.clone(), seal).await.unwrap();
+    let again = SshConnections::open(world.store.clone(), seal)
+        .await
+        .unwrap();
     assert_eq!(again.query(None, false)[0].id, id);
     let other = SealKey::open_or_create(&world.directory.path().join("other.key")).unwrap();
-    let none = Connections::open(world.store.clone(), other).await.unwrap();
-    assert!(!none.reach(&name), "sealed with another key");
+    let none = SshConnections::open(world.store.clone(), other)
+        .await
+        .unwrap();
+    assert!(!none.is_reachable(&name), "sealed with another key");
 
     world.connections.delete(&names).await.unwrap();
     let transaction = world.ask_as_known(&name, "command", params).await;
@@ -52,16 +59,18 @@ async fn duplicates_are_refused_or_replaced_and_unused_connections_go() {
         let connection = connection();
         async move { connections.create(&some, connection, duplicates).await }
     };
-    let first = create(names(&["a", "b"]), Duplicates::Error).await.unwrap();
-    let error = create(names(&["b", "c"]), Duplicates::Error)
+    let first = create(names(&["a", "b"]), DuplicatePolicy::Error)
+        .await
+        .unwrap();
+    let error = create(names(&["b", "c"]), DuplicatePolicy::Error)
         .await
         .unwrap_err();
     assert!(matches!(error, CreateError::Duplicates(taken) if taken == names(&["b"])));
     assert!(
-        !world.connections.reach(&names(&["c"])[0]),
+        !world.connections.is_reachable(&names(&["c"])[0]),
         "nothing of it was stored"
     );
-    let second = create(names(&["b", "c"]), Duplicates::Replace)
+    let second = create(names(&["b", "c"]), DuplicatePolicy::Replace)
         .await
         .unwrap();
 

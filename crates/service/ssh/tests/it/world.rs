@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use environments::Blobs;
-use fabric::{CONNECTION_KEY, Fabric, Inbox, ssh_address};
+use environments::BlobStore;
+use fabric::{CONNECTION_KEY, EngineInbox, Fabric, ssh_address};
 use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::action::{self, ActionResult, StatusResult};
-use pxp::{Body, Request, TransactionId};
+use pxp::{PxpMessageBody, PxpRequest, TransactionId};
 use serde_json::{Map, Value, json};
-use ssh::{Connection, Connections, HostKeyCheck, HostKeys, SshConfig, SshRunner};
+use ssh::{HostKeyCheck, HostKeys, SshConfig, SshConnection, SshConnections, SshRunner};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::peers::Sshd;
@@ -18,10 +18,10 @@ pub(crate) struct World {
     pub(crate) directory: TempDir,
     pub(crate) sshd: Sshd,
     pub(crate) store: Store,
-    pub(crate) connections: Connections,
+    pub(crate) connections: SshConnections,
     pub(crate) fabric: Fabric,
-    pub(crate) inbox: Inbox,
-    pub(crate) blobs: Blobs,
+    pub(crate) inbox: EngineInbox,
+    pub(crate) blobs: BlobStore,
     pub(crate) runner: SshRunner,
 }
 
@@ -57,8 +57,8 @@ impl World {
         let url = format!("sqlite:{}", path.join("db").display());
         let store = Store::open(&StoreConfig::new(url)).await.unwrap();
         let seal = SealKey::open_or_create(&path.join("seal.key")).unwrap();
-        let connections = Connections::open(store.clone(), seal).await.unwrap();
-        let blobs = Blobs::open(path.join("blobs")).unwrap();
+        let connections = SshConnections::open(store.clone(), seal).await.unwrap();
+        let blobs = BlobStore::open(path.join("blobs")).unwrap();
         let (fabric, inbox) = Fabric::new("pcp://orch.example/server".parse().unwrap());
         let host_keys = HostKeys::new(path.join("known_hosts"), check);
         let config = SshConfig::new(host_keys);
@@ -80,7 +80,7 @@ impl World {
     }
 
     /// How the host is reached, with `more` keys over the usual ones.
-    pub(crate) fn connection(&self, more: Value) -> Connection {
+    pub(crate) fn connection(&self, more: Value) -> SshConnection {
         let mut all = map(json!({
             "user": self.sshd.user(),
             "hostname": "127.0.0.1",
@@ -94,13 +94,13 @@ impl World {
                 value => all.insert(key, value),
             };
         }
-        Connection::read_flat(all).unwrap()
+        SshConnection::read_flat(all).unwrap()
     }
 
     /// Asks for `run` of a module with a connection of its own.
     pub(crate) async fn ask(
         &self,
-        connection: &Connection,
+        connection: &SshConnection,
         module: &str,
         params: Value,
     ) -> TransactionId {
@@ -110,7 +110,7 @@ impl World {
     /// Asks for a module's action with a connection of its own.
     pub(crate) async fn ask_for(
         &self,
-        connection: &Connection,
+        connection: &SshConnection,
         what: (&str, &str),
         params: Value,
     ) -> TransactionId {
@@ -136,7 +136,7 @@ impl World {
         params: Map<String, Value>,
     ) -> TransactionId {
         let transaction_id = TransactionId::random();
-        let body = Body::NonBlockingRequest(Request {
+        let body = PxpMessageBody::NonBlockingRequest(PxpRequest {
             transaction_id: transaction_id.clone(),
             module: module.to_owned(),
             action: name.to_owned(),
@@ -149,18 +149,18 @@ impl World {
         transaction_id
     }
 
-    pub(crate) async fn send(&self, certname: &Certname, body: Body) {
+    pub(crate) async fn send(&self, certname: &Certname, body: PxpMessageBody) {
         let target = ssh_address(certname).unwrap();
         let message = body.into_message(target, self.fabric.address().clone());
         self.fabric.send(message).await.unwrap();
     }
 
     /// The next message in a node's name.
-    pub(crate) async fn hear(&mut self) -> Body {
+    pub(crate) async fn hear(&mut self) -> PxpMessageBody {
         let inbound = tokio::time::timeout(PATIENCE, self.inbox.recv()).await;
         let message = inbound.expect("nothing was said in time").unwrap().message;
         assert!(message.sender.is_some());
-        Body::decode(&message.message_type, message.data.as_deref()).unwrap()
+        PxpMessageBody::decode(&message.message_type, message.data.as_deref()).unwrap()
     }
 
     /// What came of a transaction; that it was taken comes first.
@@ -171,17 +171,17 @@ impl World {
                 continue;
             }
             match body {
-                Body::NonBlockingResponse(response) => {
+                PxpMessageBody::NonBlockingResponse(response) => {
                     return Outcome::Result(action::decode(&response.results).unwrap());
                 }
-                Body::Error(error) => return Outcome::Error(error.description),
+                PxpMessageBody::Error(error) => return Outcome::Error(error.description),
                 _ => {}
             }
         }
     }
 
     /// Runs a line of shell.
-    pub(crate) async fn command(&mut self, connection: &Connection, line: &str) -> Outcome {
+    pub(crate) async fn command(&mut self, connection: &SshConnection, line: &str) -> Outcome {
         let params = json!({"command": line});
         let transaction = self.ask(connection, "command", params).await;
         self.outcome(&transaction).await
@@ -189,7 +189,10 @@ impl World {
 
     /// The parameters of a request that runs `script` as a task.
     pub(crate) fn task(&self, script: &str, input: Value, method: &str) -> Value {
-        let sha256 = self.blobs.put(&mut script.as_bytes(), "a test").unwrap();
+        let sha256 = self
+            .blobs
+            .store_stream(&mut script.as_bytes(), "a test")
+            .unwrap();
         json!({
             "task": "probe",
             "input": input,
@@ -203,7 +206,7 @@ impl World {
 
     pub(crate) async fn run_task(
         &mut self,
-        connection: &Connection,
+        connection: &SshConnection,
         script: &str,
         input: Value,
         method: &str,
@@ -216,7 +219,7 @@ impl World {
     /// What the stand-in knows of a transaction.
     pub(crate) async fn status(&mut self, transaction: &TransactionId) -> StatusResult {
         let query = TransactionId::random();
-        let body = Body::BlockingRequest(Request {
+        let body = PxpMessageBody::BlockingRequest(PxpRequest {
             transaction_id: query.clone(),
             module: "status".to_owned(),
             action: "query".to_owned(),
@@ -227,7 +230,7 @@ impl World {
         });
         self.send(&certname(), body).await;
         loop {
-            if let Body::BlockingResponse(response) = self.hear().await {
+            if let PxpMessageBody::BlockingResponse(response) = self.hear().await {
                 assert_eq!(response.transaction_id, query);
                 return action::decode(&response.results).unwrap();
             }

@@ -26,7 +26,7 @@ pub struct TaskInput {
     #[schema(value_type = Object)]
     pub parameters: Object,
     /// Nodes that the task runs on.
-    #[serde(deserialize_with = "strict::keyed")]
+    #[serde(deserialize_with = "strict::deserialize_object")]
     pub scope: Scope,
     /// Must be empty: connection data is not stored in scheduled jobs.
     #[serde(default, deserialize_with = "strict::null_is_default")]

@@ -43,7 +43,7 @@ pub struct CreateScheduledJob {
     /// Name of the environment; empty: each node runs in its own, which only `deploy` permits.
     pub environment: String,
     /// Times at which the job starts.
-    #[serde(deserialize_with = "strict::keyed")]
+    #[serde(deserialize_with = "strict::deserialize_object")]
     pub schedule: Schedule,
     /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
@@ -127,5 +127,5 @@ fn optional_schedule<'de, D>(reader: D) -> Result<Option<Schedule>, D::Error>
 where
     D: serde::Deserializer<'de>,
 {
-    strict::keyed(reader).map(Some)
+    strict::deserialize_object(reader).map(Some)
 }

@@ -9,7 +9,7 @@ use serde::{Deserializer as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::defaults::{MAX_V1_ENVELOPE_BYTES, MAX_V1_TARGETS};
-use crate::{DecodeError, MessageId, UriRef, json};
+use crate::{MessageId, PcpDecodeError, UriRef, json};
 
 /// The header of a v1 message: id, type, addresses and expiry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,56 +36,58 @@ pub struct EnvelopeRef<'a> {
 }
 
 impl<'a> EnvelopeRef<'a> {
-    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, PcpDecodeError> {
         if bytes.len() > MAX_V1_ENVELOPE_BYTES {
-            return Err(DecodeError::EnvelopeLength(bytes.len()));
+            return Err(PcpDecodeError::EnvelopeLength(bytes.len()));
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8("envelope"))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| PcpDecodeError::NotUtf8("envelope"))?;
         let (mut id, mut message_type, mut expires, mut targets) = (None, None, None, None);
         let (mut sender, mut destination_report, mut in_reply_to) = (None, None, None);
-        json::object(text, |key, raw| match key {
-            "id" => json::once(&mut id, "id", json::id("id", raw)?),
-            "message_type" => {
-                json::once(&mut message_type, "message_type", json::message_type(raw)?)
-            }
-            "expires" => json::once(&mut expires, "expires", timestamp(raw)?),
-            "targets" => json::once(&mut targets, "targets", uris(raw)?),
-            "sender" => json::once(&mut sender, "sender", json::uri("sender", raw)?),
+        json::parse_object(text, |key, raw| match key {
+            "id" => json::set_once(&mut id, "id", json::parse_message_id("id", raw)?),
+            "message_type" => json::set_once(
+                &mut message_type,
+                "message_type",
+                json::parse_message_type(raw)?,
+            ),
+            "expires" => json::set_once(&mut expires, "expires", timestamp(raw)?),
+            "targets" => json::set_once(&mut targets, "targets", uris(raw)?),
+            "sender" => json::set_once(&mut sender, "sender", json::parse_uri("sender", raw)?),
             "destination_report" => {
-                let report = json::boolean("destination_report", raw)?;
-                json::once(&mut destination_report, "destination_report", report)
+                let report = json::parse_boolean("destination_report", raw)?;
+                json::set_once(&mut destination_report, "destination_report", report)
             }
-            "in-reply-to" => json::once(
+            "in-reply-to" => json::set_once(
                 &mut in_reply_to,
                 "in-reply-to",
-                json::id("in-reply-to", raw)?,
+                json::parse_message_id("in-reply-to", raw)?,
             ),
-            other => Err(DecodeError::unknown_key(other)),
+            other => Err(PcpDecodeError::unknown_key(other)),
         })?;
         Ok(Self {
-            id: id.ok_or(DecodeError::MissingKey("id"))?,
-            message_type: message_type.ok_or(DecodeError::MissingKey("message_type"))?,
-            expires: expires.ok_or(DecodeError::MissingKey("expires"))?,
-            targets: targets.ok_or(DecodeError::MissingKey("targets"))?,
-            sender: sender.ok_or(DecodeError::MissingKey("sender"))?,
+            id: id.ok_or(PcpDecodeError::MissingKey("id"))?,
+            message_type: message_type.ok_or(PcpDecodeError::MissingKey("message_type"))?,
+            expires: expires.ok_or(PcpDecodeError::MissingKey("expires"))?,
+            targets: targets.ok_or(PcpDecodeError::MissingKey("targets"))?,
+            sender: sender.ok_or(PcpDecodeError::MissingKey("sender"))?,
             destination_report: destination_report.unwrap_or(false),
             in_reply_to,
         })
     }
 }
 
-fn timestamp(raw: &RawValue) -> Result<Timestamp, DecodeError> {
-    json::string("expires", raw)?
+fn timestamp(raw: &RawValue) -> Result<Timestamp, PcpDecodeError> {
+    json::parse_string("expires", raw)?
         .parse()
-        .map_err(|_| DecodeError::Expires)
+        .map_err(|_| PcpDecodeError::Expires)
 }
 
-fn uris(raw: &RawValue) -> Result<Vec<UriRef<'_>>, DecodeError> {
+fn uris(raw: &RawValue) -> Result<Vec<UriRef<'_>>, PcpDecodeError> {
     let mut cause = None;
     serde_json::Deserializer::from_str(raw.get())
-        .deserialize_seq(Targets { cause: &mut cause })
+        .deserialize_seq(TargetListVisitor { cause: &mut cause })
         .map_err(|_| {
-            cause.take().unwrap_or(DecodeError::WrongType {
+            cause.take().unwrap_or(PcpDecodeError::WrongType {
                 key: "targets",
                 expected: "an array",
             })
@@ -93,12 +95,12 @@ fn uris(raw: &RawValue) -> Result<Vec<UriRef<'_>>, DecodeError> {
 }
 
 /// Parses targets one by one and stops at the limit, so that a longer list is never built.
-struct Targets<'c> {
+struct TargetListVisitor<'c> {
     /// Returns the precise cause, which serde's error type cannot hold.
-    cause: &'c mut Option<DecodeError>,
+    cause: &'c mut Option<PcpDecodeError>,
 }
 
-impl<'de> Visitor<'de> for Targets<'_> {
+impl<'de> Visitor<'de> for TargetListVisitor<'_> {
     type Value = Vec<UriRef<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,9 +111,9 @@ impl<'de> Visitor<'de> for Targets<'_> {
         let mut targets = Vec::new();
         while let Some(item) = items.next_element::<&'de RawValue>()? {
             let target = if targets.len() < MAX_V1_TARGETS {
-                json::uri("targets", item)
+                json::parse_uri("targets", item)
             } else {
-                Err(DecodeError::TooManyTargets)
+                Err(PcpDecodeError::TooManyTargets)
             };
             match target {
                 Ok(target) => targets.push(target),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::EnvelopeRef;
-use crate::DecodeError;
+use crate::PcpDecodeError;
 
 const VERSION: u8 = 1;
 /// Descriptor (1) and signed big-endian length (4).
@@ -27,28 +27,30 @@ pub struct FrameRef<'a> {
 ///
 /// Up to four trailing bytes, too few for a chunk's header, are refused like any other chunk that
 /// does not fit: a truncated frame is not a message.
-pub fn decode(bytes: &[u8]) -> Result<FrameRef<'_>, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<FrameRef<'_>, PcpDecodeError> {
     if bytes.len() <= CHUNK_HEADER_BYTES {
-        return Err(DecodeError::TooShort(bytes.len()));
+        return Err(PcpDecodeError::TooShort(bytes.len()));
     }
     if bytes[0] != VERSION {
-        return Err(DecodeError::Version(bytes[0]));
+        return Err(PcpDecodeError::Version(bytes[0]));
     }
     let (mut envelope, mut data, mut offset) = (None, None, 1);
     while offset < bytes.len() {
         let (kind, content) = chunk(bytes, offset)?;
         match kind {
-            ENVELOPE if envelope.is_some() => return Err(DecodeError::RepeatedChunk("envelope")),
+            ENVELOPE if envelope.is_some() => {
+                return Err(PcpDecodeError::RepeatedChunk("envelope"));
+            }
             ENVELOPE => envelope = Some(content),
-            _ if envelope.is_none() => return Err(DecodeError::NoEnvelope),
-            DATA if data.is_some() => return Err(DecodeError::RepeatedChunk("data")),
+            _ if envelope.is_none() => return Err(PcpDecodeError::NoEnvelope),
+            DATA if data.is_some() => return Err(PcpDecodeError::RepeatedChunk("data")),
             DATA => data = Some(Cow::Borrowed(content)),
             DEBUG => {}
-            kind => return Err(DecodeError::ChunkType { offset, kind }),
+            kind => return Err(PcpDecodeError::ChunkType { offset, kind }),
         }
         offset += CHUNK_HEADER_BYTES + content.len();
     }
-    let envelope = envelope.ok_or(DecodeError::NoEnvelope)?;
+    let envelope = envelope.ok_or(PcpDecodeError::NoEnvelope)?;
     Ok(FrameRef {
         envelope: EnvelopeRef::decode(envelope)?,
         data,
@@ -76,10 +78,10 @@ pub fn encode(frame: &FrameRef<'_>) -> Vec<u8> {
 }
 
 /// Type and content of the chunk at `offset`.
-fn chunk(bytes: &[u8], offset: usize) -> Result<(u8, &[u8]), DecodeError> {
+fn chunk(bytes: &[u8], offset: usize) -> Result<(u8, &[u8]), PcpDecodeError> {
     let rest = &bytes[offset..];
     let Some((&[descriptor, l0, l1, l2, l3], rest)) = rest.split_first_chunk() else {
-        return Err(DecodeError::ChunkLength {
+        return Err(PcpDecodeError::ChunkLength {
             offset,
             said: 0,
             left: rest.len(),
@@ -89,7 +91,7 @@ fn chunk(bytes: &[u8], offset: usize) -> Result<(u8, &[u8]), DecodeError> {
     let content = usize::try_from(said)
         .ok()
         .and_then(|length| rest.get(..length));
-    let content = content.ok_or(DecodeError::ChunkLength {
+    let content = content.ok_or(PcpDecodeError::ChunkLength {
         offset,
         said,
         left: rest.len(),

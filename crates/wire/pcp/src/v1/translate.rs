@@ -13,10 +13,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::{EnvelopeRef, FrameRef};
 use crate::types::{ERROR_MESSAGE, INVENTORY_RESPONSE};
-use crate::{DecodeError, Message, MessageId, PcpUri, TranslateError, UriRef, json};
+use crate::{MessageId, PcpDecodeError, PcpMessage, PcpUri, TranslateError, UriRef, json};
 
 /// Converts a v1 frame to a message. Its target is `None` if the frame lists none.
-pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
+pub fn to_message(frame: &FrameRef<'_>) -> Result<PcpMessage, TranslateError> {
     let envelope = &frame.envelope;
     let target = match envelope.targets.as_slice() {
         [] => None,
@@ -24,7 +24,7 @@ pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
         _ => return Err(TranslateError::MultipleRecipients),
     };
     let text = frame.data.as_deref().map(String::from_utf8_lossy);
-    let mut message = Message {
+    let mut message = PcpMessage {
         id: envelope.id,
         message_type: envelope.message_type.clone().into_owned(),
         target,
@@ -37,7 +37,7 @@ pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
         let raw = message
             .data
             .as_deref()
-            .ok_or(DecodeError::MissingKey("description"))?;
+            .ok_or(PcpDecodeError::MissingKey("description"))?;
         let (description, id) = error_body(raw)?;
         message.data = Some(description);
         message.in_reply_to = id.or(message.in_reply_to);
@@ -47,7 +47,7 @@ pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
 
 /// Converts `message` to v1. An absent sender becomes `pcp:///server`, since only a broker sends
 /// messages without one; an absent target becomes an empty list.
-pub fn from_message(message: &Message, expires: Timestamp) -> FrameRef<'_> {
+pub fn from_message(message: &PcpMessage, expires: Timestamp) -> FrameRef<'_> {
     let is_error = message.message_type == ERROR_MESSAGE;
     let keeps_reply = message.message_type == INVENTORY_RESPONSE;
     let data = match &message.data {
@@ -76,31 +76,32 @@ pub fn from_message(message: &Message, expires: Timestamp) -> FrameRef<'_> {
 }
 
 /// Parses a data chunk as JSON; an empty chunk is no data.
-fn raw_json(text: &str) -> Result<Option<Box<RawValue>>, DecodeError> {
+fn raw_json(text: &str) -> Result<Option<Box<RawValue>>, PcpDecodeError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let raw: Box<RawValue> = serde_json::from_str(text).map_err(|error| DecodeError::NotJson {
-        line: error.line(),
-        column: error.column(),
-    })?;
+    let raw: Box<RawValue> =
+        serde_json::from_str(text).map_err(|error| PcpDecodeError::NotJson {
+            line: error.line(),
+            column: error.column(),
+        })?;
     json::check_depth(raw.get())?;
     Ok(Some(raw))
 }
 
 /// Converts `{description, id}` to the bare string and the id of the message that it answers.
-fn error_body(raw: &RawValue) -> Result<(Box<RawValue>, Option<MessageId>), DecodeError> {
+fn error_body(raw: &RawValue) -> Result<(Box<RawValue>, Option<MessageId>), PcpDecodeError> {
     let (mut description, mut id) = (None, None);
-    json::object(raw.get(), |key, value| match key {
+    json::parse_object(raw.get(), |key, value| match key {
         "description" => {
-            json::string("description", value)?;
-            json::once(&mut description, "description", value.to_owned())
+            json::parse_string("description", value)?;
+            json::set_once(&mut description, "description", value.to_owned())
         }
-        "id" => json::once(&mut id, "id", json::id("id", value)?),
-        other => Err(DecodeError::unknown_key(other)),
+        "id" => json::set_once(&mut id, "id", json::parse_message_id("id", value)?),
+        other => Err(PcpDecodeError::unknown_key(other)),
     })?;
     Ok((
-        description.ok_or(DecodeError::MissingKey("description"))?,
+        description.ok_or(PcpDecodeError::MissingKey("description"))?,
         id,
     ))
 }
@@ -109,7 +110,7 @@ fn error_body(raw: &RawValue) -> Result<(Box<RawValue>, Option<MessageId>), Deco
 /// check the schema.
 fn error_data(data: Option<&RawValue>, in_reply_to: Option<MessageId>) -> Vec<u8> {
     #[derive(serde::Serialize)]
-    struct ErrorBody<'a> {
+    struct ErrorMessageData<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<MessageId>,
         description: &'a RawValue,
@@ -123,7 +124,7 @@ fn error_data(data: Option<&RawValue>, in_reply_to: Option<MessageId>) -> Vec<u8
             &*quoted
         }
     };
-    serde_json::to_vec(&ErrorBody {
+    serde_json::to_vec(&ErrorMessageData {
         id: in_reply_to,
         description,
     })

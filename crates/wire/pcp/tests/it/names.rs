@@ -1,6 +1,6 @@
 //! Certnames, addresses and ids.
 
-use pcp::{Certname, CertnameError, MessageId, PcpUri, UriError};
+use pcp::{Certname, CertnameError, MessageId, PcpUri, PcpUriError};
 
 #[test]
 fn certnames_that_are_fine() {
@@ -84,15 +84,15 @@ fn addresses_have_two_parts() {
     assert_eq!(PcpUri::broker().common_name(), "");
     assert_eq!(PcpUri::new("x", "a%20b").unwrap().as_str(), "pcp://x/a%20b");
     for text in ["pcp://x", "pcp://x/", "pcp:///", "pcp://x/a/b", "pcp://"] {
-        assert_eq!(text.parse::<PcpUri>(), Err(UriError::Form), "{text}");
+        assert_eq!(text.parse::<PcpUri>(), Err(PcpUriError::Form), "{text}");
     }
     for text in ["", "x", "http://x/agent", "PCP://x/agent"] {
-        assert_eq!(text.parse::<PcpUri>(), Err(UriError::Scheme), "{text}");
+        assert_eq!(text.parse::<PcpUri>(), Err(PcpUriError::Scheme), "{text}");
     }
     let control = "pcp://x\0/agent".parse::<PcpUri>();
-    assert_eq!(control, Err(UriError::ControlCharacter('\0')));
+    assert_eq!(control, Err(PcpUriError::ControlCharacter('\0')));
     let long = PcpUri::new("x".repeat(2_000), "agent");
-    assert!(matches!(long, Err(UriError::TooLong(_))));
+    assert!(matches!(long, Err(PcpUriError::TooLong(_))));
 }
 
 #[test]

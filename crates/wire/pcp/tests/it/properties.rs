@@ -1,7 +1,7 @@
 //! Properties that hold for all inputs.
 
 use jiff::Timestamp;
-use pcp::{Message, MessageId, PcpUri, v1, v2};
+use pcp::{MessageId, PcpMessage, PcpUri, v1, v2};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -37,9 +37,9 @@ prop_compose! {
         sender in option::of(uri()),
         replies: bool,
         data in option::of(data()),
-    ) -> Message {
+    ) -> PcpMessage {
         let in_reply_to = replies.then(MessageId::random);
-        Message { target, sender, in_reply_to, ..Message::new(message_type, data) }
+        PcpMessage { target, sender, in_reply_to, ..PcpMessage::new(message_type, data) }
     }
 }
 
@@ -58,7 +58,7 @@ proptest! {
         let bytes = v1::encode(&v1::from_message(&message, Timestamp::UNIX_EPOCH));
         let decoded = v1::to_message(&v1::decode(&bytes).unwrap()).unwrap();
         let sender = message.sender.clone().or(Some(PcpUri::broker()));
-        prop_assert_eq!(decoded, Message { sender, in_reply_to: None, ..message });
+        prop_assert_eq!(decoded, PcpMessage { sender, in_reply_to: None, ..message });
     }
 
     #[test]

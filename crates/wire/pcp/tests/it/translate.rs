@@ -2,23 +2,23 @@
 
 use jiff::Timestamp;
 use pcp::types::{ERROR_MESSAGE, INVENTORY_RESPONSE};
-use pcp::{DecodeError, Message, MessageId, PcpUri, TranslateError, v1};
+use pcp::{MessageId, PcpDecodeError, PcpMessage, PcpUri, TranslateError, v1};
 use serde_json::value::RawValue;
 
 fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).expect("JSON")
 }
 
-fn message(message_type: &str, data: Option<&str>) -> Message {
+fn message(message_type: &str, data: Option<&str>) -> PcpMessage {
     let target = "pcp://b/agent".parse().expect("an address");
     let sender = "pcp://a/controller".parse().expect("an address");
-    Message::new(message_type, data.map(raw))
+    PcpMessage::new(message_type, data.map(raw))
         .to(target)
         .from(sender)
 }
 
 /// Encodes a message as v1 bytes and decodes it again.
-fn there_and_back(message: &Message) -> Message {
+fn there_and_back(message: &PcpMessage) -> PcpMessage {
     let bytes = v1::encode(&v1::from_message(message, Timestamp::UNIX_EPOCH));
     v1::to_message(&v1::decode(&bytes).expect("a frame")).expect("a message")
 }
@@ -41,7 +41,7 @@ fn data_survives_both_ways() {
 fn only_two_types_keep_what_they_answer() {
     let id = Some(MessageId::random());
     let answered = |message_type, data| {
-        let message = Message {
+        let message = PcpMessage {
             in_reply_to: id,
             ..message(message_type, data)
         };
@@ -55,7 +55,7 @@ fn only_two_types_keep_what_they_answer() {
 #[test]
 fn error_messages_change_their_form() {
     let id = MessageId::random();
-    let error = Message::error("not \"connected\"", Some(id));
+    let error = PcpMessage::error("not \"connected\"", Some(id));
     let frame = v1::from_message(&error, Timestamp::UNIX_EPOCH);
     assert!(
         frame.envelope.sender.is_broker(),
@@ -70,7 +70,7 @@ fn error_messages_change_their_form() {
     let back = v1::to_message(&frame).unwrap();
     assert_eq!(
         back,
-        Message {
+        PcpMessage {
             sender: Some(PcpUri::broker()),
             ..error
         }
@@ -116,10 +116,10 @@ fn what_has_no_v2_form_is_refused() {
     let mut frame = v1::from_message(&message, Timestamp::UNIX_EPOCH);
     frame.data = Some(b"{".into());
     let error = v1::to_message(&frame).unwrap_err();
-    assert_eq!(error, DecodeError::NotJson { line: 1, column: 1 }.into());
+    assert_eq!(error, PcpDecodeError::NotJson { line: 1, column: 1 }.into());
     frame.data = Some(b"\xff".into());
     let error = v1::to_message(&frame).unwrap_err();
-    assert_eq!(error, DecodeError::NotJson { line: 1, column: 1 }.into());
+    assert_eq!(error, PcpDecodeError::NotJson { line: 1, column: 1 }.into());
     frame.data = Some(
         ["[".repeat(128), "]".repeat(128)]
             .concat()
@@ -128,7 +128,7 @@ fn what_has_no_v2_form_is_refused() {
     );
     assert_eq!(
         v1::to_message(&frame).unwrap_err(),
-        DecodeError::TooDeep.into()
+        PcpDecodeError::TooDeep.into()
     );
     frame.data = Some(b"".into());
     assert!(
@@ -156,13 +156,16 @@ fn a_v1_error_needs_its_description() {
     let mut frame = v1::from_message(&message, Timestamp::UNIX_EPOCH);
     frame.envelope.message_type = ERROR_MESSAGE.into();
     let error = |frame: &v1::FrameRef<'_>| v1::to_message(frame).unwrap_err();
-    assert_eq!(error(&frame), DecodeError::MissingKey("description").into());
+    assert_eq!(
+        error(&frame),
+        PcpDecodeError::MissingKey("description").into()
+    );
     for (data, expected) in [
-        ("{}", DecodeError::MissingKey("description")),
-        (r#""no""#, DecodeError::NotObject),
+        ("{}", PcpDecodeError::MissingKey("description")),
+        (r#""no""#, PcpDecodeError::NotObject),
         (
             r#"{"description":1}"#,
-            DecodeError::WrongType {
+            PcpDecodeError::WrongType {
                 key: "description",
                 expected: "a string",
             },

@@ -1,8 +1,8 @@
 //! The data of the PCP layer's own messages.
 
 use pcp::types::{
-    AssociateResponse, Change, DataError, ErrorMessage, InventoryChange, InventoryRequest,
-    InventoryUpdate, decode, encode,
+    AssociateResponse, ErrorMessage, InventoryChange, InventoryDirection, InventoryRequest,
+    InventoryUpdate, MessageDataError, decode, encode,
 };
 use pcp::{MessageId, PcpUri};
 use serde_json::value::RawValue;
@@ -17,7 +17,10 @@ fn an_inventory_request_is_strict() {
     let request: InventoryRequest = decode(Some(&good)).unwrap();
     assert!(request.query[0].is_wildcard());
     assert_eq!(request.subscribe, Some(true));
-    assert_eq!(decode::<InventoryRequest>(None), Err(DataError::Missing));
+    assert_eq!(
+        decode::<InventoryRequest>(None),
+        Err(MessageDataError::Missing)
+    );
     for bad in [
         "{}",
         "null",
@@ -28,7 +31,7 @@ fn an_inventory_request_is_strict() {
         r#"{"query":[],"subscribe":"yes"}"#,
     ] {
         let error = decode::<InventoryRequest>(Some(&raw(bad))).unwrap_err();
-        assert!(matches!(error, DataError::Invalid(_)), "{bad}");
+        assert!(matches!(error, MessageDataError::Invalid(_)), "{bad}");
     }
 }
 
@@ -55,7 +58,10 @@ fn changes_are_plus_and_minus_one() {
         change,
     };
     let update = InventoryUpdate {
-        changes: vec![change(Change::Connected), change(Change::Disconnected)],
+        changes: vec![
+            change(InventoryDirection::Connected),
+            change(InventoryDirection::Disconnected),
+        ],
     };
     let data = encode(&update);
     assert_eq!(

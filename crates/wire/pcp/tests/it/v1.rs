@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pcp::{DecodeError, v1};
+use pcp::{PcpDecodeError, v1};
 
 const ID: &str = "11111111-2222-3333-4444-555555555555";
 
@@ -27,7 +27,7 @@ fn good() -> Vec<u8> {
     chunk(1, envelope("").as_bytes())
 }
 
-fn error(bytes: &[u8]) -> DecodeError {
+fn error(bytes: &[u8]) -> PcpDecodeError {
     v1::decode(bytes).expect_err("this is no frame")
 }
 
@@ -80,30 +80,33 @@ fn old_keys_of_the_envelope_are_accepted() {
 fn says_what_is_wrong_with_the_chunks() {
     let good_bytes = good().len();
     let table = [
-        (vec![], DecodeError::TooShort(0)),
-        (vec![1, 1, 0, 0, 0], DecodeError::TooShort(5)),
-        (vec![0; 250], DecodeError::Version(0)),
-        (vec![2; 250], DecodeError::Version(2)),
-        (frame(&[chunk(2, b"{}")]), DecodeError::NoEnvelope),
-        (frame(&[chunk(3, b"{}"), good()]), DecodeError::NoEnvelope),
+        (vec![], PcpDecodeError::TooShort(0)),
+        (vec![1, 1, 0, 0, 0], PcpDecodeError::TooShort(5)),
+        (vec![0; 250], PcpDecodeError::Version(0)),
+        (vec![2; 250], PcpDecodeError::Version(2)),
+        (frame(&[chunk(2, b"{}")]), PcpDecodeError::NoEnvelope),
+        (
+            frame(&[chunk(3, b"{}"), good()]),
+            PcpDecodeError::NoEnvelope,
+        ),
         (
             frame(&[good(), good()]),
-            DecodeError::RepeatedChunk("envelope"),
+            PcpDecodeError::RepeatedChunk("envelope"),
         ),
         (
             frame(&[good(), chunk(2, b"1"), chunk(2, b"2")]),
-            DecodeError::RepeatedChunk("data"),
+            PcpDecodeError::RepeatedChunk("data"),
         ),
         (
             frame(&[good(), chunk(4, b"")]),
-            DecodeError::ChunkType {
+            PcpDecodeError::ChunkType {
                 offset: 1 + good_bytes,
                 kind: 4,
             },
         ),
         (
             vec![1, 1, 0xff, 0xff, 0xff, 0xff, 0],
-            DecodeError::ChunkLength {
+            PcpDecodeError::ChunkLength {
                 offset: 1,
                 said: -1,
                 left: 1,
@@ -111,7 +114,7 @@ fn says_what_is_wrong_with_the_chunks() {
         ),
         (
             vec![1, 1, 0x7f, 0xff, 0xff, 0xff, 0],
-            DecodeError::ChunkLength {
+            PcpDecodeError::ChunkLength {
                 offset: 1,
                 said: i32::MAX,
                 left: 1,
@@ -119,7 +122,7 @@ fn says_what_is_wrong_with_the_chunks() {
         ),
         (
             frame(&[good(), vec![2, 0, 0]]),
-            DecodeError::ChunkLength {
+            PcpDecodeError::ChunkLength {
                 offset: 1 + good_bytes,
                 said: 0,
                 left: 3,
@@ -127,11 +130,11 @@ fn says_what_is_wrong_with_the_chunks() {
         ),
         (
             frame(&[chunk(1, b"\xff")]),
-            DecodeError::NotUtf8("envelope"),
+            PcpDecodeError::NotUtf8("envelope"),
         ),
         (
             frame(&[chunk(1, b"")]),
-            DecodeError::NotJson { line: 1, column: 0 },
+            PcpDecodeError::NotJson { line: 1, column: 0 },
         ),
     ];
     for (bytes, expected) in table {
@@ -145,32 +148,32 @@ fn says_what_is_wrong_with_the_envelope() {
         (
             r#","expires":"2026-11-21T06:08:12.545391Z""#,
             "",
-            DecodeError::MissingKey("expires"),
+            PcpDecodeError::MissingKey("expires"),
         ),
         (
             "2026-11-21T06:08:12.545391Z",
             "tomorrow",
-            DecodeError::Expires,
+            PcpDecodeError::Expires,
         ),
         (
             "2026-11-21T06:08:12.545391Z",
             "2026-11-21T06:08:12",
-            DecodeError::Expires,
+            PcpDecodeError::Expires,
         ),
         (
             r#","sender":"pcp://b/agent""#,
             "",
-            DecodeError::MissingKey("sender"),
+            PcpDecodeError::MissingKey("sender"),
         ),
         (
             r#","targets":["pcp://a/agent"]"#,
             "",
-            DecodeError::MissingKey("targets"),
+            PcpDecodeError::MissingKey("targets"),
         ),
         (
             r#"["pcp://a/agent"]"#,
             r#""pcp://a/agent""#,
-            DecodeError::WrongType {
+            PcpDecodeError::WrongType {
                 key: "targets",
                 expected: "an array",
             },
@@ -178,7 +181,7 @@ fn says_what_is_wrong_with_the_envelope() {
         (
             r#"["pcp://a/agent"]"#,
             "[5]",
-            DecodeError::WrongType {
+            PcpDecodeError::WrongType {
                 key: "targets",
                 expected: "a string",
             },
@@ -186,12 +189,12 @@ fn says_what_is_wrong_with_the_envelope() {
         (
             r#""sender""#,
             r#""target":"x","sender""#,
-            DecodeError::UnknownKey("target".into()),
+            PcpDecodeError::UnknownKey("target".into()),
         ),
         (
             r#""sender""#,
             r#""destination_report":1,"sender""#,
-            DecodeError::WrongType {
+            PcpDecodeError::WrongType {
                 key: "destination_report",
                 expected: "true or false",
             },
@@ -209,7 +212,7 @@ fn says_what_is_wrong_with_the_envelope() {
     let text = envelope("").replacen(r#""pcp://a/agent""#, &many, 1);
     assert_eq!(
         error(&frame(&[chunk(1, text.as_bytes())])),
-        DecodeError::TooManyTargets
+        PcpDecodeError::TooManyTargets
     );
 }
 
@@ -223,7 +226,7 @@ fn a_long_list_of_targets_is_read_one_by_one_and_no_further_than_its_limit() {
     };
     let many = [r#""pcp://a/agent""#; pcp::defaults::MAX_V1_TARGETS];
     assert_eq!(targets(&many), Ok(many.len()));
-    let too_many = DecodeError::TooManyTargets.to_string();
+    let too_many = PcpDecodeError::TooManyTargets.to_string();
     // Elements after the limit are not checked ...
     assert_eq!(targets(&[&many[..], &["5", "6"]].concat()), Err(too_many));
     // ... and the list is not counted before its elements are parsed.
@@ -243,6 +246,6 @@ fn an_envelope_is_small_however_large_the_message() {
     assert!(v1::decode(&fits).is_ok());
     assert_eq!(
         error(&frame(&[chunk(1, padded(most + 1).as_bytes())])),
-        DecodeError::EnvelopeLength(most + 1)
+        PcpDecodeError::EnvelopeLength(most + 1)
     );
 }

@@ -1,6 +1,6 @@
 //! Valid and invalid PCP 2 texts.
 
-use pcp::{DecodeError, MessageIdError, UriError, v2};
+use pcp::{MessageIdError, PcpDecodeError, PcpUriError, v2};
 
 const ID: &str = "11111111-2222-3333-4444-555555555555";
 
@@ -8,7 +8,7 @@ fn with(members: &str) -> String {
     format!(r#"{{"id":"{ID}","message_type":"t"{members}}}"#)
 }
 
-fn error(text: &str) -> DecodeError {
+fn error(text: &str) -> PcpDecodeError {
     v2::decode(text).expect_err("this is no message")
 }
 
@@ -60,70 +60,73 @@ fn escapes_are_understood() {
 
 #[test]
 fn says_what_is_wrong() {
-    let wrong = |key, expected| DecodeError::WrongType { key, expected };
+    let wrong = |key, expected| PcpDecodeError::WrongType { key, expected };
     let table = [
-        ("".to_owned(), DecodeError::NotJson { line: 1, column: 0 }),
+        (
+            "".to_owned(),
+            PcpDecodeError::NotJson { line: 1, column: 0 },
+        ),
         (
             "hello".to_owned(),
-            DecodeError::NotJson { line: 1, column: 1 },
+            PcpDecodeError::NotJson { line: 1, column: 1 },
         ),
         (
             with("") + "x",
-            DecodeError::NotJson {
+            PcpDecodeError::NotJson {
                 line: 1,
                 column: with("").len() + 1,
             },
         ),
         (
             with(","),
-            DecodeError::NotJson {
+            PcpDecodeError::NotJson {
                 line: 1,
                 column: with("").len() + 1,
             },
         ),
-        ("[]".to_owned(), DecodeError::NotObject),
-        (r#""text""#.to_owned(), DecodeError::NotObject),
-        ("{}".to_owned(), DecodeError::MissingKey("id")),
+        ("[]".to_owned(), PcpDecodeError::NotObject),
+        (r#""text""#.to_owned(), PcpDecodeError::NotObject),
+        ("{}".to_owned(), PcpDecodeError::MissingKey("id")),
         (
             format!(r#"{{"id":"{ID}"}}"#),
-            DecodeError::MissingKey("message_type"),
+            PcpDecodeError::MissingKey("message_type"),
         ),
         (
             with(r#","targets":[]"#),
-            DecodeError::UnknownKey("targets".into()),
+            PcpDecodeError::UnknownKey("targets".into()),
         ),
         (
             with(r#","in-reply-to":"x""#),
-            DecodeError::UnknownKey("in-reply-to".into()),
+            PcpDecodeError::UnknownKey("in-reply-to".into()),
         ),
         (
             with(r#","message_type":"u""#),
-            DecodeError::DuplicateKey("message_type"),
+            PcpDecodeError::DuplicateKey("message_type"),
         ),
         (
             with(r#","data":1,"data":2"#),
-            DecodeError::DuplicateKey("data"),
+            PcpDecodeError::DuplicateKey("data"),
         ),
         (with(r#","target":5"#), wrong("target", "a string")),
         (with(r#","target":null"#), wrong("target", "a string")),
         (with(r#","target":"\ud800""#), wrong("target", "a string")),
         (
             with(r#","in_reply_to":"x""#),
-            DecodeError::Id {
+            PcpDecodeError::Id {
                 key: "in_reply_to",
                 problem: MessageIdError,
             },
         ),
         (
             with(r#","sender":"me""#),
-            DecodeError::Uri {
+            PcpDecodeError::Uri {
                 key: "sender",
-                problem: UriError::Scheme,
+                problem: PcpUriError::Scheme,
             },
         ),
         (
             with("").replace(r#""t""#, r#""""#),
-            DecodeError::MessageTypeLength(0),
+            PcpDecodeError::MessageTypeLength(0),
         ),
     ];
     for (text, expected) in table {
@@ -151,6 +154,6 @@ fn depth_is_limited() {
         with(&format!(r#","data":{open}"[[\"[["{close}"#))
     };
     assert!(v2::decode(&nested(127)).is_ok());
-    assert_eq!(error(&nested(128)), DecodeError::TooDeep);
-    assert_eq!(error(&nested(1_000_000)), DecodeError::TooDeep);
+    assert_eq!(error(&nested(128)), PcpDecodeError::TooDeep);
+    assert_eq!(error(&nested(1_000_000)), PcpDecodeError::TooDeep);
 }

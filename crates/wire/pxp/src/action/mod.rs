@@ -16,15 +16,15 @@ use serde_json::value::RawValue;
 pub use code_id::{CodeId, CodeIdError};
 pub use file::{FilePath, FilePathError, FileSpec, FileUri, Sha256, Sha256Error};
 pub use params::{
-    CancelParams, CollectParams, Collected, CollectedItem, CommandParams, EchoParams, FileEntry,
-    FileKind, FileParams, PingParams, PlaceParams, RunMetadata, RunWithParams, ScriptParams,
-    StatusParams, TaskParams,
+    CancelParams, CollectParams, CollectedFileItem, CollectedFiles, CommandParams, EchoParams,
+    FileEntry, FileKind, FileParams, PingParams, PlaceParams, RunMetadata, RunWithParams,
+    ScriptParams, StatusParams, TaskParams,
 };
 pub use puppet::{
     PuppetCause, PuppetErrorType, PuppetParams, PuppetResource, PuppetResourceStatus, PuppetResult,
     ResourcesOmitted,
 };
-pub use result::{ActionResult, Status, StatusResult};
+pub use result::{ActionResult, StatusResult, TransactionStatus};
 
 use crate::json;
 
@@ -44,7 +44,7 @@ pub fn decode<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ActionError> {
     if !raw.get().starts_with('{') {
         return Err(ActionError("not an object".to_owned()));
     }
-    serde_json::from_str(raw.get()).map_err(|error| ActionError(json::reason(&error)))
+    serde_json::from_str(raw.get()).map_err(|error| ActionError(json::error_reason(&error)))
 }
 
 /// Serializes one of the types of this module as parameters or results.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::file::{FileSpec, FileUri, Sha256};
-use crate::task::{Implementation, TaskName};
+use crate::task::{TaskImplementation, TaskName};
 use crate::{TransactionId, json};
 
 /// Parameters of `task` / `run`.
@@ -40,7 +40,7 @@ pub struct RunMetadata {
     pub input_method: Option<String>,
     /// Implementations of the task. Empty: the first of the files is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub implementations: Vec<Implementation>,
+    pub implementations: Vec<TaskImplementation>,
     /// Supporting files; a name that ends with `/` stands for all files below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -104,7 +104,7 @@ pub struct FileParams {
 }
 
 /// Parameters of `file` / `collect`, an extension of Tutti: returns a file or directory of the node
-/// as [`Collected`]. Closed: an agent must refuse what it does not understand.
+/// as [`CollectedFiles`]. Closed: an agent must refuse what it does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectParams {
@@ -144,20 +144,20 @@ impl std::fmt::Debug for PlaceParams {
 
 /// A file or a directory of a node, returned on standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collected {
+pub struct CollectedFiles {
     /// True for a directory. Otherwise the file is the only item, without a path.
     pub is_directory: bool,
     /// The items in order: a directory before its contents.
-    pub items: Vec<CollectedItem>,
+    pub items: Vec<CollectedFileItem>,
     /// Number of entries in the directory that are neither file nor directory, or have no UTF-8
     /// name.
     #[serde(default)]
     pub left_out: u64,
 }
 
-/// One file or directory of [`Collected`].
+/// One file or directory of [`CollectedFiles`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CollectedItem {
+pub struct CollectedFileItem {
     /// Path relative to the directory. It comes from a node and must be checked before use.
     pub path: String,
     /// Content in Base64; `None` for a directory.

@@ -52,7 +52,7 @@ pub struct ActionResult {
 /// An agent's knowledge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum TransactionStatus {
     /// The agent does not know the transaction, or cannot determine its outcome.
     Unknown,
     /// The action is still running.
@@ -69,7 +69,7 @@ pub struct StatusResult {
     /// Transaction id from the request.
     pub transaction_id: TransactionId,
     /// Status of that transaction at the agent.
-    pub status: Status,
+    pub status: TransactionStatus,
     /// Exit code, only with success and failure; this and all following members are as in
     /// [`ActionResult`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +111,7 @@ pub struct StatusResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
     /// Extension: the reason for which the end of the action cannot be determined, now or later.
-    /// Only with [`Status::Unknown`].
+    /// Only with [`TransactionStatus::Unknown`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undetermined: Option<String>,
     /// Extension: id of the spool of the agent that answered.
@@ -121,7 +121,7 @@ pub struct StatusResult {
 
 impl StatusResult {
     /// A result with only the status.
-    pub fn new(transaction_id: TransactionId, status: Status) -> Self {
+    pub fn new(transaction_id: TransactionId, status: TransactionStatus) -> Self {
         Self {
             transaction_id,
             status,
@@ -146,9 +146,9 @@ impl StatusResult {
     /// A result about an action that ended: success is exit code 0.
     pub fn finished(transaction_id: TransactionId, result: ActionResult) -> Self {
         let status = if result.exitcode == 0 {
-            Status::Success
+            TransactionStatus::Success
         } else {
-            Status::Failure
+            TransactionStatus::Failure
         };
         Self {
             exitcode: Some(result.exitcode),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One implementation of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Implementation {
+pub struct TaskImplementation {
     /// Name of the implementation's file, equal to a `filename` of the task's files.
     pub name: String,
     /// Features that a node must have to run this implementation.
@@ -29,11 +29,11 @@ pub struct NoImplementation {
 /// The first implementation whose requirements are all among `features`. `None` if the task lists
 /// no implementations: its first file is then the only one.
 pub fn choose_implementation<'a, S: AsRef<str>>(
-    implementations: &'a [Implementation],
+    implementations: &'a [TaskImplementation],
     features: &[S],
-) -> Result<Option<&'a Implementation>, NoImplementation> {
+) -> Result<Option<&'a TaskImplementation>, NoImplementation> {
     let has = |wanted: &String| features.iter().any(|feature| feature.as_ref() == wanted);
-    let suits = |candidate: &&Implementation| candidate.requirements.iter().all(has);
+    let suits = |candidate: &&TaskImplementation| candidate.requirements.iter().all(has);
     match implementations.iter().find(suits) {
         Some(chosen) => Ok(Some(chosen)),
         None if implementations.is_empty() => Ok(None),

@@ -9,7 +9,7 @@ mod name;
 mod program_head;
 mod sensitive;
 
-pub use implementation::{Implementation, NoImplementation, choose_implementation};
+pub use implementation::{NoImplementation, TaskImplementation, choose_implementation};
 pub use name::{TaskName, TaskNameError};
-pub use program_head::{Interpreter, ProgramHead};
+pub use program_head::{ProgramHead, ScriptInterpreter};
 pub use sensitive::{SENSITIVE_KEY, SensitiveScan};

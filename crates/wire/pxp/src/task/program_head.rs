@@ -21,7 +21,7 @@ pub enum ProgramHead {
     /// A text without a `#!` line: the shell runs it.
     ShellText,
     /// A text whose `#!` line names its interpreter.
-    Script(Interpreter),
+    Script(ScriptInterpreter),
     /// A text with a byte order mark in front of its `#!`, or in UTF-16: a shell would run it as
     /// another language.
     MarkedText,
@@ -31,7 +31,7 @@ pub enum ProgramHead {
 
 /// An interpreter as a `#!` line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interpreter {
+pub struct ScriptInterpreter {
     /// The path after `#!`; it ends with a carriage return if nothing stands between the two.
     pub path: String,
     /// The program that `env` looks for in `PATH`; `None` if the line does not use `env`.
@@ -46,7 +46,7 @@ impl ProgramHead {
     /// Classifies a file by its first bytes.
     pub fn read(head: &[u8]) -> Self {
         if head.starts_with(ELF) {
-            return Self::Compiled(machine(head));
+            return Self::Compiled(machine_name(head));
         }
         if let Some(marked) = head.strip_prefix(BYTE_ORDER_MARK) {
             return match marked.starts_with(b"#!") {
@@ -56,7 +56,7 @@ impl ProgramHead {
         }
         if let Some(line) = head.strip_prefix(b"#!") {
             let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
-            return Interpreter::read(line).map_or(Self::ShellText, Self::Script);
+            return ScriptInterpreter::read(line).map_or(Self::ShellText, Self::Script);
         }
         match head {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::MarkedText,
@@ -72,12 +72,12 @@ impl ProgramHead {
 
     /// The error text for a node that cannot execute the file although its interpreter exists, or
     /// none is needed.
-    pub fn not_executable(&self) -> Option<String> {
+    pub fn explain_not_executable(&self) -> Option<String> {
         match self {
             Self::ShellText => None,
             Self::Script(interpreter) => Some(format!(
                 "its interpreter {} is no program that this node can execute; look at its mode and architecture",
-                interpreter.shown()
+                interpreter.to_display_text()
             )),
             Self::MarkedText => Some(
                 "its first line begins with a byte order mark, or it is in UTF-16, so its interpreter cannot be read; \
@@ -97,7 +97,7 @@ impl ProgramHead {
 
 // === impl Interpreter ===
 
-impl Interpreter {
+impl ScriptInterpreter {
     /// Parses the line after `#!`. `None` if it names no interpreter; shells then ignore it.
     fn read(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
@@ -109,7 +109,7 @@ impl Interpreter {
             return None;
         }
         let is_env = path.trim_end_matches('\r').rsplit('/').next() == Some("env");
-        let by_env = is_env.then(|| looked_for(arguments)).flatten();
+        let by_env = is_env.then(|| env_program(arguments)).flatten();
         let clipped = |text: &str| text.chars().take(INTERPRETER_CHARS).collect::<String>();
         Some(Self {
             path: clipped(path),
@@ -120,17 +120,17 @@ impl Interpreter {
 
     /// The path of the file that the node must have, or the program that `env` must find in its
     /// `PATH` ([`by_env`](Self::by_env)), in a form for error texts.
-    pub fn shown(&self) -> String {
+    pub fn to_display_text(&self) -> String {
         let shown = self.by_env.as_deref().unwrap_or(&self.path);
         shown.trim_end_matches('\r').to_owned()
     }
 
     /// The error text for a node without the interpreter, with the remedy.
-    pub fn missing(&self) -> String {
+    pub fn explain_missing(&self) -> String {
         if self.has_carriage_return {
-            return self.ends_with_carriage_return();
+            return self.explain_carriage_return();
         }
-        let shown = self.shown();
+        let shown = self.to_display_text();
         let place = match self.by_env {
             Some(_) => " in the PATH of",
             None => " on",
@@ -147,17 +147,17 @@ impl Interpreter {
     }
 
     /// The error text for a first line that was written on Windows.
-    pub fn ends_with_carriage_return(&self) -> String {
+    pub fn explain_carriage_return(&self) -> String {
         format!(
             "the first line ends with a carriage return, as editors on Windows write it, so the node does not find \
              its interpreter {}; save the file with Unix line ends (`sed -i 's/\\r$//' FILE`)",
-            self.shown()
+            self.to_display_text()
         )
     }
 }
 
 /// The program among the arguments of `env`, after its options and variables.
-fn looked_for(arguments: &str) -> Option<&str> {
+fn env_program(arguments: &str) -> Option<&str> {
     let mut words = arguments.split([' ', '\t']).filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
         match word {
@@ -190,7 +190,7 @@ fn package(interpreter: &str) -> Option<&'static str> {
     }
 }
 
-fn machine(head: &[u8]) -> Option<&'static str> {
+fn machine_name(head: &[u8]) -> Option<&'static str> {
     let bytes = head.get(ELF_MACHINE..ELF_MACHINE + 2)?;
     let bytes = [bytes[0], bytes[1]];
     let is_big_endian = head[ELF_DATA] == 2;
@@ -215,7 +215,7 @@ fn machine(head: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn interpreter(head: &[u8]) -> Interpreter {
+    fn interpreter(head: &[u8]) -> ScriptInterpreter {
         match ProgramHead::read(head) {
             ProgramHead::Script(interpreter) => interpreter,
             other => panic!("{other:?}"),
@@ -233,7 +233,7 @@ mod tests {
             b"# !/bin/sh",
         ] {
             assert_eq!(ProgramHead::read(text), ProgramHead::ShellText, "{text:?}");
-            assert_eq!(ProgramHead::ShellText.not_executable(), None);
+            assert_eq!(ProgramHead::ShellText.explain_not_executable(), None);
         }
     }
 
@@ -258,13 +258,13 @@ mod tests {
             assert_eq!((&*read.path, read.by_env.as_deref()), (path, by_env));
             assert!(!read.has_carriage_return);
         }
-        let missing = interpreter(b"#!/usr/bin/env ruby\n").missing();
+        let missing = interpreter(b"#!/usr/bin/env ruby\n").explain_missing();
         assert!(
             missing
                 .starts_with("its interpreter ruby is not in the PATH of this node; install Ruby"),
             "{missing}"
         );
-        let missing = interpreter(b"#!/opt/puppetlabs/puppet/bin/ruby\n").missing();
+        let missing = interpreter(b"#!/opt/puppetlabs/puppet/bin/ruby\n").explain_missing();
         assert!(
             missing.contains("install the package puppet-agent there"),
             "{missing}"
@@ -278,7 +278,7 @@ mod tests {
             b"#!/bin/sh -e\r\n",
             b"#!/usr/bin/env sh\r\n",
         ] {
-            let told = interpreter(line).missing();
+            let told = interpreter(line).explain_missing();
             assert!(
                 told.contains("ends with a carriage return") && told.contains("sh;"),
                 "{told}"
@@ -310,7 +310,7 @@ mod tests {
             (b"\xff\xfe#\0!\0", ProgramHead::MarkedText),
         ] {
             assert_eq!(ProgramHead::read(head), expected);
-            assert!(expected.not_executable().is_some());
+            assert!(expected.explain_not_executable().is_some());
         }
     }
 }

@@ -26,7 +26,7 @@ impl SensitiveScan {
     }
 
     /// Scans the next piece and returns the number of its bytes that may be shown.
-    pub fn pass(&mut self, piece: &[u8]) -> usize {
+    pub fn scan(&mut self, piece: &[u8]) -> usize {
         for (index, byte) in piece.iter().enumerate() {
             if self.is_found() {
                 return index;
@@ -41,9 +41,9 @@ impl SensitiveScan {
     }
 
     /// The number of bytes of a whole output that may be shown; `None`: all.
-    pub fn end_of_shown(output: &[u8]) -> Option<usize> {
+    pub fn shown_length(output: &[u8]) -> Option<usize> {
         let mut scan = Self::default();
-        let shown = scan.pass(output);
+        let shown = scan.scan(output);
         scan.is_found().then_some(shown)
     }
 }
@@ -55,11 +55,11 @@ mod tests {
     #[test]
     fn nothing_after_the_key_passes_however_it_is_cut() {
         let output = br#"{"user":"x","__sensitive_sensitive":{"pw":"hunter2"}}"#;
-        let end = SensitiveScan::end_of_shown(output).unwrap();
+        let end = SensitiveScan::shown_length(output).unwrap();
         assert_eq!(&output[end - 3..end + 2], br#"ve":{"#);
         for size in 1..output.len() {
             let mut scan = SensitiveScan::default();
-            let shown: usize = output.chunks(size).map(|piece| scan.pass(piece)).sum();
+            let shown: usize = output.chunks(size).map(|piece| scan.scan(piece)).sum();
             assert_eq!(shown, end, "in pieces of {size}");
             assert!(scan.is_found());
         }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn output_without_the_key_passes() {
         for output in ["", "_sensitive", "sensitive\"", "{\"_sensitiv\": 1}"] {
-            assert_eq!(SensitiveScan::end_of_shown(output.as_bytes()), None);
+            assert_eq!(SensitiveScan::shown_length(output.as_bytes()), None);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Parameters and results of actions.
 
 use pxp::action::{
-    ActionResult, CommandParams, FileKind, FileParams, Status, StatusParams, StatusResult,
-    TaskParams, decode, encode,
+    ActionResult, CommandParams, FileKind, FileParams, StatusParams, StatusResult, TaskParams,
+    TransactionStatus, decode, encode,
 };
 use pxp::task::choose_implementation;
 use serde_json::value::RawValue;
@@ -110,10 +110,10 @@ fn a_status_carries_the_result() {
         ..Default::default()
     };
     let status = StatusResult::finished(id.clone(), result.clone());
-    assert_eq!(status.status, Status::Failure);
+    assert_eq!(status.status, TransactionStatus::Failure);
     let read: StatusResult = decode(&encode(&status)).unwrap();
     assert_eq!(read.into_result(), Some(result));
-    let unknown = StatusResult::new(id, Status::Unknown);
+    let unknown = StatusResult::new(id, TransactionStatus::Unknown);
     assert_eq!(
         encode(&unknown).get(),
         r#"{"transaction_id":"7","status":"unknown"}"#

@@ -1,15 +1,17 @@
 //! The data of every message type.
 
 use bytes::Bytes;
-use pxp::{Body, BodyError, Output, Request, Stream, TransactionId, types};
+use pxp::{
+    OutputPiece, ProcessStream, PxpBodyError, PxpMessageBody, PxpRequest, TransactionId, types,
+};
 use serde_json::value::RawValue;
 
 fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).expect("JSON")
 }
 
-fn decode(message_type: &str, json: &str) -> Result<Body, BodyError> {
-    Body::decode(message_type, Some(&raw(json)))
+fn decode(message_type: &str, json: &str) -> Result<PxpMessageBody, PxpBodyError> {
+    PxpMessageBody::decode(message_type, Some(&raw(json)))
 }
 
 fn id(text: &str) -> TransactionId {
@@ -66,7 +68,7 @@ fn every_type_is_read_and_written() {
 #[test]
 fn schemas_are_closed() {
     let invalid = |message_type, json| match decode(message_type, json) {
-        Err(BodyError::Invalid(reason)) => reason,
+        Err(PxpBodyError::Invalid(reason)) => reason,
         other => panic!("{json}: {other:?}"),
     };
     let request = types::BLOCKING_REQUEST;
@@ -167,14 +169,17 @@ fn schemas_are_closed() {
 
 #[test]
 fn no_data_is_told_from_bad_data() {
-    let decode = |data| Body::decode(types::BLOCKING_REQUEST, data).unwrap_err();
-    assert_eq!(decode(None), BodyError::NoData);
+    let decode = |data| PxpMessageBody::decode(types::BLOCKING_REQUEST, data).unwrap_err();
+    assert_eq!(decode(None), PxpBodyError::NoData);
     assert_eq!(
         decode(Some(&raw("null"))),
-        BodyError::NoData,
+        PxpBodyError::NoData,
         "v1 brokers send null for none"
     );
-    assert_eq!(Body::decode("x", None).unwrap_err(), BodyError::UnknownType);
+    assert_eq!(
+        PxpMessageBody::decode("x", None).unwrap_err(),
+        PxpBodyError::UnknownType
+    );
 }
 
 #[test]
@@ -193,7 +198,7 @@ fn errors_do_not_repeat_the_input() {
 #[test]
 fn absent_params_are_an_empty_object() {
     let json = r#"{"transaction_id":"7","module":"ping","action":"ping"}"#;
-    let Ok(Body::BlockingRequest(request)) = decode(types::BLOCKING_REQUEST, json) else {
+    let Ok(PxpMessageBody::BlockingRequest(request)) = decode(types::BLOCKING_REQUEST, json) else {
         panic!("not a request")
     };
     assert_eq!(request.params.get(), "{}");
@@ -201,7 +206,7 @@ fn absent_params_are_an_empty_object() {
 
 #[test]
 fn a_kind_of_request_writes_what_its_schema_wants() {
-    let request = |notify_outcome| Request {
+    let request = |notify_outcome| PxpRequest {
         transaction_id: id("7"),
         module: "m".into(),
         action: "a".into(),
@@ -210,9 +215,9 @@ fn a_kind_of_request_writes_what_its_schema_wants() {
         extended: None,
         file_servers: Vec::new(),
     };
-    let blocking = Body::BlockingRequest(request(Some(true)));
-    assert!(Body::decode(blocking.message_type(), Some(&blocking.encode())).is_ok());
-    let non_blocking = Body::NonBlockingRequest(request(None));
+    let blocking = PxpMessageBody::BlockingRequest(request(Some(true)));
+    assert!(PxpMessageBody::decode(blocking.message_type(), Some(&blocking.encode())).is_ok());
+    let non_blocking = PxpMessageBody::NonBlockingRequest(request(None));
     let encoded = non_blocking.encode();
     assert!(
         encoded.get().contains(r#""notify_outcome":true"#),
@@ -223,14 +228,16 @@ fn a_kind_of_request_writes_what_its_schema_wants() {
 #[test]
 fn output_keeps_every_byte() {
     for data in [&b""[..], b"text", b"\xff\x00\xfe", b"cut \xc3"] {
-        let output = Output {
+        let output = OutputPiece {
             transaction_id: id("7"),
-            stream: Stream::Stdout,
+            stream: ProcessStream::Stdout,
             offset: 9,
             data: Bytes::copy_from_slice(data),
         };
-        let body = Body::Output(output.clone());
-        let Ok(Body::Output(decoded)) = Body::decode(types::OUTPUT, Some(&body.encode())) else {
+        let body = PxpMessageBody::Output(output.clone());
+        let Ok(PxpMessageBody::Output(decoded)) =
+            PxpMessageBody::decode(types::OUTPUT, Some(&body.encode()))
+        else {
             panic!("not output")
         };
         assert_eq!(decoded, output);
@@ -240,7 +247,7 @@ fn output_keeps_every_byte() {
 #[test]
 fn a_message_carries_the_body() {
     let target: pcp::PcpUri = "pcp://a/agent".parse().unwrap();
-    let body = Body::OutcomeAck {
+    let body = PxpMessageBody::OutcomeAck {
         transaction_id: id("7"),
     };
     let message = body.into_message(target.clone(), pcp::PcpUri::broker());

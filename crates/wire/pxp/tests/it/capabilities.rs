@@ -1,11 +1,11 @@
 //! The header by which an agent announces extensions.
 
-use pxp::{Capabilities, CapabilitiesError};
+use pxp::{AgentCapabilities, CapabilitiesError};
 use uuid::Uuid;
 
 #[test]
 fn the_header_says_it_all() {
-    let capabilities = Capabilities {
+    let capabilities = AgentCapabilities {
         version: "0.1.0".into(),
         live_output: true,
         acknowledged_results: true,
@@ -27,18 +27,18 @@ fn the_header_says_it_all() {
 #[test]
 fn what_a_newer_agent_says_is_ignored() {
     let header = " teleport ,live_output,, lease=5, version = 9 ";
-    let expected = Capabilities {
+    let expected = AgentCapabilities {
         version: "9".into(),
         live_output: true,
         ..Default::default()
     };
     assert_eq!(header.parse(), Ok(expected));
-    assert_eq!("".parse(), Ok(Capabilities::default()));
+    assert_eq!("".parse(), Ok(AgentCapabilities::default()));
 }
 
 #[test]
 fn bad_headers_are_refused() {
-    let parse = |text: &str| text.parse::<Capabilities>().unwrap_err();
+    let parse = |text: &str| text.parse::<AgentCapabilities>().unwrap_err();
     assert_eq!(parse("spool_id=7"), CapabilitiesError::SpoolId);
     assert_eq!(parse("version=\u{1b}[31m"), CapabilitiesError::NotAscii);
     assert_eq!(parse("version=ä"), CapabilitiesError::NotAscii);

@@ -1,7 +1,7 @@
 //! Checks of arbitrary bytes for fuzzing and property tests. Invariant: no panic; accepted input
 //! can be encoded and decodes to the same; errors stay short.
 
-use pxp::{Body, Capabilities, types};
+use pxp::{AgentCapabilities, PxpMessageBody, types};
 use serde_json::value::RawValue;
 
 const TYPES: [&str; 10] = [
@@ -23,11 +23,12 @@ pub(crate) fn bodies(data: &[u8]) {
         return;
     };
     for message_type in TYPES {
-        match Body::decode(message_type, Some(&raw)) {
+        match PxpMessageBody::decode(message_type, Some(&raw)) {
             Ok(body) => {
                 assert_eq!(body.message_type(), message_type);
                 let again = body.encode();
-                let body = Body::decode(message_type, Some(&again)).expect("ours can be read");
+                let body =
+                    PxpMessageBody::decode(message_type, Some(&again)).expect("ours can be read");
                 assert_eq!(body.encode().get(), again.get());
             }
             Err(error) => assert!(error.to_string().chars().count() < 300, "{error}"),
@@ -40,9 +41,13 @@ pub(crate) fn capabilities(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let Ok(capabilities) = text.parse::<Capabilities>() else {
+    let Ok(capabilities) = text.parse::<AgentCapabilities>() else {
         return;
     };
     let header = capabilities.to_string();
-    assert_eq!(header.parse::<Capabilities>(), Ok(capabilities), "{header}");
+    assert_eq!(
+        header.parse::<AgentCapabilities>(),
+        Ok(capabilities),
+        "{header}"
+    );
 }

@@ -4,12 +4,12 @@
 //! both were seen to send: order of keys, times, error texts, and data chunks byte for byte.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
-use pcp::Message;
+use pcp::PcpMessage;
 use pcp::types::{
     ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, ERROR_MESSAGE, INVENTORY_RESPONSE, INVENTORY_UPDATE,
     InventoryResponse, InventoryUpdate,
 };
-use pxp::Body;
+use pxp::PxpMessageBody;
 use pxp::action::{self, ActionResult, StatusResult};
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    fn decode(&self) -> Message {
+    fn decode(&self) -> PcpMessage {
         match self.version {
             1 => {
                 let hex = self.hex.as_deref().unwrap();
@@ -80,22 +80,24 @@ impl Exchange {
         }
     }
 
-    fn check_body(&self, message: &Message) {
+    fn check_body(&self, message: &PcpMessage) {
         let what = &self.what;
         let data = message.data.as_deref();
-        match Body::decode(&message.message_type, data).unwrap() {
-            Body::Error(error) => assert_eq!(Some(error.description), self.words, "{what}"),
-            Body::NonBlockingResponse(response) => {
+        match PxpMessageBody::decode(&message.message_type, data).unwrap() {
+            PxpMessageBody::Error(error) => {
+                assert_eq!(Some(error.description), self.words, "{what}")
+            }
+            PxpMessageBody::NonBlockingResponse(response) => {
                 let result: ActionResult = action::decode(&response.results).unwrap();
                 assert_eq!(Some(result.exitcode), self.exitcode, "{what}");
             }
-            Body::BlockingResponse(response) => {
+            PxpMessageBody::BlockingResponse(response) => {
                 let Some(expected) = &self.status else { return };
                 let status: StatusResult = action::decode(&response.results).unwrap();
                 let told = serde_json::to_value(status.status).unwrap();
                 assert_eq!(told, expected.as_str(), "{what}");
             }
-            Body::ProvisionalResponse { .. } => {}
+            PxpMessageBody::ProvisionalResponse { .. } => {}
             other => panic!("{what}: {other:?}"),
         }
     }

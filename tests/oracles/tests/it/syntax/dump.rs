@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use syntax::ast::{
-    Ast, AttributeOp, Call, DefinitionKind, Expr, ExprId, LambdaId, Param, ResourceForm, Slice, Sym,
+    Ast, AstSlice, AttributeOp, CallExpr, DefinitionKind, Expr, ExprId, LambdaId, Param,
+    ResourceForm, Sym,
 };
 
 /// The tree of a source, without its place names.
@@ -22,7 +23,7 @@ fn text(ast: &Ast, sym: Sym) -> &str {
     ast.text(sym)
 }
 
-fn exprs(ast: &Ast, list: Slice<ExprId>) -> Value {
+fn exprs(ast: &Ast, list: AstSlice<ExprId>) -> Value {
     ast.get(list).iter().map(|id| expr(ast, *id)).collect()
 }
 
@@ -189,7 +190,7 @@ fn form(form: ResourceForm) -> &'static str {
     }
 }
 
-fn call_of(ast: &Ast, kind: &str, at: u32, call: &Call) -> Value {
+fn call_of(ast: &Ast, kind: &str, at: u32, call: &CallExpr) -> Value {
     let lambda = call.lambda.map_or(Value::Null, |id| lambda_of(ast, id));
     let functor = expr(ast, call.functor);
     json!([
@@ -208,7 +209,7 @@ fn lambda_of(ast: &Ast, id: LambdaId) -> Value {
     json!([params(ast, lambda.params), returns, maybe(ast, lambda.body)])
 }
 
-fn ops(ast: &Ast, list: Slice<AttributeOp>) -> Value {
+fn ops(ast: &Ast, list: AstSlice<AttributeOp>) -> Value {
     let list = ast.get(list).iter();
     list.map(|op| {
         let name = op.name.map(|name| text(ast, name));
@@ -218,7 +219,7 @@ fn ops(ast: &Ast, list: Slice<AttributeOp>) -> Value {
     .collect()
 }
 
-fn params(ast: &Ast, list: Slice<Param>) -> Value {
+fn params(ast: &Ast, list: AstSlice<Param>) -> Value {
     let list = ast.get(list).iter();
     list.map(|param| {
         let kind = maybe(ast, param.type_expr);
@@ -230,7 +231,7 @@ fn params(ast: &Ast, list: Slice<Param>) -> Value {
 }
 
 fn definition(ast: &Ast, at: u32, kind: &DefinitionKind) -> Value {
-    let named = |what: &str, body: &syntax::ast::Body, parent: Option<&str>| {
+    let named = |what: &str, body: &syntax::ast::DefinitionBody, parent: Option<&str>| {
         let returns = maybe(ast, body.return_type);
         let name = text(ast, body.name);
         let inner = maybe(ast, body.body);

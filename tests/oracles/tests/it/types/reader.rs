@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pcore::{Alias, Hash, ObjectType, Regexp, Timespan, Type, Value, new_instance};
+use pcore::{
+    Hash, NamedTypeAlias, ObjectTypeDefinition, Regexp, Timespan, Type, Value, new_instance,
+};
 use serde_json::{Value as Json, json};
 use syntax::ast::{Ast, BinaryOp, Expr, ExprId, UnaryOp};
-use syntax::{Options, Severity, Source};
+use syntax::{DiagnosticSeverity, SourceText, SyntaxOptions};
 
 /// Aliases and object types by their names in small letters.
 pub(super) struct World(HashMap<String, Type>);
@@ -27,14 +29,14 @@ impl World {
     fn define(&mut self, name: &str, body: &str) {
         let key = name.to_lowercase();
         if let Some(init) = body.strip_prefix("Object[") {
-            let object = ObjectType::declare(Some(name.into()));
+            let object = ObjectTypeDefinition::declare(Some(name.into()));
             self.0.insert(key, object.clone().into());
             let init = self
                 .value(init.strip_suffix(']').expect("a bracket"))
                 .unwrap();
             object.define(init.as_hash().expect("a hash")).unwrap();
         } else {
-            let alias = Alias::declare(name);
+            let alias = NamedTypeAlias::declare(name);
             self.0.insert(key, alias.clone().into());
             alias.resolve(&self.ty(body)).unwrap();
         }
@@ -52,12 +54,12 @@ impl World {
     }
 
     pub(super) fn value(&self, text: &str) -> Result<Value, String> {
-        let source = Arc::new(Source::new(None, text));
-        let parsed = syntax::parse(&source, Options::default());
+        let source = Arc::new(SourceText::new(None, text));
+        let parsed = syntax::parse(&source, SyntaxOptions::default());
         let fault = parsed
             .diagnostics
             .iter()
-            .find(|fault| fault.severity == Severity::Error);
+            .find(|fault| fault.severity == DiagnosticSeverity::Error);
         if let Some(fault) = fault {
             return Err(fault.message.clone());
         }

@@ -9,10 +9,10 @@ mod step;
 
 use std::fmt;
 
-use psych::{Node, Warning};
+use psych::{DuplicateKeyWarning, YamlTreeNode};
 
-pub use self::code::code_of;
-pub(super) use self::metadata::metadata;
+pub use self::code::embedded_code;
+pub(super) use self::metadata::parse_metadata;
 pub use self::step::{YamlAction, YamlStep};
 
 /// A plan as written in its file.
@@ -25,9 +25,9 @@ pub struct YamlPlan {
     pub parameters: Vec<YamlParameter>,
     pub steps: Vec<YamlStep>,
     /// The value of the key `return`.
-    pub result: Option<Node>,
+    pub result: Option<YamlTreeNode>,
     /// Warnings about duplicate keys, of which the last one is used.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<DuplicateKeyWarning>,
 }
 
 /// A parameter of a plan in YAML.
@@ -35,8 +35,8 @@ pub struct YamlPlan {
 pub struct YamlParameter {
     pub name: String,
     /// The text of the parameter's type; `None` if there is none.
-    pub kind: Option<Node>,
-    pub default: Option<Node>,
+    pub kind: Option<YamlTreeNode>,
+    pub default: Option<YamlTreeNode>,
     pub description: Option<String>,
 }
 
@@ -68,14 +68,15 @@ impl YamlPlan {
     /// # Errors
     /// All errors of the file, in its order; a single one if it is not YAML.
     pub fn read(text: &str) -> Result<Self, Vec<PlanProblem>> {
-        let document = psych::load(text, psych::Options::PLAN);
-        let document = document.map_err(|error| vec![PlanProblem::whole(error.to_string())])?;
+        let document = psych::load(text, psych::YamlLoadOptions::PLAN);
+        let document =
+            document.map_err(|error| vec![PlanProblem::without_position(error.to_string())])?;
         let Some(root) = document.root else {
             let what = "the file is empty; a plan is a mapping with `steps`";
-            return Err(vec![PlanProblem::whole(what)]);
+            return Err(vec![PlanProblem::without_position(what)]);
         };
-        let mut reading = Reading::default();
-        let mut plan = reading.plan(&root);
+        let mut reading = YamlPlanReader::default();
+        let mut plan = reading.read_plan(&root);
         plan.warnings = document.warnings;
         match reading.problems.is_empty() {
             true => Ok(plan),
@@ -87,7 +88,7 @@ impl YamlPlan {
 // === impl PlanProblem ===
 
 impl PlanProblem {
-    fn whole(message: impl Into<String>) -> Self {
+    fn without_position(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             line: 0,
@@ -111,7 +112,7 @@ impl fmt::Display for PlanProblem {
 
 /// The state of parsing a plan, with the errors found so far.
 #[derive(Default)]
-struct Reading {
+struct YamlPlanReader {
     problems: Vec<PlanProblem>,
     /// Names of parameters and steps.
     names: Vec<String>,
@@ -119,8 +120,8 @@ struct Reading {
 
 // === impl Reading ===
 
-impl Reading {
-    fn refuse(&mut self, node: &Node, message: impl Into<String>) {
+impl YamlPlanReader {
+    fn refuse(&mut self, node: &YamlTreeNode, message: impl Into<String>) {
         self.problems.push(PlanProblem {
             message: message.into(),
             line: node.line,
@@ -128,7 +129,7 @@ impl Reading {
         });
     }
 
-    fn plan(&mut self, root: &Node) -> YamlPlan {
+    fn read_plan(&mut self, root: &YamlTreeNode) -> YamlPlan {
         let mut plan = YamlPlan {
             description: None,
             private: false,
@@ -142,20 +143,22 @@ impl Reading {
             return plan;
         }
         self.check_keys(root, PLAN_KEYS, "a plan");
-        plan.description = root.get("description").and_then(|node| self.text(node));
+        plan.description = root
+            .get("description")
+            .and_then(|node| self.read_text(node));
         if let Some(node) = root.get("private") {
             match node.value {
-                psych::Value::Bool(flag) => plan.private = flag,
+                psych::YamlValue::Bool(flag) => plan.private = flag,
                 _ => self.refuse(node, "`private` is true or false"),
             }
         }
         if let Some(node) = root.get("parameters") {
-            plan.parameters = self.parameters(node);
+            plan.parameters = self.read_parameters(node);
         }
-        match root.get("steps").and_then(Node::as_sequence) {
+        match root.get("steps").and_then(YamlTreeNode::as_sequence) {
             None => self.refuse(root, "a plan needs `steps`, a list"),
             Some(steps) => {
-                let steps = steps.iter().filter_map(|node| self.step(node));
+                let steps = steps.iter().filter_map(|node| self.read_step(node));
                 plan.steps = steps.collect();
             }
         }
@@ -165,7 +168,7 @@ impl Reading {
         plan
     }
 
-    fn parameters(&mut self, node: &Node) -> Vec<YamlParameter> {
+    fn read_parameters(&mut self, node: &YamlTreeNode) -> Vec<YamlParameter> {
         if is_null(node) {
             return Vec::new();
         }
@@ -177,20 +180,26 @@ impl Reading {
         };
         let parameters = mapping.iter();
         parameters
-            .filter_map(|(name, about)| self.parameter(name, about))
+            .filter_map(|(name, about)| self.read_parameter(name, about))
             .collect()
     }
 
-    fn parameter(&mut self, name: &Node, about: &Node) -> Option<YamlParameter> {
-        let name = self.name(name)?;
+    fn read_parameter(
+        &mut self,
+        name: &YamlTreeNode,
+        about: &YamlTreeNode,
+    ) -> Option<YamlParameter> {
+        let name = self.read_name(name)?;
         if !is_null(about) {
             self.check_keys(about, PARAMETER_KEYS, &format!("the parameter `{name}`"));
         }
         let kind = about.get("type").cloned();
         if let Some(node) = &kind {
-            self.text(node);
+            self.read_text(node);
         }
-        let description = about.get("description").and_then(|node| self.text(node));
+        let description = about
+            .get("description")
+            .and_then(|node| self.read_text(node));
         Some(YamlParameter {
             name,
             kind,
@@ -200,7 +209,7 @@ impl Reading {
     }
 
     /// Checks that a name is valid for a variable and unused by other parameters and steps.
-    fn name(&mut self, node: &Node) -> Option<String> {
+    fn read_name(&mut self, node: &YamlTreeNode) -> Option<String> {
         let Some(name) = node.as_str().filter(|name| is_name(name)) else {
             let what = "a name has lower-case letters, digits and underscores, and does not begin with a digit";
             self.refuse(node, what);
@@ -214,7 +223,7 @@ impl Reading {
         Some(name.to_owned())
     }
 
-    fn text(&mut self, node: &Node) -> Option<String> {
+    fn read_text(&mut self, node: &YamlTreeNode) -> Option<String> {
         let text = node.as_str().map(str::to_owned);
         if text.is_none() {
             self.refuse(node, "expected text here");
@@ -223,7 +232,7 @@ impl Reading {
     }
 
     /// Reports each key of a mapping that is not in `known`.
-    fn check_keys(&mut self, node: &Node, known: &[&str], owner: &str) {
+    fn check_keys(&mut self, node: &YamlTreeNode, known: &[&str], owner: &str) {
         let Some(mapping) = node.as_mapping() else {
             return self.refuse(node, format!("{owner} is a mapping"));
         };
@@ -248,6 +257,6 @@ fn is_name(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-fn is_null(node: &Node) -> bool {
-    matches!(node.value, psych::Value::Null)
+fn is_null(node: &YamlTreeNode) -> bool {
+    matches!(node.value, psych::YamlValue::Null)
 }

@@ -2,21 +2,21 @@
 //!
 //! Invariant: a step has exactly one action, and no key that its action does not support.
 
-use psych::Node;
+use psych::YamlTreeNode;
 
-use super::Reading;
+use super::YamlPlanReader;
 
 /// One step of a plan.
 #[derive(Clone, Debug)]
 pub struct YamlStep {
     /// Name of the variable that receives its value; `None`: the value is not stored.
     pub name: Option<String>,
-    pub description: Option<Node>,
+    pub description: Option<YamlTreeNode>,
     pub action: YamlAction,
     /// The value of the action's key: the command, the task, the text.
-    pub object: Node,
+    pub object: YamlTreeNode,
     /// The mapping with all keys of the step.
-    pub node: Node,
+    pub node: YamlTreeNode,
 }
 
 /// The action of a step, determined by its key.
@@ -116,21 +116,21 @@ impl YamlAction {
 
 // === impl Reading ===
 
-impl Reading {
-    pub(super) fn step(&mut self, node: &Node) -> Option<YamlStep> {
+impl YamlPlanReader {
+    pub(super) fn read_step(&mut self, node: &YamlTreeNode) -> Option<YamlStep> {
         let Some(mapping) = node.as_mapping() else {
             self.refuse(node, "a step is a mapping with one action");
             return None;
         };
         self.check_code(node);
-        let name = node.get("name").and_then(|name| self.name(name));
+        let name = node.get("name").and_then(|name| self.read_name(name));
         let found = ACTIONS
             .iter()
             .filter_map(|action| Some((*action, node.get(action.key())?)));
-        let found: Vec<(YamlAction, &Node)> = found.collect();
+        let found: Vec<(YamlAction, &YamlTreeNode)> = found.collect();
         let [(action, object)] = found[..] else {
             let actions: Vec<&str> = ACTIONS.iter().map(|action| action.key()).collect();
-            let keys = mapping.keys().filter_map(Node::as_str);
+            let keys = mapping.keys().filter_map(YamlTreeNode::as_str);
             let keys: Vec<&str> = keys.filter(|key| !COMMON_KEYS.contains(key)).collect();
             let what = format!(
                 "a step has exactly one of {}; this one has {}",
@@ -167,7 +167,7 @@ impl Reading {
     }
 
     /// Checks that `parameters` does not repeat the step's own keys.
-    fn check_parameters(&mut self, node: &Node, own: &[&str]) {
+    fn check_parameters(&mut self, node: &YamlTreeNode, own: &[&str]) {
         let Some(parameters) = node.get("parameters") else {
             return;
         };

@@ -3,7 +3,7 @@
 use api_types::FileSyncSubmodule;
 
 use super::*;
-use crate::{Following, Knows, SyncState};
+use crate::{FollowerStatus, LeaseKnowledge, SyncState};
 
 fn environment() -> EnvironmentName {
     "production".parse().unwrap()
@@ -31,68 +31,77 @@ fn told(live: Option<(i64, Option<char>)>, offered: Option<char>) -> CheckedIn {
 }
 
 /// A follower that was started with a live version and has compared it.
-fn at(generation: i64, digit: char) -> Core {
+fn at(generation: i64, digit: char) -> FollowerCore {
     let mut core = started(generation, digit);
-    core.staged(&environment(), &signature(digit));
+    core.mark_staged(&environment(), &signature(digit));
     core
 }
 
-fn started(generation: i64, digit: char) -> Core {
-    Core::new(vec![(environment(), signature(digit), generation)])
+fn started(generation: i64, digit: char) -> FollowerCore {
+    FollowerCore::new(vec![(environment(), signature(digit), generation)])
 }
 
 #[test]
 fn a_version_that_was_live_at_the_start_is_compared_once() {
     let mut core = started(1, 'a');
     assert_eq!(
-        core.steps(),
+        core.next_steps(),
         [],
         "the server's list of files is not known yet"
     );
-    core.told(told(Some((1, Some('a'))), None));
-    let compare = Step::Stage(environment(), signature('a'));
-    assert_eq!(core.steps(), std::slice::from_ref(&compare));
-    assert_eq!(core.steps(), [], "it is under way");
-    core.failed(&environment(), &signature('a'), "no list".to_owned());
-    assert_eq!(core.steps(), [], "not at once again");
-    core.retry();
-    assert_eq!(core.steps(), [compare]);
-    core.staged(&environment(), &signature('a'));
-    assert_eq!(core.steps(), []);
-    let report = &core.report()["production"];
+    core.apply_check_in(told(Some((1, Some('a'))), None));
+    let compare = FollowerStep::Stage(environment(), signature('a'));
+    assert_eq!(core.next_steps(), std::slice::from_ref(&compare));
+    assert_eq!(core.next_steps(), [], "it is under way");
+    core.mark_failed(&environment(), &signature('a'), "no list".to_owned());
+    assert_eq!(core.next_steps(), [], "not at once again");
+    core.allow_retries();
+    assert_eq!(core.next_steps(), [compare]);
+    core.mark_staged(&environment(), &signature('a'));
+    assert_eq!(core.next_steps(), []);
+    let report = &core.to_report()["production"];
     assert_eq!((&report.staged, &report.error), (&None, &None));
-    core.told(told(Some((2, Some('b'))), None));
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('b'))]);
+    core.apply_check_in(told(Some((2, Some('b'))), None));
+    assert_eq!(
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('b'))]
+    );
 }
 
 #[test]
 fn a_live_version_that_is_no_longer_wanted_is_not_compared() {
     let mut core = started(1, 'a');
-    core.told(told(Some((2, Some('b'))), None));
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('b'))]);
-    core.staged(&environment(), &signature('b'));
-    core.switched(&environment(), &signature('b'), 2);
-    assert_eq!(core.steps(), []);
+    core.apply_check_in(told(Some((2, Some('b'))), None));
+    assert_eq!(
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('b'))]
+    );
+    core.mark_staged(&environment(), &signature('b'));
+    core.mark_switched(&environment(), &signature('b'), 2);
+    assert_eq!(core.next_steps(), []);
 }
 
 #[test]
 fn what_is_offered_is_got_and_switched_to_only_when_it_is_announced() {
     let mut core = at(1, 'a');
-    core.told(told(Some((1, Some('a'))), Some('b')));
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('b'))]);
-    assert_eq!(core.steps(), [], "it is on its way");
-    core.staged(&environment(), &signature('b'));
-    assert_eq!(core.steps(), []);
+    core.apply_check_in(told(Some((1, Some('a'))), Some('b')));
     assert_eq!(
-        core.report()["production"].staged,
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('b'))]
+    );
+    assert_eq!(core.next_steps(), [], "it is on its way");
+    core.mark_staged(&environment(), &signature('b'));
+    assert_eq!(core.next_steps(), []);
+    assert_eq!(
+        core.to_report()["production"].staged,
         Some(signature('b').to_string())
     );
-    core.told(told(Some((2, Some('b'))), None));
-    let switch = Step::Switch(environment(), signature('b'), 2);
-    assert_eq!(core.steps(), [switch]);
-    core.switched(&environment(), &signature('b'), 2);
-    assert_eq!(core.steps(), []);
-    let report = core.report();
+    core.apply_check_in(told(Some((2, Some('b'))), None));
+    let switch = FollowerStep::Switch(environment(), signature('b'), 2);
+    assert_eq!(core.next_steps(), [switch]);
+    core.mark_switched(&environment(), &signature('b'), 2);
+    assert_eq!(core.next_steps(), []);
+    let report = core.to_report();
     assert_eq!(
         (
             report["production"].generation,
@@ -104,53 +113,59 @@ fn what_is_offered_is_got_and_switched_to_only_when_it_is_announced() {
 
 #[test]
 fn what_is_announced_and_not_here_is_got_first() {
-    let mut core = Core::default();
-    core.told(told(Some((7, Some('a'))), None));
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
-    core.failed(&environment(), &signature('a'), "no".to_owned());
-    assert_eq!(core.steps(), [], "not at once again");
-    assert_eq!(core.report()["production"].error.as_deref(), Some("no"));
-    core.retry();
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
-    core.staged(&environment(), &signature('a'));
+    let mut core = FollowerCore::default();
+    core.apply_check_in(told(Some((7, Some('a'))), None));
     assert_eq!(
-        core.steps(),
-        [Step::Switch(environment(), signature('a'), 7)]
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('a'))]
+    );
+    core.mark_failed(&environment(), &signature('a'), "no".to_owned());
+    assert_eq!(core.next_steps(), [], "not at once again");
+    assert_eq!(core.to_report()["production"].error.as_deref(), Some("no"));
+    core.allow_retries();
+    assert_eq!(
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('a'))]
+    );
+    core.mark_staged(&environment(), &signature('a'));
+    assert_eq!(
+        core.next_steps(),
+        [FollowerStep::Switch(environment(), signature('a'), 7)]
     );
 }
 
 #[test]
 fn it_never_goes_back_to_a_lower_generation() {
     let mut core = at(9, 'b');
-    core.told(told(Some((8, Some('a'))), None));
-    assert_eq!(core.steps(), []);
-    core.told(told(Some((3, None)), None));
-    assert_eq!(core.steps(), []);
-    core.told(told(Some((10, Some('b'))), None));
+    core.apply_check_in(told(Some((8, Some('a'))), None));
+    assert_eq!(core.next_steps(), []);
+    core.apply_check_in(told(Some((3, None)), None));
+    assert_eq!(core.next_steps(), []);
+    core.apply_check_in(told(Some((10, Some('b'))), None));
     assert_eq!(
-        core.steps(),
-        [Step::Switch(environment(), signature('b'), 10)]
+        core.next_steps(),
+        [FollowerStep::Switch(environment(), signature('b'), 10)]
     );
 }
 
 #[test]
 fn only_what_was_taken_away_by_name_goes() {
     let mut core = at(4, 'a');
-    core.told(told(None, None));
+    core.apply_check_in(told(None, None));
     assert_eq!(
-        core.steps(),
+        core.next_steps(),
         [],
         "a storage that knows nothing takes nothing"
     );
-    core.told(told(Some((5, None)), None));
-    assert_eq!(core.steps(), [Step::Remove(environment(), 5)]);
-    core.removed(&environment(), 5);
-    assert_eq!(core.steps(), []);
-    assert_eq!(core.live().count(), 0);
-    core.found(&[(environment(), signature('a'))]);
+    core.apply_check_in(told(Some((5, None)), None));
+    assert_eq!(core.next_steps(), [FollowerStep::Remove(environment(), 5)]);
+    core.mark_removed(&environment(), 5);
+    assert_eq!(core.next_steps(), []);
+    assert_eq!(core.live_environments().count(), 0);
+    core.sync_with_disk(&[(environment(), signature('a'))]);
     assert_eq!(
-        core.steps(),
-        [Step::Remove(environment(), 5)],
+        core.next_steps(),
+        [FollowerStep::Remove(environment(), 5)],
         "nobody brings it back"
     );
 }
@@ -158,25 +173,31 @@ fn only_what_was_taken_away_by_name_goes() {
 #[test]
 fn what_was_withdrawn_comes_back_only_when_it_is_told_again() {
     let mut core = at(4, 'a');
-    core.told(told(Some((4, Some('a'))), Some('b')));
-    core.forget_told();
-    core.found(&[]);
-    assert_eq!(core.steps(), []);
-    assert_eq!(core.report()["production"].version, None);
-    core.told(told(Some((4, Some('a'))), None));
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
-    core.staged(&environment(), &signature('a'));
+    core.apply_check_in(told(Some((4, Some('a'))), Some('b')));
+    core.discard_announcements();
+    core.sync_with_disk(&[]);
+    assert_eq!(core.next_steps(), []);
+    assert_eq!(core.to_report()["production"].version, None);
+    core.apply_check_in(told(Some((4, Some('a'))), None));
     assert_eq!(
-        core.steps(),
-        [Step::Switch(environment(), signature('a'), 4)]
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('a'))]
+    );
+    core.mark_staged(&environment(), &signature('a'));
+    assert_eq!(
+        core.next_steps(),
+        [FollowerStep::Switch(environment(), signature('a'), 4)]
     );
 }
 
 #[test]
 fn what_somebody_changed_is_put_right() {
     let mut core = at(4, 'b');
-    core.told(told(Some((4, Some('a'))), None));
-    assert_eq!(core.steps(), [Step::Stage(environment(), signature('a'))]);
+    core.apply_check_in(told(Some((4, Some('a'))), None));
+    assert_eq!(
+        core.next_steps(),
+        [FollowerStep::Stage(environment(), signature('a'))]
+    );
 }
 
 /// Whatever is told in whatever order, generations grow and switches are to what is announced.
@@ -189,32 +210,34 @@ fn any_order_of_events_keeps_the_rules() {
     };
     let digit = |number: u64| char::from(b'a' + u8::try_from(number).unwrap());
     for _ in 0..500 {
-        let mut core = Core::default();
+        let mut core = FollowerCore::default();
         let mut highest = 0;
         for _ in 0..40 {
             let generation = i64::try_from(random(12)).unwrap();
             let live = (random(5) > 0).then(|| digit(random(4)));
             let offered = (random(2) > 0).then(|| digit(random(4)));
-            core.told(told(Some((generation, live)), offered));
-            for step in core.steps() {
+            core.apply_check_in(told(Some((generation, live)), offered));
+            for step in core.next_steps() {
                 match step {
-                    Step::Stage(of, it) if random(3) == 0 => core.failed(&of, &it, String::new()),
-                    Step::Stage(of, it) => core.staged(&of, &it),
-                    Step::Switch(of, it, number) => {
+                    FollowerStep::Stage(of, it) if random(3) == 0 => {
+                        core.mark_failed(&of, &it, String::new())
+                    }
+                    FollowerStep::Stage(of, it) => core.mark_staged(&of, &it),
+                    FollowerStep::Switch(of, it, number) => {
                         assert!(number >= highest && Some(it.clone()) == live.map(signature));
                         assert_eq!(number, generation);
                         highest = number;
-                        core.switched(&of, &it, number);
+                        core.mark_switched(&of, &it, number);
                     }
-                    Step::Remove(of, number) => {
+                    FollowerStep::Remove(of, number) => {
                         assert!(number >= highest && live.is_none());
                         highest = number;
-                        core.removed(&of, number);
+                        core.mark_removed(&of, number);
                     }
                 }
             }
             if random(4) == 0 {
-                core.retry();
+                core.allow_retries();
             }
         }
     }
@@ -222,19 +245,19 @@ fn any_order_of_events_keeps_the_rules() {
 
 #[test]
 fn who_watches_sees_what_is_live_and_what_should_be() {
-    let shown = |core: &Core| {
-        let following = Following {
+    let shown = |core: &FollowerCore| {
+        let following = FollowerStatus {
             heard_ms: None,
-            knows: match core.is_told() {
-                true => Knows::Yes,
-                false => Knows::NotYet,
+            knowledge: match core.has_announcements() {
+                true => LeaseKnowledge::Current,
+                false => LeaseKnowledge::Unknown,
             },
-            environments: core.following(),
+            environments: core.environment_status(),
         };
-        let sync = following.sync();
+        let sync = following.sync_state();
         (following.environments[&environment()].clone(), sync)
     };
-    let had = |generation, digit, is_behind, cause: Option<&str>| Followed {
+    let had = |generation, digit, is_behind, cause: Option<&str>| FollowedVersion {
         generation,
         live: Some(signature(digit)),
         is_behind,
@@ -243,34 +266,34 @@ fn who_watches_sees_what_is_live_and_what_should_be() {
     let mut core = at(1, 'a');
     let now = (had(1, 'a', false, None), SyncState::NewCommits);
     assert_eq!(shown(&core), now, "it may be old");
-    core.told(told(Some((1, Some('a'))), Some('b')));
+    core.apply_check_in(told(Some((1, Some('a'))), Some('b')));
     let now = (had(1, 'a', false, None), SyncState::Ok);
     assert_eq!(shown(&core), now);
-    core.steps();
+    core.next_steps();
     // What is not live yet may fail.
-    core.failed(&environment(), &signature('b'), "full".to_owned());
+    core.mark_failed(&environment(), &signature('b'), "full".to_owned());
     assert_eq!(shown(&core), now);
-    core.told(told(Some((2, Some('b'))), None));
+    core.apply_check_in(told(Some((2, Some('b'))), None));
     let why = (had(1, 'a', true, Some("full")), SyncState::Error);
     assert_eq!(shown(&core), why);
-    core.told(told(Some((3, Some('c'))), None));
+    core.apply_check_in(told(Some((3, Some('c'))), None));
     let now = (had(1, 'a', true, None), SyncState::NewCommits);
     assert_eq!(shown(&core), now);
-    core.staged(&environment(), &signature('c'));
-    core.switched(&environment(), &signature('c'), 3);
+    core.mark_staged(&environment(), &signature('c'));
+    core.mark_switched(&environment(), &signature('c'), 3);
     assert_eq!(shown(&core), (had(3, 'c', false, None), SyncState::Ok));
-    core.told(told(Some((4, None)), None));
+    core.apply_check_in(told(Some((4, None)), None));
     assert_eq!(shown(&core).1, SyncState::NewCommits);
-    core.removed(&environment(), 4);
-    let gone = Followed {
+    core.mark_removed(&environment(), 4);
+    let gone = FollowedVersion {
         generation: 4,
-        ..Followed::default()
+        ..FollowedVersion::default()
     };
     assert_eq!(shown(&core), (gone, SyncState::Ok));
-    core.forget_told();
-    assert!(!core.is_told());
+    core.discard_announcements();
+    assert!(!core.has_announcements());
     // One that it has never had is not there yet.
-    let mut core = Core::default();
-    core.told(told(Some((1, Some('a'))), None));
+    let mut core = FollowerCore::default();
+    core.apply_check_in(told(Some((1, Some('a'))), None));
     assert!(shown(&core).0.is_behind);
 }

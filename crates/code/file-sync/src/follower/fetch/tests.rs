@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::*;
-use code_store::content::{Content, ContentHash};
+use code_store::content::{ContentHash, ContentStore};
 
 const BYTES: usize = 300_000;
 
@@ -25,8 +25,8 @@ struct Server {
 struct World {
     directory: tempfile::TempDir,
     bytes: Vec<u8>,
-    wanted: Wanted,
-    arriving: Arriving,
+    wanted: MissingContent,
+    arriving: IncomingContents,
     tls: TlsFiles,
 }
 
@@ -100,15 +100,15 @@ impl Drop for Server {
 impl World {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let content = Content::open(directory.path().join("content")).unwrap();
+        let content = ContentStore::open(directory.path().join("content")).unwrap();
         let bytes: Vec<u8> = (0..BYTES).map(|it| (it * 7 % 251) as u8).collect();
         Self {
-            wanted: Wanted {
+            wanted: MissingContent {
                 sha256: ContentHash::of(&bytes),
                 executable: false,
                 size_bytes: BYTES as u64,
             },
-            arriving: Arriving::open(&content).unwrap(),
+            arriving: IncomingContents::open(&content).unwrap(),
             tls: certificate(&directory),
             bytes,
             directory,
@@ -141,8 +141,8 @@ impl World {
         answer("206 Partial Content", &headers, BYTES - first, body)
     }
 
-    async fn fetch(&self, server: &Server) -> Result<(), FetchError> {
-        let remote = Remote::new(server.url.clone(), self.tls.clone(), ServerCertnames::Host);
+    async fn fetch(&self, server: &Server) -> Result<(), ContentFetchError> {
+        let remote = RemoteServer::new(server.url.clone(), self.tls.clone(), ServerCertnames::Host);
         fetch(&remote, &self.arriving, &self.wanted).await
     }
 
@@ -204,7 +204,7 @@ async fn what_broke_off_goes_on_where_it_was_and_so_does_a_follower_that_was_kil
     world.comes(cuts, &[None, Some(one), Some(two)]).await;
     // What is whole is asked for by nobody, also not by a follower that is started again.
     let content = world.arriving.content().clone();
-    world.arriving = Arriving::open(&content).unwrap();
+    world.arriving = IncomingContents::open(&content).unwrap();
     world.comes(vec![], &[]).await;
 
     fs::remove_file(world.file()).unwrap();
@@ -214,7 +214,7 @@ async fn what_broke_off_goes_on_where_it_was_and_so_does_a_follower_that_was_kil
     let ranges = [None, Some(ends[0]), Some(ends[1]), Some(ends[2])];
     let why = world.fails(cuts, &ranges).await;
     assert!(why.contains("cannot be asked"), "{why}");
-    world.arriving = Arriving::open(&content).unwrap();
+    world.arriving = IncomingContents::open(&content).unwrap();
     let rest = vec![world.rest(ends[3], BYTES)];
     world.comes(rest, &[Some(ends[3])]).await;
     // One that says nothing more is not asked again and again.
@@ -328,21 +328,21 @@ async fn a_part_that_somebody_changed_is_begun_anew_and_nothing_else_is_written_
 async fn two_versions_that_want_the_same_get_it_once() {
     let world = World::new();
     let server = Server::start(vec![world.whole(BYTES)]).await;
-    let remote = Remote::new(server.url.clone(), world.tls.clone(), ServerCertnames::Host);
+    let remote = RemoteServer::new(server.url.clone(), world.tls.clone(), ServerCertnames::Host);
     let all = [world.wanted];
     let one = async {
-        let _awaited = world.arriving.wait_for(&all).unwrap();
+        let _awaited = world.arriving.await_contents(&all).unwrap();
         fetch(&remote, &world.arriving, &world.wanted)
             .await
             .unwrap();
-        world.arriving.keep(&all).unwrap();
+        world.arriving.move_into_store(&all).unwrap();
     };
     let other = async {
-        let _awaited = world.arriving.wait_for(&all).unwrap();
+        let _awaited = world.arriving.await_contents(&all).unwrap();
         fetch(&remote, &world.arriving, &world.wanted)
             .await
             .unwrap();
-        world.arriving.keep(&all).unwrap();
+        world.arriving.move_into_store(&all).unwrap();
     };
     tokio::join!(one, other);
     world.asked(&server, &[None]);

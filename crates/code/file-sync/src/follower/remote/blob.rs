@@ -4,28 +4,28 @@
 
 use reqwest::{Response, StatusCode, Url, header};
 
-use super::{Remote, RemoteError};
+use super::{RemoteServer, RemoteServerError};
 use code_store::content::ContentHash;
 
 /// A content on its way.
 #[derive(Debug)]
-pub(in crate::follower) struct Coming {
+pub(in crate::follower) struct BlobDownload {
     url: Url,
-    answer: Response,
+    response: Response,
     /// From which byte on it comes.
     pub(in crate::follower) first: u64,
 }
 
 // === impl Remote ===
 
-impl Remote {
+impl RemoteServer {
     /// Asks for a content of which the first bytes are here. It may come from its beginning all the same.
-    pub(in crate::follower) async fn blob(
+    pub(in crate::follower) async fn request_blob(
         &self,
         hash: ContentHash,
         has: u64,
         whole_bytes: u64,
-    ) -> Result<Coming, RemoteError> {
+    ) -> Result<BlobDownload, RemoteServerError> {
         let url = self.url(&format!("/file-sync/v1/blobs/sha256/{hash}"));
         let mut request = self.client().await?.get(url.clone());
         let etag = format!("\"{hash}\"");
@@ -41,30 +41,39 @@ impl Remote {
         let (answer, first) = match (status, answer) {
             (Some(StatusCode::RANGE_NOT_SATISFIABLE), _) if has > 0 => {
                 let why = "it has no more than what is here".to_owned();
-                return Err(RemoteError::OtherPart { url, why });
+                return Err(RemoteServerError::OtherPart { url, why });
             }
             (Some(StatusCode::PARTIAL_CONTENT), Ok(answer)) if has > 0 => {
-                if let Err(why) = follows(&answer, &etag, has, whole_bytes) {
-                    return Err(RemoteError::OtherPart { url, why });
+                if let Err(why) = check_continues(&answer, &etag, has, whole_bytes) {
+                    return Err(RemoteServerError::OtherPart { url, why });
                 }
                 (answer, has)
             }
-            (_, answer) => (self.checked(&url, answer).await?, 0),
+            (_, answer) => (self.send_checked(&url, answer).await?, 0),
         };
-        Ok(Coming { url, answer, first })
+        Ok(BlobDownload {
+            url,
+            response: answer,
+            first,
+        })
     }
 
     /// What comes next of it; `None`: nothing.
-    pub(in crate::follower) async fn next(
+    pub(in crate::follower) async fn next_chunk(
         &self,
-        coming: &mut Coming,
-    ) -> Result<Option<impl AsRef<[u8]> + use<>>, RemoteError> {
-        self.chunk(&coming.url, &mut coming.answer).await
+        coming: &mut BlobDownload,
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, RemoteServerError> {
+        self.read_chunk(&coming.url, &mut coming.response).await
     }
 }
 
 /// Whether an answer says that it is what is lacking; else why not.
-fn follows(answer: &Response, etag: &str, has: u64, whole_bytes: u64) -> Result<(), String> {
+fn check_continues(
+    answer: &Response,
+    etag: &str,
+    has: u64,
+    whole_bytes: u64,
+) -> Result<(), String> {
     let said = |name| {
         let value = answer.headers().get(name)?;
         Some(String::from_utf8_lossy(value.as_bytes()))
@@ -85,16 +94,16 @@ fn follows(answer: &Response, etag: &str, has: u64, whole_bytes: u64) -> Result<
 
 // === impl Coming ===
 
-impl Coming {
-    pub(in crate::follower) fn too_much(self, whole_bytes: u64) -> RemoteError {
-        RemoteError::Unexpected {
+impl BlobDownload {
+    pub(in crate::follower) fn too_long_error(self, whole_bytes: u64) -> RemoteServerError {
+        RemoteServerError::Unexpected {
             url: self.url,
             why: format!("more than {whole_bytes} bytes"),
         }
     }
 
-    pub(in crate::follower) fn too_little(self, has: u64, of: u64) -> RemoteError {
-        RemoteError::Short {
+    pub(in crate::follower) fn too_short_error(self, has: u64, of: u64) -> RemoteServerError {
+        RemoteServerError::Short {
             url: self.url,
             has,
             of,

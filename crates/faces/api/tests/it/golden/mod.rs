@@ -290,7 +290,7 @@ async fn prepared() -> World {
         owner_id: admin.expect("there").id,
         ..PlanStart::default()
     };
-    let plans = world.state.jobs.plans();
+    let plans = world.state.jobs.plan_jobs();
     plans.start(plan).await.expect("started");
     world
 }

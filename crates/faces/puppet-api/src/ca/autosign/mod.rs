@@ -94,11 +94,11 @@ impl Autosign {
             Self::All | Self::File(_) => &[][..],
             Self::Names(patterns) => patterns,
         };
-        if let Some(every) = privileged.of_every_name() {
+        if let Some(every) = privileged.find_match_all() {
             return Err(AutosignError::EveryName(every.origin.clone()));
         }
         for pattern in patterns {
-            if let Some(name) = privileged.overlap(pattern) {
+            if let Some(name) = privileged.find_overlap(pattern) {
                 return Err(AutosignError::Overlap {
                     pattern: pattern.to_string(),
                     privileged: name.to_string(),
@@ -194,7 +194,7 @@ mod tests {
         for name in names {
             let pattern = NamePattern::name_or_domain(name).unwrap();
             privileged.grant(
-                pki::Privilege::Program,
+                pki::CertnamePrivilege::Program,
                 "access.certificate_allowlist",
                 pattern,
             );
@@ -237,7 +237,11 @@ mod tests {
     #[test]
     fn nothing_is_signed_where_every_name_has_rights() {
         let mut privileged = PrivilegedNames::default();
-        privileged.grant(pki::Privilege::Orders, "the rule \"all\"", NamePattern::Any);
+        privileged.grant(
+            pki::CertnamePrivilege::Controller,
+            "the rule \"all\"",
+            NamePattern::Any,
+        );
         for patterns in [&["true"][..], &["web1"]] {
             let refused = autosign(patterns).unwrap().check(&privileged);
             assert!(matches!(refused, Err(AutosignError::EveryName(_))));
@@ -249,7 +253,7 @@ mod tests {
     fn an_expression_beside_a_domain_cannot_be_decided_and_is_refused() {
         let mut privileged = PrivilegedNames::default();
         let expression = NamePattern::regex("^orch[0-9]").unwrap();
-        privileged.grant(pki::Privilege::Orders, "a rule", expression);
+        privileged.grant(pki::CertnamePrivilege::Controller, "a rule", expression);
         let check = |text| autosign(&[text]).unwrap().check(&privileged);
         assert!(check("*.lab.example").is_err());
         assert!(check("orch1").is_err());

@@ -1,4 +1,4 @@
-//! One uninterrupted range of versions. Main type: [`Interval`].
+//! One uninterrupted range of versions. Main type: [`VersionInterval`].
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,17 +7,17 @@ use crate::value::SemVer;
 
 /// From some version to some other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Interval {
+pub(super) enum VersionInterval {
     All,
     Gt(SemVer),
     GtEq(SemVer),
     Lt(SemVer),
     LtEq(SemVer),
     Eq(SemVer),
-    Both(Box<Interval>, Box<Interval>),
+    Both(Box<VersionInterval>, Box<VersionInterval>),
 }
 
-impl Interval {
+impl VersionInterval {
     /// No version at all.
     pub(super) fn nothing() -> Self {
         Self::Lt(SemVer::min())
@@ -206,23 +206,23 @@ impl Interval {
     }
 }
 
-fn lower(version: SemVer, open: bool) -> Interval {
+fn lower(version: SemVer, open: bool) -> VersionInterval {
     if open {
-        Interval::Gt(version)
+        VersionInterval::Gt(version)
     } else {
-        Interval::GtEq(version)
+        VersionInterval::GtEq(version)
     }
 }
 
-fn upper(version: SemVer, open: bool) -> Interval {
+fn upper(version: SemVer, open: bool) -> VersionInterval {
     if open {
-        Interval::Lt(version)
+        VersionInterval::Lt(version)
     } else {
-        Interval::LtEq(version)
+        VersionInterval::LtEq(version)
     }
 }
 
-impl fmt::Display for Interval {
+impl fmt::Display for VersionInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("*"),

@@ -10,14 +10,14 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use interval::Interval;
+use interval::VersionInterval;
 
 use super::SemVer;
 
 /// Some versions, written like `>=1.0.0 <2.0.0` or `1.x || 3.x`.
 #[derive(Debug, Clone)]
 pub struct SemVerRange {
-    intervals: Vec<Interval>,
+    intervals: Vec<VersionInterval>,
     text: Arc<str>,
 }
 
@@ -47,11 +47,11 @@ impl SemVerRange {
             format!("{to} - {from}")
         };
         let upper = if exclude_end {
-            Interval::Lt(to.clone())
+            VersionInterval::Lt(to.clone())
         } else {
-            Interval::LtEq(to.clone())
+            VersionInterval::LtEq(to.clone())
         };
-        let interval = Interval::GtEq(from.clone()).intersection(&upper);
+        let interval = VersionInterval::GtEq(from.clone()).intersection(&upper);
         Self::of(interval.into_iter().collect(), Some(text.into()))
     }
 
@@ -62,19 +62,19 @@ impl SemVerRange {
         Self::between(from.unwrap_or(&lowest), to.unwrap_or(&highest), exclude_end)
     }
 
-    fn of(intervals: Vec<Interval>, text: Option<Arc<str>>) -> Self {
+    fn of(intervals: Vec<VersionInterval>, text: Option<Arc<str>>) -> Self {
         let mut intervals = merge_until_apart(intervals);
         if intervals.is_empty() {
-            intervals.push(Interval::nothing());
+            intervals.push(VersionInterval::nothing());
         }
-        let text = text.unwrap_or_else(|| joined(&intervals).into());
+        let text = text.unwrap_or_else(|| join_intervals(&intervals).into());
         Self { intervals, text }
     }
 
     /// Canonical text of the range, independent of its original spelling.
     #[must_use]
     pub fn canonical(&self) -> String {
-        joined(&self.intervals)
+        join_intervals(&self.intervals)
     }
 
     /// True if the version is in the range. A pre-release is in it only if the range names a pre-release of
@@ -87,7 +87,7 @@ impl SemVerRange {
         })
     }
 
-    fn single(&self) -> Option<&Interval> {
+    fn single(&self) -> Option<&VersionInterval> {
         match self.intervals.as_slice() {
             [only] => Some(only),
             _ => None,
@@ -97,18 +97,18 @@ impl SemVerRange {
     /// The first version; `None` if there are several ranges in one.
     #[must_use]
     pub fn begin(&self) -> Option<SemVer> {
-        self.single().map(Interval::begin)
+        self.single().map(VersionInterval::begin)
     }
 
     /// The last version, or the first one behind.
     #[must_use]
     pub fn end(&self) -> Option<SemVer> {
-        self.single().map(Interval::end)
+        self.single().map(VersionInterval::end)
     }
 
     #[must_use]
     pub fn excludes_end(&self) -> bool {
-        self.single().is_some_and(Interval::excludes_end)
+        self.single().is_some_and(VersionInterval::excludes_end)
     }
 
     /// True if `other` is contained in this range.
@@ -164,7 +164,7 @@ impl SemVerRange {
     }
 }
 
-fn joined(intervals: &[Interval]) -> String {
+fn join_intervals(intervals: &[VersionInterval]) -> String {
     let texts: Vec<String> = intervals.iter().map(ToString::to_string).collect();
     texts.join(" || ")
 }
@@ -186,10 +186,10 @@ fn merge_round<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> Vec<
     result
 }
 
-fn merge_until_apart(mut intervals: Vec<Interval>) -> Vec<Interval> {
+fn merge_until_apart(mut intervals: Vec<VersionInterval>) -> Vec<VersionInterval> {
     while intervals.len() > 1 {
         let before = intervals.len();
-        intervals = merge_round(intervals, Interval::merge);
+        intervals = merge_round(intervals, VersionInterval::merge);
         intervals.reverse();
         if intervals.len() == before {
             break;

@@ -1,12 +1,12 @@
 //! Texts of version ranges: operators, partial versions, `a - b`, `||`.
 
 use super::SemVerRangeError;
-use super::interval::Interval;
+use super::interval::VersionInterval;
 use crate::value::SemVer;
 use crate::value::semver::{is_qualifier, number, prerelease_parts};
 
 /// A version of which only the first parts may be given; `x` is a part that is not given.
-struct Partial {
+struct PartialVersion {
     major: Option<u64>,
     minor: Option<u64>,
     patch: Option<u64>,
@@ -15,17 +15,17 @@ struct Partial {
 }
 
 /// Parses a range into its alternatives, separated by `||`.
-pub(super) fn intervals(text: &str) -> Result<Vec<Interval>, SemVerRangeError> {
+pub(super) fn intervals(text: &str) -> Result<Vec<VersionInterval>, SemVerRangeError> {
     let joined = join_operators(text);
     let mut parts: Vec<&str> = joined.split("||").collect();
     while parts.last().is_some_and(|part| part.trim().is_empty()) {
         parts.pop();
     }
     if parts.is_empty() {
-        return Ok(vec![Interval::All]);
+        return Ok(vec![VersionInterval::All]);
     }
     let last = parts.len() - 1;
-    let mut intervals: Vec<Interval> = Vec::new();
+    let mut intervals: Vec<VersionInterval> = Vec::new();
     for (index, part) in parts.into_iter().enumerate() {
         let part = if index > 0 { part.trim_start() } else { part };
         let part = if index < last { part.trim_end() } else { part };
@@ -58,10 +58,10 @@ fn join_operators(text: &str) -> String {
 }
 
 /// `a - b`, or comparisons that all must hold.
-fn one(part: &str, whole: &str) -> Result<Option<Interval>, SemVerRangeError> {
+fn one(part: &str, whole: &str) -> Result<Option<VersionInterval>, SemVerRangeError> {
     if let Some((from, to)) = hyphen(part) {
         let (from, to) = (version(&from)?, version(&to)?);
-        return Ok(Interval::GtEq(from).intersection(&Interval::LtEq(to)));
+        return Ok(VersionInterval::GtEq(from).intersection(&VersionInterval::LtEq(to)));
     }
     let mut simples = Vec::new();
     let trimmed = part.trim_end_matches(|c: char| c.is_ascii_whitespace());
@@ -84,7 +84,7 @@ fn one(part: &str, whole: &str) -> Result<Option<Interval>, SemVerRangeError> {
     Ok(interval)
 }
 
-fn hyphen(part: &str) -> Option<(Partial, Partial)> {
+fn hyphen(part: &str) -> Option<(PartialVersion, PartialVersion)> {
     let words: Vec<&str> = part.split_ascii_whitespace().collect();
     match words.as_slice() {
         [from, "-", to] if part.trim() == part => Some((partial(from)?, partial(to)?)),
@@ -93,7 +93,7 @@ fn hyphen(part: &str) -> Option<(Partial, Partial)> {
 }
 
 /// `None` if it is not a comparison.
-fn comparison(text: &str) -> Result<Option<Interval>, SemVerRangeError> {
+fn comparison(text: &str) -> Result<Option<VersionInterval>, SemVerRangeError> {
     const OPERATORS: [&str; 9] = ["~>", "~=", "<=", ">=", "<", ">", "=", "~", "^"];
     for operator in OPERATORS {
         if let Some(parsed) = text.strip_prefix(operator).and_then(partial) {
@@ -103,44 +103,48 @@ fn comparison(text: &str) -> Result<Option<Interval>, SemVerRangeError> {
     partial(text).map(|parsed| exact(&parsed)).transpose()
 }
 
-fn compare(operator: &str, partial: &Partial) -> Result<Interval, SemVerRangeError> {
+fn compare(operator: &str, partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     match operator {
         "~" | "~>" | "~=" => tilde(partial),
         "^" => caret(partial),
         ">" => Ok(match (partial.major, partial.minor, partial.patch) {
-            (None, ..) => Interval::nothing(),
-            (Some(major), None, _) => Interval::GtEq(SemVer::new(major + 1, 0, 0)),
-            (Some(major), Some(minor), None) => Interval::GtEq(SemVer::new(major, minor + 1, 0)),
-            _ => Interval::Gt(version(partial)?),
+            (None, ..) => VersionInterval::nothing(),
+            (Some(major), None, _) => VersionInterval::GtEq(SemVer::new(major + 1, 0, 0)),
+            (Some(major), Some(minor), None) => {
+                VersionInterval::GtEq(SemVer::new(major, minor + 1, 0))
+            }
+            _ => VersionInterval::Gt(version(partial)?),
         }),
-        ">=" => Ok(Interval::GtEq(version(partial)?)),
-        "<" => Ok(Interval::Lt(version(partial)?)),
+        ">=" => Ok(VersionInterval::GtEq(version(partial)?)),
+        "<" => Ok(VersionInterval::Lt(version(partial)?)),
         "<=" => Ok(match (partial.major, partial.minor, partial.patch) {
-            (None, ..) => Interval::All,
-            (Some(major), None, _) => Interval::Lt(SemVer::new(major + 1, 0, 0)),
-            (Some(major), Some(minor), None) => Interval::Lt(SemVer::new(major, minor + 1, 0)),
-            _ => Interval::LtEq(version(partial)?),
+            (None, ..) => VersionInterval::All,
+            (Some(major), None, _) => VersionInterval::Lt(SemVer::new(major + 1, 0, 0)),
+            (Some(major), Some(minor), None) => {
+                VersionInterval::Lt(SemVer::new(major, minor + 1, 0))
+            }
+            _ => VersionInterval::LtEq(version(partial)?),
         }),
         _ => exact(partial),
     }
 }
 
-fn from_until(from: SemVer, until: SemVer) -> Interval {
-    Interval::both(Interval::GtEq(from), Interval::Lt(until))
+fn from_until(from: SemVer, until: SemVer) -> VersionInterval {
+    VersionInterval::both(VersionInterval::GtEq(from), VersionInterval::Lt(until))
 }
 
 /// A version with all parts; with less, all versions that begin so.
-fn exact(partial: &Partial) -> Result<Interval, SemVerRangeError> {
+fn exact(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     match (partial.major, partial.minor, partial.patch) {
-        (Some(_), Some(_), Some(_)) => Ok(Interval::Eq(version(partial)?)),
+        (Some(_), Some(_), Some(_)) => Ok(VersionInterval::Eq(version(partial)?)),
         _ => tilde(partial),
     }
 }
 
 /// `~1.2.3`: newer patches.
-fn tilde(partial: &Partial) -> Result<Interval, SemVerRangeError> {
+fn tilde(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     let Some(major) = partial.major else {
-        return Ok(Interval::All);
+        return Ok(VersionInterval::All);
     };
     let Some(minor) = partial.minor else {
         return Ok(from_until(
@@ -156,9 +160,9 @@ fn tilde(partial: &Partial) -> Result<Interval, SemVerRangeError> {
 }
 
 /// `^1.2.3`: newer minors, or newer patches of major 0.
-fn caret(partial: &Partial) -> Result<Interval, SemVerRangeError> {
+fn caret(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     match partial.major {
-        None => Ok(Interval::All),
+        None => Ok(VersionInterval::All),
         Some(0) => tilde(partial),
         Some(major) => {
             let from = match (partial.minor, partial.patch) {
@@ -175,7 +179,7 @@ fn caret(partial: &Partial) -> Result<Interval, SemVerRangeError> {
 }
 
 /// The version with zeros for what is not given.
-fn version(partial: &Partial) -> Result<SemVer, SemVerRangeError> {
+fn version(partial: &PartialVersion) -> Result<SemVer, SemVerRangeError> {
     Ok(SemVer {
         major: partial.major.unwrap_or(0),
         minor: partial.minor.unwrap_or(0),
@@ -193,7 +197,7 @@ fn version(partial: &Partial) -> Result<SemVer, SemVerRangeError> {
 }
 
 /// `major[.minor[.patch[-prerelease][+build]]]`; `None` if the text is something else.
-fn partial(text: &str) -> Option<Partial> {
+fn partial(text: &str) -> Option<PartialVersion> {
     let (text, build) = match text.split_once('+') {
         Some((text, build)) => (text, Some(build)),
         None => (text, None),
@@ -215,7 +219,7 @@ fn partial(text: &str) -> Option<Partial> {
         Some(&("x" | "X" | "*")) => Some(None),
         Some(text) => number(text).map(Some),
     };
-    Some(Partial {
+    Some(PartialVersion {
         major: digit(0)?,
         minor: digit(1)?,
         patch: digit(2)?,

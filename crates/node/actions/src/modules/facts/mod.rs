@@ -6,7 +6,7 @@
 //! agent, and always has a result. (Custom facts are programs of the site and outside the agent's
 //! control.)
 
-mod ask;
+mod fact_program;
 mod native;
 mod settings;
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Environment, Planned, Refusal};
+use super::{AgentEnvironment, RequestPlan, RequestRefusal};
 
 /// Programs that print facts, preferred ones first. Both print one JSON object.
 const PROGRAMS: [(&str, &[&str]); 2] = [
@@ -33,20 +33,20 @@ pub(crate) struct FactPrograms<'a> {
     pub(crate) directory: &'a Path,
 }
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let _: Map<String, Value> = super::parse(params)?;
-    Ok(Planned::Facts)
+    Ok(RequestPlan::Facts)
 }
 
 /// Collects the facts: `{"facts": {…}, "environment": "production", "source": "puppet"}`.
-pub(crate) async fn collect(programs: FactPrograms<'_>, environment: &Environment) -> Value {
-    let variables = environment.with(Vec::new());
+pub(crate) async fn collect(programs: FactPrograms<'_>, environment: &AgentEnvironment) -> Value {
+    let variables = environment.merge_variables(Vec::new());
     let puppet_environment = settings::environment();
     for (program, args) in PROGRAMS {
-        let Some(path) = ask::find(program, programs.directory, &variables) else {
+        let Some(path) = fact_program::find_program(program, programs.directory, &variables) else {
             continue;
         };
-        match ask::ask(programs.attendant, &path, args, &variables).await {
+        match fact_program::run_fact_program(programs.attendant, &path, args, &variables).await {
             Ok(facts) => return answer(facts, puppet_environment, program),
             Err(why) => tracing::info!(program, why, "no facts from an installed program"),
         }
@@ -68,7 +68,7 @@ mod tests {
     fn only_collect_with_an_object_is_a_plan() {
         assert!(matches!(
             plan_of("facts", "collect", &json!({})),
-            Ok(Planned::Facts)
+            Ok(RequestPlan::Facts)
         ));
         assert!(plan_of("facts", "collect", &json!([])).is_err());
         assert!(plan_of("facts", "delete", &json!({})).is_err());
@@ -81,7 +81,7 @@ mod tests {
             attendant: &["/nonexistent".into()],
             directory: Path::new("/nonexistent"),
         };
-        let answer = collect(programs, &Environment::of_the_agent(&[])).await;
+        let answer = collect(programs, &AgentEnvironment::from_agent(&[])).await;
         let kernel = &answer["facts"]["kernel"];
         assert_eq!(kernel, "Linux", "{}", answer["source"]);
         assert!(answer["facts"]["os"]["family"].is_string());

@@ -147,7 +147,10 @@ fn networking(nodename: &str) -> Value {
     if let Some(domain) = domain {
         networking.insert("domain".into(), domain.into());
     }
-    if let Some(primary) = read("/proc/net/route").as_deref().and_then(primary) {
+    if let Some(primary) = read("/proc/net/route")
+        .as_deref()
+        .and_then(primary_interface)
+    {
         networking.insert("primary".into(), primary.into());
     }
     if let Some(ip) = own_address() {
@@ -167,7 +170,7 @@ fn resolver_domain() -> Option<String> {
 }
 
 /// The interface of the default route.
-fn primary(routes: &str) -> Option<&str> {
+fn primary_interface(routes: &str) -> Option<&str> {
     routes.lines().skip(1).find_map(|line| {
         let mut columns = line.split_whitespace();
         let interface = columns.next()?;
@@ -279,7 +282,7 @@ mod tests {
         assert_eq!(uptime("90061.5 1.0\n").unwrap()["days"], 1);
         assert_eq!(uptime("x"), None);
         let routes = "Iface Destination Gateway\nlo 0000007F 0\neth0 00000000 0101\n";
-        assert_eq!(primary(routes), Some("eth0"));
+        assert_eq!(primary_interface(routes), Some("eth0"));
         assert_eq!(kernel_version("6.1.0-18-amd64"), "6.1.0");
     }
 

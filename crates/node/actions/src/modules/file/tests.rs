@@ -42,7 +42,7 @@ fn a_file_is_put_in_place_with_its_parents() {
     let dir = tempfile::tempdir().unwrap();
     let cached = cached(dir.path(), "abc");
     let destination = dir.path().join("new/deep/file");
-    place(
+    install_item(
         &content(destination.clone()),
         Some((&cached, ABC.parse().unwrap())),
     )
@@ -65,10 +65,10 @@ fn a_new_file_has_the_mode_that_the_request_names_and_no_more() {
             "mode": asked,
         });
         let planned = plan(&serde_json::value::to_raw_value(&params).unwrap());
-        let Ok(Planned::Work(Work::Files(plan))) = planned else {
+        let Ok(RequestPlan::Work(ActionPlan::Files(plan))) = planned else {
             panic!("no files: {planned:?}");
         };
-        place(&plan.items[0], Some((&cached, ABC.parse().unwrap()))).unwrap();
+        install_item(&plan.items[0], Some((&cached, ABC.parse().unwrap()))).unwrap();
         assert_eq!(mode(&destination), given);
     }
 }
@@ -94,11 +94,11 @@ fn each_item_of_a_tree_has_its_own_mode() {
         "mode": 0o644,
     });
     let planned = plan(&serde_json::value::to_raw_value(&params).unwrap());
-    let Ok(Planned::Work(Work::Files(plan))) = planned else {
+    let Ok(RequestPlan::Work(ActionPlan::Files(plan))) = planned else {
         panic!("no files: {planned:?}");
     };
     for item in &plan.items {
-        place(item, Some((&cached, ABC.parse().unwrap()))).unwrap();
+        install_item(item, Some((&cached, ABC.parse().unwrap()))).unwrap();
     }
     for (name, expected) in [
         ("new/top", 0o755),
@@ -117,7 +117,7 @@ fn an_existing_file_is_replaced_and_keeps_its_mode() {
     let destination = dir.path().join("file");
     std::fs::write(&destination, "old").unwrap();
     std::fs::set_permissions(&destination, Permissions::from_mode(0o604)).unwrap();
-    place(
+    install_item(
         &content(destination.clone()),
         Some((&cached, ABC.parse().unwrap())),
     )
@@ -132,12 +132,12 @@ fn wrong_content_changes_nothing() {
     let cached = cached(dir.path(), "abd");
     let destination = dir.path().join("file");
     std::fs::write(&destination, "old").unwrap();
-    let error = place(
+    let error = install_item(
         &content(destination.clone()),
         Some((&cached, ABC.parse().unwrap())),
     )
     .unwrap_err();
-    assert!(matches!(error, PlaceError::Changed { .. }), "{error}");
+    assert!(matches!(error, ItemInstallError::Changed { .. }), "{error}");
     assert_eq!(std::fs::read(&destination).unwrap(), b"old");
     assert_eq!(
         std::fs::read_dir(dir.path()).unwrap().count(),
@@ -157,18 +157,18 @@ fn links_are_made_dangling_and_replaced_but_never_followed() {
         let link = ItemKind::Symlink {
             target: name.into(),
         };
-        place(&item(destination.clone(), link), None).unwrap();
+        install_item(&item(destination.clone(), link), None).unwrap();
         assert_eq!(std::fs::read_link(&destination).unwrap(), Path::new(name));
     }
     assert_eq!(mode(&target), 0o600);
     let cached = cached(dir.path(), "abc");
-    let error = place(
+    let error = install_item(
         &content(destination.clone()),
         Some((&cached, ABC.parse().unwrap())),
     )
     .unwrap_err();
     assert!(
-        matches!(error, PlaceError::OtherKind { wanted: "file", .. }),
+        matches!(error, ItemInstallError::OtherKind { wanted: "file", .. }),
         "{error}"
     );
     assert_eq!(std::fs::read(&target).unwrap(), b"secret");
@@ -183,9 +183,12 @@ fn other_kinds_in_the_way_are_named() {
         ItemKind::Directory,
         ItemKind::Symlink { target: "x".into() },
     ] {
-        let error = place(&item(file.clone(), kind), None).unwrap_err();
-        assert!(matches!(error, PlaceError::OtherKind { .. }), "{error}");
+        let error = install_item(&item(file.clone(), kind), None).unwrap_err();
+        assert!(
+            matches!(error, ItemInstallError::OtherKind { .. }),
+            "{error}"
+        );
     }
-    place(&item(dir.path().join("a/b"), ItemKind::Directory), None).unwrap();
-    place(&item(dir.path().join("a/b"), ItemKind::Directory), None).unwrap();
+    install_item(&item(dir.path().join("a/b"), ItemKind::Directory), None).unwrap();
+    install_item(&item(dir.path().join("a/b"), ItemKind::Directory), None).unwrap();
 }

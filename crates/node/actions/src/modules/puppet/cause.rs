@@ -1,4 +1,4 @@
-//! Cause of a failed run, derived from Puppet's messages: [`of_messages`], [`explain`].
+//! Cause of a failed run, derived from Puppet's messages: [`classify_messages`], [`explain`].
 //!
 //! Puppet has no error codes, only texts, the same in versions 5 to 8. Invariant: unknown texts
 //! give the cause [`PuppetCause::Other`], never a guess, and Puppet's own text is always reported.
@@ -44,7 +44,7 @@ const UNREACHABLE: &[&str] = &[
 ];
 
 /// The cause derived from the errors that Puppet logged.
-pub(super) fn of_messages<'a>(messages: impl Iterator<Item = &'a str>) -> PuppetCause {
+pub(super) fn classify_messages<'a>(messages: impl Iterator<Item = &'a str>) -> PuppetCause {
     // The strongest evidence wins, regardless of the order: a failed compile is also logged as a
     // catalog that could not be retrieved.
     let rank = |cause: &PuppetCause| match cause {
@@ -55,12 +55,12 @@ pub(super) fn of_messages<'a>(messages: impl Iterator<Item = &'a str>) -> Puppet
         _ => 4,
     };
     messages
-        .map(of_message)
+        .map(classify_message)
         .min_by_key(rank)
         .unwrap_or(PuppetCause::Other)
 }
 
-fn of_message(message: &str) -> PuppetCause {
+fn classify_message(message: &str) -> PuppetCause {
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     if says(ENVIRONMENT) {
         PuppetCause::EnvironmentMismatch
@@ -104,7 +104,7 @@ pub(super) fn explain(cause: PuppetCause, messages: &[String]) -> String {
         (_, []) => String::new(),
         (PuppetCause::Other, messages) => format!(": {}", messages[messages.len() - 1]),
         (cause, messages) => {
-            let fitting = messages.iter().find(|it| of_message(it) == cause);
+            let fitting = messages.iter().find(|it| classify_message(it) == cause);
             format!(": {}", fitting.unwrap_or(&messages[0]))
         }
     };
@@ -114,7 +114,7 @@ pub(super) fn explain(cause: PuppetCause, messages: &[String]) -> String {
 /// The errors that Puppet printed; used for a run that left no report.
 pub(super) fn printed_errors(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
-    let lines = text.lines().map(without_colors);
+    let lines = text.lines().map(strip_colors);
     let mut errors = Vec::new();
     for line in lines {
         // Puppet's message about an unsigned certificate is not a log message.
@@ -136,7 +136,7 @@ pub(super) fn says_in_progress(output: &[u8]) -> bool {
 }
 
 /// A line without the escape sequences that color it.
-fn without_colors(line: &str) -> String {
+fn strip_colors(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -176,11 +176,15 @@ mod tests {
             ),
             ("Found 1 dependency cycle:", PuppetCause::Other),
         ] {
-            assert_eq!(of_messages([message].into_iter()), expected, "{message}");
+            assert_eq!(
+                classify_messages([message].into_iter()),
+                expected,
+                "{message}"
+            );
             let text = explain(expected, &["first".to_owned(), message.to_owned()]);
             assert!(text.contains(message), "{text}");
         }
-        assert_eq!(of_messages([].into_iter()), PuppetCause::Other);
+        assert_eq!(classify_messages([].into_iter()), PuppetCause::Other);
     }
 
     #[test]
@@ -189,9 +193,15 @@ mod tests {
             "Could not retrieve catalog; skipping run",
             "Error 500 on SERVER: boom",
         ];
-        assert_eq!(of_messages(both.into_iter()), PuppetCause::CatalogFailed);
+        assert_eq!(
+            classify_messages(both.into_iter()),
+            PuppetCause::CatalogFailed
+        );
         let both = ["No more routes to ca", "x: Error 500 on SERVER: boom"];
-        assert_eq!(of_messages(both.into_iter()), PuppetCause::CatalogFailed);
+        assert_eq!(
+            classify_messages(both.into_iter()),
+            PuppetCause::CatalogFailed
+        );
     }
 
     #[test]
@@ -202,7 +212,7 @@ mod tests {
         let unsigned = "Couldn't fetch certificate from CA server; you might still need to sign it";
         let errors = printed_errors(unsigned.as_bytes());
         assert_eq!(
-            of_messages(errors.iter().map(String::as_str)),
+            classify_messages(errors.iter().map(String::as_str)),
             PuppetCause::Certificate
         );
     }

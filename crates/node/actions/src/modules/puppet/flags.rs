@@ -6,7 +6,7 @@
 
 /// Value of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Value {
+enum FlagValueForm {
     /// No value; the option also exists as `--no-…`.
     Switch,
     /// Seconds, or a number with a unit (`10m`).
@@ -25,32 +25,32 @@ const ORDERINGS: &[&str] = &["manifest", "title-hash", "random"];
 const COLORS: &[&str] = &["ansi", "console", "html", "true", "false", "yes", "no"];
 
 /// The options, without their dashes.
-const ALLOWED: [(&str, Value); 25] = [
-    ("color", Value::OneOf(COLORS)),
-    ("configtimeout", Value::Duration),
-    ("debug", Value::Switch),
-    ("disable_warnings", Value::Names),
-    ("environment", Value::Environment),
-    ("evaltrace", Value::Switch),
-    ("filetimeout", Value::Duration),
-    ("graph", Value::Switch),
-    ("http_connect_timeout", Value::Duration),
-    ("http_debug", Value::Switch),
-    ("http_keepalive_timeout", Value::Duration),
-    ("http_read_timeout", Value::Duration),
-    ("log_level", Value::OneOf(LEVELS)),
-    ("noop", Value::Switch),
-    ("ordering", Value::OneOf(ORDERINGS)),
-    ("pluginsync", Value::Switch),
-    ("show_diff", Value::Switch),
-    ("skip_tags", Value::Names),
-    ("splay", Value::Switch),
-    ("strict_environment_mode", Value::Switch),
-    ("tags", Value::Names),
-    ("trace", Value::Switch),
-    ("use_cached_catalog", Value::Switch),
-    ("usecacheonfailure", Value::Switch),
-    ("waitforcert", Value::Duration),
+const ALLOWED: [(&str, FlagValueForm); 25] = [
+    ("color", FlagValueForm::OneOf(COLORS)),
+    ("configtimeout", FlagValueForm::Duration),
+    ("debug", FlagValueForm::Switch),
+    ("disable_warnings", FlagValueForm::Names),
+    ("environment", FlagValueForm::Environment),
+    ("evaltrace", FlagValueForm::Switch),
+    ("filetimeout", FlagValueForm::Duration),
+    ("graph", FlagValueForm::Switch),
+    ("http_connect_timeout", FlagValueForm::Duration),
+    ("http_debug", FlagValueForm::Switch),
+    ("http_keepalive_timeout", FlagValueForm::Duration),
+    ("http_read_timeout", FlagValueForm::Duration),
+    ("log_level", FlagValueForm::OneOf(LEVELS)),
+    ("noop", FlagValueForm::Switch),
+    ("ordering", FlagValueForm::OneOf(ORDERINGS)),
+    ("pluginsync", FlagValueForm::Switch),
+    ("show_diff", FlagValueForm::Switch),
+    ("skip_tags", FlagValueForm::Names),
+    ("splay", FlagValueForm::Switch),
+    ("strict_environment_mode", FlagValueForm::Switch),
+    ("tags", FlagValueForm::Names),
+    ("trace", FlagValueForm::Switch),
+    ("use_cached_catalog", FlagValueForm::Switch),
+    ("usecacheonfailure", FlagValueForm::Switch),
+    ("waitforcert", FlagValueForm::Duration),
 ];
 
 /// Options that are allowed in this form only; every run has them anyway.
@@ -71,13 +71,13 @@ pub(super) fn check(flags: &[String], job: Option<&str>) -> Result<Vec<String>, 
     let mut words: Vec<String> = Vec::with_capacity(flags.len() + FIXED.len() + 4);
     let mut rest = flags.iter().map(|word| word.trim());
     while let Some(word) = rest.next() {
-        let value = takes(word)?;
+        let value = find_value_form(word)?;
         words.push(word.to_owned());
         if let Some(value) = value {
             let given = rest
                 .next()
                 .ok_or_else(|| format!("`flags`: {word} lacks its value"))?;
-            if !value.allows(given) {
+            if !value.accepts_value(given) {
                 return Err(format!("`flags`: {given:?} is no value for {word}"));
             }
             words.push(given.to_owned());
@@ -105,7 +105,7 @@ pub(super) fn check(flags: &[String], job: Option<&str>) -> Result<Vec<String>, 
 }
 
 /// The value that an option takes; `None` for a switch.
-fn takes(word: &str) -> Result<Option<Value>, String> {
+fn find_value_form(word: &str) -> Result<Option<FlagValueForm>, String> {
     if FIXED.contains(&word) {
         return Ok(None);
     }
@@ -122,7 +122,7 @@ fn takes(word: &str) -> Result<Option<Value>, String> {
         found.map(|(_, value)| *value)
     };
     match find(name) {
-        Some(Value::Switch) => Ok(None),
+        Some(FlagValueForm::Switch) => Ok(None),
         Some(value) => Ok(Some(value)),
         None => {
             let positive = name.strip_prefix("no-").ok_or_else(unknown)?;
@@ -131,8 +131,8 @@ fn takes(word: &str) -> Result<Option<Value>, String> {
     }
 }
 
-impl Value {
-    fn allows(self, text: &str) -> bool {
+impl FlagValueForm {
+    fn accepts_value(self, text: &str) -> bool {
         let plain = |text: &str| {
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_:.-".contains(&byte);
             !text.is_empty() && !text.starts_with('-') && text.bytes().all(allowed)

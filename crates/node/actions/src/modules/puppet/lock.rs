@@ -1,4 +1,4 @@
-//! Locks that keep Puppet from running: [`holder`] of the lock of a run in progress, [`disabled`]
+//! Locks that keep Puppet from running: [`read_lock_holder`] of the lock of a run in progress, [`read_disabled_message`]
 //! by an administrator.
 //!
 //! Invariant: a lock whose process is gone, or is not Puppet, is stale; `puppet agent` removes it
@@ -55,7 +55,7 @@ impl std::fmt::Display for WaitingFor {
 }
 
 /// The process id of the run in progress.
-pub(super) fn holder(lock: &Path) -> Option<u32> {
+pub(super) fn read_lock_holder(lock: &Path) -> Option<u32> {
     let text = read_small(lock)?;
     let pid: u32 = std::str::from_utf8(&text).ok()?.trim().parse().ok()?;
     is_puppet(pid).then_some(pid)
@@ -74,7 +74,7 @@ fn is_puppet(pid: u32) -> bool {
 }
 
 /// The reason for which runs are disabled; an empty text if none was given.
-pub(super) fn disabled(lock: &Path) -> Option<String> {
+pub(super) fn read_disabled_message(lock: &Path) -> Option<String> {
     let text = read_small(lock)?;
     let reason = serde_json::from_slice::<serde_json::Value>(&text).ok();
     let reason = reason.and_then(|it| Some(it.get("disabled_message")?.as_str()?.to_owned()));
@@ -113,10 +113,10 @@ mod tests {
     fn a_stale_lock_holds_nobody() {
         let dir = tempfile::tempdir().unwrap();
         let lock = dir.path().join("lock");
-        assert_eq!(holder(&lock), None);
+        assert_eq!(read_lock_holder(&lock), None);
         for text in ["", "x", "0", "4294967295", "-1", "99999999999"] {
             std::fs::write(&lock, text).unwrap();
-            assert_eq!(holder(&lock), None, "{text:?}");
+            assert_eq!(read_lock_holder(&lock), None, "{text:?}");
         }
         // Alive, but not Puppet, although its arguments mention Puppet.
         let mut other = std::process::Command::new("/bin/sh")
@@ -132,7 +132,7 @@ mod tests {
             .read_line(&mut String::new())
             .unwrap();
         std::fs::write(&lock, other.id().to_string()).unwrap();
-        let held = holder(&lock);
+        let held = read_lock_holder(&lock);
         other.kill().unwrap();
         other.wait().unwrap();
         assert_eq!(held, None);
@@ -150,17 +150,17 @@ mod tests {
             .spawn()
             .unwrap();
         std::fs::write(&lock, format!("{}\n", puppet.id())).unwrap();
-        assert_eq!(holder(&lock), Some(puppet.id()));
+        assert_eq!(read_lock_holder(&lock), Some(puppet.id()));
         puppet.kill().unwrap();
         puppet.wait().unwrap();
-        assert_eq!(holder(&lock), None);
+        assert_eq!(read_lock_holder(&lock), None);
     }
 
     #[test]
     fn the_reason_of_a_disabled_agent_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let lock = dir.path().join("lock");
-        assert_eq!(disabled(&lock), None);
+        assert_eq!(read_disabled_message(&lock), None);
         for (text, reason) in [
             (r#"{"disabled_message":"moving day"}"#, "moving day"),
             ("{}", ""),
@@ -170,7 +170,11 @@ mod tests {
             (r#"{"disabled_message":"a\u001b[2J\nb"}"#, "a [2J b"),
         ] {
             std::fs::write(&lock, text).unwrap();
-            assert_eq!(disabled(&lock).as_deref(), Some(reason), "{text}");
+            assert_eq!(
+                read_disabled_message(&lock).as_deref(),
+                Some(reason),
+                "{text}"
+            );
         }
     }
 }

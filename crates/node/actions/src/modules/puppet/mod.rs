@@ -12,23 +12,25 @@ mod cause;
 mod environment;
 mod flags;
 mod lock;
-mod order;
 mod report;
 mod result;
 mod runner;
+mod runner_request;
 mod settings;
 mod spawn;
 
 use pxp::action::PuppetParams;
 use serde_json::value::RawValue;
 
-use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse};
+use super::{
+    ActionPlan, PlannedProgram, ProcessInput, RequestPlan, RequestRefusal, RunPlan, parse,
+};
 use crate::spool::ResultKind;
 
 pub(crate) use lock::WaitingFor;
-pub(crate) use order::PuppetInput;
 pub(crate) use result::{result_of, status_text};
 pub(crate) use runner::runner_main;
+pub(crate) use runner_request::PuppetInput;
 
 /// The module's name in PXP, and a shorter alias.
 pub(super) const MODULES: [&str; 2] = ["pxp-module-puppet", "puppet"];
@@ -36,13 +38,13 @@ pub(super) const MODULES: [&str; 2] = ["pxp-module-puppet", "puppet"];
 /// First argument of the runner; a wrapper has the spool entry in this position.
 pub(crate) const RUNNER: &str = "--puppet";
 
-pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
+pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     let PuppetParams { flags, job, env: _ } = parse(params)?;
-    let flags = flags::check(&flags, job.as_deref()).map_err(Refusal::Input)?;
-    Ok(Planned::Work(Work::Run(RunPlan {
-        program: Program::OurOwn,
+    let flags = flags::check(&flags, job.as_deref()).map_err(RequestRefusal::Input)?;
+    Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {
+        program: PlannedProgram::AgentExecutable,
         args: vec![RUNNER.to_owned()],
-        input: Input::Puppet(PuppetInput { flags }),
+        input: ProcessInput::Puppet(PuppetInput { flags }),
         files: vec![],
         keep_files: false,
         result: ResultKind::Puppet,
@@ -62,8 +64,8 @@ mod tests {
     fn a_request_becomes_a_run_of_the_runner() {
         for module in MODULES {
             let plan = run_plan(module, &json!({"flags": ["--noop"], "job": "7", "env": []}));
-            assert!(matches!(plan.program, Program::OurOwn));
-            let Input::Puppet(input) = plan.input else {
+            assert!(matches!(plan.program, PlannedProgram::AgentExecutable));
+            let ProcessInput::Puppet(input) = plan.input else {
                 panic!("{:?}", plan.input)
             };
             assert_eq!(input.flags[0], "--noop");
@@ -82,7 +84,7 @@ mod tests {
             json!([]),
         ] {
             let refused = plan_of("pxp-module-puppet", "run", &bad);
-            assert!(matches!(refused, Err(Refusal::Input(_))), "{bad}");
+            assert!(matches!(refused, Err(RequestRefusal::Input(_))), "{bad}");
         }
     }
 }

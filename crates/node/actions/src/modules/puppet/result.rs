@@ -1,5 +1,5 @@
 //! Conversion of the end of a run to its [`PuppetResult`], and its transfer through the spool
-//! entry: [`leave`] in the runner, [`result_of`] in the agent.
+//! entry: [`write_result`] in the runner, [`result_of`] in the agent.
 //!
 //! Invariant: if the runner was ended before it could leave a result, the result is built from the
 //! exit record, and from the report if there is one.
@@ -13,7 +13,7 @@ use std::process::ExitStatus;
 use pxp::action::{PuppetCause, PuppetErrorType, PuppetResult};
 
 use super::cause;
-use super::report::{ReportError, RunReport};
+use super::report::{ParsedRunReport, ReportError};
 use crate::defaults::MAX_PUPPET_RESULT_BYTES;
 use crate::process::ExitRecord;
 
@@ -26,7 +26,10 @@ pub(super) fn report_path(entry: &Path) -> PathBuf {
 }
 
 /// Records a result; after that the report is no longer needed.
-pub(super) fn leave(entry: &Path, result: &PuppetResult) -> Result<(), pki::durable::WriteError> {
+pub(super) fn write_result(
+    entry: &Path,
+    result: &PuppetResult,
+) -> Result<(), pki::durable::DurableWriteError> {
     let bytes = serde_json::to_vec(result).expect("texts and numbers");
     pki::durable::write_atomic(&entry.join(RESULT_FILE), &bytes, 0o640)?;
     // Remaining files are removed with the entry.
@@ -38,7 +41,7 @@ pub(super) fn leave(entry: &Path, result: &PuppetResult) -> Result<(), pki::dura
 pub(crate) fn result_of(entry: &Path, exit: &ExitRecord, loss: Option<&str>) -> PuppetResult {
     let mut result = match read_result(entry) {
         Ok(Some(result)) => result,
-        Ok(None) => ended_early(entry, exit),
+        Ok(None) => early_end_result(entry, exit),
         Err(error) => PuppetResult::unknown().failed(
             PuppetErrorType::InvalidLastRunReport,
             PuppetCause::InvalidReport,
@@ -71,10 +74,10 @@ fn read_result(entry: &Path) -> io::Result<Option<PuppetResult>> {
 }
 
 /// The result of a run whose runner could not leave one.
-fn ended_early(entry: &Path, exit: &ExitRecord) -> PuppetResult {
-    let report = RunReport::read_file(&report_path(entry));
+fn early_end_result(entry: &Path, exit: &ExitRecord) -> PuppetResult {
+    let report = ParsedRunReport::read_file(&report_path(entry));
     let is_told = report.is_ok();
-    let mut result = report.map_or_else(|_| PuppetResult::unknown(), RunReport::into_result);
+    let mut result = report.map_or_else(|_| PuppetResult::unknown(), ParsedRunReport::into_result);
     result.exitcode = i64::from(exit.exitcode);
     result.signal = exit.signal;
     let (cause, text) = if exit.cancelled {
@@ -107,8 +110,8 @@ fn ended_early(entry: &Path, exit: &ExitRecord) -> PuppetResult {
 }
 
 /// The result of a run that left a report. `status` is that of `puppet agent`.
-pub(super) fn of_report(entry: &Path, status: ExitStatus) -> PuppetResult {
-    let report = RunReport::read_file(&report_path(entry));
+pub(super) fn read_report_result(entry: &Path, status: ExitStatus) -> PuppetResult {
+    let report = ParsedRunReport::read_file(&report_path(entry));
     let code = status.code();
     let mut result = match report {
         Ok(report) => report.into_result(),
@@ -143,7 +146,7 @@ pub(super) fn of_report(entry: &Path, status: ExitStatus) -> PuppetResult {
         }
         (code, None) => {
             result.exitcode = i64::from(code.unwrap_or(1));
-            let cause = cause::of_messages(result.errors.iter().map(String::as_str));
+            let cause = cause::classify_messages(result.errors.iter().map(String::as_str));
             let text = cause::explain(cause, &result.errors);
             result.failed(PuppetErrorType::AgentExitNonZero, cause, text)
         }
@@ -151,7 +154,7 @@ pub(super) fn of_report(entry: &Path, status: ExitStatus) -> PuppetResult {
 }
 
 /// The result of a run that left no report. `errors` is what it printed.
-pub(super) fn without_report(status: ExitStatus, errors: Vec<String>) -> PuppetResult {
+pub(super) fn build_without_report(status: ExitStatus, errors: Vec<String>) -> PuppetResult {
     let mut result = PuppetResult::unknown();
     result.detailed_exitcode = status.code().map(i64::from);
     result.signal = status.signal();
@@ -182,7 +185,7 @@ pub(super) fn without_report(status: ExitStatus, errors: Vec<String>) -> PuppetR
         }
         (code, None) => {
             result.exitcode = i64::from(code.unwrap_or(1));
-            let cause = cause::of_messages(errors.iter().map(String::as_str));
+            let cause = cause::classify_messages(errors.iter().map(String::as_str));
             let text = cause::explain(cause, &errors);
             (PuppetErrorType::AgentExitNonZero, cause, text)
         }
@@ -191,7 +194,7 @@ pub(super) fn without_report(status: ExitStatus, errors: Vec<String>) -> PuppetR
     result.failed(error_type, cause, text)
 }
 
-impl RunReport {
+impl ParsedRunReport {
     /// Reads a report of this run.
     fn read_file(path: &Path) -> Result<Self, ReportError> {
         Self::read(File::open(path).map_err(ReportError::Io)?)
@@ -238,7 +241,7 @@ mod tests {
             PuppetCause::Disabled,
             "why",
         );
-        leave(dir.path(), &left).unwrap();
+        write_result(dir.path(), &left).unwrap();
         assert_eq!(
             result_of(dir.path(), &ExitRecord::not_run(1, None), None),
             left

@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use pxp::action::{PuppetCause, PuppetErrorType, PuppetResult};
 
 use super::lock::{self, WaitingFor};
-use super::order::{Config, RunnerOrder};
-use super::settings::Settings;
+use super::runner_request::{PuppetModuleConfig, RunnerRequest};
+use super::settings::PuppetSettings;
 use super::{cause, environment, result, spawn};
 use crate::defaults::{LOCK_LOOK_INTERVAL, LOCK_WAIT, RUNNER_ORDER_BYTES, SCANNED_OUTPUT_BYTES};
 use crate::spool::{STDERR_FILE, STDOUT_FILE};
@@ -34,8 +34,8 @@ pub(crate) fn runner_main(entry: Option<OsString>) -> ExitCode {
             format!("cannot read the order for the run: {error}"),
         ),
     };
-    if let Err(error) = result::leave(&entry, &result) {
-        say(&format!("cannot record the result of the run: {error}"));
+    if let Err(error) = result::write_result(&entry, &result) {
+        write_log_line(&format!("cannot record the result of the run: {error}"));
         return ExitCode::FAILURE;
     }
     if result.error_type.is_some() {
@@ -45,7 +45,7 @@ pub(crate) fn runner_main(entry: Option<OsString>) -> ExitCode {
     }
 }
 
-fn read_order() -> io::Result<RunnerOrder> {
+fn read_order() -> io::Result<RunnerRequest> {
     let mut bytes = Vec::new();
     io::stdin()
         .lock()
@@ -55,7 +55,7 @@ fn read_order() -> io::Result<RunnerOrder> {
 }
 
 /// Prints a line of the agent in the action's output.
-fn say(text: &str) {
+fn write_log_line(text: &str) {
     let mut stdout = io::stdout().lock();
     // If the line cannot be written, the output lacks it; nothing else depends on it.
     let _ = writeln!(stdout, "tutti-agent: {text}").and_then(|()| stdout.flush());
@@ -63,10 +63,10 @@ fn say(text: &str) {
 
 /// Makes the run. It waits for other runs for at most `patience`, unless the node's configuration
 /// sets another limit.
-pub(super) fn perform(entry: &Path, order: &RunnerOrder, patience: Duration) -> PuppetResult {
+pub(super) fn perform(entry: &Path, order: &RunnerRequest, patience: Duration) -> PuppetResult {
     let failed =
         |error_type, cause, text: String| PuppetResult::unknown().failed(error_type, cause, text);
-    let config = match Config::read(order.config_file.as_deref()) {
+    let config = match PuppetModuleConfig::read(order.config_file.as_deref()) {
         Ok(config) => config,
         Err(why) => {
             return failed(
@@ -92,8 +92,8 @@ pub(super) fn perform(entry: &Path, order: &RunnerOrder, patience: Duration) -> 
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let variables = environment::variables(own, &puppet);
-    let settings = Settings::remembered(&order.settings_file, &puppet);
-    Runner {
+    let settings = PuppetSettings::read_cached(&order.settings_file, &puppet);
+    PuppetRunner {
         entry,
         order,
         puppet,
@@ -107,12 +107,12 @@ pub(super) fn perform(entry: &Path, order: &RunnerOrder, patience: Duration) -> 
     .perform()
 }
 
-struct Runner<'a> {
+struct PuppetRunner<'a> {
     entry: &'a Path,
-    order: &'a RunnerOrder,
+    order: &'a RunnerRequest,
     puppet: PathBuf,
     variables: Vec<(String, String)>,
-    settings: Option<Settings>,
+    settings: Option<PuppetSettings>,
     asked: bool,
     began: Instant,
     waited: Duration,
@@ -120,17 +120,17 @@ struct Runner<'a> {
 }
 
 /// Reason for which a run cannot start.
-enum Hindrance {
+enum RunHindrance {
     Disabled(String),
     /// Another run, of this process, did not end in time.
     Busy(Option<u32>),
 }
 
-impl Runner<'_> {
+impl PuppetRunner<'_> {
     fn perform(mut self) -> PuppetResult {
-        let mut result = match self.attempts() {
+        let mut result = match self.run_attempts() {
             Ok(result) => result,
-            Err(hindrance) => self.hindered(hindrance),
+            Err(hindrance) => self.fail_hindered(hindrance),
         };
         WaitingFor::clear(self.entry);
         result.waited_ms = u64::try_from(self.waited.as_millis()).unwrap_or(u64::MAX);
@@ -138,31 +138,31 @@ impl Runner<'_> {
     }
 
     /// Repeats the run until Puppet does not exit in favour of another run.
-    fn attempts(&mut self) -> Result<PuppetResult, Hindrance> {
+    fn run_attempts(&mut self) -> Result<PuppetResult, RunHindrance> {
         loop {
             self.wait()?;
             let output = OutputMark::now(self.entry);
             let report = result::report_path(self.entry);
             let status = match self.run_once(&report) {
                 Ok(status) => status,
-                Err(error) => return Ok(self.not_started(&error)),
+                Err(error) => return Ok(self.not_started_result(&error)),
             };
             if report.exists() {
                 self.publish(&report);
-                return Ok(result::of_report(self.entry, status));
+                return Ok(result::read_report_result(self.entry, status));
             }
             // There may have been a reason not to run; Puppet knows the paths to look at.
             self.ask_settings();
-            let printed = output.since();
+            let printed = output.duration_since();
             if !cause::says_in_progress(&printed) {
                 self.check_enabled()?;
-                return Ok(result::without_report(
+                return Ok(result::build_without_report(
                     status,
                     cause::printed_errors(&printed),
                 ));
             }
             if self.began.elapsed() >= self.patience {
-                return Err(Hindrance::Busy(None));
+                return Err(RunHindrance::Busy(None));
             }
             std::thread::sleep(LOCK_LOOK_INTERVAL);
         }
@@ -185,7 +185,7 @@ impl Runner<'_> {
     }
 
     /// Waits for a run in progress, if its lock is known.
-    fn wait(&mut self) -> Result<(), Hindrance> {
+    fn wait(&mut self) -> Result<(), RunHindrance> {
         self.check_enabled()?;
         let Some(settings) = self.settings.clone() else {
             return Ok(());
@@ -193,7 +193,7 @@ impl Runner<'_> {
         let since = Instant::now();
         let mut told = None;
         let busy = loop {
-            let Some(pid) = lock::holder(&settings.agent_catalog_run_lockfile) else {
+            let Some(pid) = lock::read_lock_holder(&settings.agent_catalog_run_lockfile) else {
                 break None;
             };
             if self.began.elapsed() >= self.patience {
@@ -210,23 +210,23 @@ impl Runner<'_> {
             WaitingFor::clear(self.entry);
         }
         match busy {
-            Some(pid) => Err(Hindrance::Busy(Some(pid))),
+            Some(pid) => Err(RunHindrance::Busy(Some(pid))),
             // Puppet may have been disabled meanwhile.
             None => self.check_enabled(),
         }
     }
 
-    fn check_enabled(&self) -> Result<(), Hindrance> {
+    fn check_enabled(&self) -> Result<(), RunHindrance> {
         let settings = self.settings.as_ref();
-        match settings.and_then(|it| lock::disabled(&it.agent_disabled_lockfile)) {
-            Some(reason) => Err(Hindrance::Disabled(reason)),
+        match settings.and_then(|it| lock::read_disabled_message(&it.agent_disabled_lockfile)) {
+            Some(reason) => Err(RunHindrance::Disabled(reason)),
             None => Ok(()),
         }
     }
 
     fn tell_waiting(&self, pid: u32) {
         let left = self.patience.saturating_sub(self.began.elapsed());
-        say(&format!(
+        write_log_line(&format!(
             "another run of Puppet is in progress (process {pid}); waiting for its end, {} seconds at most",
             left.as_secs()
         ));
@@ -237,9 +237,13 @@ impl Runner<'_> {
     fn ask_settings(&mut self) {
         if self.settings.is_none() && !self.asked {
             self.asked = true;
-            match Settings::ask(&self.order.settings_file, &self.puppet, &self.variables) {
+            match PuppetSettings::query_puppet(
+                &self.order.settings_file,
+                &self.puppet,
+                &self.variables,
+            ) {
                 Ok(settings) => self.settings = Some(settings),
-                Err(why) => say(&format!("cannot find Puppet's lock files: {why}")),
+                Err(why) => write_log_line(&format!("cannot find Puppet's lock files: {why}")),
             }
         }
     }
@@ -252,13 +256,13 @@ impl Runner<'_> {
         };
         if let Err(error) = copy_if_newer(report, &settings.lastrunreport) {
             let place = settings.lastrunreport.display();
-            say(&format!("cannot copy the report to {place}: {error}"));
+            write_log_line(&format!("cannot copy the report to {place}: {error}"));
         }
     }
 
-    fn hindered(&self, hindrance: Hindrance) -> PuppetResult {
+    fn fail_hindered(&self, hindrance: RunHindrance) -> PuppetResult {
         match hindrance {
-            Hindrance::Disabled(reason) => {
+            RunHindrance::Disabled(reason) => {
                 let why = if reason.is_empty() {
                     "nobody said why".to_owned()
                 } else {
@@ -273,7 +277,7 @@ impl Runner<'_> {
                     ),
                 )
             }
-            Hindrance::Busy(pid) => {
+            RunHindrance::Busy(pid) => {
                 let who = pid.map_or(String::new(), |pid| format!(" (process {pid})"));
                 PuppetResult::unknown().failed(
                     PuppetErrorType::AgentAlreadyRunning,
@@ -288,7 +292,7 @@ impl Runner<'_> {
         }
     }
 
-    fn not_started(&self, error: &io::Error) -> PuppetResult {
+    fn not_started_result(&self, error: &io::Error) -> PuppetResult {
         PuppetResult::unknown().failed(
             PuppetErrorType::AgentFailedToStart,
             PuppetCause::NotStarted,
@@ -331,7 +335,7 @@ impl OutputMark {
     }
 
     /// The end of the output written since, both streams one after the other.
-    fn since(&self) -> Vec<u8> {
+    fn duration_since(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (path, from) in &self.streams {
             let read = |bytes: &mut Vec<u8>| -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Paths of the lock files of the installed Puppet: [`Settings`].
+//! Paths of the lock files of the installed Puppet: [`PuppetSettings`].
 //!
 //! Only Puppet knows them (`puppet config print`, most of a second), so its answer is cached beside
 //! the spool. Invariant: the cached answer is valid only as long as `puppet` and its `puppet.conf`
@@ -14,7 +14,7 @@ use super::spawn;
 
 /// The settings that a run needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Settings {
+pub(super) struct PuppetSettings {
     pub(super) lastrunreport: PathBuf,
     pub(super) agent_disabled_lockfile: PathBuf,
     pub(super) agent_catalog_run_lockfile: PathBuf,
@@ -22,7 +22,7 @@ pub(super) struct Settings {
 
 /// State of a file when the settings were read.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Witness {
+struct FileWitness {
     path: PathBuf,
     /// Device, inode, size, and modification time in seconds and nanoseconds; `None` if the file
     /// did not exist.
@@ -30,22 +30,22 @@ struct Witness {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
-    witnesses: Vec<Witness>,
-    settings: Settings,
+struct CachedSettings {
+    witnesses: Vec<FileWitness>,
+    settings: PuppetSettings,
 }
 
-impl Settings {
+impl PuppetSettings {
     /// The cached settings, if they are still valid.
-    pub(super) fn remembered(file: &Path, puppet: &Path) -> Option<Self> {
-        let remembered: Remembered = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
-        let same = |witness: &Witness| *witness == Witness::of(&witness.path);
+    pub(super) fn read_cached(file: &Path, puppet: &Path) -> Option<Self> {
+        let remembered: CachedSettings = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+        let same = |witness: &FileWitness| *witness == FileWitness::of(&witness.path);
         let asked_this = remembered.witnesses.first()?.path == puppet;
         (asked_this && remembered.witnesses.iter().all(same)).then_some(remembered.settings)
     }
 
     /// Reads the settings from Puppet and caches them.
-    pub(super) fn ask(
+    pub(super) fn query_puppet(
         file: &Path,
         puppet: &Path,
         variables: &[(String, String)],
@@ -58,8 +58,8 @@ impl Settings {
         ];
         let mut args = vec!["config", "print", "--section", "agent"];
         args.extend(NAMES);
-        let puppet_before = Witness::of(puppet);
-        let printed = spawn::ask(puppet, &args, variables)?;
+        let puppet_before = FileWitness::of(puppet);
+        let printed = spawn::run_puppet_query(puppet, &args, variables)?;
         let values: HashMap<&str, PathBuf> = printed
             .lines()
             .filter_map(|line| line.split_once(" = "))
@@ -76,8 +76,8 @@ impl Settings {
             agent_disabled_lockfile: get("agent_disabled_lockfile")?,
             agent_catalog_run_lockfile: get("agent_catalog_run_lockfile")?,
         };
-        let remembered = Remembered {
-            witnesses: vec![puppet_before, Witness::of(&get("config")?)],
+        let remembered = CachedSettings {
+            witnesses: vec![puppet_before, FileWitness::of(&get("config")?)],
             settings: settings.clone(),
         };
         let bytes = serde_json::to_vec(&remembered).map_err(|error| error.to_string())?;
@@ -87,7 +87,7 @@ impl Settings {
     }
 }
 
-impl Witness {
+impl FileWitness {
     fn of(path: &Path) -> Self {
         let state = std::fs::metadata(path).ok().map(|meta| {
             (
@@ -129,22 +129,25 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("cache");
         let bin = puppet(dir.path(), "/run/a.lock");
-        assert_eq!(Settings::remembered(&file, &bin), None);
-        let asked = Settings::ask(&file, &bin, &[]).unwrap();
+        assert_eq!(PuppetSettings::read_cached(&file, &bin), None);
+        let asked = PuppetSettings::query_puppet(&file, &bin, &[]).unwrap();
         assert_eq!(asked.agent_catalog_run_lockfile, Path::new("/run/a.lock"));
-        assert_eq!(Settings::remembered(&file, &bin), Some(asked));
-        assert_eq!(Settings::remembered(&file, Path::new("/bin/sh")), None);
+        assert_eq!(PuppetSettings::read_cached(&file, &bin), Some(asked));
+        assert_eq!(
+            PuppetSettings::read_cached(&file, Path::new("/bin/sh")),
+            None
+        );
         std::fs::write(dir.path().join("puppet.conf"), "[main]\n").unwrap();
-        assert_eq!(Settings::remembered(&file, &bin), None);
+        assert_eq!(PuppetSettings::read_cached(&file, &bin), None);
         std::fs::write(&file, "{").unwrap();
-        assert_eq!(Settings::remembered(&file, &bin), None);
+        assert_eq!(PuppetSettings::read_cached(&file, &bin), None);
     }
 
     #[test]
     fn a_puppet_that_says_nothing_useful_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let bin = puppet(dir.path(), "relative");
-        let error = Settings::ask(&dir.path().join("cache"), &bin, &[]).unwrap_err();
+        let error = PuppetSettings::query_puppet(&dir.path().join("cache"), &bin, &[]).unwrap_err();
         assert!(error.contains("agent_catalog_run_lockfile"), "{error}");
     }
 }

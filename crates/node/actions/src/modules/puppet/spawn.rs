@@ -1,5 +1,5 @@
 //! The two ways of starting `puppet`: [`run`] for `puppet agent`, whose output is the action's, and
-//! [`ask`] for a query with a short answer.
+//! [`fact_program`] for a query with a short answer.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) fn run(
 }
 
 /// Runs `puppet` and returns the text that it prints.
-pub(super) fn ask(
+pub(super) fn run_puppet_query(
     puppet: &Path,
     args: &[&str],
     variables: &[(String, String)],

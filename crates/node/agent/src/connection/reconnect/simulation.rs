@@ -1,4 +1,4 @@
-//! Simulation of [`Reconnect`] against a broker that restarts, on a virtual clock.
+//! Simulation of [`ReconnectPolicy`] against a broker that restarts, on a virtual clock.
 //!
 //! A [`Timeline`] gives the times at which the broker's port is open; agents connect, are closed or
 //! cut, and reconnect. No test here sleeps.
@@ -8,9 +8,9 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Ending, Reconnect};
-use crate::connection::backoff::Limits;
-use crate::connection::brokers::Brokers;
+use super::{ConnectionEnding, ReconnectPolicy};
+use crate::connection::backoff::BackoffLimits;
+use crate::connection::brokers::BrokerList;
 
 /// Way in which the broker ends its connections when it stops.
 #[derive(Debug, Clone, Copy)]
@@ -44,20 +44,20 @@ impl Timeline {
     /// permanently or `horizon` is reached.
     fn attempts(&self, seed: u64, horizon: f64) -> Vec<(f64, bool)> {
         let uris = vec!["wss://b/pcp2/".parse().expect("an address")];
-        let brokers = Brokers::new(uris).expect("one");
-        let mut policy = Reconnect::new(brokers, Limits::default());
+        let brokers = BrokerList::new(uris).expect("one");
+        let mut policy = ReconnectPolicy::new(brokers, BackoffLimits::default());
         let mut rng = StdRng::seed_from_u64(seed);
         let (mut now, mut attempts) = (0.0, Vec::new());
         while now < horizon {
             let ending = match self.until(now) {
                 None => {
                     attempts.push((now, false));
-                    Ending::PortClosed
+                    ConnectionEnding::PortClosed
                 }
                 Some(to) if now + HANDSHAKE > to => {
                     attempts.push((now, false));
                     now = to;
-                    Ending::NotConnected
+                    ConnectionEnding::NotConnected
                 }
                 Some(to) => {
                     attempts.push((now, true));
@@ -67,12 +67,12 @@ impl Timeline {
                     let lived = Duration::from_secs_f64(to - now - HANDSHAKE);
                     now = to;
                     match self.stop {
-                        Stop::GoodBye => Ending::GoodBye { lived },
-                        Stop::Cut => Ending::Lost { lived },
+                        Stop::GoodBye => ConnectionEnding::BrokerStopping { lived },
+                        Stop::Cut => ConnectionEnding::Lost { lived },
                     }
                 }
             };
-            now += policy.ended(ending, &mut rng).as_secs_f64();
+            now += policy.record_ending(ending, &mut rng).as_secs_f64();
         }
         attempts
     }

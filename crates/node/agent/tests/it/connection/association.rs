@@ -1,21 +1,21 @@
 //! The agent's messages at the beginning of a connection.
 
+use agent::connection::ConnectionStatus;
 use agent::connection::PcpVersion;
-use agent::connection::Status;
 use pcp::types::{ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE};
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::support::{FakeBroker, Frame, PATIENCE, Site, TestAgent, config, own, request, v2_pair};
-use actions::Outbox;
+use actions::PxpOutbox;
 
-fn associated(request: &Message, success: bool) -> Message {
+fn associated(request: &PcpMessage, success: bool) -> PcpMessage {
     let mut data = json!({"id": request.id, "success": success});
     if !success {
         data["reason"] = json!("Message not authorized.");
     }
-    Message::new(ASSOCIATE_RESPONSE, Some(pcp::types::encode(&data)))
+    PcpMessage::new(ASSOCIATE_RESPONSE, Some(pcp::types::encode(&data)))
         .to(own())
         .from(PcpUri::broker())
 }
@@ -67,7 +67,7 @@ async fn version_1_uses_the_path_as_it_is_and_associates_first() {
     peer.send_v1(&associated(&asked, true)).await;
     peer.send_v1(&request("t1")).await;
     let (_, _, body) = agent.next_handled().await;
-    assert!(matches!(body, pxp::Body::BlockingRequest(_)));
+    assert!(matches!(body, pxp::PxpMessageBody::BlockingRequest(_)));
     assert!(*agent.outbox.connected().borrow());
 }
 
@@ -105,11 +105,11 @@ async fn a_broker_that_never_answers_the_association_is_left() {
 async fn the_status_follows_the_connection() {
     let (_site, broker, agent, peer) = v2_pair().await;
     let mut status = agent.connection.status();
-    let is_up = |status: &Status| matches!(status, Status::Connected { .. });
+    let is_up = |status: &ConnectionStatus| matches!(status, ConnectionStatus::Connected { .. });
     let up = timeout(PATIENCE, status.wait_for(is_up)).await;
     assert_eq!(
         *up.expect("in time").expect("the task lives"),
-        Status::Connected {
+        ConnectionStatus::Connected {
             broker: broker.uri("/pcp2/")
         }
     );

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use agent::connection::backoff::Limits;
-use agent::connection::{ConnectionConfig, PcpVersion, Status};
+use agent::connection::backoff::BackoffLimits;
+use agent::connection::{ConnectionConfig, ConnectionStatus, PcpVersion};
 use pcp::types::{ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, ERROR_MESSAGE};
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
@@ -19,9 +19,9 @@ use super::support::{
 const BLOCKING: &str = "http://puppetlabs.com/rpc_blocking_request";
 
 /// The answer of a broker to a version 1 association.
-fn answer(asked: &Message, success: bool) -> Message {
+fn answer(asked: &PcpMessage, success: bool) -> PcpMessage {
     let data = json!({"id": asked.id, "success": success});
-    Message::new(ASSOCIATE_RESPONSE, Some(pcp::types::encode(&data)))
+    PcpMessage::new(ASSOCIATE_RESPONSE, Some(pcp::types::encode(&data)))
         .to(own())
         .from(PcpUri::broker())
 }
@@ -68,7 +68,7 @@ async fn an_association_has_exactly_the_usual_fields() {
 #[tokio::test]
 async fn data_errors_on_version_1_name_the_message() {
     let (_site, _broker, mut agent, mut peer) = v1_pair().await;
-    let no_data = Message::new(BLOCKING, None).to(own()).from(controller());
+    let no_data = PcpMessage::new(BLOCKING, None).to(own()).from(controller());
     for (message, text) in [
         (no_data, "no data"),
         (from_controller(BLOCKING, &json!({"x": 1})), "invalid data"),
@@ -122,13 +122,15 @@ async fn transaction_ids_that_lead_elsewhere_are_invalid_data() {
     }
     peer.send_v2(&request("fine")).await;
     let (_, _, body) = agent.next_handled().await;
-    assert!(matches!(body, pxp::Body::BlockingRequest(it) if it.transaction_id.as_str() == "fine"));
+    assert!(
+        matches!(body, pxp::PxpMessageBody::BlockingRequest(it) if it.transaction_id.as_str() == "fine")
+    );
 }
 
 /// Limits with distinguishable waits, which no test actually waits for.
-fn telling() -> Limits {
+fn telling() -> BackoffLimits {
     let hours = |hours: u64| Duration::from_secs(hours * 3600);
-    Limits {
+    BackoffLimits {
         spread: hours(1),
         floor: hours(2),
         ceiling: hours(3),
@@ -142,11 +144,11 @@ fn telling() -> Limits {
 /// The length of the agent's current wait.
 async fn wait_of(agent: &TestAgent) -> Duration {
     let mut status = agent.connection.status();
-    let waits = |status: &Status| matches!(status, Status::Waiting { .. });
+    let waits = |status: &ConnectionStatus| matches!(status, ConnectionStatus::Waiting { .. });
     let status = timeout(PATIENCE, status.wait_for(waits)).await;
     let status = status.expect("in time").expect("the task lives").clone();
     match status {
-        Status::Waiting { delay, .. } => delay,
+        ConnectionStatus::Waiting { delay, .. } => delay,
         other => panic!("it does not wait: {other:?}"),
     }
 }

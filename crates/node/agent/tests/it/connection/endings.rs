@@ -1,6 +1,6 @@
 //! Every ending of a connection, and the agent's next step.
 
-use actions::Outbox;
+use actions::PxpOutbox;
 use agent::connection::PcpVersion;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;

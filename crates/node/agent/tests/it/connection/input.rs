@@ -3,7 +3,7 @@
 use agent::access_log::AccessLog;
 use agent::connection::{ConnectionConfig, PcpVersion};
 use pcp::types::ERROR_MESSAGE;
-use pcp::{Message, PcpUri};
+use pcp::{PcpMessage, PcpUri};
 use serde_json::{Value, json};
 
 use super::support::{
@@ -101,7 +101,7 @@ async fn requests_go_to_the_engine_with_sender_and_message_id() {
     peer.send_v2(&sent).await;
     let (sender, id, body) = agent.next_handled().await;
     assert_eq!((sender, id), (controller(), sent.id));
-    let pxp::Body::BlockingRequest(request) = body else {
+    let pxp::PxpMessageBody::BlockingRequest(request) = body else {
         panic!("expected a blocking request");
     };
     assert_eq!(request.transaction_id.as_str(), "t1");
@@ -114,15 +114,15 @@ async fn requests_go_to_the_engine_with_sender_and_message_id() {
     peer.send_v2(&non_blocking).await;
     assert!(matches!(
         agent.next_handled().await.2,
-        pxp::Body::NonBlockingRequest(_)
+        pxp::PxpMessageBody::NonBlockingRequest(_)
     ));
 }
 
 #[tokio::test]
 async fn a_request_without_data_or_with_wrong_data_is_answered_with_a_pcp_error() {
     let (_site, _broker, mut agent, mut peer) = v2_pair().await;
-    let no_data = Message::new(BLOCKING, None).to(own()).from(controller());
-    let cases: [(Message, &str); 5] = [
+    let no_data = PcpMessage::new(BLOCKING, None).to(own()).from(controller());
+    let cases: [(PcpMessage, &str); 5] = [
         (no_data, "no data"),
         (from_controller(BLOCKING, &json!({})), "invalid data"),
         (from_controller(BLOCKING, &json!("text")), "invalid data"),
@@ -165,10 +165,10 @@ async fn nobody_is_answered_who_did_not_ask() {
             "http://puppetlabs.com/inventory_update",
             &json!({"changes": []}),
         ),
-        Message::error("Not connected.", None)
+        PcpMessage::error("Not connected.", None)
             .to(own())
             .from(PcpUri::broker()),
-        Message::new(ERROR_MESSAGE, None).to(own()),
+        PcpMessage::new(ERROR_MESSAGE, None).to(own()),
     ] {
         peer.send_v2(&message).await;
     }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use actions::{NotSent, Outbox};
+use actions::{NotSent, PxpOutbox};
 use agent::connection::{ConnectionConfig, PcpVersion};
 use futures_util::StreamExt;
 use pcp::types::ASSOCIATE_RESPONSE;
-use pcp::{Message, PcpUri};
-use pxp::{Body, Response, TransactionId, types};
+use pcp::{PcpMessage, PcpUri};
+use pxp::{PxpMessageBody, PxpResponse, TransactionId, types};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -20,14 +20,14 @@ fn transaction(id: &str) -> TransactionId {
     id.parse().expect("a transaction id")
 }
 
-fn provisional(id: &str) -> Body {
-    Body::ProvisionalResponse {
+fn provisional(id: &str) -> PxpMessageBody {
+    PxpMessageBody::ProvisionalResponse {
         transaction_id: transaction(id),
     }
 }
 
-fn result(bytes: usize) -> Body {
-    Body::BlockingResponse(Response {
+fn result(bytes: usize) -> PxpMessageBody {
+    PxpMessageBody::BlockingResponse(PxpResponse {
         transaction_id: transaction("large"),
         results: pcp::types::encode(&json!({"stdout": "x".repeat(bytes)})),
     })
@@ -75,7 +75,7 @@ async fn version_1_messages_expire_after_their_ttl() {
     let mut peer = broker.accept().await;
     let asked = peer.message().await;
     let granted = json!({"id": asked.id, "success": true});
-    let granted = Message::new(ASSOCIATE_RESPONSE, Some(pcp::types::encode(&granted)));
+    let granted = PcpMessage::new(ASSOCIATE_RESPONSE, Some(pcp::types::encode(&granted)));
     peer.send_v1(&granted.to(own()).from(PcpUri::broker()))
         .await;
     agent.connected().await;

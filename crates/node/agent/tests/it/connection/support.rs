@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actions::Outbox;
+use actions::PxpOutbox;
 use agent::access_log::AccessLog;
-use agent::connection::backoff::Limits;
+use agent::connection::backoff::BackoffLimits;
 use agent::connection::keepalive::KeepaliveConfig;
-use agent::connection::{Announce, Connection, ConnectionConfig, LiveOutbox, PcpVersion};
-use agent::intake::{Intake, Requests};
+use agent::connection::{
+    BrokerConnection, CapabilitySource, ConnectionConfig, LiveOutbox, PcpVersion,
+};
+use agent::intake::{MessageIntake, RequestHandler};
 use futures_util::{SinkExt, StreamExt};
-use pcp::{Message, MessageId, PcpUri};
+use pcp::{MessageId, PcpMessage, PcpUri};
 use pki::ca::{AltName, GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, KeyType, ServerCertnames, ServerTls, TlsFiles};
 use tokio::net::{TcpListener, TcpStream};
@@ -201,11 +203,11 @@ impl Peer {
         self.ws.send(frame).await.expect("an open connection");
     }
 
-    pub(super) async fn send_v2(&mut self, message: &Message) {
+    pub(super) async fn send_v2(&mut self, message: &PcpMessage) {
         self.send(Frame::text(pcp::v2::encode(message))).await;
     }
 
-    pub(super) async fn send_v1(&mut self, message: &Message) {
+    pub(super) async fn send_v1(&mut self, message: &PcpMessage) {
         let frame = pcp::v1::from_message(message, jiff::Timestamp::UNIX_EPOCH);
         self.send(Frame::binary(pcp::v1::encode(&frame))).await;
     }
@@ -222,7 +224,7 @@ impl Peer {
     }
 
     /// The next PCP message; pings are skipped.
-    pub(super) async fn message(&mut self) -> Message {
+    pub(super) async fn message(&mut self) -> PcpMessage {
         loop {
             match self.next().await {
                 Some(Frame::Text(text)) => {
@@ -263,12 +265,12 @@ impl Peer {
 }
 
 /// A message that the intake passed on.
-pub(super) type Handled = (PcpUri, MessageId, pxp::Body);
+pub(super) type Handled = (PcpUri, MessageId, pxp::PxpMessageBody);
 
 struct Recorder(mpsc::UnboundedSender<Handled>);
 
-impl Requests for Recorder {
-    fn handle(&self, sender: PcpUri, message_id: MessageId, body: pxp::Body) {
+impl RequestHandler for Recorder {
+    fn handle(&self, sender: PcpUri, message_id: MessageId, body: pxp::PxpMessageBody) {
         // The test may have ended.
         let _ = self.0.send((sender, message_id, body));
     }
@@ -276,7 +278,7 @@ impl Requests for Recorder {
 
 /// An agent's connection without an engine.
 pub(super) struct TestAgent {
-    pub(super) connection: Connection,
+    pub(super) connection: BrokerConnection,
     pub(super) outbox: LiveOutbox,
     pub(super) handled: mpsc::UnboundedReceiver<Handled>,
     pub(super) announcer: Arc<Announcer>,
@@ -284,7 +286,7 @@ pub(super) struct TestAgent {
 
 /// Announces the capabilities that the test sets.
 pub(super) struct Announcer {
-    pub(super) capabilities: Mutex<pxp::Capabilities>,
+    pub(super) capabilities: Mutex<pxp::AgentCapabilities>,
     pub(super) is_heeded: AtomicBool,
     /// Number of times that the capabilities were read.
     pub(super) looks: watch::Sender<u64>,
@@ -300,8 +302,8 @@ impl Announcer {
     }
 }
 
-impl Announce for Announcer {
-    fn capabilities(&self) -> pxp::Capabilities {
+impl CapabilitySource for Announcer {
+    fn capabilities(&self) -> pxp::AgentCapabilities {
         self.capabilities.lock().expect("no panic").clone()
     }
 
@@ -319,7 +321,7 @@ impl TestAgent {
     pub(super) fn with_access_log(config: ConnectionConfig, log: AccessLog) -> Self {
         let (sender, handled) = mpsc::unbounded_channel();
         let outbox = LiveOutbox::new(MAX_MESSAGE_BYTES);
-        let intake = Arc::new(Intake::new(Arc::new(Recorder(sender)), log));
+        let intake = Arc::new(MessageIntake::new(Arc::new(Recorder(sender)), log));
         let announcer = Arc::new(Announcer {
             capabilities: Mutex::new(capabilities()),
             is_heeded: AtomicBool::new(false),
@@ -327,7 +329,7 @@ impl TestAgent {
         });
         let announce = Arc::clone(&announcer) as _;
         let connection =
-            Connection::start(config, announce, outbox.clone(), intake).expect("a broker");
+            BrokerConnection::start(config, announce, outbox.clone(), intake).expect("a broker");
         Self {
             connection,
             outbox,
@@ -351,8 +353,8 @@ impl TestAgent {
     }
 }
 
-pub(super) fn capabilities() -> pxp::Capabilities {
-    pxp::Capabilities {
+pub(super) fn capabilities() -> pxp::AgentCapabilities {
+    pxp::AgentCapabilities {
         version: "0.0.0-test".into(),
         live_output: true,
         acknowledged_results: true,
@@ -374,7 +376,7 @@ pub(super) fn config(site: &Site, version: PcpVersion, uris: &[String]) -> Conne
         pcp_version: version,
         tls: site.files(AGENT),
         broker_certnames: ServerCertnames::Listed(vec!["broker.example".to_owned()]),
-        backoff: Limits {
+        backoff: BackoffLimits {
             spread: Duration::from_millis(20),
             floor: Duration::from_millis(20),
             ceiling: Duration::from_millis(100),
@@ -412,14 +414,14 @@ pub(super) fn own() -> PcpUri {
 }
 
 /// A message of the controller with this data.
-pub(super) fn from_controller(message_type: &str, data: &serde_json::Value) -> Message {
-    Message::new(message_type, Some(pcp::types::encode(data)))
+pub(super) fn from_controller(message_type: &str, data: &serde_json::Value) -> PcpMessage {
+    PcpMessage::new(message_type, Some(pcp::types::encode(data)))
         .to(own())
         .from(controller())
 }
 
 /// A blocking request that the intake accepts.
-pub(super) fn request(transaction_id: &str) -> Message {
+pub(super) fn request(transaction_id: &str) -> PcpMessage {
     from_controller(
         "http://puppetlabs.com/rpc_blocking_request",
         &serde_json::json!({

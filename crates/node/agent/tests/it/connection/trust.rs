@@ -1,7 +1,7 @@
 //! Trusted peers, the agent's own identity, and the connection through a proxy.
 
-use actions::Outbox;
-use agent::connection::{ConnectionConfig, PcpVersion, Status};
+use actions::PxpOutbox;
+use agent::connection::{ConnectionConfig, ConnectionStatus, PcpVersion};
 use pki::ServerCertnames;
 use pki::ca::{AltName, SignOptions};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, copy_bidirectional};
@@ -46,9 +46,9 @@ async fn a_broker_of_another_name_is_not_joined() {
 /// Waits until an attempt failed, and returns the reason.
 async fn failure(agent: &TestAgent) -> String {
     let mut status = agent.connection.status();
-    let waiting = status.wait_for(|status| matches!(status, Status::Waiting { .. }));
+    let waiting = status.wait_for(|status| matches!(status, ConnectionStatus::Waiting { .. }));
     match &*waiting.await.expect("the task lives") {
-        Status::Waiting { reason, .. } => reason.clone(),
+        ConnectionStatus::Waiting { reason, .. } => reason.clone(),
         other => panic!("expected a wait, got {other:?}"),
     }
 }
@@ -98,7 +98,7 @@ async fn a_certificate_that_was_signed_unasked_is_no_brokers() {
     let made = pki::csr::generate("localhost", pki::KeyType::EcP256).expect("a request");
     let submitted = site.ca.submit("localhost", made.request_pem.as_bytes());
     submitted.expect("a request that waits");
-    let signed = site.ca.sign("localhost", &SignOptions::unasked());
+    let signed = site.ca.sign("localhost", &SignOptions::without_consent());
     files.cert = site.dir.path().join("unasked.pem");
     files.key = site.dir.path().join("unasked.key");
     std::fs::write(&files.cert, signed.expect("a certificate")).expect("a file");
@@ -183,7 +183,7 @@ async fn missing_files_are_waited_for() {
     let agent = TestAgent::start(config);
     let mut status = agent.connection.status();
     let waiting = status
-        .wait_for(|status| matches!(status, agent::connection::Status::Waiting { reason, .. } if reason.contains("node1.example.key")))
+        .wait_for(|status| matches!(status, agent::connection::ConnectionStatus::Waiting { reason, .. } if reason.contains("node1.example.key")))
         .await;
     drop(waiting.expect("the task lives"));
     std::fs::rename(&away, &key).expect("a file to move");
@@ -293,7 +293,7 @@ async fn the_name_is_the_common_name_wherever_it_stands() {
     let agent = TestAgent::start(config);
     let mut peer = broker.accept().await;
     agent.connected().await;
-    let body = pxp::Body::ProvisionalResponse {
+    let body = pxp::PxpMessageBody::ProvisionalResponse {
         transaction_id: "t".parse().expect("a transaction id"),
     };
     agent

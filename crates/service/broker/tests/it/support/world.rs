@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use broker::{Broker, BrokerConfig, BrokerHandle, Policy};
+use broker::{AuthorizationPolicy, Broker, BrokerConfig, BrokerHandle};
 use fabric::Fabric;
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, ClientTls, KeyType, ServerTls, TlsFiles};
@@ -39,11 +39,11 @@ pub(crate) struct TestBroker {
     stop: CancellationToken,
 }
 
-pub(crate) fn open_policy() -> Policy {
+pub(crate) fn open_policy() -> AuthorizationPolicy {
     let text = r#"authorization: { version: 1, rules: [
         { name: all, sort-order: 1, match-request: { type: path, path: "/" }, allow: "*" }
     ] }"#;
-    Policy::parse(text).expect("a policy")
+    AuthorizationPolicy::parse(text).expect("a policy")
 }
 
 impl World {

@@ -1,11 +1,11 @@
-//! Reads the keys of a group one by one. Main type: [`Fields`].
+//! Reads the keys of a group one by one. Main type: [`GroupFields`].
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::{ClassesDelta, ParametersDelta};
-use crate::Rule;
+use crate::NodeGroupRule;
 use crate::defaults::{DESCRIPTION_BYTES, GROUP_DATA_BYTES, NAME_BYTES};
 use crate::group::GroupId;
 
@@ -20,10 +20,10 @@ pub struct SchemaError {
 }
 
 /// The keys that have not been read yet.
-pub(super) struct Fields<'a> {
+pub(super) struct GroupFields<'a> {
     place: String,
     object: &'a Map<String, Value>,
-    left: Vec<&'a str>,
+    unread: Vec<&'a str>,
 }
 
 impl SchemaError {
@@ -35,7 +35,7 @@ impl SchemaError {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> GroupFields<'a> {
     pub(super) fn new(json: &'a Value, place: &str) -> Result<Self, SchemaError> {
         let Value::Object(object) = json else {
             return Err(SchemaError::new(place, "an object is expected"));
@@ -43,38 +43,41 @@ impl<'a> Fields<'a> {
         Ok(Self {
             place: place.to_owned(),
             object,
-            left: object.keys().map(String::as_str).collect(),
+            unread: object.keys().map(String::as_str).collect(),
         })
     }
 
-    pub(super) fn required<T>(
+    pub(super) fn require<T>(
         &mut self,
         read: impl FnOnce(&mut Self, &str) -> Result<Option<T>, SchemaError>,
         key: &str,
     ) -> Result<T, SchemaError> {
-        let missing = SchemaError::new(&self.at(key), "this key is missing");
+        let missing = SchemaError::new(&self.path_of(key), "this key is missing");
         read(self, key)?.ok_or(missing)
     }
 
     /// Reads the name of a group or environment. An environment's name later becomes part of a
     /// path.
-    pub(super) fn name(&mut self, key: &str) -> Result<Option<String>, SchemaError> {
+    pub(super) fn take_name(&mut self, key: &str) -> Result<Option<String>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
         let Value::String(text) = value else {
-            return Err(self.wrong(key, "a text is expected"));
+            return Err(self.invalid_value(key, "a text is expected"));
         };
-        check_name(&self.at(key), text)?;
+        check_name(&self.path_of(key), text)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if key == "environment" && !text.chars().all(plain) {
             let what = "an environment's name has letters, digits, `_` and `-`";
-            return Err(self.wrong(key, what));
+            return Err(self.invalid_value(key, what));
         }
         Ok(Some(text.clone()))
     }
 
-    pub(super) fn description(&mut self, key: &str) -> Result<Option<Option<String>>, SchemaError> {
+    pub(super) fn take_description(
+        &mut self,
+        key: &str,
+    ) -> Result<Option<Option<String>>, SchemaError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Null) => Ok(Some(None)),
@@ -83,75 +86,79 @@ impl<'a> Fields<'a> {
             }
             Some(_) => {
                 let what = format!("a text of at most {DESCRIPTION_BYTES} bytes is expected");
-                Err(self.wrong(key, &what))
+                Err(self.invalid_value(key, &what))
             }
         }
     }
 
-    pub(super) fn boolean(&mut self, key: &str) -> Result<Option<bool>, SchemaError> {
+    pub(super) fn take_boolean(&mut self, key: &str) -> Result<Option<bool>, SchemaError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(*value)),
-            Some(_) => Err(self.wrong(key, "true or false is expected")),
+            Some(_) => Err(self.invalid_value(key, "true or false is expected")),
         }
     }
 
-    pub(super) fn integer(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
+    pub(super) fn take_integer(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
         match self.take(key) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => {
-                let wrong = || self.wrong(key, "a whole number is expected");
+                let wrong = || self.invalid_value(key, "a whole number is expected");
                 value.as_i64().map(Some).ok_or_else(wrong)
             }
         }
     }
 
     /// Reads a time such as `2018-02-20T02:36:17.776Z`, in milliseconds since 1970.
-    pub(super) fn time(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
+    pub(super) fn take_time(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
         let time = value
             .as_str()
             .and_then(|text| text.parse::<jiff::Timestamp>().ok());
-        let wrong = || self.wrong(key, "a time such as 2018-02-20T02:36:17.776Z is expected");
+        let wrong =
+            || self.invalid_value(key, "a time such as 2018-02-20T02:36:17.776Z is expected");
         time.map(|time| Some(time.as_millisecond()))
             .ok_or_else(wrong)
     }
 
-    pub(super) fn id(&mut self, key: &str) -> Result<Option<GroupId>, SchemaError> {
+    pub(super) fn take_id(&mut self, key: &str) -> Result<Option<GroupId>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
         let Value::String(text) = value else {
-            return Err(self.wrong(key, "a group's id, a text, is expected"));
+            return Err(self.invalid_value(key, "a group's id, a text, is expected"));
         };
         let id = text.parse::<GroupId>();
         id.map(Some)
-            .map_err(|error| self.wrong(key, &error.to_string()))
+            .map_err(|error| self.invalid_value(key, &error.to_string()))
     }
 
-    pub(super) fn rule(&mut self, key: &str) -> Result<Option<Option<Rule>>, SchemaError> {
+    pub(super) fn take_rule(
+        &mut self,
+        key: &str,
+    ) -> Result<Option<Option<NodeGroupRule>>, SchemaError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Null) => Ok(Some(None)),
-            Some(json) => match Rule::parse(json) {
+            Some(json) => match NodeGroupRule::parse(json) {
                 Ok(rule) => Ok(Some(Some(rule))),
                 // The position in the rule's error already begins with `rule`, the name of this
                 // key.
                 Err(error) => {
-                    let place = self.at(&error.place);
+                    let place = self.path_of(&error.place);
                     Err(SchemaError::new(&place, error.what))
                 }
             },
         }
     }
 
-    pub(super) fn classes(&mut self, key: &str) -> Result<Option<ClassesDelta>, SchemaError> {
+    pub(super) fn take_classes(&mut self, key: &str) -> Result<Option<ClassesDelta>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
-        let place = self.at(key);
+        let place = self.path_of(key);
         let Value::Object(classes) = value else {
             let what = "an object of classes with their parameters is expected";
             return Err(SchemaError::new(&place, what));
@@ -161,18 +168,21 @@ impl<'a> Fields<'a> {
             check_name(&place, name)?;
             let parameters = match value {
                 Value::Null => None,
-                value => Some(parameters(&format!("{place}.{name}"), value)?),
+                value => Some(parse_parameters(&format!("{place}.{name}"), value)?),
             };
             all.insert(name.clone(), parameters);
         }
         Ok(Some(all))
     }
 
-    pub(super) fn parameters(&mut self, key: &str) -> Result<Option<ParametersDelta>, SchemaError> {
+    pub(super) fn take_parameters(
+        &mut self,
+        key: &str,
+    ) -> Result<Option<ParametersDelta>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
         };
-        parameters(&self.at(key), value).map(Some)
+        parse_parameters(&self.path_of(key), value).map(Some)
     }
 
     /// Refuses input with more data than a group may have.
@@ -183,23 +193,23 @@ impl<'a> Fields<'a> {
             let what = format!(
                 "classes, config_data and variables have at most {GROUP_DATA_BYTES} bytes together"
             );
-            return Err(SchemaError::new(&self.at("classes"), what));
+            return Err(SchemaError::new(&self.path_of("classes"), what));
         }
         Ok(())
     }
 
-    pub(super) fn leave_out(&mut self, keys: &[&str]) {
-        self.left.retain(|key| !keys.contains(key));
+    pub(super) fn ignore_keys(&mut self, keys: &[&str]) {
+        self.unread.retain(|key| !keys.contains(key));
     }
 
     /// Refuses keys that were not read.
     pub(super) fn finish(self) -> Result<(), SchemaError> {
-        match self.left.first() {
+        match self.unread.first() {
             None => Ok(()),
             Some(key) => {
                 let short: String = key.chars().take(40).collect();
                 Err(SchemaError::new(
-                    &self.at(&short),
+                    &self.path_of(&short),
                     "a group has no such key",
                 ))
             }
@@ -207,15 +217,15 @@ impl<'a> Fields<'a> {
     }
 
     fn take(&mut self, key: &str) -> Option<&'a Value> {
-        self.left.retain(|left| *left != key);
+        self.unread.retain(|left| *left != key);
         self.object.get(key)
     }
 
-    fn wrong(&self, key: &str, what: &str) -> SchemaError {
-        SchemaError::new(&self.at(key), what)
+    fn invalid_value(&self, key: &str, what: &str) -> SchemaError {
+        SchemaError::new(&self.path_of(key), what)
     }
 
-    fn at(&self, key: &str) -> String {
+    fn path_of(&self, key: &str) -> String {
         if self.place.is_empty() {
             key.to_owned()
         } else {
@@ -224,7 +234,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn parameters(place: &str, value: &Value) -> Result<ParametersDelta, SchemaError> {
+fn parse_parameters(place: &str, value: &Value) -> Result<ParametersDelta, SchemaError> {
     let Value::Object(parameters) = value else {
         return Err(SchemaError::new(
             place,

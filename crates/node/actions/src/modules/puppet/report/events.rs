@@ -1,4 +1,4 @@
-//! Streaming reader of YAML of any size: [`Events`].
+//! Streaming reader of YAML of any size: [`YamlEvents`].
 //!
 //! Invariants: one value at a time is in memory, cut at its limit; tags are ignored; the recursion
 //! is as deep as the caller's code, never as deep as the text; no input causes a panic.
@@ -29,23 +29,23 @@ pub(crate) enum ReportError {
 
 /// A value, or the start of a collection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum ReportYamlNode {
     Null,
     Text(String),
     Sequence,
     Mapping,
 }
 
-pub(super) struct Events<R: Read> {
-    parser: Parser<'static, BufferedInput<Chars<R>>>,
+pub(super) struct YamlEvents<R: Read> {
+    parser: Parser<'static, BufferedInput<LossyUtf8Chars<R>>>,
     anchors: HashMap<usize, String>,
 }
 
-impl<R: Read> Events<R> {
+impl<R: Read> YamlEvents<R> {
     /// Enters the mapping of the first document.
     pub(super) fn of(from: R) -> Result<Self, ReportError> {
         let mut events = Self {
-            parser: Parser::new(BufferedInput::new(Chars::of(from))),
+            parser: Parser::new(BufferedInput::new(LossyUtf8Chars::of(from))),
             anchors: HashMap::new(),
         };
         loop {
@@ -63,10 +63,10 @@ impl<R: Read> Events<R> {
             match self.event()? {
                 Event::MappingEnd => return Ok(None),
                 event => match self.node(event) {
-                    Node::Text(key) => return Ok(Some(key)),
-                    Node::Null => return Ok(Some(String::new())),
+                    ReportYamlNode::Text(key) => return Ok(Some(key)),
+                    ReportYamlNode::Null => return Ok(Some(String::new())),
                     // No report has such a key.
-                    Node::Sequence | Node::Mapping => {
+                    ReportYamlNode::Sequence | ReportYamlNode::Mapping => {
                         self.leave()?;
                         self.skip()?;
                     }
@@ -76,7 +76,7 @@ impl<R: Read> Events<R> {
     }
 
     /// The next item of the entered sequence; `None` at its end.
-    pub(super) fn item(&mut self) -> Result<Option<Node>, ReportError> {
+    pub(super) fn item(&mut self) -> Result<Option<ReportYamlNode>, ReportError> {
         match self.event()? {
             Event::SequenceEnd => Ok(None),
             event => Ok(Some(self.node(event))),
@@ -84,7 +84,7 @@ impl<R: Read> Events<R> {
     }
 
     /// The next value; a collection is entered.
-    pub(super) fn value(&mut self) -> Result<Node, ReportError> {
+    pub(super) fn value(&mut self) -> Result<ReportYamlNode, ReportError> {
         let event = self.event()?;
         Ok(self.node(event))
     }
@@ -95,18 +95,18 @@ impl<R: Read> Events<R> {
         self.text_of(node)
     }
 
-    pub(super) fn text_of(&mut self, node: Node) -> Result<Option<String>, ReportError> {
+    pub(super) fn text_of(&mut self, node: ReportYamlNode) -> Result<Option<String>, ReportError> {
         match node {
-            Node::Text(text) => Ok(Some(text)),
-            Node::Null => Ok(None),
-            Node::Sequence | Node::Mapping => {
+            ReportYamlNode::Text(text) => Ok(Some(text)),
+            ReportYamlNode::Null => Ok(None),
+            ReportYamlNode::Sequence | ReportYamlNode::Mapping => {
                 self.leave()?;
                 Ok(None)
             }
         }
     }
 
-    pub(super) fn truth(&mut self) -> Result<Option<bool>, ReportError> {
+    pub(super) fn read_bool(&mut self) -> Result<Option<bool>, ReportError> {
         Ok(match self.text()?.as_deref() {
             Some("true") => Some(true),
             Some("false") => Some(false),
@@ -117,17 +117,21 @@ impl<R: Read> Events<R> {
     /// Enters the next value if it is a mapping, and skips it otherwise.
     pub(super) fn enter_mapping(&mut self) -> Result<bool, ReportError> {
         let node = self.value()?;
-        self.is(node, &Node::Mapping)
+        self.matches(node, &ReportYamlNode::Mapping)
     }
 
     /// Enters the next value if it is a sequence, and skips it otherwise.
     pub(super) fn enter_sequence(&mut self) -> Result<bool, ReportError> {
         let node = self.value()?;
-        self.is(node, &Node::Sequence)
+        self.matches(node, &ReportYamlNode::Sequence)
     }
 
     /// True if `node` is the expected one; any other is skipped.
-    pub(super) fn is(&mut self, node: Node, expected: &Node) -> Result<bool, ReportError> {
+    pub(super) fn matches(
+        &mut self,
+        node: ReportYamlNode,
+        expected: &ReportYamlNode,
+    ) -> Result<bool, ReportError> {
         if node == *expected {
             return Ok(true);
         }
@@ -148,8 +152,8 @@ impl<R: Read> Events<R> {
             match self.event()? {
                 Event::MappingEnd | Event::SequenceEnd => depth -= 1,
                 event => match self.node(event) {
-                    Node::Mapping | Node::Sequence => depth += 1,
-                    Node::Null | Node::Text(_) => {}
+                    ReportYamlNode::Mapping | ReportYamlNode::Sequence => depth += 1,
+                    ReportYamlNode::Null | ReportYamlNode::Text(_) => {}
                 },
             }
         }
@@ -165,7 +169,7 @@ impl<R: Read> Events<R> {
         }
     }
 
-    fn node(&mut self, event: Event<'static>) -> Node {
+    fn node(&mut self, event: Event<'static>) -> ReportYamlNode {
         match event {
             Event::Scalar(text, style, anchor, _tag) => {
                 let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
@@ -177,26 +181,30 @@ impl<R: Read> Events<R> {
                 {
                     self.anchors.insert(anchor, text.clone());
                 }
-                if null { Node::Null } else { Node::Text(text) }
+                if null {
+                    ReportYamlNode::Null
+                } else {
+                    ReportYamlNode::Text(text)
+                }
             }
             Event::Alias(anchor) => self
                 .anchors
                 .get(&anchor)
                 .cloned()
-                .map_or(Node::Null, Node::Text),
-            Event::MappingStart(..) => Node::Mapping,
-            Event::SequenceStart(..) => Node::Sequence,
-            _ => Node::Null,
+                .map_or(ReportYamlNode::Null, ReportYamlNode::Text),
+            Event::MappingStart(..) => ReportYamlNode::Mapping,
+            Event::SequenceStart(..) => ReportYamlNode::Sequence,
+            _ => ReportYamlNode::Null,
         }
     }
 }
 
 /// The characters of a stream; bytes that are not UTF-8 become U+FFFD.
-struct Chars<R: Read> {
+struct LossyUtf8Chars<R: Read> {
     from: BufReader<R>,
 }
 
-impl<R: Read> Chars<R> {
+impl<R: Read> LossyUtf8Chars<R> {
     fn of(from: R) -> Self {
         Self {
             from: BufReader::with_capacity(64 * 1024, from),
@@ -209,7 +217,7 @@ impl<R: Read> Chars<R> {
     }
 }
 
-impl<R: Read> Iterator for Chars<R> {
+impl<R: Read> Iterator for LossyUtf8Chars<R> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
@@ -244,14 +252,17 @@ mod tests {
     #[test]
     fn characters_come_through_and_other_bytes_do_not() {
         let text = "aé€𝄞z";
-        assert_eq!(Chars::of(text.as_bytes()).collect::<String>(), text);
-        let bad = Chars::of(&b"a\xffb\xe2\x82c\xed\xa0\x80\xc3"[..]).collect::<String>();
+        assert_eq!(
+            LossyUtf8Chars::of(text.as_bytes()).collect::<String>(),
+            text
+        );
+        let bad = LossyUtf8Chars::of(&b"a\xffb\xe2\x82c\xed\xa0\x80\xc3"[..]).collect::<String>();
         assert_eq!(bad, "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn aliases_are_what_they_refer_to() {
-        let mut events = Events::of("a: &1 x\nb: *1\nc: &2 {}\nd: *2\n".as_bytes()).unwrap();
+        let mut events = YamlEvents::of("a: &1 x\nb: *1\nc: &2 {}\nd: *2\n".as_bytes()).unwrap();
         let mut seen = Vec::new();
         while let Some(key) = events.key().unwrap() {
             seen.push((key, events.text().unwrap()));
@@ -268,14 +279,14 @@ mod tests {
             deep.push_str(&" ".repeat(level));
             deep.push_str("a:\n");
         }
-        let mut events = Events::of(deep.as_bytes()).unwrap();
+        let mut events = YamlEvents::of(deep.as_bytes()).unwrap();
         while let Ok(Some(_)) = events.key() {
             if events.skip().is_err() {
                 break;
             }
         }
         let flow = format!("a: {}", "[".repeat(100_000));
-        let mut events = Events::of(flow.as_bytes()).unwrap();
+        let mut events = YamlEvents::of(flow.as_bytes()).unwrap();
         events.key().unwrap();
         assert!(events.skip().is_err());
     }

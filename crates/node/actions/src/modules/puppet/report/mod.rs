@@ -1,4 +1,4 @@
-//! The report of a run: [`RunReport`], read from the `last_run_report.yaml` of Puppet 5 to 8.
+//! The report of a run: [`ParsedRunReport`], read from the `last_run_report.yaml` of Puppet 5 to 8.
 //!
 //! Invariant: of a report of any size, only the parts that a result carries are kept, each within
 //! its limit, with the number of omitted ones.
@@ -12,7 +12,7 @@ use pxp::action::{CodeId, PuppetResource, PuppetResourceStatus, PuppetResult, Re
 use serde_json::{Map, Number, Value};
 
 pub(super) use events::ReportError;
-use events::{Events, Node};
+use events::{ReportYamlNode, YamlEvents};
 
 use crate::defaults::{
     MAX_REPORT_BYTES, REPORTED_ERRORS, REPORTED_METRICS, REPORTED_RESOURCES, REPORTED_TEXT_BYTES,
@@ -20,7 +20,7 @@ use crate::defaults::{
 
 /// The part of a report that is sent to the requester.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct RunReport {
+pub(super) struct ParsedRunReport {
     pub(super) time: Option<String>,
     pub(super) transaction_uuid: Option<String>,
     pub(super) environment: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct RunReport {
     omitted: [u64; 3],
 }
 
-impl RunReport {
+impl ParsedRunReport {
     /// Reads a report; a text that is not a report, or is truncated, is an error.
     pub(super) fn read(from: impl Read) -> Result<Self, ReportError> {
         let mut watched = LastByte {
@@ -70,7 +70,7 @@ impl RunReport {
     }
 
     fn walk(from: impl Read) -> Result<Self, ReportError> {
-        let mut events = Events::of(from)?;
+        let mut events = YamlEvents::of(from)?;
         let mut report = Self::default();
         while let Some(key) = events.key()? {
             let text = match key.as_str() {
@@ -94,13 +94,13 @@ impl RunReport {
     fn walk_other<R: Read>(
         &mut self,
         key: &str,
-        events: &mut Events<R>,
+        events: &mut YamlEvents<R>,
     ) -> Result<(), ReportError> {
         match key {
             "code_id" => self.code_id = events.text()?.and_then(|text| text.parse().ok()),
-            "noop" => self.noop = events.truth()?,
-            "noop_pending" => self.noop_pending = events.truth()?,
-            "corrective_change" => self.corrective_change = events.truth()?,
+            "noop" => self.noop = events.read_bool()?,
+            "noop_pending" => self.noop_pending = events.read_bool()?,
+            "corrective_change" => self.corrective_change = events.read_bool()?,
             "metrics" => self.walk_metrics(events)?,
             "logs" => self.walk_logs(events)?,
             "resource_statuses" => {
@@ -118,7 +118,7 @@ impl RunReport {
     }
 
     /// Reads `resources: {values: [[name, label, number], …]}` from the metrics.
-    fn walk_metrics<R: Read>(&mut self, events: &mut Events<R>) -> Result<(), ReportError> {
+    fn walk_metrics<R: Read>(&mut self, events: &mut YamlEvents<R>) -> Result<(), ReportError> {
         if !events.enter_mapping()? {
             return Ok(());
         }
@@ -134,7 +134,7 @@ impl RunReport {
                     events.skip()?;
                 } else if events.enter_sequence()? {
                     while let Some(row) = events.item()? {
-                        if events.is(row, &Node::Sequence)? {
+                        if events.matches(row, &ReportYamlNode::Sequence)? {
                             self.metric(events)?;
                         }
                     }
@@ -144,7 +144,7 @@ impl RunReport {
         Ok(())
     }
 
-    fn metric<R: Read>(&mut self, events: &mut Events<R>) -> Result<(), ReportError> {
+    fn metric<R: Read>(&mut self, events: &mut YamlEvents<R>) -> Result<(), ReportError> {
         let mut columns: [Option<String>; 3] = [None, None, None];
         let mut index = 0;
         while let Some(node) = events.item()? {
@@ -173,12 +173,12 @@ impl RunReport {
         Ok(())
     }
 
-    fn walk_logs<R: Read>(&mut self, events: &mut Events<R>) -> Result<(), ReportError> {
+    fn walk_logs<R: Read>(&mut self, events: &mut YamlEvents<R>) -> Result<(), ReportError> {
         if !events.enter_sequence()? {
             return Ok(());
         }
         while let Some(item) = events.item()? {
-            if !events.is(item, &Node::Mapping)? {
+            if !events.matches(item, &ReportYamlNode::Mapping)? {
                 continue;
             }
             let (mut level, mut message) = (None, None);

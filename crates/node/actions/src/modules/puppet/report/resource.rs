@@ -7,12 +7,12 @@ use std::io::Read;
 use pxp::action::{PuppetResource, PuppetResourceStatus};
 
 use super::cut;
-use super::events::{Events, Node, ReportError};
+use super::events::{ReportError, ReportYamlNode, YamlEvents};
 use crate::defaults::{REPORTED_CONTAINMENT, REPORTED_MESSAGES};
 
 /// An event of a resource.
 #[derive(Default)]
-struct Happening {
+struct ResourceEvent {
     status: Option<String>,
     message: Option<String>,
     property: Option<String>,
@@ -20,7 +20,7 @@ struct Happening {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ReportedResource {
     resource_type: Option<String>,
     title: Option<String>,
     file: Option<String>,
@@ -35,11 +35,13 @@ struct Seen {
 }
 
 /// Reads the next value as a resource; `None` if it is not to be reported.
-pub(super) fn read<R: Read>(events: &mut Events<R>) -> Result<Option<PuppetResource>, ReportError> {
+pub(super) fn read<R: Read>(
+    events: &mut YamlEvents<R>,
+) -> Result<Option<PuppetResource>, ReportError> {
     if !events.enter_mapping()? {
         return Ok(None);
     }
-    let mut seen = Seen::default();
+    let mut seen = ReportedResource::default();
     while let Some(key) = events.key()? {
         match key.as_str() {
             "resource_type" => seen.resource_type = events.text()?.map(cut),
@@ -56,14 +58,14 @@ pub(super) fn read<R: Read>(events: &mut Events<R>) -> Result<Option<PuppetResou
                     }
                 }
             }
-            "failed" | "failed_to_restart" => seen.failed |= events.truth()?.unwrap_or(false),
-            "changed" => seen.changed = events.truth()?.unwrap_or(false),
-            "corrective_change" => seen.corrective = events.truth()?.unwrap_or(false),
+            "failed" | "failed_to_restart" => seen.failed |= events.read_bool()?.unwrap_or(false),
+            "changed" => seen.changed = events.read_bool()?.unwrap_or(false),
+            "corrective_change" => seen.corrective = events.read_bool()?.unwrap_or(false),
             "events" => {
                 if events.enter_sequence()? {
                     while let Some(node) = events.item()? {
-                        if events.is(node, &Node::Mapping)? {
-                            let happening = happening(events)?;
+                        if events.matches(node, &ReportYamlNode::Mapping)? {
+                            let happening = read_event(events)?;
                             seen.add(happening);
                         }
                     }
@@ -72,11 +74,11 @@ pub(super) fn read<R: Read>(events: &mut Events<R>) -> Result<Option<PuppetResou
             _ => events.skip()?,
         }
     }
-    Ok(seen.worth_telling())
+    Ok(seen.is_reportable())
 }
 
-fn happening<R: Read>(events: &mut Events<R>) -> Result<Happening, ReportError> {
-    let mut happening = Happening::default();
+fn read_event<R: Read>(events: &mut YamlEvents<R>) -> Result<ResourceEvent, ReportError> {
+    let mut happening = ResourceEvent::default();
     while let Some(key) = events.key()? {
         match key.as_str() {
             "status" => happening.status = events.text()?,
@@ -89,9 +91,9 @@ fn happening<R: Read>(events: &mut Events<R>) -> Result<Happening, ReportError> 
     Ok(happening)
 }
 
-impl Seen {
-    fn add(&mut self, happening: Happening) {
-        let Happening {
+impl ReportedResource {
+    fn add(&mut self, happening: ResourceEvent) {
+        let ResourceEvent {
             status,
             message,
             property,
@@ -116,7 +118,7 @@ impl Seen {
         }
     }
 
-    fn worth_telling(self) -> Option<PuppetResource> {
+    fn is_reportable(self) -> Option<PuppetResource> {
         let status = if self.failed {
             PuppetResourceStatus::Failed
         } else if self.changed {

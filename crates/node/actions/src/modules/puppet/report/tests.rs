@@ -111,8 +111,8 @@ code_id: urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;productio
 cached_catalog_status: not_used
 ";
 
-fn read(text: &str) -> Result<RunReport, ReportError> {
-    RunReport::read(text.as_bytes())
+fn read(text: &str) -> Result<ParsedRunReport, ReportError> {
+    ParsedRunReport::read(text.as_bytes())
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn what_is_no_code_id_is_left_out() {
     ] {
         assert_eq!(read(none), None, "{none}");
     }
-    let without = RunReport::read(&b"status: changed\ntransaction_uuid: x\n"[..]);
+    let without = ParsedRunReport::read(&b"status: changed\ntransaction_uuid: x\n"[..]);
     assert_eq!(without.unwrap().code_id, None);
 }
 
@@ -309,7 +309,7 @@ impl Read for Endless {
 
 #[test]
 fn a_large_report_goes_by_as_a_stream() {
-    let report = RunReport::read(Endless {
+    let report = ParsedRunReport::read(Endless {
         pending: b"status: changed\ntransaction_uuid: x\nresource_statuses:\n".to_vec(),
         at: 0,
         resources: 20_000,
@@ -321,7 +321,7 @@ fn a_large_report_goes_by_as_a_stream() {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        let _ = RunReport::read(&bytes[..]);
+        let _ = ParsedRunReport::read(&bytes[..]);
     }
 
     #[test]
@@ -333,6 +333,6 @@ proptest! {
         let mut bytes = REPORT.as_bytes().to_vec();
         let end = (at + drop).min(bytes.len());
         bytes.splice(at..end, put);
-        let _ = RunReport::read(&bytes[..]);
+        let _ = ParsedRunReport::read(&bytes[..]);
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::*;
 
 /// A `puppet` that always exits in favour of another run, and an order for it.
-fn busy(dir: &Path, lock: &str) -> RunnerOrder {
+fn busy(dir: &Path, lock: &str) -> RunnerRequest {
     let bin = dir.join("puppet");
     let text = format!(
         "#!/bin/sh\nif [ $1 = config ]; then\necho 'config = {0}/conf'\n\
@@ -22,7 +22,7 @@ fn busy(dir: &Path, lock: &str) -> RunnerOrder {
     let config_file = dir.join("module.conf");
     let config = serde_json::json!({ "puppet_bin": bin });
     std::fs::write(&config_file, config.to_string()).unwrap();
-    RunnerOrder {
+    RunnerRequest {
         flags: vec![],
         config_file: Some(config_file),
         settings_file: dir.join("settings"),

@@ -1,0 +1,34 @@
+//! Functions in Ruby of a version that plans do not call, as a note of its deployment.
+
+use environments::EnvironmentDir;
+
+use super::{BuiltVersion, Deployer, run_blocking};
+use crate::error::DeploymentError;
+
+impl Deployer {
+    /// The note about functions of the version's modules in whose place plans call built-in ones.
+    pub(crate) async fn replaced_functions_note(
+        &self,
+        built: &BuiltVersion,
+    ) -> Result<Option<String>, DeploymentError> {
+        let versions = self.versions();
+        let directory = versions.path(&built.environment, &built.signature);
+        let link = versions.link(&built.environment);
+        let environment = built.environment.clone();
+        run_blocking(move || {
+            let codedir = link.parent().and_then(std::path::Path::parent);
+            let code = EnvironmentDir::new(codedir.unwrap_or(&link));
+            let found = code
+                .open(&environment, directory)
+                .and_then(|version| environments::replaced_functions(&*version));
+            // A file that cannot be read is no reason to keep old code live.
+            Ok(match found {
+                Ok(functions) => environments::replaced_functions_note(&functions),
+                Err(error) => Some(format!(
+                    "it is not known whether modules have functions in Ruby that plans do not call: {error}"
+                )),
+            })
+        })
+        .await
+    }
+}

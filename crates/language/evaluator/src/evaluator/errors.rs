@@ -1,0 +1,197 @@
+//! Construction of errors with a location, and charging of the budget.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use pcore::Value;
+
+use super::{EvalContext, Evaluator};
+use crate::budget::ExhaustedLimit;
+use crate::code::NodeKind;
+use crate::defaults::{self, ELEMENT_BYTES};
+use crate::error::{BUDGET_EXHAUSTED, EvalError, EvalResult, EvalUnwind};
+use crate::label;
+
+impl Evaluator<'_> {
+    /// An error with Puppet's code and text, at a location of the program.
+    #[cold]
+    pub(crate) fn fail(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        code: &'static str,
+        text: impl Display,
+    ) -> Box<EvalUnwind> {
+        EvalError::with_location(code, text, cx.unit.location_at(at)).into()
+    }
+
+    #[cold]
+    pub(crate) fn fail_exhausted(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        exhausted: &ExhaustedLimit,
+    ) -> Box<EvalUnwind> {
+        let (text, hint) = self.budget.describe(exhausted);
+        EvalError::with_location(BUDGET_EXHAUSTED, text, cx.unit.location_at(at))
+            .with_hint(hint)
+            .into()
+    }
+
+    /// Takes bytes of the budget, for the call that is being evaluated.
+    fn take_bytes(&self, bytes: u64) -> Result<(), ExhaustedLimit> {
+        self.budget.spend_bytes(bytes)?;
+        self.region.charge(bytes);
+        Ok(())
+    }
+
+    /// Takes the bytes of a list before it is made.
+    pub(crate) fn charge_list(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        elements: usize,
+    ) -> EvalResult<()> {
+        self.take_bytes(elements as u64 * ELEMENT_BYTES)
+            .map_err(|exhausted| self.fail_exhausted(cx, at, &exhausted))
+    }
+
+    /// Takes the bytes of a text before it is made.
+    pub(crate) fn charge_text(&self, cx: EvalContext<'_>, at: u32, bytes: usize) -> EvalResult<()> {
+        self.take_bytes(bytes as u64)
+            .map_err(|exhausted| self.fail_exhausted(cx, at, &exhausted))
+    }
+
+    /// Takes the bytes and the work of a list that a function makes.
+    pub fn charge(&self, elements: usize) -> EvalResult<()> {
+        self.budget
+            .spend_steps(elements as u64)
+            .and_then(|()| self.take_bytes(elements as u64 * ELEMENT_BYTES))
+            .map_err(|exhausted| self.exhausted_error(&exhausted))
+    }
+
+    /// Takes the bytes and the step of one more element.
+    #[inline]
+    pub fn charge_element(&self) -> EvalResult<()> {
+        self.charge(1)
+    }
+
+    /// Refuses a text that grows too large.
+    pub fn check_size(&self, bytes: usize) -> EvalResult<()> {
+        if bytes as u64 > self.budget.limits().value_bytes_max {
+            return Err(self.exhausted_error(&ExhaustedLimit::ValueBytes));
+        }
+        Ok(())
+    }
+
+    /// Takes the bytes of a text that a function makes, which is no larger than a value may be.
+    pub fn charge_bytes(&self, bytes: usize) -> EvalResult<()> {
+        self.check_size(bytes)?;
+        self.take_bytes(bytes as u64)
+            .map_err(|exhausted| self.exhausted_error(&exhausted))
+    }
+
+    /// Error for a limit reached inside a function; the call adds its location.
+    #[cold]
+    pub(crate) fn exhausted_error(&self, exhausted: &ExhaustedLimit) -> Box<EvalUnwind> {
+        let (text, hint) = self.budget.describe(exhausted);
+        let mut error = EvalError::without_location(text).with_hint(hint);
+        error.code = BUDGET_EXHAUSTED;
+        error.into()
+    }
+
+    /// Refuses values that are nested too deeply. A loop nests values through its first or last list, so only
+    /// those are followed.
+    pub(crate) fn check_nesting(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        elements: &[Value],
+    ) -> EvalResult<()> {
+        if nesting(elements) < defaults::NESTING_MAX {
+            return Ok(());
+        }
+        Err(self.fail(
+            cx,
+            at,
+            BUDGET_EXHAUSTED,
+            format!(
+                "lists and hashes are more than {} deep inside each other",
+                defaults::NESTING_MAX
+            ),
+        ))
+    }
+}
+
+/// Nesting depth of values, along the first and last elements.
+fn nesting(elements: &[Value]) -> u32 {
+    let mut depth = 0;
+    let mut inner = outermost(elements.iter());
+    while let Some(value) = inner {
+        depth += 1;
+        if depth >= defaults::NESTING_MAX {
+            break;
+        }
+        inner = match value {
+            Value::Array(elements) => outermost(elements.iter()),
+            Value::Hash(entries) => outermost(entries.values()),
+            _ => None,
+        };
+    }
+    depth
+}
+
+fn outermost<'a>(mut elements: impl DoubleEndedIterator<Item = &'a Value>) -> Option<&'a Value> {
+    let holds = |value: &&Value| match value {
+        Value::Array(elements) => !elements.is_empty(),
+        Value::Hash(entries) => !entries.is_empty(),
+        _ => false,
+    };
+    let first = elements.next()?;
+    if holds(&first) {
+        return Some(first);
+    }
+    elements.next_back().filter(holds)
+}
+
+/// Label of an expression in error texts.
+pub(crate) fn node_label(kind: &NodeKind) -> Cow<'static, str> {
+    Cow::Borrowed(match kind {
+        NodeKind::Const(value) => return Cow::Owned(label::value_label(value)),
+        NodeKind::Nop => "Nop Expression",
+        NodeKind::Parenthesized(_) => "Parenthesized Expression",
+        NodeKind::Interpolated(_) => "Double Quoted String",
+        NodeKind::Heredoc { syntax, .. } => return Cow::Owned(format!("'@({syntax})' expression")),
+        NodeKind::List(_) => "Array Expression",
+        NodeKind::Hash(_) => "Hash Expression",
+        NodeKind::Variable(_) | NodeKind::Group(_) => "Variable",
+        NodeKind::Assign { .. } => "'=' expression",
+        NodeKind::Arithmetic { operator, .. } | NodeKind::Compare { operator, .. } => {
+            label::operator_label(*operator)
+        }
+        NodeKind::Match { negated: false, .. } => "'=~' expression",
+        NodeKind::Match { negated: true, .. } => "'!~' expression",
+        NodeKind::In { .. } => "'in' expression",
+        NodeKind::And { .. } => "'and' expression",
+        NodeKind::Or { .. } => "'or' expression",
+        NodeKind::Not(_) => "'not' expression",
+        NodeKind::Minus(_) => "Unary Minus",
+        NodeKind::Splat(_) => "Unfold",
+        NodeKind::Access { .. } => "'[]' expression",
+        NodeKind::If { .. } => "'if' statement",
+        NodeKind::Unless { .. } => "'unless' Statement",
+        NodeKind::Case(_) => "'case' statement",
+        NodeKind::Selector(_) => "Selector Expression",
+        NodeKind::Block(_) => "Block Expression",
+        NodeKind::Call(_) | NodeKind::Construct(_) => "Function Call",
+        NodeKind::Method(_) => "Method call",
+        NodeKind::TypeName(_) => "Type-Name",
+        NodeKind::Epp(_) => "Epp Template",
+        NodeKind::RenderText(_) => "Epp Text",
+        NodeKind::Render(_) => "Epp Interpolated Expression",
+        NodeKind::Apply(_) => "'apply' expression",
+        NodeKind::Catalog { what, .. } => what,
+        NodeKind::Reserved(word) => return Cow::Owned(format!("Reserved Word '{word}'")),
+        NodeKind::Illegal(_) => "Expression",
+    })
+}

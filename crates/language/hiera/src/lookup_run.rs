@@ -1,0 +1,114 @@
+//! The state of one running lookup: [`LookupRun`].
+
+use pcore::{Hash, Value};
+
+use crate::explain::{ExplainStep, LookupExplainer};
+use crate::lookup_trail::LookupTrail;
+use crate::{Error, LookupHost};
+
+pub(crate) struct LookupRun<'a> {
+    pub(crate) host: &'a mut dyn LookupHost,
+    trail: &'a LookupTrail,
+    /// True if the steps are recorded in the explanation.
+    is_explained: bool,
+    pub(crate) overrides: &'a Hash,
+    pub(crate) defaults: &'a Hash,
+    /// True if only the global layer is searched.
+    pub(crate) global_only: bool,
+    /// The current variable of an entry with `mapped_paths`.
+    pub(crate) mapped: Option<(String, Value)>,
+    /// Variables on which the hierarchy depends, recorded while it is built.
+    pub(crate) depends_on: Option<Vec<(String, Option<Value>)>>,
+}
+
+impl<'a> LookupRun<'a> {
+    pub(crate) fn new(
+        host: &'a mut dyn LookupHost,
+        trail: &'a LookupTrail,
+        overrides: &'a Hash,
+        defaults: &'a Hash,
+    ) -> Self {
+        Self {
+            host,
+            trail,
+            is_explained: true,
+            overrides,
+            defaults,
+            global_only: false,
+            mapped: None,
+            depends_on: None,
+        }
+    }
+
+    /// Runs a function within a step of the explanation.
+    pub(crate) fn explain_within<T>(
+        &mut self,
+        step: ExplainStep,
+        body: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if !self.is_explained {
+            return body(self);
+        }
+        self.trail.push(step);
+        let done = body(self);
+        self.trail.pop();
+        done
+    }
+
+    /// Runs a function without recording it in the explanation.
+    pub(crate) fn without_explanation<T>(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let told = std::mem::replace(&mut self.is_explained, false);
+        let done = body(self);
+        self.is_explained = told;
+        done
+    }
+
+    /// Runs a part of the lookup of a name.
+    pub(crate) fn check<T>(
+        &mut self,
+        name: &str,
+        body: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.trail.enter(name)?;
+        let done = body(self);
+        self.trail.leave();
+        done.map_err(Error::into_settled)
+    }
+
+    pub(crate) fn only_options(&self) -> bool {
+        self.is_explained && self.trail.only_options()
+    }
+
+    pub(crate) fn explain(&mut self, tell: impl FnOnce(&mut LookupExplainer)) {
+        if self.is_explained {
+            self.trail.explain(tell);
+        }
+    }
+
+    pub(crate) fn record_found(&mut self, key: &str, value: &Value) {
+        self.explain(|it| it.record_found(key, value, ""));
+    }
+
+    pub(crate) fn record_not_found(&mut self, key: &str) {
+        self.explain(|it| it.record_not_found(key));
+    }
+
+    /// The value of a variable; `None` if there is none.
+    pub(crate) fn variable(&mut self, name: &str) -> Result<Option<Value>, Error> {
+        if let Some((mapped, value)) = &self.mapped
+            && mapped == name
+        {
+            return Ok(Some(value.clone()));
+        }
+        let value = self.host.variable(name)?;
+        if let Some(depends_on) = &mut self.depends_on
+            && !depends_on.iter().any(|(known, _)| known == name)
+        {
+            depends_on.push((name.to_owned(), value.clone()));
+        }
+        Ok(value)
+    }
+}

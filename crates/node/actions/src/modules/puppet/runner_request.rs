@@ -1,0 +1,68 @@
+//! The agent's order to the runner: [`RunnerRequest`], passed on its stdin.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A checked request.
+#[derive(Debug)]
+pub(crate) struct PuppetInput {
+    /// Arguments after `puppet agent`.
+    pub(crate) flags: Vec<String>,
+}
+
+/// Order for one Puppet run.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunnerRequest {
+    pub(super) flags: Vec<String>,
+    /// Path of `pxp-module-puppet.conf`.
+    pub(super) config_file: Option<PathBuf>,
+    /// Path of the file that stores Puppet's settings between runs.
+    pub(super) settings_file: PathBuf,
+}
+
+/// Content of `pxp-module-puppet.conf`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PuppetModuleConfig {
+    pub(super) puppet_bin: Option<PathBuf>,
+    /// Maximum wait for a run in progress, in seconds.
+    pub(super) lock_wait_s: Option<u64>,
+}
+
+impl PuppetInput {
+    /// The order as bytes for the runner's stdin.
+    pub(crate) fn render(self, config_directory: Option<&Path>, spool: &Path) -> Vec<u8> {
+        let order = RunnerRequest {
+            flags: self.flags,
+            config_file: config_directory.map(|dir| dir.join("pxp-module-puppet.conf")),
+            // A name that begins with a dot is never the name of a transaction.
+            settings_file: spool.join(".puppet-settings.json"),
+        };
+        serde_json::to_vec(&order).expect("an order holds only texts")
+    }
+}
+
+impl PuppetModuleConfig {
+    /// Reads the file; a missing one gives an empty configuration.
+    pub(super) fn read(path: Option<&Path>) -> Result<Self, String> {
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let at = |what: String| {
+            format!(
+                "{}: {what}; it holds one JSON object with \
+                 \"puppet_bin\" (a path) and \"lock_wait_s\" (seconds), both optional",
+                path.display()
+            )
+        };
+        match std::fs::read(path) {
+            Ok(bytes) => {
+                decode_errors::json::from_slice(&bytes).map_err(|error| at(error.to_string()))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(at(error.to_string())),
+        }
+    }
+}

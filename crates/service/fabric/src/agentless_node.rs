@@ -1,0 +1,140 @@
+//! Stand-ins: components that handle PXP for nodes without an agent, for example over SSH.
+//!
+//! A [`AgentlessNode`] gets every message whose target has the type [`SSH_TYPE`]. Invariant: a stand-in
+//! and an agent of the same certname have different addresses, so they are never confused, and a
+//! node that only a stand-in reaches does not count as connected.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use pcp::{Certname, PcpMessage, PcpUri, PcpUriError};
+
+use crate::hub::FabricSendError;
+use crate::inbox::{self, InboundMessage};
+use crate::presence::NodePresence;
+
+/// The client type in the addresses of nodes that are reached over SSH. No client can take it: only
+/// the fabric knows such addresses.
+pub const SSH_TYPE: &str = "ssh";
+
+/// The request parameter with connection settings for the node, sealed earlier by the stand-in
+/// itself. It is present if the node is to be reached otherwise than by the stored settings.
+pub const CONNECTION_KEY: &str = "_connection";
+
+/// Carries out requests for nodes that have no agent.
+#[async_trait]
+pub trait AgentlessNode: Send + Sync + 'static {
+    /// True if the stand-in can reach the node without connection settings in the request.
+    fn can_reach(&self, certname: &Certname) -> bool;
+
+    /// The capabilities of the stand-in.
+    fn capabilities(&self) -> Arc<pxp::AgentCapabilities>;
+
+    /// Takes a message for one of its nodes.
+    async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError>;
+}
+
+/// A stand-in's link to the engine. When it is dropped, its nodes are unreachable.
+#[derive(Debug)]
+pub struct AgentlessNodePort {
+    address: PcpUri,
+    inbox: inbox::InboxSender,
+    slot: Arc<AgentlessSlot>,
+    /// Equal to the mark in the seat as long as this stand-in is the attached one.
+    attachment: Arc<()>,
+}
+
+/// The slot of the one attached stand-in.
+#[derive(Default)]
+pub(crate) struct AgentlessSlot(RwLock<Option<AttachedAgentlessNode>>);
+
+struct AttachedAgentlessNode {
+    link: Arc<dyn AgentlessNode>,
+    since: Timestamp,
+    attachment: Arc<()>,
+}
+
+/// The address of a node that is reached over SSH.
+pub fn ssh_address(certname: &Certname) -> Result<PcpUri, PcpUriError> {
+    PcpUri::new(certname.as_str(), SSH_TYPE)
+}
+
+// === impl Seat ===
+
+impl AgentlessSlot {
+    pub(crate) fn attach(
+        self: &Arc<Self>,
+        link: Arc<dyn AgentlessNode>,
+        address: PcpUri,
+        inbox: inbox::InboxSender,
+    ) -> AgentlessNodePort {
+        let mark = Arc::<()>::default();
+        let seated = AttachedAgentlessNode {
+            link,
+            since: Timestamp::now(),
+            attachment: Arc::clone(&mark),
+        };
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(seated);
+        AgentlessNodePort {
+            address,
+            inbox,
+            slot: Arc::clone(self),
+            attachment: mark,
+        }
+    }
+
+    pub(crate) fn link(&self) -> Option<Arc<dyn AgentlessNode>> {
+        let seated = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        seated.as_ref().map(|seated| Arc::clone(&seated.link))
+    }
+
+    pub(crate) fn presence(&self, broker: PcpUri) -> Option<NodePresence> {
+        let seated = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        seated.as_ref().map(|seated| NodePresence {
+            broker,
+            since: seated.since,
+            capabilities: Some(seated.link.capabilities()),
+        })
+    }
+}
+
+impl std::fmt::Debug for AgentlessSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seat").finish_non_exhaustive()
+    }
+}
+
+// === impl StandInPort ===
+
+impl AgentlessNodePort {
+    /// The PCP address of the engine.
+    pub fn engine_address(&self) -> &PcpUri {
+        &self.address
+    }
+
+    /// Hands a message on behalf of a node to the engine; waits while the inbox is full. Returns
+    /// `false` if the engine is gone.
+    pub async fn send_to_engine(&self, certname: Certname, message: PcpMessage) -> bool {
+        self.inbox.send(InboundMessage { message, certname }).await
+    }
+}
+
+impl AgentlessNodePort {
+    /// Detaches the stand-in unless another one replaced it; its nodes are then unreachable.
+    pub fn detach(&self) {
+        let mut seated = self.slot.0.write().unwrap_or_else(PoisonError::into_inner);
+        if seated
+            .as_ref()
+            .is_some_and(|seated| Arc::ptr_eq(&seated.attachment, &self.attachment))
+        {
+            *seated = None;
+        }
+    }
+}
+
+impl Drop for AgentlessNodePort {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}

@@ -1,0 +1,332 @@
+//! The engine's memory of the jobs that are not over.
+//!
+//! [`ActiveJobs`] holds jobs and runs and the indexes to find them (by number, transaction, node,
+//! message). Invariant: a run that is settled cannot be found by its node, message or query any
+//! more, and a job that is over is not in the book.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pcp::{Certname, MessageId};
+use pxp::TransactionId;
+use pxp::task::SensitiveScan;
+use store::JobNumber;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::in_flight::InFlightRun;
+use crate::keys::{JobKey, RunKey};
+use crate::kind::{JobAction, JobKind};
+use crate::live::OutputWatcher;
+use crate::over_ssh::NodeTransport;
+use crate::rollout::{HaltReason, Rollout};
+use crate::tally::RunTally;
+use crate::trace::{JobTrace, RunTrace};
+use crate::verdict::{AbsenceStart, ErrorEvidence};
+
+#[derive(Debug, Default)]
+pub(crate) struct ActiveJobs {
+    pub(crate) jobs: HashMap<JobKey, ActiveJob>,
+    pub(crate) numbers: HashMap<JobNumber, JobKey>,
+    transactions: HashMap<TransactionId, RunKey>,
+    nodes: HashMap<Certname, Vec<RunKey>>,
+    messages: HashMap<MessageId, RunKey>,
+    queries: HashMap<TransactionId, RunKey>,
+}
+
+pub(crate) struct ActiveJob {
+    pub(crate) number: JobNumber,
+    pub(crate) kind: JobKind,
+    /// The action for the agents; `None`: sealed before a restart and unreadable now.
+    pub(crate) action: Option<JobAction>,
+    pub(crate) timeout: Duration,
+    pub(crate) noop: bool,
+    /// As in [`PreparedJob`](super::PreparedJob).
+    pub(crate) keeps_secrets: bool,
+    pub(crate) started: bool,
+    /// The job is from before this engine's start, or of a plan that went on right after it: its
+    /// nodes get time to come back.
+    pub(crate) after_restart: bool,
+    pub(crate) runs: Vec<ActiveRun>,
+    pub(crate) waiting: VecDeque<usize>,
+    /// The runs of batches that have not begun.
+    pub(crate) later: BTreeMap<u32, Vec<usize>>,
+    pub(crate) rollout: Rollout,
+    /// The job was made with batch sizes.
+    pub(crate) has_batches: bool,
+    /// The first nodes that failed.
+    pub(crate) failed: Vec<Certname>,
+    /// Set when too many nodes failed.
+    pub(crate) halted: Option<Arc<HaltReason>>,
+    pub(crate) tally: RunTally,
+    pub(crate) trace: Option<JobTrace>,
+    pub(crate) watchers: Vec<OutputWatcher>,
+    /// Counts the commits that touched the job.
+    pub(crate) commits: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ActiveRun {
+    pub(crate) certname: Certname,
+    pub(crate) transaction: TransactionId,
+    /// Chosen when the run gets its slot.
+    pub(crate) via: NodeTransport,
+    /// Number of the batch that the run is in, from 1.
+    pub(crate) batch: u32,
+    /// If the run's node is away at its turn, the run waits for it: the node was connected when the
+    /// job was made.
+    pub(crate) is_awaited: bool,
+    /// The run's agent has no module for the action and gets the task.
+    pub(crate) as_task: bool,
+    pub(crate) phase: RunPhase,
+    /// Trace of the run; `None`: its spans are not kept.
+    pub(crate) trace: Option<Box<RunTrace>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum RunPhase {
+    /// The run waits for a slot, or (after a restart) for its node.
+    Waiting,
+    /// The run has a slot; its mark is being committed.
+    Marking { spool_id: Option<Uuid> },
+    /// The run's request may have been sent.
+    Dispatched(Box<DispatchedRun>),
+    /// The run's end is decided.
+    Settled,
+}
+
+#[derive(Debug)]
+pub(crate) struct DispatchedRun {
+    pub(crate) flight: InFlightRun,
+    pub(crate) message: Option<MessageId>,
+    pub(crate) query: Option<TransactionId>,
+    /// The blocking request that asks the agent to cancel the action.
+    pub(crate) cancel: Option<TransactionId>,
+    /// The broker has the request: later messages cannot reach the node before it.
+    pub(crate) handed_over: bool,
+    /// The run's outcome has arrived and is being read.
+    pub(crate) shaping: bool,
+    /// The agent reported an error that leaves open if the action ran, or how it ended; a status
+    /// query is to find out more.
+    pub(crate) claim: Option<Box<AgentErrorClaim>>,
+    /// Absence of the node; `None`: the node was connected at the last check.
+    pub(crate) absence: Option<RunNodeAbsence>,
+    pub(crate) output: OutputProgress,
+}
+
+/// An agent's error about a run, kept until a status query is answered.
+#[derive(Debug)]
+pub(crate) struct AgentErrorClaim {
+    pub(crate) error_text: String,
+    pub(crate) evidence: ErrorEvidence,
+}
+
+/// The absence of the node of a run in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunNodeAbsence {
+    pub(crate) since: AbsenceStart,
+    /// The absence is recorded in an event.
+    pub(crate) is_recorded: bool,
+}
+
+/// Progress of the live output of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OutputProgress {
+    /// The next expected offset of standard output and of standard error.
+    pub(crate) next: [u64; 2],
+    /// Bytes of both streams that the agent may have sent.
+    pub(crate) granted: u64,
+    /// Scan for the start of the `_sensitive` key in a task's standard output.
+    pub(crate) sensitive: SensitiveScan,
+}
+
+// === impl Book ===
+
+impl ActiveJobs {
+    pub(crate) fn insert(&mut self, key: JobKey, job: ActiveJob) {
+        self.numbers.insert(job.number, key);
+        self.transactions.reserve(job.runs.len());
+        for (index, run) in job.runs.iter().enumerate() {
+            let run_key = RunKey { job: key, index };
+            if !matches!(run.phase, RunPhase::Settled) {
+                self.transactions.insert(run.transaction.clone(), run_key);
+            }
+            if matches!(run.phase, RunPhase::Dispatched(_)) {
+                self.nodes
+                    .entry(run.certname.clone())
+                    .or_default()
+                    .push(run_key);
+            }
+        }
+        self.jobs.insert(key, job);
+    }
+
+    pub(crate) fn remove(&mut self, key: JobKey) -> Option<ActiveJob> {
+        let job = self.jobs.remove(&key)?;
+        self.numbers.remove(&job.number);
+        Some(job)
+    }
+
+    pub(crate) fn by_number(&mut self, number: JobNumber) -> Option<(JobKey, &mut ActiveJob)> {
+        let key = *self.numbers.get(&number)?;
+        self.jobs.get_mut(&key).map(|job| (key, job))
+    }
+
+    pub(crate) fn run(&self, key: RunKey) -> Option<&ActiveRun> {
+        self.jobs.get(&key.job)?.runs.get(key.index)
+    }
+
+    pub(crate) fn run_mut(&mut self, key: RunKey) -> Option<&mut ActiveRun> {
+        self.jobs.get_mut(&key.job)?.runs.get_mut(key.index)
+    }
+
+    pub(crate) fn dispatched_mut(&mut self, key: RunKey) -> Option<&mut DispatchedRun> {
+        match &mut self.run_mut(key)?.phase {
+            RunPhase::Dispatched(flying) => Some(flying),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn by_transaction(&self, transaction: &TransactionId) -> Option<RunKey> {
+        self.transactions.get(transaction).copied()
+    }
+
+    pub(crate) fn by_query(&self, transaction: &TransactionId) -> Option<RunKey> {
+        self.queries.get(transaction).copied()
+    }
+
+    /// The run on this node whose action this request was to cancel.
+    pub(crate) fn by_cancel(
+        &mut self,
+        certname: &Certname,
+        transaction: &TransactionId,
+    ) -> Option<RunKey> {
+        let keys = self.runs_on_node(certname);
+        keys.into_iter().find(|key| {
+            let flying = self.dispatched_mut(*key);
+            flying.is_some_and(|flying| flying.cancel.as_ref() == Some(transaction))
+        })
+    }
+
+    pub(crate) fn by_message(&self, message: MessageId) -> Option<RunKey> {
+        self.messages.get(&message).copied()
+    }
+
+    /// The runs in flight on a node.
+    pub(crate) fn runs_on_node(&self, certname: &Certname) -> Vec<RunKey> {
+        self.nodes.get(certname).cloned().unwrap_or_default()
+    }
+
+    /// Every run in flight.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = RunKey> {
+        self.nodes.values().flatten().copied()
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Records that the mark of a run is durable: the run is in flight.
+    pub(crate) fn mark_dispatched(&mut self, key: RunKey, flight: InFlightRun) {
+        let Some(run) = self.run_mut(key) else { return };
+        run.phase = RunPhase::Dispatched(Box::new(DispatchedRun::new(flight)));
+        let certname = run.certname.clone();
+        self.nodes.entry(certname).or_default().push(key);
+    }
+
+    /// Sets the message id of a run's request.
+    pub(crate) fn record_message(&mut self, key: RunKey, message: MessageId) {
+        let Some(flying) = self.dispatched_mut(key) else {
+            return;
+        };
+        flying.handed_over = false;
+        if let Some(before) = flying.message.replace(message) {
+            self.messages.remove(&before);
+        }
+        self.messages.insert(message, key);
+    }
+
+    /// Sets the id of the status query under way for a run; an older one is forgotten.
+    pub(crate) fn record_query(&mut self, key: RunKey, query: TransactionId) {
+        let Some(flying) = self.dispatched_mut(key) else {
+            return;
+        };
+        if let Some(before) = flying.query.replace(query.clone()) {
+            self.queries.remove(&before);
+        }
+        self.queries.insert(query, key);
+    }
+
+    /// Forgets the status query under way, so that an answer to it is ignored.
+    pub(crate) fn forget_query(&mut self, key: RunKey) {
+        let query = self
+            .dispatched_mut(key)
+            .and_then(|flying| flying.query.take());
+        if let Some(query) = query {
+            self.queries.remove(&query);
+        }
+    }
+
+    /// Records that the end of a run is decided. Returns its phase until then; `None`: it was
+    /// settled before.
+    pub(crate) fn settle(&mut self, key: RunKey) -> Option<RunPhase> {
+        let run = self.run_mut(key)?;
+        if matches!(run.phase, RunPhase::Settled) {
+            return None;
+        }
+        let phase = std::mem::replace(&mut run.phase, RunPhase::Settled);
+        let certname = run.certname.clone();
+        if let RunPhase::Dispatched(flying) = &phase {
+            if let Some(message) = flying.message {
+                self.messages.remove(&message);
+            }
+            if let Some(query) = &flying.query {
+                self.queries.remove(query);
+            }
+            if let Some(keys) = self.nodes.get_mut(&certname) {
+                keys.retain(|other| *other != key);
+                if keys.is_empty() {
+                    self.nodes.remove(&certname);
+                }
+            }
+        }
+        Some(phase)
+    }
+
+    /// Forgets the transaction of a run whose end is durable.
+    pub(crate) fn forget_transaction(&mut self, key: RunKey) {
+        let Some(transaction) = self.run(key).map(|run| run.transaction.clone()) else {
+            return;
+        };
+        self.transactions.remove(&transaction);
+    }
+}
+
+// === impl Flying ===
+
+impl DispatchedRun {
+    pub(crate) fn new(flight: InFlightRun) -> Self {
+        let output = OutputProgress::default();
+        Self {
+            flight,
+            message: None,
+            query: None,
+            cancel: None,
+            handed_over: false,
+            shaping: false,
+            claim: None,
+            absence: None,
+            output,
+        }
+    }
+}
+
+impl std::fmt::Debug for ActiveJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The params are left out: they may hold secrets.
+        f.debug_struct("Job")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}

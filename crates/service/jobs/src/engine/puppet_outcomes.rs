@@ -1,0 +1,103 @@
+//! Ends of Puppet runs: the agent's result, completed by the run's report.
+//!
+//! Invariant: the report is looked up before the end is written, for a bounded time; a report store
+//! that does not answer costs the report's part of the result, never the run's outcome.
+
+use std::sync::Arc;
+
+use pcp::Certname;
+use store::JobNumber;
+
+use super::state::{JobEngine, ShapedOutcome};
+use crate::defaults::{INLINE_RESULT_BYTES, REPORT_WAIT};
+use crate::keys::RunKey;
+use crate::outcome::{self, OutcomeContext, RunOutcome};
+use crate::puppet::agent_result::{self as puppet, PuppetRunResult};
+use crate::resolve::{NodeResolver, PuppetReportSummary};
+
+/// The data needed to shape a run's end outside the engine's actor.
+pub(super) struct PuppetOutcomeInput {
+    pub(super) certname: Certname,
+    pub(super) job: JobNumber,
+    pub(super) noop: bool,
+    pub(super) results: Arc<str>,
+    pub(super) context: OutcomeContext,
+    pub(super) resolve: Arc<dyn NodeResolver>,
+    pub(super) console_url: Option<String>,
+}
+
+// === impl Engine ===
+
+impl JobEngine {
+    /// Handles the results of a Puppet run; they are recorded after the report was looked up.
+    pub(super) fn handle_puppet_result(
+        &mut self,
+        key: RunKey,
+        results: Arc<str>,
+        known: OutcomeContext,
+    ) {
+        let Some(job) = self.active_jobs.jobs.get(&key.job) else {
+            return;
+        };
+        let reported = PuppetOutcomeInput {
+            certname: job.runs[key.index].certname.clone(),
+            job: job.number,
+            noop: job.noop,
+            results,
+            context: known,
+            resolve: Arc::clone(&self.deps.resolve),
+            console_url: self.deps.console_url.clone(),
+        };
+        if let Some(flying) = self.active_jobs.dispatched_mut(key) {
+            flying.shaping = true;
+        }
+        self.reporting.spawn(async move {
+            ShapedOutcome {
+                run: key,
+                shaped: reported.shape_outcome().await,
+            }
+        });
+    }
+}
+
+// === impl Reported ===
+
+impl PuppetOutcomeInput {
+    async fn shape_outcome(self) -> RunOutcome {
+        let ran = match self.parse_result().await {
+            Ok(ran) => ran,
+            Err(problem) => return outcome::shape_unreadable(&problem),
+        };
+        let report = self.find_report(&ran).await;
+        ran.shape(report.as_ref(), self.console_url.as_deref())
+    }
+
+    async fn parse_result(&self) -> Result<PuppetRunResult, String> {
+        let (results, known) = (Arc::clone(&self.results), self.context);
+        if results.len() <= INLINE_RESULT_BYTES {
+            return puppet::parse_result(&results, known);
+        }
+        tokio::task::spawn_blocking(move || puppet::parse_result(&results, known))
+            .await
+            .map_err(|error| error.to_string())?
+    }
+
+    async fn find_report(&self, ran: &PuppetRunResult) -> Option<PuppetReportSummary> {
+        let run = ran.to_puppet_run(&self.certname, self.job, self.noop)?;
+        let (certname, transaction_uuid) = (&self.certname, &run.transaction_uuid);
+        match tokio::time::timeout(REPORT_WAIT, self.resolve.find_report(&run)).await {
+            Ok(Ok(report)) => report,
+            Ok(Err(error)) => {
+                tracing::warn!(%certname, transaction_uuid, %error, "the report of a Puppet run \
+                    cannot be looked up; the agent's own words stand");
+                None
+            }
+            Err(_) => {
+                let waited = REPORT_WAIT.as_secs();
+                tracing::warn!(%certname, transaction_uuid, waited, "the report of a Puppet run \
+                    did not come in time; the agent's own words stand");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Changes that the store refuses permanently, for any reason (for example a value that it cannot
+//! hold).
+//!
+//! Invariant: such a change is logged and dropped, and the action that follows from it does not
+//! happen. Its run ends as errored, so that its job comes to an end and nothing behind it waits.
+
+use store::{Change, JobChange, RunChange};
+
+use super::ledger::{CommitFollowUp, RefusedChange};
+use super::state::JobEngine;
+use crate::events;
+use crate::keys::RunKey;
+use crate::metrics::increment_counter;
+use crate::rollout::add_failed_node;
+use crate::state::RunState;
+use crate::verdict::RunVerdict;
+
+// === impl Engine ===
+
+impl JobEngine {
+    pub(super) fn handle_refused(&mut self, refused: RefusedChange) {
+        let RefusedChange {
+            change,
+            after,
+            rest,
+            error,
+        } = refused;
+        self.ledger.put_back(rest);
+        increment_counter(&self.deps.metrics.refused_changes);
+        let source = std::error::Error::source(&error);
+        let (job, certname) = match &change {
+            Change::Run(change) => (change.job, change.certname.as_str()),
+            Change::Details(change) => (change.job, change.certname.as_str()),
+            Change::Job(change) => (change.job, ""),
+            Change::Batch(change) => (change.job, ""),
+            Change::Event(change) => (change.job, ""),
+        };
+        tracing::error!(%job, certname, %error, source, "the store refuses a change for good; the \
+            change is dropped");
+        match (after, change) {
+            // Its request was not sent, and never will be.
+            (CommitFollowUp::Marked(run) | CommitFollowUp::FellBack(run), _) => {
+                self.give_up(run, &RunVerdict::Unmarked)
+            }
+            (CommitFollowUp::Ended { run, .. }, Change::Run(change)) => {
+                self.record_unrecorded(run, change)
+            }
+            // The store refuses that, too: the run is errored in memory alone, and loaded again at
+            // the next start.
+            (CommitFollowUp::Ended { run, .. } | CommitFollowUp::Unrecorded(run), _) => {
+                self.active_jobs.forget_transaction(run);
+            }
+            (CommitFollowUp::JobEnded(job), _) => {
+                self.scheduler.remove(job);
+                self.active_jobs.remove(job);
+            }
+            (CommitFollowUp::LateLogged(late), _) => self.late_outcomes.forget(&late.transaction),
+            // A caller that gets no answer may ask again.
+            (CommitFollowUp::EventWritten(_) | CommitFollowUp::Stopped(..), _) => {}
+        }
+    }
+
+    /// Records, in place of an outcome that cannot be written, that there was one and that it is
+    /// lost; without any text of the node's.
+    fn record_unrecorded(&mut self, key: RunKey, refused: RunChange) {
+        let at_ms = self.deps.clock.now_ms();
+        let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {
+            return;
+        };
+        let certname = &job.runs[key.index].certname;
+        let verdict = RunVerdict::Unrecorded;
+        let message = verdict.message(certname);
+        let state = verdict.state();
+        let instead = RunChange {
+            to_state: state.as_str().to_owned(),
+            at_ms,
+            result: Some(verdict.result(certname).to_string()),
+            details: Some(events::message_details(&message)),
+            sealed: None,
+            event: Some(events::run_ended(
+                job.kind, certname, state, &message, None, at_ms,
+            )),
+            ..refused
+        };
+        let was = RunState::parse(&refused.to_state).unwrap_or(RunState::Errored);
+        if was == RunState::Finished {
+            add_failed_node(&mut job.failed, certname);
+            job.rollout.reclassify_as_failed(job.runs[key.index].batch);
+        }
+        if was != RunState::Errored {
+            increment_counter(&self.deps.metrics.runs_errored);
+        }
+        if let Some((state, event)) = job.tally.reclassify_as_errored(was)
+            && let Some(end) = self.ledger.job_end_mut(key.job)
+        {
+            // The job's end is decided, and is queued behind the run's.
+            let event = events::job_ended(event, state, at_ms);
+            let duration_ms = match &*end {
+                Change::Job(decided) => decided.duration_ms,
+                _ => None,
+            };
+            *end = Change::Job(JobChange {
+                duration_ms,
+                ..events::job_change(job.number, state, at_ms, Some(event))
+            });
+        }
+        self.ledger.put_back(vec![(
+            Change::Run(instead),
+            CommitFollowUp::Unrecorded(key),
+        )]);
+        self.advance(key.job);
+    }
+}

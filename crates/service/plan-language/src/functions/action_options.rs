@@ -1,0 +1,189 @@
+//! The options of action functions: a description, and a hash with names that begin with `_`. Main type:
+//! [`PlanActionOptions`].
+//!
+//! Invariant: an argument that is no option is a parameter, and an unknown option is ignored,
+//! as Bolt ignores it.
+
+use std::time::Duration;
+
+use api_types::rollout::RolloutOptions;
+use evaluator::EvalResult;
+use evaluator::function::CallArguments;
+use pcore::{Hash, Value};
+use serde::de::DeserializeOwned;
+
+use crate::failure;
+use crate::host::PlanHost;
+
+/// The arguments of a call besides the targets.
+#[derive(Debug, Default)]
+pub(crate) struct PlanActionOptions {
+    pub(crate) catch_errors: bool,
+    pub(crate) noop: bool,
+    pub(crate) description: String,
+    pub(crate) timeout: Option<Duration>,
+    /// Nodes at once.
+    pub(crate) concurrency: Option<usize>,
+    /// Batches, pauses between them, and how many nodes may fail.
+    pub(crate) rollout: RolloutOptions,
+    /// Values as texts; lists and hashes as JSON.
+    pub(crate) env_vars: Vec<(String, String)>,
+    /// The user as whom nodes run it: the call's own, or that of the plan.
+    pub(crate) run_as: Option<String>,
+    /// The arguments that are no options.
+    pub(crate) parameters: Hash,
+}
+
+impl PlanActionOptions {
+    /// Of the arguments from `index`: a description, a hash, both, or nothing.
+    pub(crate) fn of(
+        host: &PlanHost<'_>,
+        call: &CallArguments<'_>,
+        index: usize,
+    ) -> EvalResult<Self> {
+        let mut options = Self {
+            run_as: host.run_as.borrow().clone(),
+            ..Self::default()
+        };
+        let mut next = index;
+        if let Some(text) = call.get(next).as_str() {
+            text.clone_into(&mut options.description);
+            next += 1;
+        }
+        if let Some(hash) = call.get(next).as_hash() {
+            options.take(host, hash)?;
+        }
+        let checked = options.rollout.check();
+        checked.map_err(|problem| failure::invalid_value_error(format!("_{problem}")))?;
+        Ok(options)
+    }
+
+    fn take(&mut self, host: &PlanHost<'_>, hash: &Hash) -> EvalResult<()> {
+        for (key, value) in hash.iter() {
+            match key.as_str() {
+                Some("_catch_errors") => self.catch_errors = value.is_truthy(),
+                Some("_noop") => self.noop = value.is_truthy(),
+                Some("_description") => self.description = value.to_string(),
+                Some("_timeout") => self.timeout = Some(parse_seconds("_timeout", value)?),
+                Some("_concurrency") => self.concurrency = Some(concurrency(value)?),
+                Some("_batch") => self.rollout.batch = parse_option("_batch", value)?,
+                Some("_max_failures") => {
+                    self.rollout.max_failures = parse_option("_max_failures", value)?;
+                }
+                Some("_pause_between_batches") => {
+                    self.rollout.pause_between_batches =
+                        parse_option("_pause_between_batches", value)?;
+                }
+                Some(RUN_AS) => self.run_as = Some(parse_user(value)?),
+                Some("_env_vars") => self.env_vars = env_vars(host, value)?,
+                Some(name) if name.starts_with('_') => {}
+                _ => drop(self.parameters.insert(key.clone(), value.clone())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The option that names a user.
+pub(crate) const RUN_AS: &str = "_run_as";
+
+/// A user's name.
+pub(crate) fn parse_user(value: &Value) -> EvalResult<String> {
+    let name = value.as_str().filter(|name| !name.is_empty());
+    name.map(str::to_owned).ok_or_else(|| {
+        failure::invalid_value_error(format!("{RUN_AS} is the name of a user, not {value}"))
+    })
+}
+
+/// A number of nodes at once.
+fn concurrency(value: &Value) -> EvalResult<usize> {
+    let number = match value {
+        Value::Int(number) => usize::try_from(*number).ok().filter(|number| *number > 0),
+        _ => None,
+    };
+    number.ok_or_else(|| {
+        failure::invalid_value_error(format!(
+            "_concurrency is a number of nodes from 1, not {value}"
+        ))
+    })
+}
+
+/// An option of a rollout, as the API takes it; `undef` is none.
+fn parse_option<T: DeserializeOwned>(option: &str, value: &Value) -> EvalResult<Option<T>> {
+    let wrong =
+        |why: &str| failure::invalid_value_error(format!("{option} cannot be {value}: {why}"));
+    let (json, _) = crate::json::to_json(value).map_err(|_| wrong("it is no data"))?;
+    serde_json::from_value(json).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Options of actions on nodes that a plan as a whole cannot have.
+pub(crate) const ROLLOUT: [&str; 4] = [
+    "_batch",
+    "_concurrency",
+    "_max_failures",
+    "_pause_between_batches",
+];
+
+/// A time in seconds, whole or in parts.
+pub(crate) fn parse_seconds(what: &str, value: &Value) -> EvalResult<Duration> {
+    let time = match value {
+        Value::Int(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
+        Value::Float(seconds) => Duration::try_from_secs_f64(*seconds).ok(),
+        _ => None,
+    };
+    time.ok_or_else(|| {
+        failure::invalid_value_error(format!("{what} is a number of seconds from 0, not {value}"))
+    })
+}
+
+/// Nodes get what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
+fn env_vars(host: &PlanHost<'_>, value: &Value) -> EvalResult<Vec<(String, String)>> {
+    let wrong = || {
+        failure::invalid_value_error(
+            "Option 'env_vars' must be a hash of names of variables, of letters, digits and underscores, and \
+             their values",
+        )
+    };
+    let not_a_hash = || failure::invalid_value_error("Option 'env_vars' must be a hash");
+    let vars = value.as_hash().ok_or_else(not_a_hash)?;
+    let is_no_text = |key: &&Value| key.as_str().is_none();
+    let bad: Vec<String> = vars
+        .keys()
+        .filter(is_no_text)
+        .map(Value::to_string)
+        .collect();
+    if !bad.is_empty() {
+        let bad = bad.join(", ");
+        let msg = format!("Keys for option 'env_vars' must be strings: {bad}");
+        return Err(failure::invalid_value_error(msg));
+    }
+    let mut found = Vec::with_capacity(vars.len());
+    host.run.unwrapped.add_hidden(value);
+    for (name, value) in vars.iter() {
+        let name = name
+            .as_str()
+            .filter(|name| is_variable(name))
+            .ok_or_else(wrong)?;
+        let bare = match value {
+            Value::Sensitive(inner) => inner,
+            value => value,
+        };
+        let text = match bare {
+            Value::Undef => String::new(),
+            Value::Array(_) | Value::Hash(_) => {
+                let (json, _) = crate::json::to_json(bare).map_err(|_| wrong())?;
+                json.to_string()
+            }
+            value => value.to_string(),
+        };
+        found.push((name.to_owned(), text));
+    }
+    Ok(found)
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let first = bytes.next();
+    first.is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

@@ -1,0 +1,272 @@
+//! The values that a plan took out of a `Sensitive`, so that none of them is written down. Main type:
+//! [`UnwrappedSecrets`].
+//!
+//! Invariant: a text with such a value in it is redacted wherever it leaves the evaluation, but
+//! for the sealed request that a node gets. The set follows from what the plan did, so it is the same when the
+//! plan is evaluated again.
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jobs::{REDACTED, TaskRequest};
+use pcore::Value;
+use plans::{PlanEventMessage, PlanStepJob, StepWork};
+use serde_json::{Map, Value as Json};
+use zeroize::Zeroize as _;
+
+use crate::defaults::{UNWRAPPED_BYTES, UNWRAPPED_TEXT_BYTES};
+
+/// The texts that one evaluation of a plan unwrapped, in the forms in which they may stand in other texts.
+#[derive(Default)]
+pub(crate) struct UnwrappedSecrets {
+    texts: RefCell<BTreeSet<String>>,
+    bytes: Cell<usize>,
+    /// Made anew when a text is added.
+    search: RefCell<OnceCell<Option<AhoCorasick>>>,
+}
+
+impl UnwrappedSecrets {
+    /// Remembers every text and number in a value.
+    pub(crate) fn add(&self, value: &Value) {
+        match value {
+            Value::Str(text) => self.add_text(text),
+            Value::Int(_) | Value::Float(_) => self.add_text(&value.to_string()),
+            Value::Binary(bytes) => self.add_text(&STANDARD.encode(bytes.bytes())),
+            Value::Sensitive(inner) => self.add(inner),
+            Value::Array(elements) => elements.iter().for_each(|it| self.add(it)),
+            Value::Hash(entries) => entries.iter().for_each(|(_, it)| self.add(it)),
+            _ => {}
+        }
+    }
+
+    /// Remembers what is `Sensitive` in a value that goes to a node in clear.
+    pub(crate) fn add_hidden(&self, value: &Value) {
+        match value {
+            Value::Sensitive(inner) => self.add(inner),
+            Value::Array(elements) => elements.iter().for_each(|it| self.add_hidden(it)),
+            Value::Hash(entries) => entries.iter().for_each(|(_, it)| self.add_hidden(it)),
+            _ => {}
+        }
+    }
+
+    fn add_text(&self, text: &str) {
+        if text.len() < UNWRAPPED_TEXT_BYTES {
+            return;
+        }
+        for form in forms(text) {
+            if self.is_full() {
+                return;
+            }
+            let bytes = form.len();
+            if self.texts.borrow_mut().insert(form) {
+                self.bytes.set(self.bytes.get() + bytes);
+                self.search.take();
+            }
+        }
+    }
+
+    /// More was unwrapped than is remembered: everything counts as secret from here on.
+    fn is_full(&self) -> bool {
+        self.bytes.get() > UNWRAPPED_BYTES
+    }
+
+    fn search<T>(&self, with: impl FnOnce(&AhoCorasick) -> T) -> Option<T> {
+        let search = self.search.borrow();
+        let search = search.get_or_init(|| {
+            let texts = self.texts.borrow();
+            let found = AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(texts.iter().map(|it| it.as_bytes()));
+            found.ok()
+        });
+        search.as_ref().map(with)
+    }
+
+    /// True if an unwrapped value is in the text.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        if self.texts.borrow().is_empty() {
+            return false;
+        }
+        self.is_full() || self.search(|it| it.is_match(text)).unwrap_or(true)
+    }
+
+    /// True if an unwrapped value is in any text of a JSON value, keys included.
+    fn is_in_json(&self, value: &Json) -> bool {
+        match value {
+            Json::Null | Json::Bool(_) => false,
+            Json::Number(number) => self.is_in(&number.to_string()),
+            Json::String(text) => self.is_in(text),
+            Json::Array(list) => list.iter().any(|it| self.is_in_json(it)),
+            Json::Object(entries) => entries
+                .iter()
+                .any(|(key, it)| self.is_in(key) || self.is_in_json(it)),
+        }
+    }
+
+    /// The text with each unwrapped value in it redacted.
+    pub(crate) fn to_redacted_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !self.is_in(text) {
+            return Cow::Borrowed(text);
+        }
+        let without = |search: &AhoCorasick| {
+            let mut shown = String::with_capacity(text.len());
+            search.replace_all_with(text, &mut shown, |_, _, shown| {
+                shown.push_str(REDACTED);
+                true
+            });
+            shown
+        };
+        let shown = match self.is_full() {
+            true => None,
+            false => self.search(without),
+        };
+        Cow::Owned(shown.unwrap_or_else(|| REDACTED.to_owned()))
+    }
+
+    /// Redacts every text in a JSON value.
+    pub(crate) fn redact(&self, value: &mut Json) {
+        match value {
+            Json::Null | Json::Bool(_) => {}
+            Json::Number(number) => {
+                if self.is_in(&number.to_string()) {
+                    *value = Json::from(REDACTED);
+                }
+            }
+            Json::String(text) => self.redact_text(text),
+            Json::Array(list) => list.iter_mut().for_each(|it| self.redact(it)),
+            Json::Object(entries) => self.redact_entries(entries),
+        }
+    }
+
+    fn redact_entries(&self, entries: &mut Map<String, Json>) {
+        if entries.keys().any(|key| self.is_in(key)) {
+            let renamed = std::mem::take(entries).into_iter();
+            *entries = renamed
+                .map(|(key, it)| (self.to_redacted_text(&key).into_owned(), it))
+                .collect();
+        }
+        entries.values_mut().for_each(|it| self.redact(it));
+    }
+
+    fn redact_text(&self, text: &mut String) {
+        if let Cow::Owned(shown) = self.to_redacted_text(text) {
+            *text = shown;
+        }
+    }
+
+    /// Leaves unwrapped values only in the part of a step that is sealed: the parameters that a node gets.
+    pub(crate) fn redact_work(&self, work: &mut StepWork) {
+        if self.texts.borrow().is_empty() {
+            return;
+        }
+        match work {
+            StepWork::Run(order) => match &mut **order {
+                PlanStepJob::Task(request) => self.seal_parameters(request),
+                PlanStepJob::Puppet(request) => self.redact_text(&mut request.description),
+            },
+            StepWork::RecordEvent(told) | StepWork::Ask(told) => {
+                let PlanEventMessage {
+                    details, message, ..
+                } = told;
+                self.redact_entries(details);
+                self.redact_text(message);
+            }
+            StepWork::Compute(_) | StepWork::Sleep(_) | StepWork::RunLocalEffect(_) => {}
+        }
+    }
+
+    fn seal_parameters(&self, request: &mut TaskRequest) {
+        let TaskRequest {
+            params,
+            sensitive,
+            description,
+            ..
+        } = request;
+        for (name, value) in params.iter() {
+            if !sensitive.contains(name) && self.is_in_json(value) {
+                sensitive.push(name.clone());
+            }
+        }
+        self.redact_text(description);
+    }
+}
+
+impl Drop for UnwrappedSecrets {
+    fn drop(&mut self) {
+        for mut text in std::mem::take(self.texts.get_mut()) {
+            text.zeroize();
+        }
+    }
+}
+
+/// A text as it is, within JSON, within single quotes of a shell, escaped for a shell, in Base64 and in a URL.
+fn forms(text: &str) -> [String; 6] {
+    let json = Json::from(text).to_string();
+    let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();
+    let escaped = text.chars().fold(String::new(), |mut escaped, character| {
+        if !character.is_ascii_alphanumeric() && !"_-.,:+/@\n".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+        escaped
+    });
+    let url = percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC);
+    [
+        text.to_owned(),
+        json,
+        text.replace('\'', r"'\''"),
+        escaped,
+        STANDARD.encode(text),
+        url.to_string(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(text: &str) -> UnwrappedSecrets {
+        let secrets = UnwrappedSecrets::default();
+        secrets.add(&Value::from(text));
+        secrets
+    }
+
+    #[test]
+    fn every_form_of_an_unwrapped_value_is_redacted() {
+        let secrets = of("it's \"x\" & y");
+        for text in [
+            "login it's \"x\" & y now",
+            r#"{"pw":"it's \"x\" & y"}"#,
+            r#"echo 'it'\''s "x" & y'"#,
+            r#"echo it\'s\ \"x\"\ \&\ y"#,
+            "aXQncyAieCIgJiB5",
+            "pw=it%27s%20%22x%22%20%26%20y",
+        ] {
+            let shown = secrets.to_redacted_text(text).into_owned();
+            assert!(shown.contains(REDACTED), "{text} -> {shown}");
+        }
+        assert_eq!(secrets.to_redacted_text("login x now"), "login x now");
+        let mut value = json!({"a": ["it's \"x\" & y"], "it's \"x\" & y": 1});
+        secrets.redact(&mut value);
+        assert_eq!(value, json!({"a": [REDACTED], REDACTED: 1}));
+    }
+
+    #[test]
+    fn what_is_too_short_for_a_secret_hides_nothing() {
+        for short in ["", "1", "any"] {
+            assert_eq!(of(short).to_redacted_text("any 1"), "any 1");
+        }
+    }
+
+    #[test]
+    fn more_than_is_remembered_hides_everything() {
+        let secrets = of(&"x".repeat(UNWRAPPED_BYTES + 1));
+        assert_eq!(secrets.to_redacted_text("any"), REDACTED);
+    }
+}

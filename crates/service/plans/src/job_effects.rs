@@ -1,0 +1,228 @@
+//! Effects over the job engine: it creates the jobs, and nodes run them.
+//!
+//! [`JobPlanEffects`]. Invariants: an outcome is read from the rows that the job engine wrote, so it is the same whenever
+//! it is read; what a task marked as `_sensitive` is in the outcome, and in nothing that is kept or shown;
+//! and a job that may or may not have been created is looked up in the journal, not created again.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use async_trait::async_trait;
+use jobs::{
+    JobSubmitError, Jobs, PlanJobError, PuppetRunError, ReturnedSecret, RunTaskError, SENSITIVE,
+};
+use serde_json::{Value, json};
+use store::{JobNumber, JobRow, PlanMark, RunRow, Store, StoreError};
+
+use crate::defaults::RESULTS_PAGE;
+use crate::effects::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, PlanStepJob};
+use crate::step::StepOutcome;
+
+/// [`PlanEffects`] over the job engine.
+#[derive(Clone)]
+pub struct JobPlanEffects {
+    jobs: Jobs,
+    store: Store,
+}
+
+// === impl OverJobs ===
+
+impl JobPlanEffects {
+    /// Over this engine and the store that it writes to.
+    pub fn new(jobs: Jobs, store: Store) -> Self {
+        Self { jobs, store }
+    }
+
+    /// The sensitive output of these nodes; most have none.
+    async fn secrets(
+        &self,
+        job: &JobRow,
+        runs: &[RunRow],
+    ) -> Result<HashMap<String, ReturnedSecret>, StoreError> {
+        let marked = |run: &RunRow| run.result.as_ref().is_some_and(|it| it.contains(SENSITIVE));
+        match runs.iter().any(marked) {
+            true => self.jobs.secrets(job.number, runs).await,
+            false => Ok(HashMap::new()),
+        }
+    }
+
+    async fn results(&self, row: &JobRow) -> Result<Vec<Value>, StoreError> {
+        let (mut results, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = self.store.runs_after(row.number, &after, RESULTS_PAGE);
+            let runs = page.await?;
+            let last = runs.len() < RESULTS_PAGE;
+            if let Some(run) = runs.last() {
+                after.clone_from(&run.certname);
+            }
+            let mut secrets = self.secrets(row, &runs).await?;
+            results.extend(runs.into_iter().map(|run| {
+                let secret = secrets.remove(&run.certname);
+                result(row, run, secret)
+            }));
+            if last {
+                return Ok(results);
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl PlanEffects for JobPlanEffects {
+    async fn start(
+        &self,
+        actor: &PlanActor,
+        order: PlanStepJob,
+        mark: PlanMark,
+    ) -> Result<JobNumber, JobStartError> {
+        let or = |given: String, own: &str| {
+            if given.is_empty() {
+                own.to_owned()
+            } else {
+                given
+            }
+        };
+        match order {
+            PlanStepJob::Task(mut request) => {
+                request.environment = or(request.environment, &actor.environment);
+                if request.environment == actor.environment {
+                    request.code_id.clone_from(&actor.code_id);
+                }
+                request.owner.clone_from(&actor.owner);
+                request.owner_id.clone_from(&actor.owner_id);
+                request.plan_job = Some(actor.plan_job);
+                request.mark = Some(mark);
+                request.after_restart = actor.from_before;
+                let started = Box::pin(self.jobs.run_task(request)).await;
+                started.map_err(task_not_started)
+            }
+            PlanStepJob::Puppet(mut request) => {
+                request.environment = or(request.environment, &actor.environment);
+                request.owner.clone_from(&actor.owner);
+                request.plan_job = Some(actor.plan_job);
+                request.mark = Some(mark);
+                self.jobs
+                    .run_puppet(request)
+                    .await
+                    .map_err(|error| match error {
+                        PuppetRunError::Submit(error) => not_submitted(error),
+                        error => job_refusal("puppetlabs.orchestrator/validation-error", &error),
+                    })
+            }
+        }
+    }
+
+    /// `{job, state, results: [{target, action, object, status, value}]}`, in the order of the names.
+    async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError> {
+        let not_known = |error: StoreError| JobOutcomeError(error.to_string());
+        let over = self.jobs.wait_until_over(job).await;
+        over.map_err(|error| JobOutcomeError(error.to_string()))?;
+        let row = self.store.job(job).await.map_err(not_known)?;
+        let row = row.ok_or_else(|| JobOutcomeError(format!("there is no job {job}")))?;
+        if row.finished_ms.is_none() {
+            return Err(JobOutcomeError(format!("job {job} is not over yet")));
+        }
+        let results = self.results(&row).await.map_err(not_known)?;
+        let value = json!({"job": job.to_string(), "state": row.state, "results": results});
+        Ok(match row.state.as_str() {
+            "finished" => StepOutcome::ok(value),
+            _ => StepOutcome::failed(value),
+        })
+    }
+
+    async fn stop(&self, job: JobNumber) {
+        if let Err(error) = self.jobs.stop(job, true).await {
+            tracing::warn!(%job, %error, "a job of a stopped plan was not stopped");
+        }
+    }
+}
+
+/// A node's result as plans see it, with what was kept apart of it.
+fn result(job: &JobRow, run: RunRow, secret: Option<ReturnedSecret>) -> Value {
+    let value = run.result.as_deref().map(serde_json::from_str);
+    let mut value = value.and_then(Result::ok).unwrap_or(Value::Null);
+    let mut ok = run.state == "finished";
+    match (secret, &mut value) {
+        (Some(ReturnedSecret::Open(secret)), Value::Object(value)) => {
+            value.insert(SENSITIVE.to_owned(), secret);
+        }
+        (Some(_), value) => {
+            ok = false;
+            *value = json!({"_error": unreadable_secret_result(job, &run.certname)});
+        }
+        (None, _) => {}
+    }
+    let status = if ok { "success" } else { "failure" };
+    json!({
+        "target": run.certname,
+        "action": job.command,
+        "object": job.task,
+        "status": status,
+        "value": value,
+    })
+}
+
+fn unreadable_secret_result(job: &JobRow, certname: &str) -> Value {
+    let number = job.number;
+    let msg = format!(
+        "what {certname} marked as `_sensitive` in job {number} cannot be unsealed: it was sealed with \
+         another seal key, or altered; put the server's seal key back, or run the plan again"
+    );
+    json!({"kind": "tutti/secret-unreadable", "msg": msg, "details": {}})
+}
+
+fn task_not_started(error: RunTaskError) -> JobStartError {
+    match error {
+        RunTaskError::Submit(error) => not_submitted(error),
+        RunTaskError::Plan(PlanJobError::Store(error)) => not_stored(&error),
+        error => JobStartError::Refused(task_refusal_error(&error)),
+    }
+}
+
+/// Issue codes of tasks that a plan's author wants otherwise than they are.
+pub const WRONG_PARAMETERS: &str = "TYPE_MISMATCH";
+pub const NOOP_UNSUPPORTED: &str = "TASK_NO_NOOP";
+
+/// The error for a plan whose task cannot be run as requested.
+pub fn task_refusal_error(error: &RunTaskError) -> Value {
+    let (kind, issue_code) = match error {
+        RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => ("bolt/unknown-task", None),
+        RunTaskError::Parameters { .. } => ("bolt/validation-error", Some(WRONG_PARAMETERS)),
+        RunTaskError::NoopUnsupported(_) => {
+            let kind = "puppetlabs.orchestrator/validation-error";
+            (kind, Some(NOOP_UNSUPPORTED))
+        }
+        _ => ("puppetlabs.orchestrator/validation-error", None),
+    };
+    let mut told = json!({"kind": kind, "msg": error.to_string(), "details": {}});
+    if let Some(code) = issue_code {
+        told["issue_code"] = json!(code);
+    }
+    told
+}
+
+fn not_submitted(error: JobSubmitError) -> JobStartError {
+    match error {
+        JobSubmitError::Store(error) => not_stored(&error),
+        JobSubmitError::ShuttingDown => JobStartError::ShuttingDown,
+        error => JobStartError::Unavailable(error.to_string()),
+    }
+}
+
+fn not_stored(error: &StoreError) -> JobStartError {
+    match error {
+        // The plan is over, which the engine finds then; or a bug, which must not be tried for ever.
+        StoreError::Refused(_) => job_refusal("tutti/not-stored", error),
+        error => JobStartError::Unavailable(error.to_string()),
+    }
+}
+
+fn job_refusal(kind: &str, error: &impl fmt::Display) -> JobStartError {
+    JobStartError::Refused(json!({"kind": kind, "msg": error.to_string(), "details": {}}))
+}
+
+impl fmt::Debug for JobPlanEffects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OverJobs").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,17 @@
+//! Words of other programs, for errors.
+//!
+//! The rule: they are text of bounded length without control characters that a terminal would obey
+//! (A14).
+
+use crate::defaults::WORDS_BYTES;
+
+/// `bytes` as trimmed text of some lines.
+pub(crate) fn sanitize_output(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text: String = text
+        .chars()
+        .filter(|c| *c == '\n' || !c.is_control())
+        .collect();
+    let text = text.trim();
+    text[..text.floor_char_boundary(WORDS_BYTES)].to_owned()
+}

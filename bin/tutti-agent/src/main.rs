@@ -26,7 +26,7 @@ use agent::config::{error, host_name};
 use agent::logging::{self, AgentLogLevel, LogConfig, LogOutput};
 use agent::service;
 use clap::{Args, Parser, Subcommand};
-use doctor::Paint;
+use doctor::OutputColor;
 use error_causes::chain;
 use pcp::{Certname, CertnameError};
 use pki::KeyType;
@@ -38,11 +38,11 @@ struct CommandLine {
     #[command(flatten)]
     arguments: AgentArguments,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<AgentCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum AgentCommand {
     /// Get a certificate from a Puppet CA (Tutti's or puppetserver's)
     Bootstrap(BootstrapArguments),
     /// Look at this node's installation, and say what to do; exit code 3 if there is a problem
@@ -56,11 +56,11 @@ struct DoctorArguments {
     config_file: Option<String>,
     /// Text for people, or one JSON document
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: DoctorFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum DoctorFormat {
     Human,
     Json,
 }
@@ -103,8 +103,8 @@ fn main() -> ExitCode {
     }
     let command_line = CommandLine::parse();
     let done = match command_line.command {
-        Some(Command::Bootstrap(arguments)) => service::block_on(bootstrap(arguments)),
-        Some(Command::Doctor(arguments)) => service::block_on(diagnose(arguments)),
+        Some(AgentCommand::Bootstrap(arguments)) => service::block_on(bootstrap(arguments)),
+        Some(AgentCommand::Doctor(arguments)) => service::block_on(diagnose(arguments)),
         None => match agent::config::load(&command_line.arguments) {
             Ok(config) => service::block_on(service::run(config)),
             Err(error) => {
@@ -127,13 +127,13 @@ async fn diagnose(asked: DoctorArguments) -> ExitCode {
     let report = agent::doctor::diagnose(&arguments).await;
     let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let paint = if is_terminal {
-        Paint::Ansi
+        OutputColor::Ansi
     } else {
-        Paint::Plain
+        OutputColor::Plain
     };
     let text = match asked.format {
-        Format::Human => report.text(paint),
-        Format::Json => report.json(),
+        DoctorFormat::Human => report.text(paint),
+        DoctorFormat::Json => report.json(),
     };
     // A reader that went away needs no more of it.
     let _ = writeln!(std::io::stdout(), "{text}");

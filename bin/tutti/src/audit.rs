@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cli::Failure;
+use cli::CommandFailure;
 use cli::audit::AuditVerification;
 use store::Store;
 
@@ -28,7 +28,9 @@ pub(crate) fn head_file(config: &Config) -> PathBuf {
 }
 
 /// `tutti audit verify --offline`: reads the store that the configuration names.
-pub(crate) async fn verify_store(verification: Box<AuditVerification>) -> Result<u8, Failure> {
+pub(crate) async fn verify_store(
+    verification: Box<AuditVerification>,
+) -> Result<u8, CommandFailure> {
     let path = verification
         .offline()
         .unwrap_or(Path::new(crate::DEFAULT_CONFIG));
@@ -36,7 +38,7 @@ pub(crate) async fn verify_store(verification: Box<AuditVerification>) -> Result
         Ok(config) => config,
         // The error draws the line of the file, which a `Failure` would not.
         Err(error) => {
-            crate::complain(&error.into(), cli::EXIT_ERROR);
+            crate::report_error(&error.into(), cli::EXIT_ERROR);
             return Ok(cli::EXIT_ERROR);
         }
     };

@@ -39,9 +39,9 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         ..ControllersConfig::new(config.broker.controller_uris.clone(), config.tls_files())
     });
     let broker = Broker::start(settings, tls, None)?;
-    services::ready(&format!("broker on {}", broker.local_addr()));
+    services::notify_ready(&format!("broker on {}", broker.local_addr()));
     stop.cancelled().await;
-    services::stopping();
+    services::notify_stopping();
     broker.shutdown().await;
     tasks.close();
     tasks.wait().await;

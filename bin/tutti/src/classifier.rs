@@ -20,7 +20,7 @@ use crate::config::Config;
 /// The puppetserver from which classes are read.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Puppetserver {
+pub(crate) struct PuppetserverSection {
     /// URL of the puppetserver, `https://HOST:8140`.
     pub url: String,
     /// CA certificate for the puppetserver. The server's own certificate files are used for absent
@@ -33,9 +33,9 @@ pub(crate) struct Puppetserver {
     pub code_ids: bool,
 }
 
-impl Puppetserver {
+impl PuppetserverSection {
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.parsed().map(|_| ())
+        self.parse_url().map(|_| ())
     }
 
     pub(crate) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
@@ -45,13 +45,13 @@ impl Puppetserver {
     }
 
     /// URL of the puppetserver, and the TLS files used for it.
-    pub(crate) fn place(&self, config: &Config) -> Result<(Url, pki::TlsFiles)> {
-        let url = self.parsed().map_err(anyhow::Error::msg)?;
+    pub(crate) fn resolve_connection(&self, config: &Config) -> Result<(Url, pki::TlsFiles)> {
+        let url = self.parse_url().map_err(anyhow::Error::msg)?;
         let files = [&self.cacert, &self.cert, &self.key].map(|file| file.as_deref());
         Ok((url, config.client_files(files[0], files[1], files[2])))
     }
 
-    fn parsed(&self) -> Result<Url, String> {
+    fn parse_url(&self) -> Result<Url, String> {
         match self.url.parse::<Url>() {
             Ok(url) if url.scheme() == "https" && url.has_host() => Ok(url),
             _ => Err("puppetserver.url must be like https://puppet.example:8140".to_owned()),
@@ -67,7 +67,7 @@ pub(crate) fn read_classes(
     let Some(named) = &config.puppetserver else {
         return Ok(None);
     };
-    let (url, files) = named.place(config)?;
+    let (url, files) = named.resolve_connection(config)?;
     let source = ::classifier::PuppetserverClasses::new(url, files);
     classifier.set_class_source(Arc::new(source));
     let refresh = ClassRefresh::start(classifier.clone(), CLASSES_INTERVAL);
@@ -79,15 +79,15 @@ pub(crate) async fn open(store: Store, inventory: &Inventory) -> Result<Classifi
     let classifier = Classifier::open(store)
         .await
         .context("cannot open the node groups")?;
-    classifier.set_fact_source(Arc::new(Facts(inventory.clone())));
+    classifier.set_fact_source(Arc::new(InventoryFactSource(inventory.clone())));
     Ok(classifier)
 }
 
 /// The inventory as a source of facts.
-struct Facts(Inventory);
+struct InventoryFactSource(Inventory);
 
 #[async_trait]
-impl FactSource for Facts {
+impl FactSource for InventoryFactSource {
     async fn facts(&self, certname: &Certname) -> Result<Option<NodeFacts>, FactSourceError> {
         let known = self.0.facts(certname).await;
         let known = known.map_err(|error| FactSourceError {

@@ -27,11 +27,11 @@ use store::Store;
 use tokio::sync::{Mutex, watch};
 
 use crate::config::Config;
-use crate::named_file::read_text;
+use crate::configured_file::read_text;
 
 /// Parts of the server that use code.
 #[derive(Clone, Copy)]
-pub(crate) struct Works<'s> {
+pub(crate) struct CodeUsers<'s> {
     pub(crate) jobs: &'s jobs::Jobs,
     pub(crate) plans: &'s ::plans::Plans,
     /// Source of the code versions that nodes use.
@@ -43,12 +43,12 @@ pub(crate) struct Works<'s> {
 pub(crate) async fn start(
     config: &Config,
     store: Store,
-    works: Works<'_>,
+    works: CodeUsers<'_>,
 ) -> Option<api::CodeService> {
     if config.code.r10k_config.is_none() && config.code.staging_directory.is_none() {
         return None;
     }
-    let starter = Arc::new(CodeStarter {
+    let starter = Arc::new(CodeManagerStarter {
         config: config.clone(),
         store,
         jobs: works.jobs.clone(),
@@ -79,7 +79,7 @@ async fn webhook_secret(path: PathBuf) -> Feature<WebhookSecret> {
 }
 
 /// Starts the code deployments, also repeatedly.
-struct CodeStarter {
+struct CodeManagerStarter {
     config: Config,
     store: Store,
     jobs: jobs::Jobs,
@@ -87,10 +87,10 @@ struct CodeStarter {
     inventory: inventory::Inventory,
 }
 
-impl CodeStarter {
+impl CodeManagerStarter {
     /// Opens the directories and resumes earlier deployments. The error names cause, place and next
     /// step.
-    async fn start(&self) -> Result<api::StartedCode, String> {
+    async fn start(&self) -> Result<api::CodeDeploymentParts, String> {
         Box::pin(self.try_start()).await.map_err(|error| {
             let code = &self.config.code;
             let probe = WriteProbe::new(&code.directory, code.codedir.join("environments"));
@@ -104,17 +104,17 @@ impl CodeStarter {
     }
 
     /// Resumes earlier deployments.
-    async fn try_start(&self) -> Result<api::StartedCode> {
+    async fn try_start(&self) -> Result<api::CodeDeploymentParts> {
         let (config, store) = (&self.config, &self.store);
         let (deployer, observers, features) = open(config).await?;
         let after: Vec<Arc<dyn CodeCache>> = match &config.puppetserver {
             Some(named) => vec![Arc::new(puppetserver(config, named)?)],
             None => Vec::new(),
         };
-        let in_use = Arc::new(Running {
+        let in_use = Arc::new(VersionUsers {
             store: store.clone(),
             inventory: self.inventory.clone(),
-            over: Mutex::new(Over {
+            worker_ends: Mutex::new(WorkerEndReceivers {
                 plans: self.plans.watch_ended_plans(),
                 puppet: self.jobs.watch_puppet_ends(),
             }),
@@ -134,7 +134,7 @@ impl CodeStarter {
         for obstacle in manager.write_obstacles().await {
             tracing::warn!("no deployment can go live: {obstacle}");
         }
-        Ok(api::StartedCode { manager, features })
+        Ok(api::CodeDeploymentParts { manager, features })
     }
 }
 
@@ -150,14 +150,14 @@ async fn open(
     let code = &config.code;
     let mut own = DeploymentSettings::new(&code.directory, code.codedir.join("environments"));
     own.staging.clone_from(&code.staging_directory);
-    own.keep = code.keep();
+    own.keep = code.retention();
     let file = code.r10k_config.as_ref();
     let file = file.map(|path| R10kFile::new(path, own.clone()));
     let (settings, git) = match &file {
         Some(file) => file.read_settled().await.context("code.r10k_config")?,
         None => (own, GitProgram::default()),
     };
-    let (observers, features) = crate::observers::observers(config, &settings).await?;
+    let (observers, features) = crate::deployment_observers::observers(config, &settings).await?;
     let opened = tokio::task::spawn_blocking(move || Deployer::open(settings, git)).await?;
     let deployer = opened.context("cannot open the directories of code")?;
     let deployer = match file {
@@ -169,9 +169,9 @@ async fn open(
 
 pub(crate) fn puppetserver(
     config: &Config,
-    named: &crate::classifier::Puppetserver,
+    named: &crate::classifier::PuppetserverSection,
 ) -> Result<PuppetserverAdmin> {
-    let (url, files) = named.place(config)?;
+    let (url, files) = named.resolve_connection(config)?;
     let puppetserver = PuppetserverAdmin::new(url, files);
     Ok(match named.code_ids {
         true => puppetserver.with_gate(CompileGate::new(&config.code.directory)),
@@ -182,23 +182,23 @@ pub(crate) fn puppetserver(
 /// Code versions in use: unfinished plans and jobs keep their versions, and nodes those of their
 /// catalogs.
 #[derive(Debug)]
-struct Running {
+struct VersionUsers {
     store: Store,
     inventory: inventory::Inventory,
-    over: Mutex<Over>,
+    worker_ends: Mutex<WorkerEndReceivers>,
 }
 
 /// Receivers that change when a plan or a job is over.
 #[derive(Debug)]
-struct Over {
+struct WorkerEndReceivers {
     plans: watch::Receiver<u64>,
     puppet: watch::Receiver<u64>,
 }
 
 #[async_trait]
-impl VersionsInUse for Running {
+impl VersionsInUse for VersionUsers {
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
-        let running = self.running().await?;
+        let running = self.unfinished_plans().await?;
         let of_plans = running
             .iter()
             .filter_map(|(_, options)| options["code_id"].as_str());
@@ -206,11 +206,11 @@ impl VersionsInUse for Running {
         let of_nodes = self.inventory.code_ids().await;
         let of_nodes = of_nodes.map_err(|error| error.to_string())?;
         let used = of_plans.chain(of_nodes.iter().map(String::as_str));
-        Ok(used.filter_map(version).collect())
+        Ok(used.filter_map(parse_code_version).collect())
     }
 
     async fn code_users(&self) -> Result<Vec<(CodeUser, EnvironmentName)>, String> {
-        let running = self.running().await?;
+        let running = self.unfinished_plans().await?;
         let plan = |(number, options): &(i64, Value)| {
             let environment = options["environment"].as_str()?.parse().ok()?;
             (options["code"] == "lock").then_some((CodeUser::Plan(*number), environment))
@@ -228,8 +228,8 @@ impl VersionsInUse for Running {
     }
 
     async fn wait_for_finished_user(&self) {
-        let mut over = self.over.lock().await;
-        let Over { plans, puppet } = &mut *over;
+        let mut over = self.worker_ends.lock().await;
+        let WorkerEndReceivers { plans, puppet } = &mut *over;
         let over = tokio::select! {
             over = plans.changed() => over,
             over = puppet.changed() => over,
@@ -242,7 +242,7 @@ impl VersionsInUse for Running {
 }
 
 /// Environment and version that a code id names; `None`: it is not one of Tutti's.
-fn version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
+fn parse_code_version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
     let VersionCodeId {
         environment,
         signature,
@@ -250,9 +250,9 @@ fn version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
     Some((environment, signature))
 }
 
-impl Running {
+impl VersionUsers {
     /// The unfinished plans, with their requests.
-    async fn running(&self) -> Result<Vec<(i64, Value)>, String> {
+    async fn unfinished_plans(&self) -> Result<Vec<(i64, Value)>, String> {
         let running = self.store.running_plans().await;
         let running = running.map_err(|error| error.to_string())?.into_iter();
         let read = |row: store::RunningPlanRow| {

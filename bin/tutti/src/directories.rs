@@ -1,4 +1,4 @@
-//! External directories: the section `[directories]` of the configuration ([`Directories`]), and
+//! External directories: the section `[directories]` of the configuration ([`DirectoriesSection`]), and
 //! the directories opened from it ([`open`], [`recheck`]).
 
 use std::path::{Path, PathBuf};
@@ -16,24 +16,24 @@ use serde::Deserialize;
 use store::Store;
 
 use crate::config::Config;
-use crate::named_file::{read_line, read_text};
+use crate::configured_file::{read_line, read_text};
 
 /// External sources of users.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Directories {
+pub(crate) struct DirectoriesSection {
     /// Seconds until an LDAP directory is queried again about a user with a valid token.
     pub recheck_s: u64,
     /// LDAP directories, queried in this order, before those that are set over the API.
-    pub ldap: Vec<Ldap>,
+    pub ldap: Vec<LdapSection>,
     /// The OpenID Connect provider; `None` if there is none.
-    pub oidc: Option<OpenIdConnect>,
+    pub oidc: Option<OpenIdConnectSection>,
 }
 
 /// Settings of an LDAP directory.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ldap {
+pub(crate) struct LdapSection {
     /// File whose first line is the password of `settings.login`.
     pub password_file: Option<PathBuf>,
     /// The CA's certificates; those of the machine if absent.
@@ -45,7 +45,7 @@ pub(crate) struct Ldap {
 /// Settings of an OpenID Connect provider.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenIdConnect {
+pub(crate) struct OpenIdConnectSection {
     pub issuer: String,
     pub client_id: String,
     /// File whose first line is the client's secret; without a file the client is public.
@@ -76,7 +76,7 @@ fn yes() -> bool {
     true
 }
 
-impl Default for Directories {
+impl Default for DirectoriesSection {
     fn default() -> Self {
         Self {
             recheck_s: external_directories::defaults::RECHECK.as_secs(),
@@ -86,13 +86,14 @@ impl Default for Directories {
     }
 }
 
-impl Directories {
+impl DirectoriesSection {
     pub(crate) fn check(&self) -> Result<(), String> {
         if !(1..=86_400).contains(&self.recheck_s) {
             return Err("directories.recheck_s must be from 1 to 86400 (a day)".to_owned());
         }
-        let has_text =
-            |one: &Ldap| one.settings.password.is_some() || one.settings.ca_certificates.is_some();
+        let has_text = |one: &LdapSection| {
+            one.settings.password.is_some() || one.settings.ca_certificates.is_some()
+        };
         if self.ldap.iter().any(has_text) {
             return Err(
                 "directories.ldap: name password_file and ca_file beside settings, not the \
@@ -100,7 +101,7 @@ impl Directories {
                     .to_owned(),
             );
         }
-        let lacks_password = |one: &Ldap| {
+        let lacks_password = |one: &LdapSection| {
             let login = one.settings.login.as_deref();
             login.is_some_and(|login| !login.is_empty()) && one.password_file.is_none()
         };
@@ -136,7 +137,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
     let (mut fixed, mut features) = (Vec::new(), Vec::new());
     for (index, given) in config.directories.ldap.iter().enumerate() {
         let key = format!("directories.ldap[{index}]");
-        let (directory, status) = ldap(key, given).await?;
+        let (directory, status) = ldap_directory(key, given).await?;
         fixed.push(directory);
         features.push(status);
     }
@@ -168,7 +169,10 @@ pub(crate) fn recheck(
     )
 }
 
-async fn ldap(key: String, given: &Ldap) -> Result<(FixedDirectory, FeatureStatus)> {
+async fn ldap_directory(
+    key: String,
+    given: &LdapSection,
+) -> Result<(FixedDirectory, FeatureStatus)> {
     let settings = given.settings.clone();
     let inability = format!(
         "this server cannot ask the LDAP directory {}",
@@ -182,7 +186,7 @@ async fn ldap(key: String, given: &Ldap) -> Result<(FixedDirectory, FeatureStatu
     Ok((directory, status))
 }
 
-fn ldap_secrets(key: &str, given: &Ldap) -> Result<LdapSecrets, String> {
+fn ldap_secrets(key: &str, given: &LdapSection) -> Result<LdapSecrets, String> {
     let mut settings = given.settings.clone();
     if let Some(path) = &given.password_file {
         settings.password = Some(read_line(&format!("{key}.password_file"), path)?);
@@ -190,10 +194,11 @@ fn ldap_secrets(key: &str, given: &Ldap) -> Result<LdapSecrets, String> {
     let ca_key = format!("{key}.ca_file");
     let ca = given.ca_file.as_deref();
     settings.ca_certificates = ca.map(|path| read_text(&ca_key, path)).transpose()?;
-    LdapSecrets::new(&mut settings).map_err(|error| unusable_ca(&ca_key, ca, &error.to_string()))
+    LdapSecrets::new(&mut settings)
+        .map_err(|error| unusable_ca_message(&ca_key, ca, &error.to_string()))
 }
 
-async fn provider(given: &OpenIdConnect) -> Result<(OidcProvider, FeatureStatus)> {
+async fn provider(given: &OpenIdConnectSection) -> Result<(OidcProvider, FeatureStatus)> {
     let mut config = OidcConfig::new(&given.issuer, &given.client_id);
     config.redirect_uri.clone_from(&given.redirect_uri);
     config.loopback = given.loopback;
@@ -217,7 +222,7 @@ async fn provider(given: &OpenIdConnect) -> Result<(OidcProvider, FeatureStatus)
     Ok((OidcProvider::new(config, secrets)?, status))
 }
 
-fn oidc_secrets(given: &OpenIdConnect) -> Result<OidcSecrets, String> {
+fn oidc_secrets(given: &OpenIdConnectSection) -> Result<OidcSecrets, String> {
     const SECRET: &str = "directories.oidc.client_secret_file";
     const CA: &str = "directories.oidc.ca_file";
     let secret = given.client_secret_file.as_deref();
@@ -225,10 +230,10 @@ fn oidc_secrets(given: &OpenIdConnect) -> Result<OidcSecrets, String> {
     let ca = given.ca_file.as_deref();
     let pem = ca.map(|path| read_text(CA, path)).transpose()?;
     OidcSecrets::new(secret.map(SecretString::from), pem.as_deref())
-        .map_err(|error| unusable_ca(CA, ca, &error))
+        .map_err(|error| unusable_ca_message(CA, ca, &error))
 }
 
-fn unusable_ca(key: &str, path: Option<&Path>, error: &str) -> String {
+fn unusable_ca_message(key: &str, path: Option<&Path>, error: &str) -> String {
     match path {
         Some(path) => format!(
             "cannot use {key}, {}: {error}; write the CA's certificates there as PEM",

@@ -21,7 +21,7 @@ use crate::{server, services};
 /// The server that is followed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Follow {
+pub(crate) struct FollowSection {
     /// Address of the server, such as `https://tutti.example.com:8143`.
     server: String,
     /// Certnames of the server, if they differ from the host of the address; `*` for any.
@@ -29,7 +29,7 @@ pub(crate) struct Follow {
     server_certnames: Vec<String>,
     /// Behaviour if the server is silent for longer than its lease.
     #[serde(default)]
-    stale: WhenStale,
+    stale: StaleEnvironmentPolicy,
     /// Address of the status page; `None`: the status is only in the log and in its file.
     status_listen: Option<SocketAddr>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Follow {
 /// Treatment of environments that may no longer be live.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum WhenStale {
+enum StaleEnvironmentPolicy {
     /// They are kept.
     #[default]
     Keep,
@@ -47,9 +47,9 @@ enum WhenStale {
 
 // === impl Follow ===
 
-impl Follow {
+impl FollowSection {
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.url().map(drop)
+        self.parse_server_url().map(drop)
     }
 
     /// Address at which the status is served.
@@ -57,7 +57,7 @@ impl Follow {
         self.status_listen
     }
 
-    fn url(&self) -> Result<Url, String> {
+    fn parse_server_url(&self) -> Result<Url, String> {
         match self.server.parse::<Url>() {
             Ok(url) if url.scheme() == "https" && url.has_host() && url.path() == "/" => Ok(url),
             _ => Err("follow.server must be like https://tutti.example.com:8143".to_owned()),
@@ -78,7 +78,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     );
     config.require_revocation()?;
     config.warn_without_revocation();
-    let server = follow.url().map_err(anyhow::Error::msg)?;
+    let server = follow.parse_server_url().map_err(anyhow::Error::msg)?;
     let mut after: Vec<Arc<dyn CodeCache>> = Vec::new();
     if let Some(named) = &config.puppetserver {
         after.push(Arc::new(crate::code_manager::puppetserver(&config, named)?));
@@ -90,8 +90,8 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         directory: config.code.directory.clone(),
         environments: config.code.codedir.join("environments"),
         stale: match follow.stale {
-            WhenStale::Keep => StaleLeasePolicy::Keep,
-            WhenStale::Withdraw => StaleLeasePolicy::Withdraw,
+            StaleEnvironmentPolicy::Keep => StaleLeasePolicy::Keep,
+            StaleEnvironmentPolicy::Withdraw => StaleLeasePolicy::Withdraw,
         },
         code_caches: after,
     };
@@ -102,13 +102,14 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(address) = follow.status_listen {
         let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
         faces.spawn(Arc::clone(&tls).watch(stop.clone()));
-        let router = api::following(env!("CARGO_PKG_VERSION").to_owned(), follower.subscribe());
+        let router =
+            api::follower_status_router(env!("CARGO_PKG_VERSION").to_owned(), follower.subscribe());
         let at = server::serve(address, router, &tls, &faces, &stop)?;
         summary = format!("{summary}, status on {at}");
     }
-    services::ready(&summary);
+    services::notify_ready(&summary);
     Box::pin(follower.run(stop)).await;
-    services::stopping();
+    services::notify_stopping();
     faces.close();
     faces.wait().await;
     Ok(())

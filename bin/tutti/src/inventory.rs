@@ -24,7 +24,7 @@ use crate::config::Config;
 /// An existing PuppetDB. Without this section, agents report their facts to this server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PuppetDb {
+pub(crate) struct PuppetDbSection {
     /// `https://HOST:8081` of each server, tried in this order.
     #[serde(default)]
     pub server_urls: Vec<String>,
@@ -43,14 +43,14 @@ pub(crate) struct PuppetDb {
 /// The embedded inventory.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Embedded {
+pub(crate) struct EmbeddedInventorySection {
     /// True if facts are collected from agents.
     pub collect_facts: bool,
     /// Seconds between two collections from a node.
     pub facts_interval_s: u64,
 }
 
-impl Default for Embedded {
+impl Default for EmbeddedInventorySection {
     fn default() -> Self {
         Self {
             collect_facts: true,
@@ -64,7 +64,7 @@ const AFTER_GRACE: Duration = Duration::from_secs(1);
 
 // === configuration ===
 
-impl PuppetDb {
+impl PuppetDbSection {
     pub(crate) fn check(&self) -> Result<(), String> {
         match (&self.conf, self.server_urls.is_empty()) {
             (None, true) => Err(
@@ -110,7 +110,7 @@ impl PuppetDb {
     }
 }
 
-impl Embedded {
+impl EmbeddedInventorySection {
     pub(crate) fn check(&self) -> Result<(), String> {
         match self.facts_interval_s {
             60.. => Ok(()),
@@ -127,7 +127,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
     match &config.puppetdb {
         Some(puppetdb) if puppetdb.conf.is_some() => {
             let (config, puppetdb) = (config.clone(), puppetdb.clone());
-            let read = move || puppetdb.settings(&config).map_err(unusable_conf);
+            let read = move || puppetdb.settings(&config).map_err(unusable_conf_message);
             Ok(Box::pin(Inventory::puppetdb_when_readable(read)).await)
         }
         Some(puppetdb) => {
@@ -142,7 +142,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
     }
 }
 
-fn unusable_conf(error: ConfError) -> String {
+fn unusable_conf_message(error: ConfError) -> String {
     let error = format!("{:#}", anyhow::Error::new(error));
     format!(
         "puppetdb.conf of the configuration: {error}; mend the file, or name the servers in puppetdb.server_urls"
@@ -160,7 +160,7 @@ pub(crate) fn collect(
         return None;
     }
     let asker: Option<Arc<dyn FactRequester>> = match config.inventory.collect_facts {
-        true => Some(Arc::new(Asker(jobs.clone()))),
+        true => Some(Arc::new(AgentFactRequester(jobs.clone()))),
         false => None,
     };
     let settings = CollectorConfig {
@@ -169,7 +169,7 @@ pub(crate) fn collect(
     };
     let feed = {
         let (fabric, jobs) = (fabric.clone(), jobs.clone());
-        move |news| follow(fabric, jobs, news)
+        move |news| forward_presence(fabric, jobs, news)
     };
     Some(FactCollector::start(
         settings,
@@ -182,7 +182,7 @@ pub(crate) fn collect(
 /// Passes presence on until the collector ends. Nodes that are expected back after a restart count
 /// as connected, as they do for new jobs; those that are still missing at the end of that time
 /// count as gone.
-async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<NodeConnectionChange>) {
+async fn forward_presence(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<NodeConnectionChange>) {
     let mut changes = fabric.watch_presence();
     let all = || {
         let returning = jobs.returning_nodes().into_iter().map(returning_node);
@@ -247,10 +247,10 @@ fn node(certname: Certname, presence: &NodePresence) -> ConnectedNode {
 }
 
 /// Collects facts through the job engine, which receives the broker's messages.
-struct Asker(Jobs);
+struct AgentFactRequester(Jobs);
 
 #[async_trait]
-impl FactRequester for Asker {
+impl FactRequester for AgentFactRequester {
     async fn send_request(
         &self,
         certname: &Certname,

@@ -29,7 +29,7 @@ pub(crate) enum LocalServer {
 /// Looks for the server by its listener: as long as it does not listen, it has not read its files
 /// yet.
 pub(crate) fn find(config: &Config) -> Result<LocalServer> {
-    let address = reachable(config.api.listen);
+    let address = reachable_address(config.api.listen);
     match TcpStream::connect_timeout(&address, LOOK_FOR_SERVER) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
@@ -54,11 +54,11 @@ pub(crate) fn find(config: &Config) -> Result<LocalServer> {
 
 /// True if something accepts connections at the address of the API.
 pub(crate) fn is_listening(config: &Config) -> bool {
-    TcpStream::connect_timeout(&reachable(config.api.listen), LOOK_FOR_SERVER).is_ok()
+    TcpStream::connect_timeout(&reachable_address(config.api.listen), LOOK_FOR_SERVER).is_ok()
 }
 
 /// The address to connect to; for a listener on all addresses it is the loopback one.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+fn reachable_address(listen: SocketAddr) -> SocketAddr {
     let address = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
@@ -78,7 +78,10 @@ mod tests {
             ("[::]:8143", "[::1]:8143"),
             ("192.0.2.1:8143", "192.0.2.1:8143"),
         ] {
-            assert_eq!(reachable(listen.parse().unwrap()), reached.parse().unwrap());
+            assert_eq!(
+                reachable_address(listen.parse().unwrap()),
+                reached.parse().unwrap()
+            );
         }
     }
 }

@@ -9,14 +9,13 @@ mod ca;
 mod classifier;
 mod code_manager;
 mod config;
+mod configured_file;
+mod deployment_observers;
 mod directories;
 mod doctor;
 mod follow;
 mod inventory;
 mod local_server;
-mod modules;
-mod named_file;
-mod observers;
 mod older_history;
 mod plans;
 mod privileged_names;
@@ -26,6 +25,7 @@ mod reset_admin_password;
 mod schedules;
 mod server;
 mod services;
+mod shipped_modules;
 mod ssh;
 mod telemetry_export;
 mod webhooks;
@@ -64,13 +64,13 @@ const EXIT_CANNOT_START: u8 = 64;
 )]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: TuttiCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum TuttiCommand {
     #[command(flatten)]
-    Client(Box<cli::Command>),
+    Client(Box<cli::ClientCommand>),
     /// Look up keys in the Hiera data of this machine, as `puppet lookup` does
     #[command(display_order = BESIDE_CONNECTION)]
     Lookup(local_commands::lookup::Options),
@@ -95,7 +95,7 @@ enum Command {
         /// Shell that the script is for
         shell: cli::Shell,
         /// For a link to this program by the name of one of Puppet Enterprise's tools
-        #[arg(long, value_parser = PossibleValuesParser::new(cli::names::of_links()))]
+        #[arg(long, value_parser = PossibleValuesParser::new(cli::program_name::link_names()))]
         name: Option<String>,
     },
     /// Write the man pages into a directory
@@ -110,44 +110,44 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let (name, arguments) = cli::names::read(std::env::args_os());
+    let (name, arguments) = cli::program_name::detect_program_name(std::env::args_os());
     let Arguments { command } = Arguments::parse_from(arguments);
     match command {
-        Command::Client(command) => client(*command, name),
-        Command::Lookup(options) => cli::exit_code(local_commands::lookup::run(&options)),
-        Command::Validate(options) => cli::exit_code(local_commands::validate::run(&options)),
-        Command::Quickstart(options) => starting(quickstart::run(&options)),
-        Command::Server(options) => starting(services::run(&options, |config, stop| {
+        TuttiCommand::Client(command) => client(*command, name),
+        TuttiCommand::Lookup(options) => cli::exit_code(local_commands::lookup::run(&options)),
+        TuttiCommand::Validate(options) => cli::exit_code(local_commands::validate::run(&options)),
+        TuttiCommand::Quickstart(options) => exit_code_of(quickstart::run(&options)),
+        TuttiCommand::Server(options) => exit_code_of(services::run(&options, |config, stop| {
             server::run(config, stop)
         })),
-        Command::Broker(options) => starting(services::run(&options, |config, stop| {
+        TuttiCommand::Broker(options) => exit_code_of(services::run(&options, |config, stop| {
             broker::run(config, stop)
         })),
-        Command::Follow(options) => starting(services::run(&options, |config, stop| {
+        TuttiCommand::Follow(options) => exit_code_of(services::run(&options, |config, stop| {
             follow::run(config, stop)
         })),
-        Command::Doctor(options) => match doctor::run(&options) {
+        TuttiCommand::Doctor(options) => match doctor::run(&options) {
             Ok(code) => ExitCode::from(code),
-            Err(error) => complain(&error, cli::EXIT_ERROR),
+            Err(error) => report_error(&error, cli::EXIT_ERROR),
         },
-        Command::AcceptOlderHistory(options) => match older_history::run(&options) {
+        TuttiCommand::AcceptOlderHistory(options) => match older_history::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, cli::EXIT_ERROR),
+            Err(error) => report_error(&error, cli::EXIT_ERROR),
         },
-        Command::ResetAdminPassword(options) => match reset_admin_password::run(&options) {
+        TuttiCommand::ResetAdminPassword(options) => match reset_admin_password::run(&options) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, cli::EXIT_ERROR),
+            Err(error) => report_error(&error, cli::EXIT_ERROR),
         },
-        Command::Ca(options) => match ca::run(*options) {
+        TuttiCommand::Ca(options) => match ca::run(*options) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, cli::EXIT_ERROR),
+            Err(error) => report_error(&error, cli::EXIT_ERROR),
         },
-        Command::Completions { shell, name } => {
+        TuttiCommand::Completions { shell, name } => {
             let script = cli::completions(shell, Arguments::command(), name.as_deref());
             cli::say!("{}", script.trim_end());
             ExitCode::SUCCESS
         }
-        Command::NamesAtCursor(request) => {
+        TuttiCommand::NamesAtCursor(request) => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
@@ -159,41 +159,41 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Command::Man { directory } => match cli::man_pages(Arguments::command(), &directory) {
+        TuttiCommand::Man { directory } => match cli::man_pages(Arguments::command(), &directory) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => complain(&error.into(), cli::EXIT_ERROR),
+            Err(error) => report_error(&error.into(), cli::EXIT_ERROR),
         },
-        Command::Version => {
+        TuttiCommand::Version => {
             cli::say!("tutti {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
     }
 }
 
-fn client(command: cli::Command, name: cli::ProgramName) -> ExitCode {
+fn client(command: cli::ClientCommand, name: cli::ProgramName) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     match runtime {
         Ok(runtime) => runtime.block_on(Box::pin(cli::run(command, name, run_local))),
-        Err(error) => complain(&error.into(), cli::EXIT_ERROR),
+        Err(error) => report_error(&error.into(), cli::EXIT_ERROR),
     }
 }
 
-fn starting(outcome: anyhow::Result<()>) -> ExitCode {
+fn exit_code_of(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&error, EXIT_CANNOT_START),
+        Err(error) => report_error(&error, EXIT_CANNOT_START),
     }
 }
 
-fn complain(error: &anyhow::Error, code: u8) -> ExitCode {
-    anstream::eprintln!("{} {}", "error:".red().bold(), chain(error));
+fn report_error(error: &anyhow::Error, code: u8) -> ExitCode {
+    anstream::eprintln!("{} {}", "error:".red().bold(), describe_chain(error));
     ExitCode::from(code)
 }
 
 /// The error and its sources in one line, without those already contained in the previous message.
-fn chain(error: &anyhow::Error) -> String {
+fn describe_chain(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for message in error.chain().map(ToString::to_string) {
         let message = message.trim_end();
@@ -227,7 +227,7 @@ mod tests {
             .context("cannot read x: no such file; make one")
             .context("cannot start");
         assert_eq!(
-            chain(&error),
+            describe_chain(&error),
             "cannot start: cannot read x: no such file; make one"
         );
     }

@@ -47,7 +47,7 @@ async fn compare(config: &Config) -> Result<()> {
             Ok(())
         }
         Err(OpenStoreError::HistoryWentBack(older)) => {
-            tell(&older);
+            print_difference(&older);
             say!(
                 "If the newer database can be brought back, do that instead. With --yes the server \
                  goes on with this one:\n\
@@ -74,10 +74,12 @@ async fn accept(config: &Config) -> Result<()> {
         say!("The database is as new as this server knows it: nothing is to be done.");
         return Ok(());
     };
-    tell(&older);
+    print_difference(&older);
     // Before the change: if it cannot be recorded, nothing is changed.
     let audit = crate::audit::open(config, store.clone()).await;
-    let recorded = audit.record(&act(&older), &audit::Outcome::default()).await;
+    let recorded = audit
+        .record(&acceptance_event(&older), &audit::AuditOutcome::default())
+        .await;
     audit.shutdown().await;
     recorded?;
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
@@ -96,7 +98,7 @@ async fn accept(config: &Config) -> Result<()> {
     Ok(())
 }
 
-fn act(older: &OlderHistory) -> audit::Act {
+fn acceptance_event(older: &OlderHistory) -> audit::AuditedAction {
     let mark = |mark: &store::HistoryMark| {
         json!({
             "epoch": mark.epoch, "commits": mark.commits, "job": mark.job, "event": mark.event,
@@ -104,20 +106,20 @@ fn act(older: &OlderHistory) -> audit::Act {
         })
     };
     let mut details = serde_json::Map::new();
-    details.insert("known".to_owned(), mark(&older.known));
-    details.insert("found".to_owned(), mark(&older.found));
-    audit::Act {
-        actor: audit::Actor::server(),
+    details.insert("known".to_owned(), mark(&older.last_known));
+    details.insert("found".to_owned(), mark(&older.in_database));
+    audit::AuditedAction {
+        actor: audit::AuditActor::server(),
         service: "store".to_owned(),
         action: "accept_older_history".to_owned(),
         details,
-        ..audit::Act::default()
+        ..audit::AuditedAction::default()
     }
 }
 
-fn tell(older: &OlderHistory) {
+fn print_difference(older: &OlderHistory) {
     say!("{older}.");
-    let (known, found) = (&older.known, &older.found);
+    let (known, found) = (&older.last_known, &older.in_database);
     let at = jiff::Timestamp::from_millisecond(known.at_ms);
     if let Ok(at) = at
         && known.at_ms > 0

@@ -21,7 +21,7 @@ const USUAL_NAMES: &[&str] = &["localhost", "127.0.0.1", "::1", "puppet"];
 pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
     let mut names = PrivilegedNames::default();
     let own = std::slice::from_ref(&config.certname);
-    grant(&mut names, CertnamePrivilege::Server, "certname", own)?;
+    add_patterns(&mut names, CertnamePrivilege::Server, "certname", own)?;
     for name in USUAL_NAMES {
         let pattern = NamePattern::Exact((*name).to_owned());
         names.grant(
@@ -30,7 +30,7 @@ pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
             pattern,
         );
     }
-    own_certificate(&mut names, config)?;
+    add_own_names(&mut names, config)?;
     for (privilege, key, list) in [
         (
             CertnamePrivilege::CaAdministrator,
@@ -53,16 +53,16 @@ pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
             &config.broker.controller_certnames,
         ),
     ] {
-        exact(&mut names, privilege, key, list)?;
+        add_certnames(&mut names, privilege, key, list)?;
     }
     let followers = &config.code.followers;
-    grant(
+    add_patterns(
         &mut names,
         CertnamePrivilege::Follower,
         "code.followers",
         followers,
     )?;
-    peers(&mut names, config);
+    add_peer_services(&mut names, config);
     if let Some(path) = &config.broker.authorization {
         policy(path)?.grant_to(&mut names, "broker.authorization");
     }
@@ -76,7 +76,7 @@ pub(crate) fn policy(path: &Path) -> Result<AuthorizationPolicy> {
 }
 
 /// Adds a list that may contain domains.
-fn grant(
+fn add_patterns(
     names: &mut PrivilegedNames,
     privilege: CertnamePrivilege,
     key: &str,
@@ -94,7 +94,7 @@ fn grant(
 }
 
 /// Adds a list of certnames.
-fn exact(
+fn add_certnames(
     names: &mut PrivilegedNames,
     privilege: CertnamePrivilege,
     key: &str,
@@ -110,7 +110,7 @@ fn exact(
 
 /// Adds every name of the server's certificate, since the server is reached under it. If the
 /// certificate does not exist yet, the CA will issue it with the certname and the usual names.
-fn own_certificate(names: &mut PrivilegedNames, config: &Config) -> Result<()> {
+fn add_own_names(names: &mut PrivilegedNames, config: &Config) -> Result<()> {
     let files = config.tls_files();
     if !files.cert.exists() {
         return Ok(());
@@ -124,7 +124,7 @@ fn own_certificate(names: &mut PrivilegedNames, config: &Config) -> Result<()> {
 }
 
 /// Adds the services that this configuration connects to. An invalid address is refused at its use.
-fn peers(names: &mut PrivilegedNames, config: &Config) {
+fn add_peer_services(names: &mut PrivilegedNames, config: &Config) {
     let puppetdb = config.puppetdb.iter().flat_map(|it| &it.server_urls);
     let puppetserver = config.puppetserver.iter().map(|it| &it.url);
     let controllers = config.broker.controller_uris.iter();

@@ -1,5 +1,5 @@
 //! The section `[access]` of the configuration: protection of logins, and programs that need none.
-//! Main type: [`RbacSettings`].
+//! Main type: [`RbacSection`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::config::Config;
 /// Protection of logins.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct RbacSettings {
+pub(crate) struct RbacSection {
     /// Certnames of programs that may do everything without a token, as `api_user`.
     pub certificate_allowlist: Vec<String>,
     /// Number of wrong passwords in a row that lock a user until reinstated; 0 = never.
@@ -38,7 +38,7 @@ pub(crate) enum UnnamedEnvironment {
     Any,
 }
 
-impl Default for RbacSettings {
+impl Default for RbacSection {
     fn default() -> Self {
         Self {
             certificate_allowlist: Vec::new(),
@@ -56,7 +56,7 @@ pub(crate) fn settings(
     config: &Config,
     external_directories: &api::ExternalDirectories,
 ) -> rbac::AuthSettings {
-    let RbacSettings {
+    let RbacSection {
         failed_logins_lock,
         failed_logins_lock_s,
         token_inactivity_s,

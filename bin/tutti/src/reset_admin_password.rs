@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use cli::local_server::password_in;
+use cli::local_server::read_password;
 use cli::say;
 use rbac::{ADMIN_ID, Rbac};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         config.data_dir.display()
     );
     let password = match &options.password_file {
-        Some(path) => password_in(path)?,
+        Some(path) => read_password(path)?,
         None => rbac::random_password(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -60,13 +60,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     say!("The password of admin is set, and its sessions have ended.");
     if options.password_file.is_none() {
-        keep(&config, &password)?;
+        write_password_file(&config, &password)?;
     }
     Ok(())
 }
 
 /// Writes a generated password to the file that the first start writes.
-fn keep(config: &Config, password: &SecretString) -> Result<()> {
+fn write_password_file(config: &Config, password: &SecretString) -> Result<()> {
     let path = config.data_dir.join("admin-password");
     let line = format!("{}\n", password.expose_secret());
     pki::durable::write_atomic(&path, line.as_bytes(), 0o600)
@@ -91,13 +91,13 @@ async fn reset_between_entries(
     let audit = crate::audit::open(config, store.clone()).await;
     let reset = async {
         // Before the change: if it cannot be recorded, nothing is changed.
-        let intent = audit.intent(act()).await?;
+        let intent = audit.intent(reset_event()).await?;
         let token = access.reset_token(&access.api_user(), ADMIN_ID).await?;
         let reset = access.reset_password(token.expose_secret(), password);
         let done = Box::pin(reset).await;
-        let outcome = audit::Outcome {
+        let outcome = audit::AuditOutcome {
             error: done.as_ref().err().map(ToString::to_string),
-            ..audit::Outcome::default()
+            ..audit::AuditOutcome::default()
         };
         intent.finish(outcome).await;
         anyhow::Ok(done?)
@@ -108,12 +108,12 @@ async fn reset_between_entries(
     done
 }
 
-fn act() -> audit::Act {
-    audit::Act {
-        actor: audit::Actor::server(),
+fn reset_event() -> audit::AuditedAction {
+    audit::AuditedAction {
+        actor: audit::AuditActor::server(),
         service: "rbac".to_owned(),
         action: "reset_admin_password".to_owned(),
-        object: audit::Object::named("user", "admin"),
-        ..audit::Act::default()
+        object: audit::AuditObject::named("user", "admin"),
+        ..audit::AuditedAction::default()
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let privileged_names = crate::privileged_names::registry(&config)?;
     let authority = authority.map(|it| it.with_privileged_names(Arc::clone(&privileged_names)));
     // Before any listener: a name with rights must not be issued on request.
-    let autosign = puppet_api::Autosign::from_patterns(&config.ca.autosign)?;
+    let autosign = puppet_api::AutosignPolicy::from_patterns(&config.ca.autosign)?;
     autosign.check(&privileged_names)?;
     config.warn_without_revocation();
     let tls = Arc::new(ServerTls::load(config.tls_files(), ClientAuth::Optional)?);
@@ -48,7 +48,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 
     let traces = crate::telemetry_export::start(&config.telemetry).await;
     let tracer = traces.tracer();
-    let mut engines = Box::pin(Engines::start(&config, &tracer)).await?;
+    let mut engines = Box::pin(ServerEngines::start(&config, &tracer)).await?;
     engines.features.extend(traces.feature());
     let broker = start_broker(&config, &tls, &engines.fabric)?;
     let collector =
@@ -58,7 +58,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let certificates = match authority {
         Some(authority) => {
             let service = puppet_api::CaService::new(authority, autosign, engines.audit.clone())?;
-            Some(api::Certificates {
+            Some(api::ServerAuthority {
                 service,
                 tls: Arc::clone(&tls),
                 revocation_wait: api::defaults::REVOCATION_WAIT,
@@ -81,16 +81,16 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
         let address = serve(config.puppet_api.listen, router, &tls, &faces, &stop)?;
         listening = format!("{listening}, Puppet API on {address}");
     }
-    services::ready(&listening);
+    services::notify_ready(&listening);
 
     let lost = tokio::select! {
         () = stop.cancelled() => None,
-        error = engines.store.ended() => Some(gone("database", error)),
-        error = engines.jobs.wait_until_lost() => Some(gone("job engine", error)),
-        error = engines.plans.wait_until_lost() => Some(gone("plan engine", error)),
+        error = engines.store.ended() => Some(engine_ended_error("database", error)),
+        error = engines.jobs.wait_until_lost() => Some(engine_ended_error("job engine", error)),
+        error = engines.plans.wait_until_lost() => Some(engine_ended_error("plan engine", error)),
     };
     stop.cancel();
-    services::stopping();
+    services::notify_stopping();
     // First: a launch needs everything else.
     engines.scheduler.shutdown().await;
     faces.close();
@@ -132,12 +132,15 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
 }
 
 /// Error for an engine that ended unexpectedly.
-fn gone(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
+fn engine_ended_error(
+    what: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("the server ended because its {what} did"))
 }
 
 /// The engines that the APIs use.
-struct Engines {
+struct ServerEngines {
     store: Store,
     fabric: Fabric,
     code: Arc<dyn CodeReader>,
@@ -161,13 +164,13 @@ struct Engines {
 
 // === impl Engines ===
 
-impl Engines {
+impl ServerEngines {
     async fn start(config: &Config, tracer: &Tracer) -> Result<Self> {
         let store = Store::open(&config.store_config()).await?;
         let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
         let blobs = BlobStore::open(config.data_dir.join("blobs"))?;
         let modules = config.data_dir.join("modules");
-        crate::modules::write(&modules)?;
+        crate::shipped_modules::write(&modules)?;
         let code = EnvironmentDir::new(&config.code.codedir)
             .with_modules(modules)
             .with_versions(config.code.directory.join("versions"));
@@ -207,7 +210,7 @@ impl Engines {
         let jobs = Box::pin(jobs)
             .await
             .context("cannot take up the jobs of before")?;
-        let reach = crate::plans::Reach {
+        let reach = crate::plans::PlanDependencies {
             store: &store,
             jobs: &jobs,
             access: &access,
@@ -219,7 +222,7 @@ impl Engines {
         };
         let plans = Box::pin(crate::plans::start(config, reach)).await?;
         let webhooks = crate::webhooks::start(config, store.clone()).await?;
-        let works = crate::code_manager::Works {
+        let works = crate::code_manager::CodeUsers {
             jobs: &jobs,
             plans: &plans,
             inventory: &inventory,
@@ -274,15 +277,15 @@ impl Engines {
             info: api::ServerInfo {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 privileged_names,
-                metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
+                metrics: vec![Arc::new(crate::ssh::SshMetrics(self.ssh.clone()))],
                 plan_code: api::CodeModes {
                     everywhere: config.code.plans,
-                    of: config.code.plans_of.clone(),
+                    by_environment: config.code.plans_of.clone(),
                 },
                 plans_are_unattended: config.jobs.unattended_plans,
                 run_code: api::CodeModes {
                     everywhere: config.code.puppet_runs,
-                    of: config.code.puppet_runs_of.clone(),
+                    by_environment: config.code.puppet_runs_of.clone(),
                 },
                 features: self.features.clone(),
                 tracer,
@@ -292,8 +295,11 @@ impl Engines {
         }
     }
 
-    fn puppet_api_state(&self, certificates: Option<api::Certificates>) -> puppet_api::State {
-        puppet_api::State {
+    fn puppet_api_state(
+        &self,
+        certificates: Option<api::ServerAuthority>,
+    ) -> puppet_api::PuppetApiState {
+        puppet_api::PuppetApiState {
             code: Arc::clone(&self.code),
             blobs: self.blobs.clone(),
             ca: certificates.map(|it| it.service),

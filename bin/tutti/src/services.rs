@@ -42,7 +42,7 @@ where
     F: Future<Output = Result<()>>,
 {
     let config = Config::read(&options.config)?;
-    log(options)?;
+    init_log(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -56,7 +56,7 @@ where
 }
 
 /// Notifies systemd (if requested) and the log that everything is up.
-pub(crate) fn ready(summary: &str) {
+pub(crate) fn notify_ready(summary: &str) {
     tracing::info!("{summary}");
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
         tracing::warn!(%error, "cannot tell systemd that the service is ready");
@@ -64,13 +64,13 @@ pub(crate) fn ready(summary: &str) {
 }
 
 /// Notifies systemd that the service is stopping.
-pub(crate) fn stopping() {
+pub(crate) fn notify_stopping() {
     tracing::info!("stopping");
     // Otherwise systemd notices it by the exit.
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
 }
 
-fn log(options: &Options) -> Result<()> {
+fn init_log(options: &Options) -> Result<()> {
     let filter = EnvFilter::try_new(&options.log)
         .with_context(|| format!("--log {} is not a filter", options.log))?;
     let subscriber = tracing_subscriber::fmt()

@@ -1,4 +1,4 @@
-//! Nodes without an agent: [`Ssh`] is the section of the configuration, [`connections`] opens the
+//! Nodes without an agent: [`SshSection`] is the section of the configuration, [`connections`] opens the
 //! stored connections, [`start`] starts the runner.
 
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ use crate::config::Config;
 /// Settings of SSH connections to nodes without an agent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Ssh {
+pub(crate) struct SshSection {
     /// Trusted host keys, in the format of OpenSSH's file; `<data_dir>/known_hosts` if absent.
     pub known_hosts: Option<PathBuf>,
     /// `strict`: a host that is not in the file is refused. `accept-new`: its first key is trusted.
-    pub host_keys: Unknown,
+    pub host_keys: HostKeyPolicy,
     /// Maximum number of concurrent runs.
     pub concurrency: usize,
 }
@@ -28,23 +28,23 @@ pub(crate) struct Ssh {
 /// Treatment of hosts whose keys are not recorded.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Unknown {
+pub(crate) enum HostKeyPolicy {
     #[default]
     Strict,
     AcceptNew,
 }
 
-impl Default for Ssh {
+impl Default for SshSection {
     fn default() -> Self {
         Self {
             known_hosts: None,
-            host_keys: Unknown::Strict,
+            host_keys: HostKeyPolicy::Strict,
             concurrency: ::ssh::defaults::CONCURRENCY,
         }
     }
 }
 
-impl Ssh {
+impl SshSection {
     pub(crate) fn check(&self) -> Result<(), String> {
         match self.concurrency {
             1..=10_000 => Ok(()),
@@ -72,8 +72,8 @@ pub(crate) fn start(
     let known_hosts = config.ssh.known_hosts.clone();
     let known_hosts = known_hosts.unwrap_or_else(|| config.data_dir.join("known_hosts"));
     let check = match config.ssh.host_keys {
-        Unknown::Strict => HostKeyCheck::Strict,
-        Unknown::AcceptNew => HostKeyCheck::AcceptNew,
+        HostKeyPolicy::Strict => HostKeyCheck::Strict,
+        HostKeyPolicy::AcceptNew => HostKeyCheck::AcceptNew,
     };
     let settings = SshConfig {
         concurrency: config.ssh.concurrency,
@@ -83,9 +83,9 @@ pub(crate) fn start(
 }
 
 /// Metrics of runs over SSH.
-pub(crate) struct Figures(pub(crate) SshRunner);
+pub(crate) struct SshMetrics(pub(crate) SshRunner);
 
-impl api::MetricsSource for Figures {
+impl api::MetricsSource for SshMetrics {
     fn text(&self) -> String {
         let (name, runs) = ("tutti_ssh_runs_total", self.0.runs());
         format!(

@@ -1,4 +1,4 @@
-//! The authority on which a verb of `tutti ca` works: [`Authority`].
+//! The authority on which a verb of `tutti ca` works: [`AuthorityAccess`].
 //!
 //! Invariant: the files are changed directly only if no server is running that would not notice the
 //! change.
@@ -19,7 +19,7 @@ use crate::local_server::{self, LocalServer};
 use crate::privileged_names::registry;
 
 /// The files of an authority, or a server that has one.
-pub(super) enum Authority {
+pub(super) enum AuthorityAccess {
     Files(CertificateAuthority),
     Server(RunningServer),
 }
@@ -32,7 +32,7 @@ pub(super) struct RunningServer {
 
 // === impl Authority ===
 
-impl Authority {
+impl AuthorityAccess {
     /// Selects the authority: the named files; the named server; the server of this machine's
     /// configuration, with its own certificate; its files if it is not running.
     pub(super) fn at(place: &AuthorityPlace) -> Result<Self> {
@@ -42,7 +42,7 @@ impl Authority {
         if let (Some(cert), Some(key)) = (&place.cert, &place.key) {
             let client =
                 CertificatesClient::with_certificate(&place.connection, cert.clone(), key.clone());
-            return Self::over(client?);
+            return Self::connect_over(client?);
         }
         if !place.connection.has_service()? && place.config.exists() {
             let config = Config::read(&place.config)?;
@@ -50,10 +50,10 @@ impl Authority {
                 return of_this_machine(place, &config);
             }
         }
-        Self::over(CertificatesClient::with_token(&place.connection)?)
+        Self::connect_over(CertificatesClient::with_token(&place.connection)?)
     }
 
-    fn over(client: CertificatesClient) -> Result<Self> {
+    fn connect_over(client: CertificatesClient) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -68,7 +68,7 @@ impl Authority {
     }
 
     /// Certnames whose requests wait.
-    pub(super) fn waiting(&self) -> Result<Vec<String>> {
+    pub(super) fn list_requests(&self) -> Result<Vec<String>> {
         let entries = self.list()?.into_iter();
         let waiting = entries.filter(|entry| entry.state == "requested");
         Ok(waiting.map(|entry| entry.name).collect())
@@ -167,23 +167,25 @@ impl Authority {
     }
 }
 
-fn files(place: &AuthorityPlace) -> Result<Authority> {
+fn files(place: &AuthorityPlace) -> Result<AuthorityAccess> {
     // The directory may be used without a configuration; in that case no name has rights.
     let names = match place.config.exists() {
         true => registry(&Config::read(&place.config)?)?,
         false => Arc::default(),
     };
     let ca = CertificateAuthority::open(&place.directory()?)?;
-    Ok(Authority::Files(ca.with_privileged_names(names)))
+    Ok(AuthorityAccess::Files(ca.with_privileged_names(names)))
 }
 
-fn of_this_machine(place: &AuthorityPlace, config: &Config) -> Result<Authority> {
+fn of_this_machine(place: &AuthorityPlace, config: &Config) -> Result<AuthorityAccess> {
     match local_server::find(config)? {
         LocalServer::Stopped => files(place),
         // Users other than root and the server's own need a token.
         LocalServer::WithoutKey => {
-            Authority::over(CertificatesClient::with_token(&place.connection)?)
+            AuthorityAccess::connect_over(CertificatesClient::with_token(&place.connection)?)
         }
-        LocalServer::Running(login) => Authority::over(CertificatesClient::with_login(login)?),
+        LocalServer::Running(login) => {
+            AuthorityAccess::connect_over(CertificatesClient::with_login(login)?)
+        }
     }
 }

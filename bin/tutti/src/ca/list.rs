@@ -3,7 +3,7 @@
 //! Invariant: text of a request cannot move the cursor.
 
 use api_types::CertificateStatus;
-use cli::{harmless, say};
+use cli::{escape_control, say};
 use owo_colors::OwoColorize as _;
 
 /// Prints requests, and with `all` also certificates.
@@ -34,22 +34,22 @@ fn print_entry(entry: &CertificateStatus, width: usize) {
     };
     let until = entry.not_after.as_ref().map_or_else(String::new, |end| {
         let day: String = end.chars().take(10).collect();
-        format!("  until {}", harmless(&day))
+        format!("  until {}", escape_control(&day))
     });
     let pad = " ".repeat(width - entry.name.chars().count());
     say!(
         "{state}  {}{pad}{until}  (SHA256) {}",
-        harmless(&entry.name).bold(),
-        harmless(&entry.fingerprint).dimmed()
+        escape_control(&entry.name).bold(),
+        escape_control(&entry.fingerprint).dimmed()
     );
-    if let Some(extras) = extras(entry) {
+    if let Some(extras) = extra_names_and_rights(entry) {
         say!("           {extras}");
     }
 }
 
 /// Names and rights beyond the certname; escaped, since any client may send a request with any
 /// text.
-fn extras(entry: &CertificateStatus) -> Option<String> {
+fn extra_names_and_rights(entry: &CertificateStatus) -> Option<String> {
     let rights = entry
         .authorization_extensions
         .iter()
@@ -60,7 +60,7 @@ fn extras(entry: &CertificateStatus) -> Option<String> {
         "requested" => "asks for",
         _ => "with",
     };
-    (!extras.is_empty()).then(|| harmless(&format!("{verb} {}", extras.join(", "))))
+    (!extras.is_empty()).then(|| escape_control(&format!("{verb} {}", extras.join(", "))))
 }
 
 #[cfg(test)]
@@ -81,13 +81,13 @@ mod tests {
             not_before: None,
             not_after: None,
         };
-        let shown = extras(&entry).unwrap();
+        let shown = extra_names_and_rights(&entry).unwrap();
         assert_eq!(
             shown,
             "asks for DNS:other, 1.3.6=a\u{241b}[2K\u{240d}signed"
         );
         entry.subject_alt_names.clear();
         entry.authorization_extensions.clear();
-        assert_eq!(extras(&entry), None);
+        assert_eq!(extra_names_and_rights(&entry), None);
     }
 }

@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use api_types::RevocationInForce;
 use cli::certificates::SigningRights;
-use cli::{harmless, say};
+use cli::{escape_control, say};
 use owo_colors::OwoColorize as _;
 use pki::KeyType;
 use pki::ca::GenerateOptions;
 
-use self::authority::Authority;
+use self::authority::AuthorityAccess;
 pub(crate) use self::start::{ensure_own_certificate, open_or_init};
 use crate::config::Config;
 
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     place: AuthorityPlace,
     #[command(subcommand)]
-    verb: Verb,
+    verb: CaVerb,
 }
 
 /// Selects the authority and the way to reach it.
@@ -52,11 +52,11 @@ struct AuthorityPlace {
     #[arg(long, global = true, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
     #[command(flatten)]
-    connection: cli::Connection,
+    connection: cli::ConnectionFlags,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum CaVerb {
     /// Create a new CA in Puppet's layout
     Init {
         /// The CA's common name
@@ -64,7 +64,7 @@ enum Verb {
         common_name: String,
         /// The CA's key: RSA-4096, as Puppet makes them, or EC P-256
         #[arg(long, value_enum, default_value_t, value_name = "TYPE")]
-        key_type: Key,
+        key_type: AuthorityKeyType,
     },
     /// Take over the CA of a puppetserver
     Import {
@@ -120,7 +120,7 @@ enum Verb {
         out: PathBuf,
         /// The key: RSA-4096 or EC P-256
         #[arg(long, value_enum, default_value = "ec", value_name = "TYPE")]
-        key_type: Key,
+        key_type: AuthorityKeyType,
         /// Let the holder administer the CA over HTTP
         #[arg(long)]
         ca_administrator: bool,
@@ -129,7 +129,7 @@ enum Verb {
 
 /// Type of a key: RSA-4096 or EC P-256.
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-enum Key {
+enum AuthorityKeyType {
     #[default]
     Rsa,
     Ec,
@@ -139,47 +139,51 @@ enum Key {
 pub(crate) fn run(options: Options) -> Result<()> {
     let place = &options.place;
     match options.verb {
-        Verb::Init {
+        CaVerb::Init {
             common_name,
             key_type,
         } => setup::init(&place.directory()?, common_name, key_type),
-        Verb::Import { from } => setup::import(&place.directory()?, &from),
-        Verb::List { all } => {
-            list::print(Authority::at(place)?.list()?, all);
+        CaVerb::Import { from } => setup::import(&place.directory()?, &from),
+        CaVerb::List { all } => {
+            list::print(AuthorityAccess::at(place)?.list()?, all);
             Ok(())
         }
-        Verb::Sign {
+        CaVerb::Sign {
             certnames,
             all,
             allow_alt_names,
             allow_authorization_extensions,
             allow_privileged_names,
         } => {
-            let authority = Authority::at(place)?;
+            let authority = AuthorityAccess::at(place)?;
             let rights = SigningRights {
                 alt_names: allow_alt_names,
                 authorization_extensions: allow_authorization_extensions,
                 privileged_names: allow_privileged_names,
             };
-            let certnames = if all { authority.waiting()? } else { certnames };
-            each(&certnames, "signed", |name| {
+            let certnames = if all {
+                authority.list_requests()?
+            } else {
+                certnames
+            };
+            run_for_each(&certnames, "signed", |name| {
                 authority.sign(name, rights)?;
                 Ok(RevocationInForce::default())
             })
         }
-        Verb::Revoke { certnames } => {
-            let authority = Authority::at(place)?;
-            each(&certnames, "revoked", |name| authority.revoke(name))?;
+        CaVerb::Revoke { certnames } => {
+            let authority = AuthorityAccess::at(place)?;
+            run_for_each(&certnames, "revoked", |name| authority.revoke(name))?;
             authority.note_revocation();
             Ok(())
         }
-        Verb::Clean { certnames } => {
-            let authority = Authority::at(place)?;
-            each(&certnames, "cleaned", |name| authority.clean(name))?;
+        CaVerb::Clean { certnames } => {
+            let authority = AuthorityAccess::at(place)?;
+            run_for_each(&certnames, "cleaned", |name| authority.clean(name))?;
             authority.note_revocation();
             Ok(())
         }
-        Verb::Generate {
+        CaVerb::Generate {
             certname,
             alt_names,
             out,
@@ -196,7 +200,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
                 ca_administrator,
                 lifetime: None,
             };
-            generate(&Authority::at(place)?, &certname, &what, &out)
+            generate(&AuthorityAccess::at(place)?, &certname, &what, &out)
         }
     }
 }
@@ -219,7 +223,7 @@ impl AuthorityPlace {
 
 /// Runs an operation for each name. Goes on after a failure, so that one bad name does not block
 /// the others.
-fn each(
+fn run_for_each(
     certnames: &[String],
     done: &str,
     act: impl Fn(&str) -> Result<RevocationInForce>,
@@ -228,18 +232,18 @@ fn each(
     for name in certnames {
         match act(name) {
             Ok(revocation) => {
-                say!("{} {}", done.green(), harmless(name));
-                if let Some(note) = revocation::note(name, &revocation) {
-                    anstream::eprintln!("note: {}", harmless(&note));
+                say!("{} {}", done.green(), escape_control(name));
+                if let Some(note) = revocation::describe_unreached(name, &revocation) {
+                    anstream::eprintln!("note: {}", escape_control(&note));
                 }
-                if let Some(error) = revocation::unfinished(name, &revocation) {
+                if let Some(error) = revocation::describe_unfinished(name, &revocation) {
                     unfinished += 1;
-                    anstream::eprintln!("{} {}", "error:".red(), harmless(&error));
+                    anstream::eprintln!("{} {}", "error:".red(), escape_control(&error));
                 }
             }
             Err(error) => {
                 failed += 1;
-                let why = harmless(&format!("{name}: {error}"));
+                let why = escape_control(&format!("{name}: {error}"));
                 anstream::eprintln!("{} {why}", "error:".red());
             }
         }
@@ -254,7 +258,7 @@ fn each(
 }
 
 fn generate(
-    authority: &Authority,
+    authority: &AuthorityAccess,
     certname: &str,
     what: &GenerateOptions,
     out: &Path,
@@ -281,11 +285,11 @@ fn generate(
     Ok(())
 }
 
-impl From<Key> for KeyType {
-    fn from(key: Key) -> Self {
+impl From<AuthorityKeyType> for KeyType {
+    fn from(key: AuthorityKeyType) -> Self {
         match key {
-            Key::Rsa => Self::Rsa4096,
-            Key::Ec => Self::EcP256,
+            AuthorityKeyType::Rsa => Self::Rsa4096,
+            AuthorityKeyType::Ec => Self::EcP256,
         }
     }
 }

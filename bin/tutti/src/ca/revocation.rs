@@ -1,5 +1,5 @@
 //! Output of `tutti ca revoke` and `clean` about a revocation that is not in force everywhere. Main
-//! functions: [`unfinished`], [`note`].
+//! functions: [`describe_unfinished`], [`describe_unreached`].
 //!
 //! Invariant: a broker that still holds a session is a failure; one that cannot be reached passes
 //! on no orders of this server meanwhile, and is a note.
@@ -7,7 +7,10 @@
 use api_types::RevocationInForce;
 
 /// The brokers on which the certificate is still accepted; `None` if there are none.
-pub(super) fn unfinished(certname: &str, revocation: &RevocationInForce) -> Option<String> {
+pub(super) fn describe_unfinished(
+    certname: &str,
+    revocation: &RevocationInForce,
+) -> Option<String> {
     let mut parts: Vec<String> = revocation.problem.iter().cloned().collect();
     if !revocation.still_connected.is_empty() {
         parts.push(format!(
@@ -24,7 +27,7 @@ pub(super) fn unfinished(certname: &str, revocation: &RevocationInForce) -> Opti
 }
 
 /// The brokers that could not be reached; `None` if there are none.
-pub(super) fn note(certname: &str, revocation: &RevocationInForce) -> Option<String> {
+pub(super) fn describe_unreached(certname: &str, revocation: &RevocationInForce) -> Option<String> {
     let brokers = &revocation.not_asked;
     (!brokers.is_empty()).then(|| {
         format!(
@@ -45,15 +48,15 @@ mod tests {
             newly_revoked: 1,
             ..RevocationInForce::default()
         };
-        assert_eq!(unfinished("web1", &done), None);
-        assert_eq!(note("web1", &done), None);
+        assert_eq!(describe_unfinished("web1", &done), None);
+        assert_eq!(describe_unreached("web1", &done), None);
         let half = RevocationInForce {
             still_connected: vec!["pcp://broker2/server".to_owned()],
             not_asked: vec!["broker3".to_owned()],
             problem: Some("the list is unreadable".to_owned()),
             ..done
         };
-        let told = unfinished("web1", &half).unwrap();
+        let told = describe_unfinished("web1", &half).unwrap();
         for part in [
             "web1 is revoked",
             "the list is unreadable",
@@ -61,7 +64,7 @@ mod tests {
         ] {
             assert!(told.contains(part), "{told}");
         }
-        let told = note("web1", &half).unwrap();
+        let told = describe_unreached("web1", &half).unwrap();
         assert!(told.contains("session of web1: broker3;"), "{told}");
     }
 }

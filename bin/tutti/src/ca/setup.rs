@@ -8,9 +8,9 @@ use cli::say;
 use pki::CertificateAuthority;
 use pki::ca::{ImportFiles, InitOptions};
 
-use super::Key;
+use super::AuthorityKeyType;
 
-pub(super) fn init(dir: &Path, common_name: String, key_type: Key) -> Result<()> {
+pub(super) fn init(dir: &Path, common_name: String, key_type: AuthorityKeyType) -> Result<()> {
     CertificateAuthority::init(
         dir,
         &InitOptions {

@@ -1,4 +1,4 @@
-//! `[code]` of `tutti.toml`: [`Code`].
+//! `[code]` of `tutti.toml`: [`CodeSection`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const FOLLOWERS_MAX_S: u64 = 60 * 60;
 /// Directories and deployment of Puppet code.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Code {
+pub(crate) struct CodeSection {
     /// The directory that holds `environments/`.
     pub codedir: PathBuf,
     /// The `hiera.yaml` of the global layer.
@@ -26,9 +26,9 @@ pub(crate) struct Code {
     /// File with the secret that forges use to sign their webhooks.
     pub webhook_secret_file: Option<PathBuf>,
     /// Programs that are notified of the result of deployments.
-    pub post_environment_hooks: Vec<crate::observers::Hook>,
+    pub post_environment_hooks: Vec<crate::deployment_observers::PostEnvironmentHook>,
     /// Forges that show the result at the commits, by the names of the sources.
-    pub commit_statuses: BTreeMap<String, crate::observers::CommitStatus>,
+    pub commit_statuses: BTreeMap<String, crate::deployment_observers::CommitStatus>,
     /// Directory below whose `environments` other tools write the environments to publish.
     pub staging_directory: Option<PathBuf>,
     /// Certnames of servers that may follow this one, or domains such as `*.compilers.example`.
@@ -38,7 +38,7 @@ pub(crate) struct Code {
     /// Time in seconds for which a follower counts as present after its last message.
     pub followers_lease_s: u64,
     /// Number of versions of each environment that are kept besides the live one.
-    pub keep_versions: KeepVersions,
+    pub keep_versions: VersionRetention,
     /// Number of days for which others are kept after they were live.
     pub keep_days: u32,
     /// Default of the code that plans read.
@@ -54,26 +54,26 @@ pub(crate) struct Code {
 /// A number of versions, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "keep_versions is a number, or \"all\"")]
-pub(crate) enum KeepVersions {
+pub(crate) enum VersionRetention {
     Number(usize),
-    Word(All),
+    Word(AllVersions),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum All {
+pub(crate) enum AllVersions {
     All,
 }
 
 // === impl Code ===
 
-impl Code {
+impl CodeSection {
     /// Retention of unused versions.
-    pub(crate) fn keep(&self) -> RetentionSettings {
+    pub(crate) fn retention(&self) -> RetentionSettings {
         RetentionSettings {
             versions: match self.keep_versions {
-                KeepVersions::Number(number) => Some(number),
-                KeepVersions::Word(All::All) => None,
+                VersionRetention::Number(number) => Some(number),
+                VersionRetention::Word(AllVersions::All) => None,
             },
             age: Duration::from_secs(u64::from(self.keep_days) * 24 * 60 * 60),
         }
@@ -105,7 +105,7 @@ impl Code {
     }
 }
 
-impl Default for Code {
+impl Default for CodeSection {
     fn default() -> Self {
         Self {
             codedir: PathBuf::from("/etc/puppetlabs/code"),
@@ -119,7 +119,7 @@ impl Default for Code {
             followers: Vec::new(),
             followers_timeout_s: code_deployments::defaults::FOLLOWERS_TIMEOUT.as_secs(),
             followers_lease_s: file_sync::defaults::FOLLOWER_LEASE.as_secs(),
-            keep_versions: KeepVersions::Number(code_store::defaults::KEEP_VERSIONS),
+            keep_versions: VersionRetention::Number(code_store::defaults::KEEP_VERSIONS),
             keep_days: 7,
             plans: PlanCode::Pinned,
             plans_of: BTreeMap::new(),

@@ -19,43 +19,43 @@ const ANY_KEY: &str = "NAME";
 
 /// Keys below a path, as requested by the type at its end.
 #[derive(Default)]
-struct Found {
+struct RequestedKeys {
     fields: Vec<String>,
 }
 
 /// A walk along a path of keys, which ends with an error once the requested keys are known.
 #[derive(Clone, Copy)]
-struct Walk<'w> {
+struct KeyPathWalk<'w> {
     path: &'w [String],
-    found: &'w RefCell<Found>,
+    found: &'w RefCell<RequestedKeys>,
 }
 
 /// The only error of the walk: it is over.
 #[derive(Debug)]
-struct Over;
+struct WalkEnded;
 
-impl fmt::Display for Over {
+impl fmt::Display for WalkEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the walk is over")
     }
 }
 
-impl std::error::Error for Over {}
+impl std::error::Error for WalkEnded {}
 
-impl serde::de::Error for Over {
+impl serde::de::Error for WalkEnded {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
 }
 
-impl<'de> Deserializer<'de> for Walk<'_> {
-    type Error = Over;
+impl<'de> Deserializer<'de> for KeyPathWalk<'_> {
+    type Error = WalkEnded;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Over> {
-        Err(Over)
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, WalkEnded> {
+        Err(WalkEnded)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Over> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, WalkEnded> {
         visitor.visit_some(self)
     }
 
@@ -63,23 +63,23 @@ impl<'de> Deserializer<'de> for Walk<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Over> {
+    ) -> Result<V::Value, WalkEnded> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Over> {
-        visitor.visit_seq(One(self))
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, WalkEnded> {
+        visitor.visit_seq(SingleElementList(self))
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Over> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, WalkEnded> {
         match self.path.split_first() {
-            Some((key, path)) => visitor.visit_map(Entry {
+            Some((key, path)) => visitor.visit_map(SingleEntryMap {
                 key,
                 value: Some(Self { path, ..self }),
             }),
             None => {
                 self.found.borrow_mut().fields.push(ANY_KEY.to_owned());
-                Err(Over)
+                Err(WalkEnded)
             }
         }
     }
@@ -89,13 +89,13 @@ impl<'de> Deserializer<'de> for Walk<'_> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Over> {
+    ) -> Result<V::Value, WalkEnded> {
         if !self.path.is_empty() {
             return self.deserialize_map(visitor);
         }
         let mut found = self.found.borrow_mut();
         found.fields.extend(fields.iter().map(ToString::to_string));
-        Err(Over)
+        Err(WalkEnded)
     }
 
     forward_to_deserialize_any! {
@@ -105,43 +105,43 @@ impl<'de> Deserializer<'de> for Walk<'_> {
 }
 
 /// A list with one element.
-struct One<'w>(Walk<'w>);
+struct SingleElementList<'w>(KeyPathWalk<'w>);
 
-impl<'de> SeqAccess<'de> for One<'_> {
-    type Error = Over;
+impl<'de> SeqAccess<'de> for SingleElementList<'_> {
+    type Error = WalkEnded;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Over> {
+    ) -> Result<Option<T::Value>, WalkEnded> {
         seed.deserialize(self.0).map(Some)
     }
 }
 
 /// A map with one entry.
-struct Entry<'w> {
+struct SingleEntryMap<'w> {
     key: &'w str,
-    value: Option<Walk<'w>>,
+    value: Option<KeyPathWalk<'w>>,
 }
 
-impl<'de> MapAccess<'de> for Entry<'_> {
-    type Error = Over;
+impl<'de> MapAccess<'de> for SingleEntryMap<'_> {
+    type Error = WalkEnded;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Over> {
+    ) -> Result<Option<K::Value>, WalkEnded> {
         if self.value.is_none() {
             return Ok(None);
         }
         seed.deserialize(StrDeserializer::new(self.key)).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Over> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, WalkEnded> {
         let value = self
             .value
             .take()
-            .ok_or_else(|| Over::custom("there is one entry"))?;
+            .ok_or_else(|| WalkEnded::custom("there is one entry"))?;
         seed.deserialize(value)
     }
 }
@@ -151,8 +151,8 @@ fn keys_of<'de, T: Deserialize<'de>>() -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     let mut paths: Vec<Vec<String>> = vec![Vec::new()];
     while let Some(path) = paths.pop() {
-        let found = RefCell::new(Found::default());
-        let walk = Walk {
+        let found = RefCell::new(RequestedKeys::default());
+        let walk = KeyPathWalk {
             path: &path,
             found: &found,
         };
@@ -172,7 +172,7 @@ fn keys_of<'de, T: Deserialize<'de>>() -> BTreeSet<String> {
 }
 
 /// Keys in the first column of the table of `docs/server.md`.
-fn documented() -> BTreeSet<String> {
+fn documented_keys() -> BTreeSet<String> {
     let text = include_str!("../../../../docs/server.md");
     let table = text
         .split_once("\n## Configuration\n")
@@ -206,7 +206,7 @@ fn with_any_key(key: &str) -> String {
 
 #[test]
 fn every_key_is_in_the_table_of_the_documentation_and_no_other() {
-    let (keys, documented) = (keys_of::<Config>(), documented());
+    let (keys, documented) = (keys_of::<Config>(), documented_keys());
     let missing: Vec<_> = keys.difference(&documented).collect();
     assert!(missing.is_empty(), "not in docs/server.md: {missing:#?}");
     let extra: Vec<_> = documented.difference(&keys).collect();

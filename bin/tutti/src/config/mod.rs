@@ -16,10 +16,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use self::code::Code;
+use self::code::CodeSection;
 use self::error::ConfigError;
-use self::sections::{Api, Audit, Broker, Ca, Jobs, PuppetApi, Store};
-use self::tls::Tls;
+use self::sections::{
+    ApiSection, AuditSection, BrokerSection, CaSection, JobsSection, PuppetApiSection, StoreSection,
+};
+use self::tls::TlsSection;
 
 /// The whole file. All paths may be relative to the file's own directory.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,43 +34,43 @@ pub(crate) struct Config {
     pub data_dir: PathBuf,
     /// Certificates other than those that `tutti server` makes with its own CA.
     #[serde(default)]
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsSection>,
     #[serde(default)]
-    pub ca: Ca,
+    pub ca: CaSection,
     #[serde(default)]
-    pub api: Api,
+    pub api: ApiSection,
     #[serde(default)]
-    pub puppet_api: PuppetApi,
+    pub puppet_api: PuppetApiSection,
     #[serde(default)]
-    pub broker: Broker,
+    pub broker: BrokerSection,
     #[serde(default)]
-    pub store: Store,
+    pub store: StoreSection,
     #[serde(default)]
-    pub code: Code,
+    pub code: CodeSection,
     #[serde(default)]
-    pub audit: Audit,
+    pub audit: AuditSection,
     #[serde(default)]
-    pub jobs: Jobs,
+    pub jobs: JobsSection,
     #[serde(default)]
-    pub telemetry: crate::telemetry_export::Telemetry,
+    pub telemetry: crate::telemetry_export::TelemetrySection,
     #[serde(default)]
-    pub access: crate::rbac::RbacSettings,
+    pub access: crate::rbac::RbacSection,
     #[serde(default)]
-    pub directories: crate::directories::Directories,
+    pub directories: crate::directories::DirectoriesSection,
     /// An existing PuppetDB; `None` uses the embedded inventory.
     #[serde(default)]
-    pub puppetdb: Option<crate::inventory::PuppetDb>,
+    pub puppetdb: Option<crate::inventory::PuppetDbSection>,
     /// A puppetserver from which classes are read.
     #[serde(default)]
-    pub puppetserver: Option<crate::classifier::Puppetserver>,
+    pub puppetserver: Option<crate::classifier::PuppetserverSection>,
     /// The embedded inventory, used if there is no PuppetDB.
     #[serde(default)]
-    pub inventory: crate::inventory::Embedded,
+    pub inventory: crate::inventory::EmbeddedInventorySection,
     #[serde(default)]
-    pub ssh: crate::ssh::Ssh,
+    pub ssh: crate::ssh::SshSection,
     /// For `tutti follow`: the server that is followed.
     #[serde(default)]
-    pub follow: Option<crate::follow::Follow>,
+    pub follow: Option<crate::follow::FollowSection>,
 }
 
 fn default_data_dir() -> PathBuf {

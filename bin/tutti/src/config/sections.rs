@@ -15,7 +15,7 @@ const PUPPET_PORT: u16 = 8140;
 /// The certificate authority.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Ca {
+pub(crate) struct CaSection {
     /// True if this server is the CA. To be disabled if a puppetserver is the CA.
     pub enabled: bool,
     /// The CA's directory, in puppetserver's layout; `<data_dir>/ca` when absent.
@@ -29,14 +29,14 @@ pub(crate) struct Ca {
 /// The orchestrator's API.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Api {
+pub(crate) struct ApiSection {
     pub listen: SocketAddr,
 }
 
 /// The API from which agents fetch files and certificates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct PuppetApi {
+pub(crate) struct PuppetApiSection {
     /// To be disabled if agents fetch task files from the servers of their own configuration.
     pub enabled: bool,
     pub listen: SocketAddr,
@@ -48,7 +48,7 @@ pub(crate) struct PuppetApi {
 /// The PCP broker.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Broker {
+pub(crate) struct BrokerSection {
     /// True if `tutti server` runs a broker itself.
     pub enabled: bool,
     pub listen: SocketAddr,
@@ -70,7 +70,7 @@ pub(crate) struct Broker {
 /// The database of jobs, results and users.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Store {
+pub(crate) struct StoreSection {
     /// `sqlite:PATH` or `postgresql://…`; `<data_dir>/tutti.db` if absent.
     pub url: Option<String>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Store {
 /// Limits and defaults of jobs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Jobs {
+pub(crate) struct JobsSection {
     /// Maximum number of nodes that run tasks at once, over all jobs.
     pub task_concurrency: usize,
     /// Maximum number of nodes that run Puppet at once, over all jobs: a catalog is compiled for
@@ -97,14 +97,14 @@ pub(crate) struct Jobs {
 /// The audit log.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Audit {
+pub(crate) struct AuditSection {
     /// Number of days after which entries are deleted; absent: they are kept forever.
     pub keep_days: Option<u32>,
 }
 
 // === impl PuppetApi ===
 
-impl PuppetApi {
+impl PuppetApiSection {
     pub(super) fn check(&self) -> Result<(), String> {
         let Some(url) = &self.url else {
             return Ok(());
@@ -138,7 +138,7 @@ impl PuppetApi {
 
 // === impl Jobs ===
 
-impl Jobs {
+impl JobsSection {
     pub(super) fn check(&self) -> Result<(), String> {
         if self.task_concurrency == 0 {
             return Err("jobs.task_concurrency must be at least 1".to_owned());
@@ -165,7 +165,7 @@ impl Jobs {
 
 // === defaults ===
 
-impl Default for Ca {
+impl Default for CaSection {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -176,7 +176,7 @@ impl Default for Ca {
     }
 }
 
-impl Default for Api {
+impl Default for ApiSection {
     fn default() -> Self {
         Self {
             listen: any_address(8143),
@@ -184,7 +184,7 @@ impl Default for Api {
     }
 }
 
-impl Default for PuppetApi {
+impl Default for PuppetApiSection {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -194,7 +194,7 @@ impl Default for PuppetApi {
     }
 }
 
-impl Default for Broker {
+impl Default for BrokerSection {
     fn default() -> Self {
         Self {
             enabled: true,
@@ -210,7 +210,7 @@ impl Default for Broker {
     }
 }
 
-impl Default for Jobs {
+impl Default for JobsSection {
     fn default() -> Self {
         Self {
             task_concurrency: 250,

@@ -62,10 +62,10 @@ fn one_line_is_a_whole_configuration() {
 fn the_global_layer_of_hiera_is_where_puppet_has_it() {
     let directory = tempfile::tempdir().unwrap();
     let at = |codedir: &Path, hiera_config: Option<&str>| {
-        let code = Code {
+        let code = CodeSection {
             codedir: codedir.to_owned(),
             hiera_config: hiera_config.map(PathBuf::from),
-            ..Code::default()
+            ..CodeSection::default()
         };
         code.hiera_config()
     };

@@ -1,4 +1,4 @@
-//! `[tls]` of `tutti.toml`, and the certificate files derived from it: [`Tls`].
+//! `[tls]` of `tutti.toml`, and the certificate files derived from it: [`TlsSection`].
 //!
 //! Invariant: revocation is never disabled by omission.
 
@@ -11,7 +11,7 @@ use super::Config;
 /// Certificate files, in Puppet's layout.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Tls {
+pub(crate) struct TlsSection {
     pub cert: PathBuf,
     pub key: PathBuf,
     pub ca: PathBuf,
@@ -56,7 +56,7 @@ impl Config {
         }
     }
 
-    fn crl_of(&self, tls: &Tls) -> Option<PathBuf> {
+    fn crl_of(&self, tls: &TlsSection) -> Option<PathBuf> {
         let own = || self.ca.enabled.then(|| self.ca_dir().join("ca_crl.pem"));
         match tls.no_crl {
             true => None,

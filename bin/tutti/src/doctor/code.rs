@@ -5,18 +5,18 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use doctor::Finding;
+use doctor::DiagnosisFinding;
 use doctor::defaults::DIRECTORY_ENTRIES;
-use doctor::files::{self, Service, Sighting, Tree};
+use doctor::files::{self, CheckedService, CheckedTree, PathSighting};
 
-use super::{Installation, directories};
+use super::{DiagnosedInstallation, directories};
 
 /// Name of the check.
 pub(super) const CHECK: &str = "code";
 
 /// State of `environments`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Environments {
+enum EnvironmentListing {
     /// Names of the existing environments, and broken links.
     Listed {
         names: Vec<String>,
@@ -24,7 +24,7 @@ enum Environments {
     },
     Missing,
     /// The directory cannot be listed, for this reason.
-    Hidden(String),
+    Unreadable(String),
 }
 
 /// Facts on the directories of code.
@@ -32,7 +32,7 @@ enum Environments {
 struct CodeFacts {
     /// Directory that holds the environments.
     environments: PathBuf,
-    found: Environments,
+    listing: EnvironmentListing,
     /// True if this server deploys code itself.
     is_deployed_here: bool,
     /// Devices of `environments` and of `code.directory`, if both exist.
@@ -44,13 +44,13 @@ struct CodeFacts {
 }
 
 /// Checks the environments and the directories of deployments.
-pub(super) fn check(installation: &Installation) -> Vec<Finding> {
+pub(super) fn check(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
     let config = &installation.config;
     let environments = config.code.codedir.join("environments");
     let device = |path: &Path| std::fs::metadata(path).ok().map(|it| it.dev());
-    let written = directories::of_code(config);
+    let written = directories::code_directories(config);
     let facts = CodeFacts {
-        found: list(&environments),
+        listing: list_environments(&environments),
         is_deployed_here: !written.is_empty(),
         devices: device(&environments).zip(device(&config.code.directory)),
         directory: config.code.directory.clone(),
@@ -58,15 +58,15 @@ pub(super) fn check(installation: &Installation) -> Vec<Finding> {
         environments,
     };
     let mut findings = judge(&facts);
-    findings.extend(unwritable(installation, &written));
+    findings.extend(find_unwritable(installation, &written));
     findings
 }
 
-fn list(directory: &Path) -> Environments {
+fn list_environments(directory: &Path) -> EnvironmentListing {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Environments::Missing,
-        Err(error) => return Environments::Hidden(error.to_string()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return EnvironmentListing::Missing,
+        Err(error) => return EnvironmentListing::Unreadable(error.to_string()),
     };
     let (mut names, mut dangling) = (Vec::new(), Vec::new());
     for entry in entries.flatten().take(DIRECTORY_ENTRIES) {
@@ -79,45 +79,46 @@ fn list(directory: &Path) -> Environments {
     }
     names.sort();
     dangling.sort();
-    Environments::Listed { names, dangling }
+    EnvironmentListing::Listed { names, dangling }
 }
 
 /// Findings about the collected facts.
-fn judge(facts: &CodeFacts) -> Vec<Finding> {
+fn judge(facts: &CodeFacts) -> Vec<DiagnosisFinding> {
     let place = facts.environments.display().to_string();
     let mut findings = Vec::new();
-    match &facts.found {
-        Environments::Hidden(why) => {
+    match &facts.listing {
+        EnvironmentListing::Unreadable(why) => {
             let cause = format!("could not be looked at ({why})");
             findings.push(
-                Finding::note(CHECK, &place, cause).remedy("run this again as root, with sudo"),
+                DiagnosisFinding::note(CHECK, &place, cause)
+                    .remedy("run this again as root, with sudo"),
             );
         }
-        Environments::Missing => {
+        EnvironmentListing::Missing => {
             let cause = "it is missing, so there is no environment, and only the tasks that ship with Tutti run; the \
                          server looks there because of code.codedir";
             let command = format!(
                 "install -d -o tutti -g tutti {place}, or set code.codedir to Puppet's directory of code"
             );
-            findings.push(Finding::problem(CHECK, &place, cause).remedy(command));
+            findings.push(DiagnosisFinding::problem(CHECK, &place, cause).remedy(command));
         }
-        Environments::Listed { names, dangling } => {
+        EnvironmentListing::Listed { names, dangling } => {
             if !dangling.is_empty() {
                 let cause = format!("these environments lead nowhere: {}", dangling.join(", "));
                 let command = match facts.is_deployed_here {
                     true => format!("tutti code deploy {}", dangling.join(" ")),
                     false => format!("ls -l {place}"),
                 };
-                findings.push(Finding::problem(CHECK, &place, cause).remedy(command));
+                findings.push(DiagnosisFinding::problem(CHECK, &place, cause).remedy(command));
             }
             match (names.is_empty(), dangling.is_empty()) {
                 (false, _) => {
-                    let cause = format!("environments: {}", shortened(names));
-                    findings.push(Finding::ok(CHECK, &place, cause));
+                    let cause = format!("environments: {}", shorten_names(names));
+                    findings.push(DiagnosisFinding::ok(CHECK, &place, cause));
                 }
                 (true, true) => {
                     let cause = "there is no environment yet";
-                    findings.push(Finding::note(CHECK, &place, cause).remedy(
+                    findings.push(DiagnosisFinding::note(CHECK, &place, cause).remedy(
                         match facts.is_deployed_here {
                             true => "tutti code deploy --all".to_owned(),
                             false => format!("install -d {place}/production"),
@@ -132,7 +133,8 @@ fn judge(facts: &CodeFacts) -> Vec<Finding> {
         let cause = "it is false, so agents ask another server for the files of tasks, and that lacks those that \
                      ship with Tutti";
         let command = "set puppet_api.enabled = true, with a free port in puppet_api.listen, such as 0.0.0.0:8141";
-        findings.push(Finding::problem(CHECK, "puppet_api.enabled", cause).remedy(command));
+        findings
+            .push(DiagnosisFinding::problem(CHECK, "puppet_api.enabled", cause).remedy(command));
     }
     if let (true, Some((live, kept))) = (facts.is_deployed_here, facts.devices)
         && live != kept
@@ -143,12 +145,12 @@ fn judge(facts: &CodeFacts) -> Vec<Finding> {
         );
         let directory = facts.directory.display().to_string();
         let command = "set code.directory to a place on the file system of code.codedir";
-        findings.push(Finding::note(CHECK, directory, cause).remedy(command));
+        findings.push(DiagnosisFinding::note(CHECK, directory, cause).remedy(command));
     }
     findings
 }
 
-fn shortened(names: &[String]) -> String {
+fn shorten_names(names: &[String]) -> String {
     let first = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(5) {
         0 => first,
@@ -157,38 +159,45 @@ fn shortened(names: &[String]) -> String {
 }
 
 /// Directories of deployments that the account of the service cannot write.
-fn unwritable(installation: &Installation, written: &[PathBuf]) -> Vec<Finding> {
+fn find_unwritable(
+    installation: &DiagnosedInstallation,
+    written: &[PathBuf],
+) -> Vec<DiagnosisFinding> {
     let looked: Vec<_> = written
         .iter()
         .map(|directory| {
-            let expected = Tree::own(directory).write("");
-            let facts = files::look(directory);
+            let expected = CheckedTree::own(directory).write("");
+            let facts = files::examine_path(directory);
             (expected, facts)
         })
         // A missing directory is created by the server, if its parent permits it.
-        .filter(|(_, facts)| matches!(facts.found, Sighting::There(_)))
+        .filter(|(_, facts)| matches!(facts.path_state, PathSighting::Exists(_)))
         .collect();
-    let service = Service {
+    let service = CheckedService {
         account: installation.account(),
-        unit: installation.role.unit().unwrap_or("the service").to_owned(),
+        unit: installation
+            .role
+            .unit_name()
+            .unwrap_or("the service")
+            .to_owned(),
     };
     let findings = files::judge(&looked, &service, &installation.accounts).into_iter();
     findings
-        .filter(|it| it.severity != doctor::Severity::Ok)
-        .map(|it| Finding { check: CHECK, ..it })
+        .filter(|it| it.severity != doctor::FindingSeverity::Ok)
+        .map(|it| DiagnosisFinding { check: CHECK, ..it })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use doctor::Severity;
+    use doctor::FindingSeverity;
 
     use super::*;
 
-    fn facts(found: Environments) -> CodeFacts {
+    fn facts(found: EnvironmentListing) -> CodeFacts {
         CodeFacts {
             environments: "/code/environments".into(),
-            found,
+            listing: found,
             is_deployed_here: true,
             devices: Some((1, 1)),
             directory: "/opt/code".into(),
@@ -196,9 +205,9 @@ mod tests {
         }
     }
 
-    fn listed(names: &[&str], dangling: &[&str]) -> Environments {
+    fn listed(names: &[&str], dangling: &[&str]) -> EnvironmentListing {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        Environments::Listed {
+        EnvironmentListing::Listed {
             names: owned(names),
             dangling: owned(dangling),
         }
@@ -215,40 +224,46 @@ mod tests {
             ..facts(listed(&["production"], &[]))
         };
         for (facts, severity, part) in [
-            (external_directories, Severity::Problem, "ship with Tutti"),
+            (
+                external_directories,
+                FindingSeverity::Problem,
+                "ship with Tutti",
+            ),
             (
                 facts(listed(&["production", "staging"], &[])),
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "production, staging",
             ),
             (
-                facts(Environments::Missing),
-                Severity::Problem,
+                facts(EnvironmentListing::Missing),
+                FindingSeverity::Problem,
                 "code.codedir",
             ),
             (
-                facts(Environments::Hidden("denied".to_owned())),
-                Severity::Note,
+                facts(EnvironmentListing::Unreadable("denied".to_owned())),
+                FindingSeverity::Note,
                 "denied",
             ),
             (
                 facts(listed(&[], &[])),
-                Severity::Note,
+                FindingSeverity::Note,
                 "no environment yet",
             ),
             (
                 facts(listed(&[], &["production"])),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "lead nowhere: production",
             ),
-            (far, Severity::Note, "another file system"),
+            (far, FindingSeverity::Note, "another file system"),
         ] {
             let findings = judge(&facts);
             let last = findings.last().unwrap();
             assert_eq!(last.severity, severity, "{findings:?}");
             assert!(last.cause.contains(part), "{findings:?}");
-            let faults = findings.iter().filter(|it| it.severity != Severity::Ok);
-            assert_eq!(faults.count(), usize::from(severity != Severity::Ok));
+            let faults = findings
+                .iter()
+                .filter(|it| it.severity != FindingSeverity::Ok);
+            assert_eq!(faults.count(), usize::from(severity != FindingSeverity::Ok));
         }
     }
 
@@ -260,9 +275,12 @@ mod tests {
         std::os::unix::fs::symlink("production", directory.path().join("staging")).unwrap();
         std::os::unix::fs::symlink("/nonexistent", directory.path().join("old")).unwrap();
         assert_eq!(
-            list(directory.path()),
+            list_environments(directory.path()),
             listed(&["production", "staging"], &["old"])
         );
-        assert_eq!(list(&directory.path().join("none")), Environments::Missing);
+        assert_eq!(
+            list_environments(&directory.path().join("none")),
+            EnvironmentListing::Missing
+        );
     }
 }

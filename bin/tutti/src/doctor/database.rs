@@ -1,18 +1,18 @@
 //! Check of the database of a server. Main function: [`check`]; [`judge`] decides.
 
-use doctor::Finding;
+use doctor::DiagnosisFinding;
 use doctor::clock::RemoteClock;
 use jiff::Timestamp;
-use store::{ConnectionEncryption, DatabaseSurvey, Integrity, SchemaState};
+use store::{ConnectionEncryption, DatabaseSurvey, IntegrityCheck, SchemaState};
 
-use super::Installation;
+use super::DiagnosedInstallation;
 use crate::config::Config;
 
 /// Name of the check.
 pub(super) const CHECK: &str = "database";
 
 /// The database without user and password.
-pub(super) fn place(config: &Config) -> String {
+pub(super) fn display_url(config: &Config) -> String {
     let url = config.store_url();
     match url.strip_prefix("sqlite:") {
         Some(path) => path.to_owned(),
@@ -21,9 +21,9 @@ pub(super) fn place(config: &Config) -> String {
 }
 
 /// Checks the database, even while the server uses it.
-pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
+pub(super) async fn check(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
     let config = &installation.config;
-    let place = place(config);
+    let place = display_url(config);
     let file = std::path::PathBuf::from(&place);
     if config.store_url().starts_with("sqlite:")
         && let Err(error) = std::fs::File::open(&file)
@@ -31,16 +31,17 @@ pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
         return vec![match error.kind() {
             std::io::ErrorKind::NotFound => {
                 let cause = "it is not there yet: the first start of the server makes it";
-                Finding::note(CHECK, place, cause)
+                DiagnosisFinding::note(CHECK, place, cause)
             }
             _ => {
                 let cause = format!("could not be looked at ({error})");
-                Finding::note(CHECK, place, cause).remedy("run this again as root, with sudo")
+                DiagnosisFinding::note(CHECK, place, cause)
+                    .remedy("run this again as root, with sudo")
             }
         }];
     }
     let asked = Timestamp::now();
-    match Box::pin(DatabaseSurvey::of(&config.store_config())).await {
+    match Box::pin(DatabaseSurvey::survey(&config.store_config())).await {
         Ok(survey) => {
             let own = asked + asked.duration_until(Timestamp::now()) / 2;
             let told = survey
@@ -48,9 +49,9 @@ pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
                 .and_then(|ms| Timestamp::from_millisecond(ms).ok());
             if let Some(told) = told {
                 installation.note_clock(RemoteClock {
-                    place: survey.place.clone(),
-                    told,
-                    own,
+                    machine: survey.database.clone(),
+                    remote_time: told,
+                    local_time: own,
                 });
             }
             judge(&survey)
@@ -63,15 +64,15 @@ pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
                     "psql \"$URL\" -c 'select 1'  # with store.url of the configuration".to_owned()
                 }
             };
-            vec![Finding::problem(CHECK, place, error).remedy(command)]
+            vec![DiagnosisFinding::problem(CHECK, place, error).remedy(command)]
         }
     }
 }
 
 /// One finding for each fault, or one for a database without faults.
-fn judge(survey: &DatabaseSurvey) -> Vec<Finding> {
-    let place = &survey.place;
-    let mut findings: Vec<Finding> = Vec::new();
+fn judge(survey: &DatabaseSurvey) -> Vec<DiagnosisFinding> {
+    let place = &survey.database;
+    let mut findings: Vec<DiagnosisFinding> = Vec::new();
     match &survey.schema {
         SchemaState::Current(_) | SchemaState::Empty => {}
         SchemaState::Older(found, known) => {
@@ -80,36 +81,37 @@ fn judge(survey: &DatabaseSurvey) -> Vec<Finding> {
                  program cannot use them then"
             );
             findings.push(
-                Finding::note(CHECK, place, cause)
+                DiagnosisFinding::note(CHECK, place, cause)
                     .remedy("back it up, then: systemctl restart tutti"),
             );
         }
         SchemaState::Unusable(error) => {
-            findings
-                .push(Finding::problem(CHECK, place, error.to_string()).remedy("tutti version"));
+            findings.push(
+                DiagnosisFinding::problem(CHECK, place, error.to_string()).remedy("tutti version"),
+            );
         }
     }
     if survey.encryption == Some(ConnectionEncryption::Clear) {
         let cause = "the connection to it is not encrypted: password and results go over the network in clear";
         let command = "set sslmode=verify-full in store.url";
-        findings.push(Finding::problem(CHECK, place, cause).remedy(command));
+        findings.push(DiagnosisFinding::problem(CHECK, place, cause).remedy(command));
     }
     match &survey.integrity {
-        Some(Integrity::Damaged(what)) => {
+        Some(IntegrityCheck::Damaged(what)) => {
             let cause = format!("it is damaged: {what}");
             let command =
                 "systemctl stop tutti, restore the backup, then: tutti accept-older-history --yes";
-            findings.push(Finding::problem(CHECK, place, cause).remedy(command));
+            findings.push(DiagnosisFinding::problem(CHECK, place, cause).remedy(command));
         }
-        Some(Integrity::Unfinished(seconds)) => {
+        Some(IntegrityCheck::Unfinished(seconds)) => {
             let cause = format!("it is too large to be checked for damage within {seconds} s");
             let command = format!("sqlite3 {place} 'PRAGMA quick_check'");
-            findings.push(Finding::note(CHECK, place, cause).remedy(command));
+            findings.push(DiagnosisFinding::note(CHECK, place, cause).remedy(command));
         }
-        Some(Integrity::Whole) | None => {}
+        Some(IntegrityCheck::Intact) | None => {}
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(CHECK, place, state(survey)));
+        findings.push(DiagnosisFinding::ok(CHECK, place, state(survey)));
     }
     findings
 }
@@ -124,7 +126,7 @@ fn state(survey: &DatabaseSurvey) -> String {
     if let Some(ConnectionEncryption::Encrypted(version)) = &survey.encryption {
         parts.push(format!("encrypted with {version}"));
     }
-    if survey.integrity == Some(Integrity::Whole) {
+    if survey.integrity == Some(IntegrityCheck::Intact) {
         parts.push("whole".to_owned());
     }
     parts.push(match &survey.holder {
@@ -136,18 +138,18 @@ fn state(survey: &DatabaseSurvey) -> String {
 
 #[cfg(test)]
 mod tests {
-    use doctor::Severity;
+    use doctor::FindingSeverity;
 
     use super::*;
 
     fn survey() -> DatabaseSurvey {
         DatabaseSurvey {
-            place: "/var/lib/tutti/tutti.db".to_owned(),
+            database: "/var/lib/tutti/tutti.db".to_owned(),
             engine: "SQLite 3.50.2".to_owned(),
             schema: SchemaState::Current(26),
             encryption: None,
             holder: Some("process 812".to_owned()),
-            integrity: Some(Integrity::Whole),
+            integrity: Some(IntegrityCheck::Intact),
             clock_ms: None,
         }
     }
@@ -161,7 +163,7 @@ mod tests {
         for (change, severity, part) in [
             (
                 survey(),
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "schema 26, whole, held by process 812",
             ),
             (
@@ -170,7 +172,7 @@ mod tests {
                     holder: None,
                     ..survey()
                 },
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "no schema yet",
             ),
             (
@@ -178,7 +180,7 @@ mod tests {
                     schema: SchemaState::Older(20, 26),
                     ..survey()
                 },
-                Severity::Note,
+                FindingSeverity::Note,
                 "to 26",
             ),
             (
@@ -186,7 +188,7 @@ mod tests {
                     schema: SchemaState::Unusable(newer),
                     ..survey()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "newer version",
             ),
             (
@@ -195,7 +197,7 @@ mod tests {
                     integrity: None,
                     ..survey()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "in clear",
             ),
             (
@@ -204,23 +206,23 @@ mod tests {
                     integrity: None,
                     ..survey()
                 },
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "encrypted with TLSv1.3",
             ),
             (
                 DatabaseSurvey {
-                    integrity: Some(Integrity::Damaged("page 3".to_owned())),
+                    integrity: Some(IntegrityCheck::Damaged("page 3".to_owned())),
                     ..survey()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "damaged: page 3",
             ),
             (
                 DatabaseSurvey {
-                    integrity: Some(Integrity::Unfinished(4)),
+                    integrity: Some(IntegrityCheck::Unfinished(4)),
                     ..survey()
                 },
-                Severity::Note,
+                FindingSeverity::Note,
                 "4 s",
             ),
         ] {
@@ -228,7 +230,10 @@ mod tests {
             assert_eq!(findings.len(), 1, "{findings:?}");
             assert_eq!(findings[0].severity, severity, "{findings:?}");
             assert!(findings[0].cause.contains(part), "{findings:?}");
-            assert_eq!(findings[0].remedy.is_none(), severity == Severity::Ok);
+            assert_eq!(
+                findings[0].remedy.is_none(),
+                severity == FindingSeverity::Ok
+            );
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use doctor::{Finding, disk};
+use doctor::{DiagnosisFinding, disk};
 
-use super::Installation;
-use super::role::Role;
+use super::DiagnosedInstallation;
+use super::role::ServiceRole;
 use crate::config::Config;
 
 /// Checks the file system of each directory.
-pub(super) fn check(installation: &Installation) -> Vec<Finding> {
-    let looked: Vec<_> = written(&installation.config)
+pub(super) fn check(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
+    let looked: Vec<_> = written_directories(&installation.config)
         .into_iter()
         .map(|directory| {
-            let facts = disk::look(&directory);
+            let facts = disk::examine(&directory);
             (directory, facts)
         })
         .collect();
@@ -21,15 +21,15 @@ pub(super) fn check(installation: &Installation) -> Vec<Finding> {
 }
 
 /// Directories that the service writes, those of code only if it deploys code.
-pub(super) fn written(config: &Config) -> Vec<PathBuf> {
-    if Role::of(config) == Role::Broker {
+pub(super) fn written_directories(config: &Config) -> Vec<PathBuf> {
+    if ServiceRole::from_config(config) == ServiceRole::Broker {
         return Vec::new();
     }
     let mut directories = vec![config.data_dir.clone()];
     if config.ca.enabled && config.ca.dir.is_some() {
         directories.push(config.ca_dir());
     }
-    directories.extend(of_code(config));
+    directories.extend(code_directories(config));
     let known_hosts = config.ssh.known_hosts.as_deref();
     directories.extend(
         known_hosts
@@ -46,7 +46,7 @@ pub(super) fn written(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Directories that deployments write; none if other programs deploy code.
-pub(super) fn of_code(config: &Config) -> Vec<PathBuf> {
+pub(super) fn code_directories(config: &Config) -> Vec<PathBuf> {
     let code = &config.code;
     if code.r10k_config.is_none() && code.staging_directory.is_none() && config.follow.is_none() {
         return Vec::new();

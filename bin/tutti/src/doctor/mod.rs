@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use cli::{Format, say};
-use doctor::accounts::{Account, Accounts};
+use cli::{OutputFormat, say};
+use doctor::accounts::{LocalAccounts, ServiceAccount};
 use doctor::clock::{self, ClockFacts, RemoteClock};
 use doctor::unit::{self, UnitSighting};
-use doctor::{Check, Finding, Paint, Report, Severity};
+use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck, FindingSeverity, OutputColor};
 
-use self::role::Role;
+use self::role::ServiceRole;
 use crate::config::Config;
 
 /// Look at this server's installation: files, unit, ports, certificates, database, peers; and say what to do
@@ -42,20 +42,20 @@ pub(crate) struct Options {
     config: PathBuf,
     /// Format of the output
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
     #[command(flatten)]
-    connection: cli::Connection,
+    connection: cli::ConnectionFlags,
 }
 
 /// Facts shared by several checks.
-struct Installation {
+struct DiagnosedInstallation {
     config: Config,
     /// Path of the configuration.
     config_file: PathBuf,
-    role: Role,
-    accounts: Accounts,
+    role: ServiceRole,
+    accounts: LocalAccounts,
     unit: UnitSighting,
-    connection: cli::Connection,
+    connection: cli::ConnectionFlags,
     /// Clocks of the machines that answered.
     clocks: Mutex<Vec<RemoteClock>>,
 }
@@ -70,18 +70,18 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
     // A thread that hangs on a mount never ends.
     runtime.shutdown_background();
     let paint = match std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        true => Paint::Ansi,
-        false => Paint::Plain,
+        true => OutputColor::Ansi,
+        false => OutputColor::Plain,
     };
     match options.format {
-        Format::Human => say!("{}", report.text(paint)),
-        Format::Json => say!("{}", report.json()),
+        OutputFormat::Human => say!("{}", report.text(paint)),
+        OutputFormat::Json => say!("{}", report.json()),
     }
     Ok(report.exit_code())
 }
 
-async fn diagnose(options: &Options) -> Report {
-    let accounts = Accounts::read();
+async fn diagnose(options: &Options) -> DiagnosisReport {
+    let accounts = LocalAccounts::read();
     let own = accounts.user_name(rustix::process::geteuid().as_raw());
     let shown = options.config.display().to_string();
     let (config, broken) = match Config::read(&options.config) {
@@ -89,47 +89,51 @@ async fn diagnose(options: &Options) -> Report {
         Err(error) => (None, Some(error.to_string())),
     };
     let Some(config) = config else {
-        let mut findings: Vec<Finding> = broken
-            .map(|why| unusable(&shown, why))
+        let mut findings: Vec<DiagnosisFinding> = broken
+            .map(|why| unusable_config_finding(&shown, why))
             .into_iter()
             .collect();
         findings.extend(doctor::run(vec![service::unit_alone()]).await);
-        return Report {
+        return DiagnosisReport {
             subject: format!("server with the configuration {shown}, looked at as {own}"),
             findings,
         };
     };
-    let role = Role::of(&config);
+    let role = ServiceRole::from_config(&config);
     let subject = format!("{role} {} ({shown}), looked at as {own}", config.certname);
-    let installation = Arc::new(Installation {
+    let installation = Arc::new(DiagnosedInstallation {
         role,
-        unit: service::look(role).await,
+        unit: service::examine_unit(role).await,
         config,
         config_file: options.config.clone(),
         accounts,
         connection: options.connection.clone(),
         clocks: Mutex::default(),
     });
-    let mut findings = vec![Finding::ok("configuration", shown, "it is valid")];
-    findings.extend(without_repetition(doctor::run(checks(&installation)).await));
+    let mut findings = vec![DiagnosisFinding::ok("configuration", shown, "it is valid")];
+    findings.extend(remove_repeated(doctor::run(checks(&installation)).await));
     // After the others: they contact the machines whose clocks are compared.
     findings.extend(doctor::run(vec![clock_check(&installation)]).await);
-    Report { subject, findings }
+    DiagnosisReport { subject, findings }
 }
 
-fn unusable(place: &str, why: String) -> Finding {
+fn unusable_config_finding(place: &str, why: String) -> DiagnosisFinding {
     let command = format!("${{EDITOR:-vi}} {place} && tutti doctor --config {place}");
-    Finding::problem("configuration", place, why).remedy(command)
+    DiagnosisFinding::problem("configuration", place, why).remedy(command)
 }
 
-fn checks(installation: &Arc<Installation>) -> Vec<Check> {
-    let local = |name, place: String, look: fn(&Installation) -> Vec<Finding>| {
+fn checks(installation: &Arc<DiagnosedInstallation>) -> Vec<DoctorCheck> {
+    let local = |name, place: String, look: fn(&DiagnosedInstallation) -> Vec<DiagnosisFinding>| {
         let installation = Arc::clone(installation);
-        Check::local(name, place, move || look(&installation))
+        DoctorCheck::local(name, place, move || look(&installation))
     };
     let config = &installation.config;
     let data_dir = config.data_dir.display().to_string();
-    let unit = installation.role.unit().unwrap_or("no unit").to_owned();
+    let unit = installation
+        .role
+        .unit_name()
+        .unwrap_or("no unit")
+        .to_owned();
     let mut checks = vec![
         local(unit::CHECK, unit, service::check_unit),
         local(doctor::files::CHECK, data_dir.clone(), state_files::check),
@@ -145,17 +149,17 @@ fn checks(installation: &Arc<Installation>) -> Vec<Check> {
             certificate_files::check,
         ),
     ];
-    if installation.role == Role::Server {
-        let place = database::place(config);
+    if installation.role == ServiceRole::Server {
+        let place = database::display_url(config);
         let of = Arc::clone(installation);
-        checks.push(Check::remote(database::CHECK, place, async move {
+        checks.push(DoctorCheck::remote(database::CHECK, place, async move {
             Box::pin(database::check(&of)).await
         }));
         let codedir = config.code.codedir.display().to_string();
         checks.push(local(code::CHECK, codedir, code::check));
         let of = Arc::clone(installation);
         let place = config.api.listen.to_string();
-        checks.push(Check::remote(running::CHECK, place, async move {
+        checks.push(DoctorCheck::remote(running::CHECK, place, async move {
             Box::pin(running::check(&of)).await
         }));
     }
@@ -165,10 +169,10 @@ fn checks(installation: &Arc<Installation>) -> Vec<Check> {
 
 /// The findings without repetitions about code: a directory that the unit or its owner makes
 /// inaccessible to the server is also reported by the server's own probe.
-fn without_repetition(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut kept: Vec<Finding> = Vec::new();
+fn remove_repeated(findings: Vec<DiagnosisFinding>) -> Vec<DiagnosisFinding> {
+    let mut kept: Vec<DiagnosisFinding> = Vec::new();
     for finding in findings {
-        let is_problem = |it: &Finding| it.severity == Severity::Problem;
+        let is_problem = |it: &DiagnosisFinding| it.severity == FindingSeverity::Problem;
         let is_told = kept.iter().filter(|it| is_problem(it)).any(|it| {
             let text = format!("{} {}", it.place, it.cause);
             let paths = Path::new(&finding.place).ancestors();
@@ -184,9 +188,9 @@ fn without_repetition(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-fn clock_check(installation: &Arc<Installation>) -> Check {
+fn clock_check(installation: &Arc<DiagnosedInstallation>) -> DoctorCheck {
     let of = Arc::clone(installation);
-    Check::local(clock::CHECK, "this machine", move || {
+    DoctorCheck::local(clock::CHECK, "this machine", move || {
         let others = of.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         clock::judge(&ClockFacts {
             is_synchronized: clock::is_synchronized(),
@@ -197,14 +201,14 @@ fn clock_check(installation: &Arc<Installation>) -> Check {
 
 // === impl Installation ===
 
-impl Installation {
+impl DiagnosedInstallation {
     /// Account that the service runs as: that of its unit, or else the owner of its data, or else
     /// that of the shipped unit.
-    fn account(&self) -> Account {
+    fn account(&self) -> ServiceAccount {
         let accounts = &self.accounts;
         if let UnitSighting::Known(unit) = &self.unit
             && unit.is_installed()
-            && self.is_of_unit()
+            && self.is_configured_in_unit()
         {
             let root = || Some(accounts.account_of(0));
             let named = unit.user().map_or_else(root, |name| accounts.account(name));
@@ -220,7 +224,7 @@ impl Installation {
     }
 
     /// True if the installed unit starts the service with this configuration.
-    fn is_of_unit(&self) -> bool {
+    fn is_configured_in_unit(&self) -> bool {
         let UnitSighting::Known(unit) = &self.unit else {
             return false;
         };
@@ -242,18 +246,19 @@ mod tests {
 
     #[test]
     fn what_keeps_the_server_from_its_code_is_told_once() {
-        let unit = Finding::problem(
+        let unit = DiagnosisFinding::problem(
             unit::CHECK,
             "tutti.service",
             "ProtectSystem=strict makes /srv/code/environments read-only for the service",
         );
-        let probe = |path: &str| Finding::problem(code::CHECK, path, "no deployment can go live");
-        let kept = without_repetition(vec![
+        let probe =
+            |path: &str| DiagnosisFinding::problem(code::CHECK, path, "no deployment can go live");
+        let kept = remove_repeated(vec![
             unit.clone(),
             probe("/srv/code/environments"),
             probe("/srv/code/environments/production"),
             probe("/opt/other/code"),
-            Finding::ok(
+            DiagnosisFinding::ok(
                 code::CHECK,
                 "/srv/code/environments",
                 "environments: production",

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use doctor::clock::{RemoteClock, parse_http_date};
-use doctor::{Check, Finding};
+use doctor::{DiagnosisFinding, DoctorCheck};
 use error_causes::ConnectionError;
 use jiff::Timestamp;
 use pki::{ClientTls, TlsFiles};
 use reqwest::{StatusCode, Url};
 
-use super::Installation;
+use super::DiagnosedInstallation;
 
 /// A kind of peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum PeerKind {
 }
 
 /// A peer and the TLS files for requests to it.
-struct Peer {
+struct PeerService {
     kind: PeerKind,
     url: Url,
     /// `None`: plain HTTP.
@@ -39,38 +39,40 @@ enum PeerAnswer {
 }
 
 /// One check for each peer.
-pub(super) fn checks(installation: &Arc<Installation>) -> Vec<Check> {
+pub(super) fn checks(installation: &Arc<DiagnosedInstallation>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     for found in peers(installation) {
         match found {
             Ok(peer) => {
                 let of = Arc::clone(installation);
                 let place = peer.url.to_string();
-                checks.push(Check::remote(peer.kind.check(), place, async move {
-                    let answer = Box::pin(peer.ask(&of)).await;
+                checks.push(DoctorCheck::remote(peer.kind.check(), place, async move {
+                    let answer = Box::pin(peer.query_peer(&of)).await;
                     vec![judge(&peer, &answer)]
                 }));
             }
             Err(finding) => {
                 let place = finding.place.clone();
-                checks.push(Check::local(finding.check, place, move || vec![finding]));
+                checks.push(DoctorCheck::local(finding.check, place, move || {
+                    vec![finding]
+                }));
             }
         }
     }
     checks
 }
 
-fn peers(installation: &Installation) -> Vec<Result<Peer, Finding>> {
+fn peers(installation: &DiagnosedInstallation) -> Vec<Result<PeerService, DiagnosisFinding>> {
     let config = &installation.config;
     let mut peers = Vec::new();
     if let Some(named) = &config.puppetserver {
-        peers.push(match named.place(config) {
-            Ok((url, files)) => Ok(Peer {
+        peers.push(match named.resolve_connection(config) {
+            Ok((url, files)) => Ok(PeerService {
                 kind: PeerKind::Puppetserver,
                 url,
                 files: Some(files),
             }),
-            Err(error) => Err(misnamed(PeerKind::Puppetserver, &error)),
+            Err(error) => Err(invalid_name_finding(PeerKind::Puppetserver, &error)),
         });
     }
     if let Some(named) = &config.puppetdb {
@@ -78,14 +80,14 @@ fn peers(installation: &Installation) -> Vec<Result<Peer, Finding>> {
             Ok(settings) => {
                 let files = settings.tls().cloned();
                 peers.extend(settings.server_urls().iter().map(|url| {
-                    Ok(Peer {
+                    Ok(PeerService {
                         kind: PeerKind::PuppetDb,
                         url: url.clone(),
                         files: files.clone(),
                     })
                 }));
             }
-            Err(error) => peers.push(Err(misnamed(
+            Err(error) => peers.push(Err(invalid_name_finding(
                 PeerKind::PuppetDb,
                 &anyhow::Error::new(error),
             ))),
@@ -94,9 +96,9 @@ fn peers(installation: &Installation) -> Vec<Result<Peer, Finding>> {
     peers
 }
 
-fn misnamed(kind: PeerKind, error: &anyhow::Error) -> Finding {
+fn invalid_name_finding(kind: PeerKind, error: &anyhow::Error) -> DiagnosisFinding {
     let place = format!("[{}] of the configuration", kind.check());
-    Finding::problem(kind.check(), place, format!("{error:#}"))
+    DiagnosisFinding::problem(kind.check(), place, format!("{error:#}"))
         .remedy("tutti doctor  # after mending it")
 }
 
@@ -111,14 +113,14 @@ impl PeerKind {
     }
 
     /// A route that is used in daily work, and that only permitted clients may read.
-    fn path(self) -> &'static str {
+    fn probe_path(self) -> &'static str {
         match self {
             Self::Puppetserver => "/puppet/v3/environments",
             Self::PuppetDb => "/pdb/query/v4/nodes?limit=1",
         }
     }
 
-    fn permission(self) -> &'static str {
+    fn required_permission(self) -> &'static str {
         match self {
             Self::Puppetserver => {
                 "allow this certname in /etc/puppetlabs/puppetserver/conf.d/auth.conf there, then: systemctl reload \
@@ -134,8 +136,8 @@ impl PeerKind {
 
 // === impl Peer ===
 
-impl Peer {
-    async fn ask(&self, installation: &Installation) -> PeerAnswer {
+impl PeerService {
+    async fn query_peer(&self, installation: &DiagnosedInstallation) -> PeerAnswer {
         let files = self.files.clone();
         let http = tokio::task::spawn_blocking(move || client(files.as_ref())).await;
         let http = match http {
@@ -143,7 +145,7 @@ impl Peer {
             Ok(Err(why)) => return PeerAnswer::UnusableFiles(why),
             Err(_) => return PeerAnswer::UnusableFiles("they could not be read".to_owned()),
         };
-        let url = match self.url.join(self.kind.path()) {
+        let url = match self.url.join(self.kind.probe_path()) {
             Ok(url) => url,
             Err(error) => return PeerAnswer::Unreachable(error.to_string()),
         };
@@ -158,9 +160,9 @@ impl Peer {
         let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok());
         if let Some(told) = header("date").and_then(parse_http_date) {
             installation.note_clock(RemoteClock {
-                place: self.kind.check().to_owned(),
-                told,
-                own: asked + asked.duration_until(Timestamp::now()) / 2,
+                machine: self.kind.check().to_owned(),
+                remote_time: told,
+                local_time: asked + asked.duration_until(Timestamp::now()) / 2,
             });
         }
         let version = header("x-puppet-version").map(str::to_owned);
@@ -180,14 +182,14 @@ fn client(files: Option<&TlsFiles>) -> Result<reqwest::Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-fn judge(peer: &Peer, answer: &PeerAnswer) -> Finding {
+fn judge(peer: &PeerService, answer: &PeerAnswer) -> DiagnosisFinding {
     let (check, place) = (peer.kind.check(), peer.url.to_string());
     match answer {
         PeerAnswer::Answered(status, version) if status.is_success() => {
             let version = version
                 .as_ref()
                 .map_or_else(String::new, |it| format!(" (Puppet {it})"));
-            Finding::ok(
+            DiagnosisFinding::ok(
                 check,
                 place,
                 format!("it answers and permits what Tutti asks{version}"),
@@ -195,14 +197,14 @@ fn judge(peer: &Peer, answer: &PeerAnswer) -> Finding {
         }
         PeerAnswer::Answered(StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, _) => {
             let cause = "it answers, and does not permit this server's certificate";
-            Finding::problem(check, place, cause).remedy(peer.kind.permission())
+            DiagnosisFinding::problem(check, place, cause).remedy(peer.kind.required_permission())
         }
         PeerAnswer::Answered(status, _) => {
             let cause = format!("it answers HTTP {}, which is unexpected", status.as_u16());
             let command = format!("journalctl -u {check} -n 50  # there");
-            Finding::problem(check, place, cause).remedy(command)
+            DiagnosisFinding::problem(check, place, cause).remedy(command)
         }
-        PeerAnswer::UnusableFiles(why) => Finding::problem(
+        PeerAnswer::UnusableFiles(why) => DiagnosisFinding::problem(
             check,
             place,
             format!("its certificate files cannot be used: {why}"),
@@ -213,7 +215,7 @@ fn judge(peer: &Peer, answer: &PeerAnswer) -> Finding {
         PeerAnswer::Unreachable(why) => {
             let host = peer.url.host_str().unwrap_or_default();
             let port = peer.url.port_or_known_default().unwrap_or_default();
-            Finding::problem(check, place, format!("it cannot be reached: {why}"))
+            DiagnosisFinding::problem(check, place, format!("it cannot be reached: {why}"))
                 .remedy(format!("openssl s_client -connect {host}:{port}"))
         }
     }
@@ -221,7 +223,7 @@ fn judge(peer: &Peer, answer: &PeerAnswer) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use doctor::Severity;
+    use doctor::FindingSeverity;
 
     use super::*;
 
@@ -232,41 +234,41 @@ mod tests {
             (
                 PeerKind::Puppetserver,
                 answered(StatusCode::OK),
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "Puppet 8.10.0",
             ),
             (
                 PeerKind::Puppetserver,
                 answered(StatusCode::FORBIDDEN),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "auth.conf",
             ),
             (
                 PeerKind::PuppetDb,
                 answered(StatusCode::FORBIDDEN),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "certificate-allowlist",
             ),
             (
                 PeerKind::PuppetDb,
                 answered(StatusCode::BAD_GATEWAY),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "HTTP 502",
             ),
             (
                 PeerKind::PuppetDb,
                 PeerAnswer::UnusableFiles("no key".to_owned()),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "no key",
             ),
             (
                 PeerKind::Puppetserver,
                 PeerAnswer::Unreachable("connection refused".to_owned()),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "openssl s_client -connect puppet:8140",
             ),
         ] {
-            let peer = Peer {
+            let peer = PeerService {
                 kind,
                 url: "https://puppet:8140".parse().unwrap(),
                 files: None,

@@ -1,15 +1,15 @@
-//! The program that a configuration is for: [`Role`].
+//! The program that a configuration is for: [`ServiceRole`].
 
 use std::fmt;
 use std::net::SocketAddr;
 
-use doctor::ports::WantedPort;
+use doctor::ports::ExpectedPort;
 
 use crate::config::Config;
 
 /// The service of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ServiceRole {
     /// `tutti server`
     Server,
     /// `tutti broker`
@@ -20,9 +20,9 @@ pub(super) enum Role {
 
 // === impl Role ===
 
-impl Role {
+impl ServiceRole {
     /// The role that follows from the sections of the configuration.
-    pub(super) fn of(config: &Config) -> Self {
+    pub(super) fn from_config(config: &Config) -> Self {
         if config.follow.is_some() {
             Self::Follower
         } else if !config.broker.controller_uris.is_empty() {
@@ -33,7 +33,7 @@ impl Role {
     }
 
     /// Name of the shipped unit; `None`: none is shipped.
-    pub(super) fn unit(self) -> Option<&'static str> {
+    pub(super) fn unit_name(self) -> Option<&'static str> {
         match self {
             Self::Server => Some("tutti.service"),
             Self::Broker => Some("tutti-broker.service"),
@@ -50,8 +50,8 @@ impl Role {
     }
 
     /// Addresses that the service listens on.
-    pub(super) fn ports(self, config: &Config) -> Vec<WantedPort> {
-        let port = |key, address: SocketAddr| WantedPort { key, address };
+    pub(super) fn ports(self, config: &Config) -> Vec<ExpectedPort> {
+        let port = |key, address: SocketAddr| ExpectedPort { key, address };
         let mut ports = Vec::new();
         if self == Self::Server {
             ports.push(port("api.listen", config.api.listen));
@@ -65,13 +65,13 @@ impl Role {
         let status = config
             .follow
             .as_ref()
-            .and_then(crate::follow::Follow::status_listen);
+            .and_then(crate::follow::FollowSection::status_listen);
         ports.extend(status.map(|address| port("follow.status_listen", address)));
         ports
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for ServiceRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Server => "server",

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use api_types::{AgentVersions, ServerDiagnosis};
-use cli::Failure;
-use doctor::Finding;
+use cli::CommandFailure;
+use doctor::DiagnosisFinding;
 
-use super::{Installation, code};
+use super::{DiagnosedInstallation, code};
 use crate::config::Config;
 use crate::local_server::{self, LocalServer};
 
@@ -21,7 +21,7 @@ const FEATURES: &str = "features";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Reads the state over the server's API.
-pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
+pub(super) async fn check(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
     let config = &installation.config;
     let place = format!("API on {}", config.api.listen);
     let of_config = config.clone();
@@ -33,40 +33,43 @@ pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
         }
         Ok(Ok(LocalServer::Stopped)) => {
             let cause = "no server answers, so agents, brokers and its parts were not looked at";
-            return vec![Finding::note(CHECK, place, cause).remedy("systemctl start tutti")];
+            return vec![
+                DiagnosisFinding::note(CHECK, place, cause).remedy("systemctl start tutti"),
+            ];
         }
-        Ok(Err(error)) => return vec![unanswered(place, &format!("{error:#}"))],
-        Err(_) => return vec![unanswered(place, "the question broke off")],
+        Ok(Err(error)) => return vec![unanswered_finding(place, &format!("{error:#}"))],
+        Err(_) => return vec![unanswered_finding(place, "the question broke off")],
     };
     match told {
         Ok(told) => judge(&told, config),
-        Err(Failure::NoToken(_)) => {
+        Err(CommandFailure::NoToken(_)) => {
             let cause =
                 "it runs, and was not asked: this user may not read its key and is not logged in";
             vec![
-                Finding::note(CHECK, place, cause).remedy("tutti login, or run this again as root"),
+                DiagnosisFinding::note(CHECK, place, cause)
+                    .remedy("tutti login, or run this again as root"),
             ]
         }
-        Err(failure) => vec![unanswered(place, &failure.to_string())],
+        Err(failure) => vec![unanswered_finding(place, &failure.to_string())],
     }
 }
 
-fn unanswered(place: String, why: &str) -> Finding {
-    Finding::problem(CHECK, place, why).remedy("journalctl -u tutti -n 50")
+fn unanswered_finding(place: String, why: &str) -> DiagnosisFinding {
+    DiagnosisFinding::problem(CHECK, place, why).remedy("journalctl -u tutti -n 50")
 }
 
 /// Findings about the server's report.
-fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
+fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<DiagnosisFinding> {
     let mut findings = vec![server(told)];
     findings.extend(agents(&told.agents));
     findings.extend(brokers(told, config));
     let faults = told.faults.iter();
     findings.extend(faults.map(|it| {
-        Finding::problem(FEATURES, &it.service, &it.fault).remedy("systemctl status tutti")
+        DiagnosisFinding::problem(FEATURES, &it.service, &it.fault).remedy("systemctl status tutti")
     }));
     let obstacles = told.code_obstacles.iter();
     findings.extend(obstacles.map(|it| {
-        Finding::problem(
+        DiagnosisFinding::problem(
             code::CHECK,
             &it.path,
             format!("no deployment can go live: it {}", it.cause),
@@ -75,27 +78,27 @@ fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
     }));
     if told.faults.is_empty() {
         let cause = "all configured parts of the server have started";
-        findings.push(Finding::ok(FEATURES, "server", cause));
+        findings.push(DiagnosisFinding::ok(FEATURES, "server", cause));
     }
     findings
 }
 
-fn server(told: &ServerDiagnosis) -> Finding {
+fn server(told: &ServerDiagnosis) -> DiagnosisFinding {
     let place = format!("tutti {}", told.version);
     if let Some(fault) = &told.database_fault {
         let cause = format!("the running server cannot read its database: {fault}");
-        return Finding::problem(CHECK, place, cause).remedy("journalctl -u tutti -n 50");
+        return DiagnosisFinding::problem(CHECK, place, cause).remedy("journalctl -u tutti -n 50");
     }
     if told.version != VERSION {
         let cause = format!("it runs, and version {VERSION} is installed");
-        return Finding::note(CHECK, place, cause).remedy("systemctl restart tutti");
+        return DiagnosisFinding::note(CHECK, place, cause).remedy("systemctl restart tutti");
     }
-    Finding::ok(CHECK, place, "it runs and answers")
+    DiagnosisFinding::ok(CHECK, place, "it runs and answers")
 }
 
-fn agents(agents: &AgentVersions) -> Vec<Finding> {
-    let own = parsed(VERSION);
-    let is_older = |version: &str| parsed(version) < own;
+fn agents(agents: &AgentVersions) -> Vec<DiagnosisFinding> {
+    let own = version_numbers(VERSION);
+    let is_older = |version: &str| version_numbers(version) < own;
     let older: BTreeMap<_, _> = agents.tutti.iter().filter(|(it, _)| is_older(it)).collect();
     let mut findings = Vec::new();
     if !older.is_empty() {
@@ -107,7 +110,7 @@ fn agents(agents: &AgentVersions) -> Vec<Finding> {
             versions.collect::<Vec<_>>().join(", ")
         );
         findings.push(
-            Finding::note(AGENTS, "fleet", cause)
+            DiagnosisFinding::note(AGENTS, "fleet", cause)
                 .remedy("install tutti-agent of the server's version there"),
         );
     }
@@ -122,12 +125,12 @@ fn agents(agents: &AgentVersions) -> Vec<Finding> {
         count => format!(", and {count} stock pxp-agents, which have no live output"),
     };
     let cause = format!("connected agents of this version: {current}{stock}");
-    findings.push(Finding::ok(AGENTS, "fleet", cause));
+    findings.push(DiagnosisFinding::ok(AGENTS, "fleet", cause));
     findings
 }
 
 /// The numbers of a version; a part that is not a number counts as 0.
-fn parsed(version: &str) -> Vec<u64> {
+fn version_numbers(version: &str) -> Vec<u64> {
     let parts = version.split(['.', '-', '+']);
     parts
         .take(3)
@@ -135,7 +138,7 @@ fn parsed(version: &str) -> Vec<u64> {
         .collect()
 }
 
-fn brokers(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
+fn brokers(told: &ServerDiagnosis, config: &Config) -> Vec<DiagnosisFinding> {
     let is_connected = |name: &String| {
         let uri = format!("pcp://{name}/");
         told.brokers.iter().any(|it| it.uri.starts_with(&uri))
@@ -145,18 +148,18 @@ fn brokers(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
         .remote_brokers
         .iter()
         .filter(|name| !is_connected(name));
-    let mut findings: Vec<Finding> = away
+    let mut findings: Vec<DiagnosisFinding> = away
         .map(|name| {
             let cause =
                 "it is in broker.remote_brokers and is not connected: its nodes cannot be reached";
             let command = format!("tutti doctor --config /etc/tutti/broker.toml  # on {name}");
-            Finding::problem(BROKERS, name, cause).remedy(command)
+            DiagnosisFinding::problem(BROKERS, name, cause).remedy(command)
         })
         .collect();
     let connected = told.brokers.iter();
     findings.extend(connected.map(|it| {
         let cause = format!("it is connected; its nodes: {}", it.nodes);
-        Finding::ok(BROKERS, &it.uri, cause)
+        DiagnosisFinding::ok(BROKERS, &it.uri, cause)
     }));
     findings
 }
@@ -164,7 +167,7 @@ fn brokers(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use api_types::{ConnectedBroker, PreciseTimestamp, ServiceFault};
-    use doctor::Severity;
+    use doctor::FindingSeverity;
 
     use super::*;
 
@@ -198,9 +201,9 @@ mod tests {
     fn faults(
         told: &ServerDiagnosis,
         remote_brokers: &[&str],
-    ) -> Vec<(Severity, &'static str, String)> {
+    ) -> Vec<(FindingSeverity, &'static str, String)> {
         let findings = judge(told, &config(remote_brokers)).into_iter();
-        let faults = findings.filter(|it| it.severity != Severity::Ok);
+        let faults = findings.filter(|it| it.severity != FindingSeverity::Ok);
         faults.map(|it| (it.severity, it.check, it.cause)).collect()
     }
 
@@ -223,7 +226,7 @@ mod tests {
             (
                 told(),
                 &["broker2.example.com"][..],
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "brokers",
                 "not connected",
             ),
@@ -233,7 +236,7 @@ mod tests {
                     ..told()
                 },
                 &[],
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "features",
                 "cannot read x",
             ),
@@ -243,7 +246,7 @@ mod tests {
                     ..told()
                 },
                 &[],
-                Severity::Note,
+                FindingSeverity::Note,
                 "agents",
                 "7 of 0.0.9",
             ),
@@ -253,7 +256,7 @@ mod tests {
                     ..told()
                 },
                 &[],
-                Severity::Note,
+                FindingSeverity::Note,
                 "server",
                 "is installed",
             ),
@@ -263,7 +266,7 @@ mod tests {
                     ..told()
                 },
                 &[],
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "server",
                 "disk full",
             ),
@@ -277,8 +280,8 @@ mod tests {
 
     #[test]
     fn versions_are_compared_by_their_numbers() {
-        assert!(parsed("0.9.0") < parsed("0.10.0"));
-        assert!(parsed("1.0.0-rc1") >= parsed("1.0.0"));
-        assert!(parsed("nonsense") < parsed("0.0.1"));
+        assert!(version_numbers("0.9.0") < version_numbers("0.10.0"));
+        assert!(version_numbers("1.0.0-rc1") >= version_numbers("1.0.0"));
+        assert!(version_numbers("nonsense") < version_numbers("0.0.1"));
     }
 }

@@ -3,10 +3,10 @@
 
 use doctor::ports::{self, PortOwner};
 use doctor::unit::{self, ExpectedUnit, UnitSighting};
-use doctor::{Check, Finding};
+use doctor::{DiagnosisFinding, DoctorCheck};
 
-use super::role::Role;
-use super::{Installation, directories};
+use super::role::ServiceRole;
+use super::{DiagnosedInstallation, directories};
 
 /// User that the shipped units run services as.
 pub(super) const SHIPPED_USER: &str = "tutti";
@@ -21,11 +21,11 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// Reads the unit of a role from systemd, within the deadline of a local check.
-pub(super) async fn look(role: Role) -> UnitSighting {
-    let Some(name) = role.unit() else {
+pub(super) async fn examine_unit(role: ServiceRole) -> UnitSighting {
+    let Some(name) = role.unit_name() else {
         return UnitSighting::NoSystemd;
     };
-    let asked = tokio::task::spawn_blocking(move || unit::look(name));
+    let asked = tokio::task::spawn_blocking(move || unit::examine_unit(name));
     match tokio::time::timeout(doctor::defaults::LOCAL_DEADLINE, asked).await {
         Ok(Ok(sighting)) => sighting,
         Ok(Err(_)) | Err(_) => UnitSighting::Silent("no answer in time".to_owned()),
@@ -33,10 +33,10 @@ pub(super) async fn look(role: Role) -> UnitSighting {
 }
 
 /// Findings about the unit of this installation.
-pub(super) fn check_unit(installation: &Installation) -> Vec<Finding> {
-    match installation.role.unit() {
-        Some(name) => unit::judge(&installation.unit, &expected(installation, name)),
-        None => vec![Finding::note(
+pub(super) fn check_unit(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
+    match installation.role.unit_name() {
+        Some(name) => unit::judge(&installation.unit, &expected_unit(installation, name)),
+        None => vec![DiagnosisFinding::note(
             unit::CHECK,
             "tutti follow",
             "no unit is shipped for it, so its unit was not looked at",
@@ -44,26 +44,26 @@ pub(super) fn check_unit(installation: &Installation) -> Vec<Finding> {
     }
 }
 
-fn expected(installation: &Installation, name: &'static str) -> ExpectedUnit {
+fn expected_unit(installation: &DiagnosedInstallation, name: &'static str) -> ExpectedUnit {
     let config_file = &installation.config_file;
     let is_default = config_file.as_os_str() == installation.role.default_config();
     ExpectedUnit {
-        written: match installation.is_of_unit() {
-            true => directories::written(&installation.config),
+        written: match installation.is_configured_in_unit() {
+            true => directories::written_directories(&installation.config),
             false => Vec::new(),
         },
         config: Some(config_file.clone()),
         is_required: is_default,
-        ..shipped(installation.role, name)
+        ..shipped_unit(installation.role, name)
     }
 }
 
-fn shipped(role: Role, name: &'static str) -> ExpectedUnit {
+fn shipped_unit(role: ServiceRole, name: &'static str) -> ExpectedUnit {
     ExpectedUnit {
         name,
         shipped: match role {
-            Role::Broker => BROKER_UNIT,
-            Role::Server | Role::Follower => SERVER_UNIT,
+            ServiceRole::Broker => BROKER_UNIT,
+            ServiceRole::Server | ServiceRole::Follower => SERVER_UNIT,
         },
         settings: SETTINGS,
         written: Vec::new(),
@@ -76,22 +76,25 @@ fn shipped(role: Role, name: &'static str) -> ExpectedUnit {
 }
 
 /// Check of the server's unit if its configuration cannot be read.
-pub(super) fn unit_alone() -> Check {
-    Check::local(unit::CHECK, "tutti.service", || {
+pub(super) fn unit_alone() -> DoctorCheck {
+    DoctorCheck::local(unit::CHECK, "tutti.service", || {
         let name = "tutti.service";
-        unit::judge(&unit::look(name), &shipped(Role::Server, name))
+        unit::judge(
+            &unit::examine_unit(name),
+            &shipped_unit(ServiceRole::Server, name),
+        )
     })
 }
 
 /// Findings about the ports of this installation.
-pub(super) fn check_ports(installation: &Installation) -> Vec<Finding> {
+pub(super) fn check_ports(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
     let wanted = installation.role.ports(&installation.config);
     if wanted.is_empty() {
         return Vec::new();
     }
-    let listeners = ports::look();
+    let listeners = ports::list_listeners();
     let is_meant = match &installation.unit {
-        UnitSighting::Known(unit) => installation.is_of_unit() && unit.is_active(),
+        UnitSighting::Known(unit) => installation.is_configured_in_unit() && unit.is_active(),
         UnitSighting::NoSystemd | UnitSighting::Silent(_) => false,
     };
     let owner = PortOwner {

@@ -4,38 +4,42 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use doctor::defaults::DIRECTORY_ENTRIES;
-use doctor::files::{Expected, Service, Tree, judge, look};
-use doctor::{Finding, Severity};
+use doctor::files::{CheckedService, CheckedTree, PathExpectation, examine_path, judge};
+use doctor::{DiagnosisFinding, FindingSeverity};
 
-use super::Installation;
-use super::role::Role;
+use super::DiagnosedInstallation;
+use super::role::ServiceRole;
 use crate::config::Config;
 
 /// Checks every file that the server writes or that is configured.
-pub(super) fn check(installation: &Installation) -> Vec<Finding> {
-    let service = Service {
+pub(super) fn check(installation: &DiagnosedInstallation) -> Vec<DiagnosisFinding> {
+    let service = CheckedService {
         account: installation.account(),
-        unit: installation.role.unit().unwrap_or("the service").to_owned(),
+        unit: installation
+            .role
+            .unit_name()
+            .unwrap_or("the service")
+            .to_owned(),
     };
     let expected = expected_files(&installation.config, &installation.config_file);
     let looked: Vec<_> = expected
         .into_iter()
         .map(|expected| {
-            let facts = look(&expected.path);
+            let facts = examine_path(&expected.path);
             (expected, facts)
         })
         .collect();
     let mut findings = judge(&looked, &service, &installation.accounts);
-    findings.extend(exposed_token(installation));
+    findings.extend(check_token_file(installation));
     findings
 }
 
 /// Finding if other users can read the token file of the calling user.
-fn exposed_token(installation: &Installation) -> Option<Finding> {
+fn check_token_file(installation: &DiagnosedInstallation) -> Option<DiagnosisFinding> {
     let path = cli::doctor::token_file(&installation.connection)?;
-    let facts = look(&path);
-    let expected = Tree::own(path.parent()?).read(&path).secret();
-    let service = Service {
+    let facts = examine_path(&path);
+    let expected = CheckedTree::own(path.parent()?).read(&path).secret();
+    let service = CheckedService {
         account: installation
             .accounts
             .account_of(rustix::process::geteuid().as_raw()),
@@ -44,7 +48,7 @@ fn exposed_token(installation: &Installation) -> Option<Finding> {
     let found = judge(&[(expected, facts)], &service, &installation.accounts);
     found
         .into_iter()
-        .find(|it| it.severity == Severity::Problem)
+        .find(|it| it.severity == FindingSeverity::Problem)
 }
 
 /// Owner of a directory, if it exists.
@@ -53,12 +57,12 @@ pub(super) fn owner(directory: &Path) -> Option<u32> {
 }
 
 /// Requirements on all files.
-fn expected_files(config: &Config, config_file: &Path) -> Vec<Expected> {
+fn expected_files(config: &Config, config_file: &Path) -> Vec<PathExpectation> {
     let mut expected = Vec::new();
-    if Role::of(config) == Role::Server {
+    if ServiceRole::from_config(config) == ServiceRole::Server {
         expected.extend(own_files(config));
     }
-    if Role::of(config) == Role::Server && config.ca.enabled {
+    if ServiceRole::from_config(config) == ServiceRole::Server && config.ca.enabled {
         expected.extend(ca_files(config));
     }
     expected.extend(named_files(config, config_file));
@@ -66,11 +70,11 @@ fn expected_files(config: &Config, config_file: &Path) -> Vec<Expected> {
 }
 
 /// Files that the server creates in its `data_dir`.
-fn own_files(config: &Config) -> Vec<Expected> {
-    let data = Tree::own(&config.data_dir);
+fn own_files(config: &Config) -> Vec<PathExpectation> {
+    let data = CheckedTree::own(&config.data_dir);
     let mut expected = vec![
         data.write("").required(),
-        data.read("seal.key").for_owner_alone(),
+        data.read("seal.key").with_owner_only(),
         data.write("history"),
         data.write("clock.json"),
         data.read("admin-password").secret(),
@@ -94,9 +98,9 @@ fn own_files(config: &Config) -> Vec<Expected> {
 }
 
 /// Files of the certificate authority, with those of every certificate and request.
-fn ca_files(config: &Config) -> Vec<Expected> {
+fn ca_files(config: &Config) -> Vec<PathExpectation> {
     let dir = config.ca_dir();
-    let ca = Tree::own(&dir);
+    let ca = CheckedTree::own(&dir);
     let mut expected = vec![
         ca.write(""),
         ca.read("ca_key.pem").secret(),
@@ -123,10 +127,10 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 }
 
 /// Files named in the configuration, which others manage, and the configuration itself.
-fn named_files(config: &Config, config_file: &Path) -> Vec<Expected> {
+fn named_files(config: &Config, config_file: &Path) -> Vec<PathExpectation> {
     let of = |path: &Path| {
         let directory = path.parent().unwrap_or(Path::new("/"));
-        Tree::foreign(directory).read(path)
+        CheckedTree::foreign(directory).read(path)
     };
     let has_password = config.store_url().contains('@');
     let mut expected = vec![match has_password {

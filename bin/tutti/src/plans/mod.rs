@@ -2,7 +2,7 @@
 
 mod nodes;
 mod owner;
-mod rights;
+mod owner_rights;
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use rbac::Rbac;
 use store::Store;
 
 use self::nodes::PlanNodes;
-use self::rights::Guarded;
+use self::owner_rights::OwnerRestrictedJobs;
 use crate::config::Config;
 
 /// Parts of the server that plans use.
-pub(crate) struct Reach<'a> {
+pub(crate) struct PlanDependencies<'a> {
     pub(crate) store: &'a Store,
     pub(crate) jobs: &'a Jobs,
     pub(crate) access: &'a Rbac,
@@ -37,9 +37,9 @@ pub(crate) struct Reach<'a> {
 }
 
 /// Starts the engine, and resumes unfinished plans.
-pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
+pub(crate) async fn start(config: &Config, reach: PlanDependencies<'_>) -> Result<Plans> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
-    let effects = Guarded {
+    let effects = OwnerRestrictedJobs {
         jobs: reach.jobs.clone(),
         access: reach.access.clone(),
         effects: JobPlanEffects::new(reach.jobs.clone(), reach.store.clone()),

@@ -29,10 +29,10 @@ pub(super) struct PlanNodes {
 #[async_trait]
 impl NodeQueries for PlanNodes {
     async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
-        self.demand(owner, RequestedPermission::any("nodes", "view_data"))
+        self.require_permission(owner, RequestedPermission::any("nodes", "view_data"))
             .await?;
-        let query = NodeQuery::from_json(query.clone()).map_err(told)?;
-        self.inventory.query(&query).await.map_err(told)
+        let query = NodeQuery::from_json(query.clone()).map_err(to_nodes_error)?;
+        self.inventory.query(&query).await.map_err(to_nodes_error)
     }
 
     async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError> {
@@ -40,9 +40,9 @@ impl NodeQueries for PlanNodes {
         let named = groups.iter().find(|it| it.name == group);
         let id = named.map_or_else(|| group.to_owned(), |it| it.id.to_string());
         // An owner without the right must not learn if such a group exists.
-        self.demand(owner, RequestedPermission::on("node_groups", "view", &id))
+        self.require_permission(owner, RequestedPermission::on("node_groups", "view", &id))
             .await?;
-        self.fleet.nodes_of_group(&id).await.map_err(told)
+        self.fleet.nodes_of_group(&id).await.map_err(to_nodes_error)
     }
 
     async fn available(&self, certnames: &[String]) -> Vec<bool> {
@@ -58,18 +58,22 @@ impl NodeQueries for PlanNodes {
 
 impl PlanNodes {
     /// Refuses a query for which the plan's owner lacks the permission.
-    async fn demand(
+    async fn require_permission(
         &self,
         owner: &PlanOwner,
         permission: RequestedPermission<'_>,
     ) -> Result<(), NodesError> {
         let identity = identity(&self.access, &owner.login, &owner.id).await;
-        let allowed = self.access.authorize(&identity.map_err(told)?, permission);
-        allowed.map_err(|denied| told(format!("{denied}; a plan has the rights of its owner")))
+        let allowed = self
+            .access
+            .authorize(&identity.map_err(to_nodes_error)?, permission);
+        allowed.map_err(|denied| {
+            to_nodes_error(format!("{denied}; a plan has the rights of its owner"))
+        })
     }
 }
 
-fn told(error: impl fmt::Display) -> NodesError {
+fn to_nodes_error(error: impl fmt::Display) -> NodesError {
     NodesError(error.to_string())
 }
 

@@ -6,9 +6,9 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::child::Child;
-use super::place::Place;
-use super::step;
+use super::child::ChildProcess;
+use super::layout::QuickstartLayout;
+use super::print_step;
 
 const NAMES: [&str; 3] = ["anna.quickstart", "ben.quickstart", "carla.quickstart"];
 
@@ -55,7 +55,7 @@ async fn build(cargo: &OsString, own: &Path) -> Result<()> {
 }
 
 /// Obtains a certificate for each agent and starts it; ready means associated with the broker.
-pub(super) async fn start(place: &Place, program: &Path) -> Result<Vec<Child>> {
+pub(super) async fn start(place: &QuickstartLayout, program: &Path) -> Result<Vec<ChildProcess>> {
     let mut agents = Vec::new();
     for name in NAMES {
         let home = place.root.join("agents").join(name);
@@ -73,13 +73,18 @@ pub(super) async fn start(place: &Place, program: &Path) -> Result<Vec<Child>> {
             config.into(),
             "--foreground".into(),
         ];
-        agents.push(Child::start(name, &command, &home.join("agent.log")).await?);
-        step(&format!("agent {name}"), "certificate signed, connected");
+        agents.push(ChildProcess::start(name, &command, &home.join("agent.log")).await?);
+        print_step(&format!("agent {name}"), "certificate signed, connected");
     }
     Ok(agents)
 }
 
-async fn bootstrap(place: &Place, program: &Path, name: &str, home: &Path) -> Result<()> {
+async fn bootstrap(
+    place: &QuickstartLayout,
+    program: &Path,
+    name: &str,
+    home: &Path,
+) -> Result<()> {
     let output = tokio::process::Command::new(program)
         .args(["bootstrap", "--certname", name, "--server"])
         .arg(format!("localhost:{}", place.ports.puppet_api))
@@ -99,7 +104,7 @@ async fn bootstrap(place: &Place, program: &Path, name: &str, home: &Path) -> Re
     Ok(())
 }
 
-fn agent_config(place: &Place, name: &str, home: &Path) -> String {
+fn agent_config(place: &QuickstartLayout, name: &str, home: &Path) -> String {
     let home = home.display();
     let (broker, puppet_api) = (place.ports.broker, place.ports.puppet_api);
     format!(

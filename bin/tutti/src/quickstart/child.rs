@@ -1,4 +1,4 @@
-//! A child process that reports its readiness. Main type: [`Child`].
+//! A child process that reports its readiness. Main type: [`ChildProcess`].
 //!
 //! Invariant: readiness is awaited, never guessed: the child gets a socket in `NOTIFY_SOCKET`, as
 //! from systemd, and sends `READY=1` on it. A child ends with its handle.
@@ -25,7 +25,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(30);
 const LOG_LINES: usize = 15;
 
 #[derive(Debug)]
-pub(super) struct Child {
+pub(super) struct ChildProcess {
     name: String,
     log: PathBuf,
     id: u32,
@@ -34,7 +34,7 @@ pub(super) struct Child {
 
 // === impl Child ===
 
-impl Child {
+impl ChildProcess {
     /// Starts `command` and waits until it is ready.
     pub(super) async fn start(name: &str, command: &[OsString], log: &Path) -> Result<Self> {
         let sockets = tempfile::tempdir().context("cannot make a temporary directory")?;
@@ -57,9 +57,9 @@ impl Child {
         tokio::select! {
             ready = tokio::time::timeout(START_DEADLINE, is_ready(&socket)) => match ready {
                 Ok(ready) => ready.with_context(|| format!("cannot hear from the {name}"))?,
-                Err(_) => bail!("the {name} did not get ready in {} s:\n{}", START_DEADLINE.as_secs(), tail(log)),
+                Err(_) => bail!("the {name} did not get ready in {} s:\n{}", START_DEADLINE.as_secs(), last_log_lines(log)),
             },
-            status = process.wait() => bail!("the {name} ended: {}:\n{}", status?, tail(log)),
+            status = process.wait() => bail!("the {name} ended: {}:\n{}", status?, last_log_lines(log)),
         }
         Ok(Self {
             name: name.to_owned(),
@@ -70,7 +70,7 @@ impl Child {
     }
 
     /// Waits for an unrequested end; returns the name.
-    pub(super) async fn ended(&self) -> &str {
+    pub(super) async fn wait_for_end(&self) -> &str {
         // An error means that the child no longer exists.
         let _ = self.process.lock().await.wait().await;
         &self.name
@@ -114,7 +114,7 @@ async fn is_ready(socket: &UnixDatagram) -> std::io::Result<()> {
     }
 }
 
-fn tail(log: &Path) -> String {
+fn last_log_lines(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")

@@ -6,7 +6,7 @@
 
 mod agents;
 mod child;
-mod place;
+mod layout;
 mod tour;
 
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use anyhow::{Context as _, Result};
 use owo_colors::OwoColorize as _;
 use tokio::signal::unix::{SignalKind, signal};
 
-use child::Child;
-use place::Place;
+use child::ChildProcess;
+use layout::QuickstartLayout;
 
 /// Start a server, a broker, a CA and three agents here, and run tasks on them
 #[derive(Debug, clap::Args)]
@@ -35,16 +35,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let told_to_stop = told_to_stop()?;
+        let told_to_stop = stop_signal()?;
         tokio::pin!(told_to_stop);
         let running = tokio::select! {
-            running = Box::pin(session(options)) => running?,
+            running = Box::pin(run_session(options)) => running?,
             // The children end with their handles.
             () = &mut told_to_stop => return Ok(()),
         };
         if options.keep {
             tokio::select! {
-                () = running.ended() => {}
+                () = running.wait_for_end() => {}
                 () = &mut told_to_stop => {}
             }
         }
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Ends at the first SIGTERM or Ctrl-C.
-fn told_to_stop() -> Result<impl Future<Output = ()>> {
+fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {
@@ -66,14 +66,14 @@ fn told_to_stop() -> Result<impl Future<Output = ()>> {
 }
 
 /// The processes of a quickstart.
-struct Running {
-    server: Child,
-    agents: Vec<Child>,
+struct QuickstartProcesses {
+    server: ChildProcess,
+    agents: Vec<ChildProcess>,
 }
 
-async fn session(options: &Options) -> Result<Running> {
+async fn run_session(options: &Options) -> Result<QuickstartProcesses> {
     let agent = agents::program().await?;
-    let place = Place::make(options.directory.as_deref())?;
+    let place = QuickstartLayout::create(options.directory.as_deref())?;
     cli::say!(
         "{} {}\n",
         "Tutti quickstart in".bold(),
@@ -83,17 +83,17 @@ async fn session(options: &Options) -> Result<Running> {
     let agents = agents::start(&place, &agent).await?;
     login(&place).await?;
     tour::run(&place, agents.len()).await?;
-    tour::farewell(&place, options.keep);
-    Ok(Running { server, agents })
+    tour::print_next_steps(&place, options.keep);
+    Ok(QuickstartProcesses { server, agents })
 }
 
 // === impl Running ===
 
-impl Running {
+impl QuickstartProcesses {
     /// Waits until one of the processes ends by itself.
-    async fn ended(&self) {
+    async fn wait_for_end(&self) {
         let children = self.agents.iter().chain([&self.server]);
-        let ends = children.map(|child| Box::pin(child.ended()));
+        let ends = children.map(|child| Box::pin(child.wait_for_end()));
         let (name, _, _) = futures_util::future::select_all(ends).await;
         anstream::eprintln!("{} {name} ended; see its log", "error:".red().bold());
     }
@@ -106,22 +106,22 @@ impl Running {
     }
 }
 
-async fn start_server(place: &Place) -> Result<Child> {
+async fn start_server(place: &QuickstartLayout) -> Result<ChildProcess> {
     let command = [
         place.tutti.clone(),
         "server".into(),
         "--config".into(),
         place.config().into(),
     ];
-    let server = Child::start("server", &command, &place.root.join("server.log")).await?;
-    step(
+    let server = ChildProcess::start("server", &command, &place.root.join("server.log")).await?;
+    print_step(
         "server, broker and CA",
         &format!("https://localhost:{}", place.ports.api),
     );
     Ok(server)
 }
 
-async fn login(place: &Place) -> Result<()> {
+async fn login(place: &QuickstartLayout) -> Result<()> {
     let password = place.data_dir().join("admin-password");
     let mut command = place.client();
     command
@@ -133,7 +133,7 @@ async fn login(place: &Place) -> Result<()> {
         "cannot log in: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    step(
+    print_step(
         "logged in as admin",
         &format!("password in {}", password.display()),
     );
@@ -141,6 +141,6 @@ async fn login(place: &Place) -> Result<()> {
 }
 
 /// Prints a completed step.
-fn step(what: &str, where_it_is: &str) {
+fn print_step(what: &str, where_it_is: &str) {
     cli::say!("  {} {what:<22}  {}", "✓".green(), where_it_is.dimmed());
 }

@@ -3,26 +3,26 @@
 use anyhow::{Context as _, Result, ensure};
 use owo_colors::OwoColorize as _;
 
-use super::place::Place;
+use super::layout::QuickstartLayout;
 
 /// A command, and the program that it requires on the nodes.
-struct Shown {
+struct TourCommand {
     arguments: &'static [&'static str],
     needs: Option<&'static str>,
 }
 
 /// One of each kind: a shell task with live output, a multi-file Python task with a structured
 /// result, a query to the package manager, and noop.
-const COMMANDS: [Shown; 5] = [
-    anywhere(&["node", "list"]),
-    anywhere(&[
+const COMMANDS: [TourCommand; 5] = [
+    command_without_program(&["node", "list"]),
+    command_without_program(&[
         "task",
         "run",
         "exec",
         "--all",
         "command=for i in 1 2 3; do echo \"step $i on $(hostname)\"; done",
     ]),
-    Shown {
+    TourCommand {
         arguments: &[
             "task",
             "run",
@@ -33,7 +33,7 @@ const COMMANDS: [Shown; 5] = [
         ],
         needs: Some("python3"),
     },
-    anywhere(&[
+    command_without_program(&[
         "task",
         "run",
         "package",
@@ -41,7 +41,7 @@ const COMMANDS: [Shown; 5] = [
         "name=bash",
         "action=status",
     ]),
-    anywhere(&[
+    command_without_program(&[
         "task",
         "run",
         "reboot",
@@ -52,18 +52,22 @@ const COMMANDS: [Shown; 5] = [
     ]),
 ];
 
-const fn anywhere(arguments: &'static [&'static str]) -> Shown {
-    Shown {
+const fn command_without_program(arguments: &'static [&'static str]) -> TourCommand {
+    TourCommand {
         arguments,
         needs: None,
     }
 }
 
 /// Runs the commands, each shown as the user would type it.
-pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
+pub(super) async fn run(place: &QuickstartLayout, agents: usize) -> Result<()> {
     cli::say!("\n{agents} agents are connected. Let them play:");
-    for Shown { arguments, needs } in COMMANDS {
-        cli::say!("\n{} {}", "$".dimmed(), typed(arguments).bold());
+    for TourCommand { arguments, needs } in COMMANDS {
+        cli::say!(
+            "\n{} {}",
+            "$".dimmed(),
+            quote_command_line(arguments).bold()
+        );
         if let Some(program) = needs.filter(|program| !is_installed(program)) {
             cli::say!(
                 "{} this task is written for {program}, which is not on this machine; install it \
@@ -94,7 +98,7 @@ fn is_installed(program: &str) -> bool {
 }
 
 /// Prints the paths of the installation and the next commands.
-pub(super) fn farewell(place: &Place, keep: bool) {
+pub(super) fn print_next_steps(place: &QuickstartLayout, keep: bool) {
     cli::say!("\n{}", "Where things are".bold());
     let shown = |what: &str, path: &str| {
         cli::say!("  {what:<15} {}", place.root.join(path).display());
@@ -125,7 +129,7 @@ pub(super) fn farewell(place: &Place, keep: bool) {
 }
 
 /// Quotes the command line for a shell.
-fn typed(arguments: &[&str]) -> String {
+fn quote_command_line(arguments: &[&str]) -> String {
     let quoted = arguments.iter().map(|argument| {
         let plain = argument
             .bytes()

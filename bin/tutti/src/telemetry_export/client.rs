@@ -1,4 +1,4 @@
-//! The HTTP client that sends traces: [`Client`].
+//! The HTTP client that sends traces: [`OtlpHttpClient`].
 //!
 //! Invariant: every request has a deadline, and at most [`ANSWER_BYTES`] of an answer are read.
 
@@ -20,14 +20,14 @@ const ANSWER_BYTES: usize = 64 * 1024;
 /// Sends within the runtime in which it was created, from any thread: batches are sent by a thread
 /// without a runtime.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct OtlpHttpClient {
     http: reqwest::Client,
     runtime: Handle,
 }
 
 // === impl Client ===
 
-impl Client {
+impl OtlpHttpClient {
     /// Creates a client that trusts the roots of the machine.
     pub(super) fn new() -> anyhow::Result<Self> {
         let http = http_client::builder(ClientTls::machine_roots()?)
@@ -41,7 +41,7 @@ impl Client {
 }
 
 #[async_trait]
-impl HttpClient for Client {
+impl HttpClient for OtlpHttpClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let http = self.http.clone();
         self.runtime.spawn(send(http, request)).await?

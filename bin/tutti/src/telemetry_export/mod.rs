@@ -1,11 +1,11 @@
-//! Export of traces to a collector, over OTLP. Main type: [`Traces`].
+//! Export of traces to a collector, over OTLP. Main type: [`TraceExport`].
 //!
 //! Invariants: no task waits for a collector (the queue is bounded, and spans that do not fit are
 //! lost); an unreachable collector is logged once, and once when it can be reached again; the
 //! environment (`OTEL_*`) takes precedence over the file, as everywhere with OpenTelemetry.
 
 mod client;
-mod quiet;
+mod quiet_exporter;
 mod sampling;
 
 use std::env;
@@ -24,11 +24,11 @@ use opentelemetry_sdk::trace::{
 };
 use optional_feature::{Feature, FeatureStatus};
 use serde::Deserialize;
-use telemetry::{Context, Sink, Span, Tracer, Value};
+use telemetry::{AttributeValue, SpanSink, TraceContext, TraceSpan, Tracer};
 
-use self::client::Client;
-use self::quiet::Quiet;
-use self::sampling::Sampling;
+use self::client::OtlpHttpClient;
+use self::quiet_exporter::QuietExporter;
+use self::sampling::TraceSampling;
 
 /// Maximum wait for unsent spans at the end of the process.
 const SHUTDOWN: Duration = Duration::from_secs(5);
@@ -36,45 +36,45 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// Destination of traces.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Telemetry {
+pub(crate) struct TelemetrySection {
     /// `http://HOST:4318`, to which `/v1/traces` is added; absent: traces are not sent.
     pub otlp_endpoint: Option<String>,
 }
 
 /// The exporter of traces, if a collector is named.
 #[derive(Debug)]
-pub(crate) struct Traces(Option<Feature<Exporter>>);
+pub(crate) struct TraceExport(Option<Feature<SpanExportPipeline>>);
 
 #[derive(Debug)]
-pub(crate) struct Exporter {
+pub(crate) struct SpanExportPipeline {
     processor: BatchSpanProcessor,
-    sampling: Sampling,
+    sampling: TraceSampling,
     scope: InstrumentationScope,
 }
 
 /// Starts the export, if a collector is named; a failure is retried. Must be called within the
 /// runtime.
-pub(crate) async fn start(config: &Telemetry) -> Traces {
+pub(crate) async fn start(config: &TelemetrySection) -> TraceExport {
     if endpoint(config).is_none() {
-        return Traces(None);
+        return TraceExport(None);
     }
     let config = config.clone();
     let inability = "this server cannot send traces";
     let export = move || exporter(&config).map_err(|error| format!("{error:#}"));
-    Traces(Some(
+    TraceExport(Some(
         Feature::start_by_reading("traces-service", inability, export).await,
     ))
 }
 
-fn exporter(config: &Telemetry) -> Result<Exporter> {
-    let client = Client::new().context("cannot make an HTTP client for traces")?;
+fn exporter(config: &TelemetrySection) -> Result<SpanExportPipeline> {
+    let client = OtlpHttpClient::new().context("cannot make an HTTP client for traces")?;
     let builder = opentelemetry_otlp::SpanExporter::builder()
         .with_http()
         .with_http_client(client)
         .with_protocol(Protocol::HttpBinary);
     let builder = match endpoint(config) {
-        Some(Endpoint::File(url)) => builder.with_endpoint(url),
-        Some(Endpoint::Environment) | None => builder,
+        Some(OtlpEndpoint::File(url)) => builder.with_endpoint(url),
+        Some(OtlpEndpoint::Environment) | None => builder,
     };
     let exporter = builder.build().map_err(|error| {
         tracing::debug!(%error, "the exporter of traces cannot be made");
@@ -83,26 +83,26 @@ fn exporter(config: &Telemetry) -> Result<Exporter> {
              http://otel.example:4318; correct it and start the server again"
         )
     })?;
-    let mut processor = BatchSpanProcessor::builder(Quiet::new(exporter)).build();
+    let mut processor = BatchSpanProcessor::builder(QuietExporter::new(exporter)).build();
     processor.set_resource(&resource());
     tracing::info!("traces are sent to a collector");
     let scope = InstrumentationScope::builder("tutti")
         .with_version(env!("CARGO_PKG_VERSION"))
         .build();
-    Ok(Exporter {
+    Ok(SpanExportPipeline {
         processor,
-        sampling: Sampling::from_environment(),
+        sampling: TraceSampling::from_environment(),
         scope,
     })
 }
 
-enum Endpoint {
+enum OtlpEndpoint {
     /// The complete address.
     File(String),
     Environment,
 }
 
-fn endpoint(config: &Telemetry) -> Option<Endpoint> {
+fn endpoint(config: &TelemetrySection) -> Option<OtlpEndpoint> {
     let is = |name: &str, value: &str| {
         env::var(name).is_ok_and(|found| found.eq_ignore_ascii_case(value))
     };
@@ -115,11 +115,11 @@ fn endpoint(config: &Telemetry) -> Option<Endpoint> {
     ];
     let named = |name: &&str| env::var(name).is_ok_and(|value| !value.is_empty());
     if names.iter().any(named) {
-        return Some(Endpoint::Environment);
+        return Some(OtlpEndpoint::Environment);
     }
     let base = config.otlp_endpoint.as_ref()?;
     let url = format!("{}/v1/traces", base.trim_end_matches('/'));
-    Some(Endpoint::File(url))
+    Some(OtlpEndpoint::File(url))
 }
 
 /// The resource of the spans: `service.name` is `tutti` unless the environment sets another.
@@ -137,7 +137,7 @@ fn resource() -> Resource {
 
 // === impl Traces ===
 
-impl Traces {
+impl TraceExport {
     pub(crate) fn tracer(&self) -> Tracer {
         match &self.0 {
             Some(exporter) => Tracer::new(Arc::new(ExportSink(exporter.clone()))),
@@ -169,26 +169,28 @@ impl Traces {
 
 /// The exporter as a sink; spans that arrive before its start are not kept.
 #[derive(Debug)]
-struct ExportSink(Feature<Exporter>);
+struct ExportSink(Feature<SpanExportPipeline>);
 
-impl Sink for ExportSink {
-    fn samples(&self, parent: Option<&Context>, trace: &telemetry::TraceId) -> bool {
+impl SpanSink for ExportSink {
+    fn samples(&self, parent: Option<&TraceContext>, trace: &telemetry::TraceId) -> bool {
         let exporter = self.0.get();
-        exporter.is_ok_and(|exporter| exporter.sampling.samples(parent, trace))
+        exporter.is_ok_and(|exporter| exporter.sampling.is_sampled(parent, trace))
     }
 
-    fn take(&self, span: Span) {
+    fn take(&self, span: TraceSpan) {
         if let Ok(exporter) = self.0.get() {
-            exporter.processor.on_end(data(span, &exporter.scope));
+            exporter
+                .processor
+                .on_end(to_span_data(span, &exporter.scope));
         }
     }
 }
 
-fn data(span: Span, scope: &InstrumentationScope) -> SpanData {
+fn to_span_data(span: TraceSpan, scope: &InstrumentationScope) -> SpanData {
     let parent = span.parent.map(SpanId::from_bytes);
     let attributes = span.attributes.into_iter().map(|(key, value)| match value {
-        Value::Text(text) => KeyValue::new(key, text),
-        Value::Number(number) => KeyValue::new(key, number),
+        AttributeValue::Text(text) => KeyValue::new(key, text),
+        AttributeValue::Number(number) => KeyValue::new(key, number),
     });
     SpanData {
         span_context: SpanContext::new(

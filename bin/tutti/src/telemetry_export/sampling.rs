@@ -1,15 +1,15 @@
-//! Sampling of traces: [`Sampling`], by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`.
+//! Sampling of traces: [`TraceSampling`], by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`.
 //!
 //! Invariant: sampling depends on the trace's id, so all programs with the same ratio keep the same
 //! traces.
 
 use std::env;
 
-use telemetry::{Context, TraceId};
+use telemetry::{TraceContext, TraceId};
 
 /// Sampler that keeps a part of the traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sampling {
+pub(super) struct TraceSampling {
     /// True if the decision of the client takes precedence.
     parent_based: bool,
     /// Ratio of kept traces among those that begin here: 0 to 1.
@@ -18,7 +18,7 @@ pub(super) struct Sampling {
 
 // === impl Sampling ===
 
-impl Sampling {
+impl TraceSampling {
     const ALL: Self = Self {
         parent_based: true,
         share: 1.0,
@@ -58,7 +58,7 @@ impl Sampling {
         })
     }
 
-    pub(super) fn samples(self, parent: Option<&Context>, trace: &TraceId) -> bool {
+    pub(super) fn is_sampled(self, parent: Option<&TraceContext>, trace: &TraceId) -> bool {
         if let (true, Some(parent)) = (self.parent_based, parent) {
             return parent.sampled;
         }
@@ -80,21 +80,21 @@ mod tests {
     #[test]
     fn the_clients_decision_counts_unless_told_otherwise() {
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
-        let parent: Context = parent.parse().unwrap();
+        let parent: TraceContext = parent.parse().unwrap();
         let one = trace(1);
-        assert!(!Sampling::ALL.samples(Some(&parent), &one));
-        assert!(Sampling::ALL.samples(None, &one));
-        let on = Sampling::parse("always_on", "").unwrap();
-        assert!(on.samples(Some(&parent), &one));
-        let off = Sampling::parse("always_off", "").unwrap();
-        assert!(!off.samples(None, &trace(0)));
+        assert!(!TraceSampling::ALL.is_sampled(Some(&parent), &one));
+        assert!(TraceSampling::ALL.is_sampled(None, &one));
+        let on = TraceSampling::parse("always_on", "").unwrap();
+        assert!(on.is_sampled(Some(&parent), &one));
+        let off = TraceSampling::parse("always_off", "").unwrap();
+        assert!(!off.is_sampled(None, &trace(0)));
     }
 
     #[test]
     fn a_share_is_chosen_by_the_trace() {
-        let quarter = Sampling::parse("parentbased_traceidratio", "0.25").unwrap();
-        assert!(quarter.samples(None, &trace(u64::MAX / 4 - 1_000_000)));
-        assert!(!quarter.samples(None, &trace(u64::MAX / 4 + 1_000_000)));
+        let quarter = TraceSampling::parse("parentbased_traceidratio", "0.25").unwrap();
+        assert!(quarter.is_sampled(None, &trace(u64::MAX / 4 - 1_000_000)));
+        assert!(!quarter.is_sampled(None, &trace(u64::MAX / 4 + 1_000_000)));
     }
 
     #[test]
@@ -104,8 +104,12 @@ mod tests {
             ("traceidratio", "2"),
             ("traceidratio", "x"),
         ] {
-            assert_eq!(Sampling::parse(name, argument), None, "{name} {argument}");
+            assert_eq!(
+                TraceSampling::parse(name, argument),
+                None,
+                "{name} {argument}"
+            );
         }
-        assert_eq!(Sampling::parse("", ""), Some(Sampling::ALL));
+        assert_eq!(TraceSampling::parse("", ""), Some(TraceSampling::ALL));
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts of this machine from `/etc/passwd` and `/etc/group`: [`Accounts`].
+//! Accounts of this machine from `/etc/passwd` and `/etc/group`: [`LocalAccounts`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,7 @@ use crate::defaults::ACCOUNT_FILE_BYTES;
 
 /// A user with all groups of a service that runs as this user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct ServiceAccount {
     /// Name of the user, or its id if it has no name.
     pub name: String,
     /// Numeric id of the user.
@@ -21,20 +21,20 @@ pub struct Account {
 
 /// Users and groups, by name and by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accounts {
+pub struct LocalAccounts {
     users: BTreeMap<String, (u32, u32)>,
-    groups: BTreeMap<u32, Group>,
+    groups: BTreeMap<u32, AccountGroup>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Group {
+struct AccountGroup {
     name: String,
     members: Vec<String>,
 }
 
 // === impl Accounts ===
 
-impl Accounts {
+impl LocalAccounts {
     /// Reads the accounts of this machine. A file that cannot be read counts as empty.
     pub fn read() -> Self {
         Self::parse(&text_of("/etc/passwd"), &text_of("/etc/group"))
@@ -52,7 +52,7 @@ impl Accounts {
             let (name, gid) = (fields.next()?, fields.nth(1)?.parse().ok()?);
             let members = fields.next().unwrap_or_default().split(',');
             let members = members.map(str::trim).filter(|name| !name.is_empty());
-            let group = Group {
+            let group = AccountGroup {
                 name: name.to_owned(),
                 members: members.map(str::to_owned).collect(),
             };
@@ -66,7 +66,7 @@ impl Accounts {
 
     /// The account with a name, which may be a number as in a systemd unit; `None` if there is
     /// none.
-    pub fn account(&self, name: &str) -> Option<Account> {
+    pub fn account(&self, name: &str) -> Option<ServiceAccount> {
         match (self.users.get(name), name.parse()) {
             (Some((uid, gid)), _) => Some(self.with_groups(name, *uid, *gid)),
             (None, Ok(uid)) => Some(self.account_of(uid)),
@@ -75,11 +75,11 @@ impl Accounts {
     }
 
     /// The account with an id; an id without a name has no supplementary groups.
-    pub fn account_of(&self, uid: u32) -> Account {
+    pub fn account_of(&self, uid: u32) -> ServiceAccount {
         let known = self.users.iter().find(|(_, (other, _))| *other == uid);
         match known {
             Some((name, (_, gid))) => self.with_groups(name, uid, *gid),
-            None => Account {
+            None => ServiceAccount {
                 name: uid.to_string(),
                 uid,
                 gid: uid,
@@ -88,14 +88,14 @@ impl Accounts {
         }
     }
 
-    fn with_groups(&self, name: &str, uid: u32, gid: u32) -> Account {
-        let is_member = |group: &Group| group.members.iter().any(|member| member == name);
+    fn with_groups(&self, name: &str, uid: u32, gid: u32) -> ServiceAccount {
+        let is_member = |group: &AccountGroup| group.members.iter().any(|member| member == name);
         let further = self.groups.iter().filter(|(_, group)| is_member(group));
         let mut groups: Vec<u32> = further.map(|(gid, _)| *gid).collect();
         if !groups.contains(&gid) {
             groups.push(gid);
         }
-        Account {
+        ServiceAccount {
             name: name.to_owned(),
             uid,
             gid,
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_service_has_the_groups_that_name_its_user() {
-        let accounts = Accounts::parse(PASSWD, GROUP);
+        let accounts = LocalAccounts::parse(PASSWD, GROUP);
         let account = accounts.account("tutti").unwrap();
         assert_eq!((account.uid, account.gid), (998, 997));
         assert_eq!(account.groups, [52, 997]);

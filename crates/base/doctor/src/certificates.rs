@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 use pki::validity::{CertificateDates, ListDates};
 
 use crate::defaults::{EXPIRY_NOTE, EXPIRY_PROBLEM};
-use crate::finding::Finding;
+use crate::finding::DiagnosisFinding;
 
 /// Name of the check in findings.
 pub const CHECK: &str = "certificates";
 
 /// A file with certificates or revocation lists, and the command that renews them.
 #[derive(Clone, Debug)]
-pub struct DatedFile<'f> {
+pub struct CertificateFile<'f> {
     /// Path of the file.
     pub path: &'f Path,
     /// Command that renews the file.
@@ -22,10 +22,10 @@ pub struct DatedFile<'f> {
 
 /// Returns one finding for each certificate of a file.
 pub fn judge_certificates(
-    file: &DatedFile<'_>,
+    file: &CertificateFile<'_>,
     dates: &[CertificateDates],
     now: Timestamp,
-) -> Vec<Finding> {
+) -> Vec<DiagnosisFinding> {
     let place = file.path.display().to_string();
     let judged = dates.iter().map(|it| {
         let name = &it.name;
@@ -34,19 +34,19 @@ pub fn judge_certificates(
                 "the certificate of {name} is good from {} on, and the clock of this machine says {now:.0}",
                 it.not_before
             );
-            return Finding::problem(CHECK, &place, cause).remedy("timedatectl set-ntp true");
+            return DiagnosisFinding::problem(CHECK, &place, cause).remedy("timedatectl set-ntp true");
         }
         let end = it.not_after;
-        match left(now, end) {
-            Left::Nothing => {
+        match time_left(now, end) {
+            ExpiryStatus::Expired => {
                 let cause = format!("the certificate of {name} has expired on {end}");
-                Finding::problem(CHECK, &place, cause).remedy(file.renewal)
+                DiagnosisFinding::problem(CHECK, &place, cause).remedy(file.renewal)
             }
-            Left::Days(days, severity) => {
+            ExpiryStatus::Days(days, severity) => {
                 let cause = format!("the certificate of {name} expires in {days} days, on {end}");
                 severity(CHECK, &place, cause).remedy(file.renewal)
             }
-            Left::Enough => Finding::ok(
+            ExpiryStatus::Sufficient => DiagnosisFinding::ok(
                 CHECK,
                 &place,
                 format!("the certificate of {name} is good until {end}"),
@@ -57,7 +57,11 @@ pub fn judge_certificates(
 }
 
 /// Returns one finding for each revocation list of a file.
-pub fn judge_lists(file: &DatedFile<'_>, dates: &[ListDates], now: Timestamp) -> Vec<Finding> {
+pub fn judge_lists(
+    file: &CertificateFile<'_>,
+    dates: &[ListDates],
+    now: Timestamp,
+) -> Vec<DiagnosisFinding> {
     let place = file.path.display().to_string();
     let judged = dates.iter().map(|it| {
         let issuer = &it.issuer;
@@ -66,25 +70,25 @@ pub fn judge_lists(file: &DatedFile<'_>, dates: &[ListDates], now: Timestamp) ->
                 "the revocation list of {issuer} is from {}, which is in the future of this machine's clock",
                 it.this_update
             );
-            return Finding::problem(CHECK, &place, cause).remedy("timedatectl set-ntp true");
+            return DiagnosisFinding::problem(CHECK, &place, cause).remedy("timedatectl set-ntp true");
         }
         let Some(end) = it.next_update else {
             let cause = format!("the revocation list of {issuer} never expires");
-            return Finding::ok(CHECK, &place, cause);
+            return DiagnosisFinding::ok(CHECK, &place, cause);
         };
-        match left(now, end) {
-            Left::Nothing => {
+        match time_left(now, end) {
+            ExpiryStatus::Expired => {
                 let cause = format!(
                     "the revocation list of {issuer} was due for renewal on {end}: stock agents that check it refuse \
                      every certificate"
                 );
-                Finding::problem(CHECK, &place, cause).remedy(file.renewal)
+                DiagnosisFinding::problem(CHECK, &place, cause).remedy(file.renewal)
             }
-            Left::Days(days, severity) => {
+            ExpiryStatus::Days(days, severity) => {
                 let cause = format!("the revocation list of {issuer} must be renewed in {days} days, by {end}");
                 severity(CHECK, &place, cause).remedy(file.renewal)
             }
-            Left::Enough => Finding::ok(
+            ExpiryStatus::Sufficient => DiagnosisFinding::ok(
                 CHECK,
                 &place,
                 format!("the revocation list of {issuer} is from {} and good until {end}", it.this_update),
@@ -94,38 +98,38 @@ pub fn judge_lists(file: &DatedFile<'_>, dates: &[ListDates], now: Timestamp) ->
     judged.collect()
 }
 
-type NewFinding = fn(&'static str, &String, String) -> Finding;
+type NewFinding = fn(&'static str, &String, String) -> DiagnosisFinding;
 
 /// Time until the expiry.
-enum Left {
-    Nothing,
+enum ExpiryStatus {
+    Expired,
     Days(i64, NewFinding),
-    Enough,
+    Sufficient,
 }
 
-fn left(now: Timestamp, end: Timestamp) -> Left {
+fn time_left(now: Timestamp, end: Timestamp) -> ExpiryStatus {
     let left = end.duration_since(now);
     let days = left.as_hours() / 24;
     let limit = |limit: std::time::Duration| SignedDuration::try_from(limit).unwrap_or_default();
     if left <= SignedDuration::ZERO {
-        Left::Nothing
+        ExpiryStatus::Expired
     } else if left < limit(EXPIRY_PROBLEM) {
-        Left::Days(days, |check, place, cause| {
-            Finding::problem(check, place, cause)
+        ExpiryStatus::Days(days, |check, place, cause| {
+            DiagnosisFinding::problem(check, place, cause)
         })
     } else if left < limit(EXPIRY_NOTE) {
-        Left::Days(days, |check, place, cause| {
-            Finding::note(check, place, cause)
+        ExpiryStatus::Days(days, |check, place, cause| {
+            DiagnosisFinding::note(check, place, cause)
         })
     } else {
-        Left::Enough
+        ExpiryStatus::Sufficient
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Severity;
+    use crate::FindingSeverity;
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
@@ -133,8 +137,8 @@ mod tests {
 
     const FILE: &str = "/ssl/certs/a.pem";
 
-    fn file() -> DatedFile<'static> {
-        DatedFile {
+    fn file() -> CertificateFile<'static> {
+        CertificateFile {
             path: Path::new(FILE),
             renewal: "renew it",
         }
@@ -149,21 +153,32 @@ mod tests {
             not_after: at("2027-01-01T00:00:00Z"),
         }];
         for (now, severity, part) in [
-            ("2025-12-31T23:00:00Z", Severity::Problem, "clock"),
+            ("2025-12-31T23:00:00Z", FindingSeverity::Problem, "clock"),
             (
                 "2026-06-01T00:00:00Z",
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "good until 2027-01-01",
             ),
-            ("2026-12-15T00:00:00Z", Severity::Note, "in 17 days"),
-            ("2026-12-28T00:00:00Z", Severity::Problem, "in 4 days"),
-            ("2027-01-01T00:00:00Z", Severity::Problem, "has expired"),
+            ("2026-12-15T00:00:00Z", FindingSeverity::Note, "in 17 days"),
+            (
+                "2026-12-28T00:00:00Z",
+                FindingSeverity::Problem,
+                "in 4 days",
+            ),
+            (
+                "2027-01-01T00:00:00Z",
+                FindingSeverity::Problem,
+                "has expired",
+            ),
         ] {
             let findings = judge_certificates(&file(), &dates, at(now));
             assert_eq!(findings.len(), 1);
             assert_eq!(findings[0].severity, severity, "{now}: {findings:?}");
             assert!(findings[0].cause.contains(part), "{findings:?}");
-            assert_eq!(findings[0].remedy.is_none(), severity == Severity::Ok);
+            assert_eq!(
+                findings[0].remedy.is_none(),
+                severity == FindingSeverity::Ok
+            );
         }
     }
 
@@ -175,29 +190,34 @@ mod tests {
             next_update: next.map(at),
         };
         for (next, now, severity, part) in [
-            (None, "2099-01-01T00:00:00Z", Severity::Ok, "never expires"),
+            (
+                None,
+                "2099-01-01T00:00:00Z",
+                FindingSeverity::Ok,
+                "never expires",
+            ),
             (
                 Some("2031-01-01T00:00:00Z"),
                 "2026-02-01T00:00:00Z",
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "good until",
             ),
             (
                 Some("2026-02-10T00:00:00Z"),
                 "2026-02-01T00:00:00Z",
-                Severity::Note,
+                FindingSeverity::Note,
                 "in 9 days",
             ),
             (
                 Some("2026-01-31T00:00:00Z"),
                 "2026-02-01T00:00:00Z",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "was due",
             ),
             (
                 Some("2031-01-01T00:00:00Z"),
                 "2025-02-01T00:00:00Z",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "future",
             ),
         ] {

@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::defaults::{CLOCK_NOTE, CLOCK_PROBLEM};
-use crate::finding::Finding;
-use crate::program::output_of;
+use crate::finding::DiagnosisFinding;
+use crate::program::run_for_output;
 
 /// Name of the check in findings.
 pub const CHECK: &str = "clock";
@@ -16,11 +16,11 @@ const REMEDY: &str = "timedatectl set-ntp true";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteClock {
     /// The machine, such as `puppetserver https://puppet:8140`.
-    pub place: String,
+    pub machine: String,
     /// Time in its response.
-    pub told: Timestamp,
+    pub remote_time: Timestamp,
     /// Time of this machine in the middle between request and response.
-    pub own: Timestamp,
+    pub local_time: Timestamp,
 }
 
 /// Facts about the clock of this machine.
@@ -33,31 +33,34 @@ pub struct ClockFacts {
 }
 
 /// Returns one finding for each clock that differs, or one for all that agree.
-pub fn judge(facts: &ClockFacts) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = facts.others.iter().filter_map(differing).collect();
+pub fn judge(facts: &ClockFacts) -> Vec<DiagnosisFinding> {
+    let mut findings: Vec<DiagnosisFinding> =
+        facts.others.iter().filter_map(check_difference).collect();
     if !findings.is_empty() {
         return findings;
     }
     if facts.is_synchronized == Some(false) {
         let cause =
             "it is not kept by the network, so it will drift until certificates are refused";
-        findings.push(Finding::note(CHECK, "this machine", cause).remedy(REMEDY));
+        findings.push(DiagnosisFinding::note(CHECK, "this machine", cause).remedy(REMEDY));
         return findings;
     }
-    let places: Vec<&str> = facts.others.iter().map(|it| it.place.as_str()).collect();
+    let places: Vec<&str> = facts.others.iter().map(|it| it.machine.as_str()).collect();
     let cause = match (places.is_empty(), facts.is_synchronized) {
         (false, _) => format!("it agrees with {}", places.join(", ")),
         (true, Some(true)) => "it is kept by the network".to_owned(),
         (true, _) => {
             let cause = "it could not be compared with any other clock";
-            return vec![Finding::note(CHECK, "this machine", cause).remedy("timedatectl")];
+            return vec![
+                DiagnosisFinding::note(CHECK, "this machine", cause).remedy("timedatectl"),
+            ];
         }
     };
-    vec![Finding::ok(CHECK, "this machine", cause)]
+    vec![DiagnosisFinding::ok(CHECK, "this machine", cause)]
 }
 
-fn differing(other: &RemoteClock) -> Option<Finding> {
-    let ahead = other.own.duration_since(other.told);
+fn check_difference(other: &RemoteClock) -> Option<DiagnosisFinding> {
+    let ahead = other.local_time.duration_since(other.remote_time);
     let difference = ahead.unsigned_abs();
     if difference < CLOCK_NOTE {
         return None;
@@ -67,19 +70,19 @@ fn differing(other: &RemoteClock) -> Option<Finding> {
         false => "behind",
     };
     let seconds = difference.as_secs();
-    let cause = format!("it is {seconds} s {direction} {}", other.place);
+    let cause = format!("it is {seconds} s {direction} {}", other.machine);
     Some(match difference < CLOCK_PROBLEM {
-        true => Finding::note(CHECK, "this machine", cause).remedy(REMEDY),
+        true => DiagnosisFinding::note(CHECK, "this machine", cause).remedy(REMEDY),
         false => {
             let cause = format!("{cause}: new certificates and tokens are refused");
-            Finding::problem(CHECK, "this machine", cause).remedy(REMEDY)
+            DiagnosisFinding::problem(CHECK, "this machine", cause).remedy(REMEDY)
         }
     })
 }
 
 /// True if systemd reports that the clock is synchronised over the network; `None` if unknown.
 pub fn is_synchronized() -> Option<bool> {
-    let told = output_of(
+    let told = run_for_output(
         "timedatectl",
         &["show", "--property=NTPSynchronized", "--value"],
     )
@@ -101,40 +104,45 @@ pub fn parse_http_date(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Severity;
+    use crate::FindingSeverity;
 
     fn clock(seconds_ahead: i64) -> RemoteClock {
         let told = Timestamp::from_second(1_800_000_000).unwrap();
         RemoteClock {
-            place: "puppetserver".to_owned(),
-            told,
-            own: told + SignedDuration::from_secs(seconds_ahead),
+            machine: "puppetserver".to_owned(),
+            remote_time: told,
+            local_time: told + SignedDuration::from_secs(seconds_ahead),
         }
     }
 
     #[test]
     fn a_clock_that_breaks_certificates_is_a_problem() {
         for (is_synchronized, ahead, severity, part) in [
-            (None, Some(1), Severity::Ok, "agrees with puppetserver"),
+            (
+                None,
+                Some(1),
+                FindingSeverity::Ok,
+                "agrees with puppetserver",
+            ),
             (
                 Some(false),
                 Some(1),
-                Severity::Note,
+                FindingSeverity::Note,
                 "not kept by the network",
             ),
-            (Some(true), None, Severity::Ok, "kept by the network"),
-            (Some(false), None, Severity::Note, "not kept"),
-            (None, None, Severity::Note, "could not be compared"),
+            (Some(true), None, FindingSeverity::Ok, "kept by the network"),
+            (Some(false), None, FindingSeverity::Note, "not kept"),
+            (None, None, FindingSeverity::Note, "could not be compared"),
             (
                 Some(true),
                 Some(30),
-                Severity::Note,
+                FindingSeverity::Note,
                 "30 s ahead of puppetserver",
             ),
             (
                 Some(true),
                 Some(-400),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "400 s behind puppetserver",
             ),
         ] {

@@ -1,11 +1,11 @@
-//! Free space and inodes of the file systems of directories: [`judge`], gathered by [`look`].
+//! Free space and inodes of the file systems of directories: [`judge`], gathered by [`examine`].
 
 use std::path::{Path, PathBuf};
 
 use rustix::fs::StatVfsMountFlags;
 
 use crate::defaults::{DISK_NOTE_BYTES, DISK_NOTE_INODES, DISK_PROBLEM_BYTES, DISK_PROBLEM_INODES};
-use crate::finding::Finding;
+use crate::finding::DiagnosisFinding;
 
 /// Name of the check in findings.
 pub const CHECK: &str = "disk";
@@ -26,7 +26,7 @@ pub struct DiskFacts {
 }
 
 /// Examines the file system of a directory; an error contains the cause.
-pub fn look(directory: &Path) -> Result<DiskFacts, String> {
+pub fn examine(directory: &Path) -> Result<DiskFacts, String> {
     let there = directory.ancestors().find(|it| it.exists());
     let there = there.unwrap_or(Path::new("/"));
     let found = rustix::fs::statvfs(there).map_err(|error| error.to_string())?;
@@ -40,7 +40,7 @@ pub fn look(directory: &Path) -> Result<DiskFacts, String> {
 }
 
 /// Returns one finding for each file system, under the names of the directories on it.
-pub fn judge(looked: &[(PathBuf, Result<DiskFacts, String>)]) -> Vec<Finding> {
+pub fn judge(looked: &[(PathBuf, Result<DiskFacts, String>)]) -> Vec<DiagnosisFinding> {
     let mut findings = Vec::new();
     let mut file_systems: Vec<(&DiskFacts, Vec<String>)> = Vec::new();
     for (directory, facts) in looked {
@@ -48,7 +48,7 @@ pub fn judge(looked: &[(PathBuf, Result<DiskFacts, String>)]) -> Vec<Finding> {
         match facts {
             Err(error) => {
                 let cause = format!("its file system cannot be looked at: {error}");
-                findings.push(Finding::note(CHECK, name, cause));
+                findings.push(DiagnosisFinding::note(CHECK, name, cause));
             }
             Ok(facts) => {
                 let is_same = |known: &DiskFacts| {
@@ -63,17 +63,21 @@ pub fn judge(looked: &[(PathBuf, Result<DiskFacts, String>)]) -> Vec<Finding> {
             }
         }
     }
-    findings.extend(file_systems.iter().map(|(facts, names)| one(facts, names)));
+    findings.extend(
+        file_systems
+            .iter()
+            .map(|(facts, names)| judge_file_system(facts, names)),
+    );
     findings
 }
 
-fn one(facts: &DiskFacts, names: &[String]) -> Finding {
+fn judge_file_system(facts: &DiskFacts, names: &[String]) -> DiagnosisFinding {
     let place = names.join(", ");
     let directory = facts.directory.display();
     if facts.is_read_only {
         let cause = "it is mounted read-only, so nothing can be written";
         let command = format!("mount -o remount,rw \"$(findmnt -n -o TARGET -T {directory})\"");
-        return Finding::problem(CHECK, place, cause).remedy(command);
+        return DiagnosisFinding::problem(CHECK, place, cause).remedy(command);
     }
     let mebibytes = facts.free_bytes >> 20;
     let inodes = facts.free_inodes.unwrap_or(u64::MAX);
@@ -84,18 +88,18 @@ fn one(facts: &DiskFacts, names: &[String]) -> Finding {
     let biggest = format!("du -xh --max-depth=2 {directory} | sort -h | tail");
     if facts.free_bytes < DISK_PROBLEM_BYTES || inodes < DISK_PROBLEM_INODES {
         let cause = format!("{shown}: writing fails soon, if it does not already");
-        return Finding::problem(CHECK, place, cause).remedy(biggest);
+        return DiagnosisFinding::problem(CHECK, place, cause).remedy(biggest);
     }
     if facts.free_bytes < DISK_NOTE_BYTES || inodes < DISK_NOTE_INODES {
-        return Finding::note(CHECK, place, format!("only {shown}")).remedy(biggest);
+        return DiagnosisFinding::note(CHECK, place, format!("only {shown}")).remedy(biggest);
     }
-    Finding::ok(CHECK, place, shown)
+    DiagnosisFinding::ok(CHECK, place, shown)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Severity;
+    use crate::FindingSeverity;
 
     fn disk(free_bytes: u64, free_inodes: Option<u64>) -> DiskFacts {
         DiskFacts {
@@ -114,20 +118,36 @@ mod tests {
             ..disk(u64::MAX, None)
         };
         let table = [
-            (disk(5 << 30, Some(1 << 20)), Severity::Ok, "5120 MiB"),
-            (disk(5 << 30, None), Severity::Ok, "5120 MiB are free"),
-            (disk(500 << 20, None), Severity::Note, "only 500 MiB"),
-            (disk(5 << 20, None), Severity::Problem, "writing fails soon"),
-            (disk(5 << 30, Some(5_000)), Severity::Note, "5000 inodes"),
-            (disk(5 << 30, Some(5)), Severity::Problem, "5 inodes"),
-            (read_only, Severity::Problem, "read-only"),
+            (
+                disk(5 << 30, Some(1 << 20)),
+                FindingSeverity::Ok,
+                "5120 MiB",
+            ),
+            (
+                disk(5 << 30, None),
+                FindingSeverity::Ok,
+                "5120 MiB are free",
+            ),
+            (disk(500 << 20, None), FindingSeverity::Note, "only 500 MiB"),
+            (
+                disk(5 << 20, None),
+                FindingSeverity::Problem,
+                "writing fails soon",
+            ),
+            (
+                disk(5 << 30, Some(5_000)),
+                FindingSeverity::Note,
+                "5000 inodes",
+            ),
+            (disk(5 << 30, Some(5)), FindingSeverity::Problem, "5 inodes"),
+            (read_only, FindingSeverity::Problem, "read-only"),
         ];
         for (facts, severity, part) in table {
             let findings = judge(&[("/srv".into(), Ok(facts.clone()))]);
             assert_eq!(findings.len(), 1);
             assert_eq!(findings[0].severity, severity, "{facts:?}");
             assert!(findings[0].cause.contains(part), "{findings:?}");
-            let needs_remedy = severity != Severity::Ok;
+            let needs_remedy = severity != FindingSeverity::Ok;
             assert_eq!(findings[0].remedy.is_some(), needs_remedy, "{findings:?}");
         }
     }
@@ -151,7 +171,7 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_there_yet_is_on_the_disk_of_the_one_above() {
         let directory = tempfile::tempdir().unwrap();
-        let facts = look(&directory.path().join("not/yet")).unwrap();
+        let facts = examine(&directory.path().join("not/yet")).unwrap();
         assert_eq!(facts.directory, directory.path());
         assert!(facts.free_bytes > 0);
     }

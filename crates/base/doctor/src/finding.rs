@@ -1,11 +1,11 @@
-//! One result of a diagnosis: [`Finding`].
+//! One result of a diagnosis: [`DiagnosisFinding`].
 
 use serde::Serialize;
 
 /// Severity of a finding, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum FindingSeverity {
     /// No action is needed.
     Ok,
     /// Worth knowing, or could not be examined.
@@ -16,9 +16,9 @@ pub enum Severity {
 
 /// One line of a diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct DiagnosisFinding {
     /// Severity of the finding.
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// Name of the check, such as `files`.
     pub check: &'static str,
     /// Path, unit, address or configuration key of the finding.
@@ -32,7 +32,7 @@ pub struct Finding {
 
 // === impl Severity ===
 
-impl Severity {
+impl FindingSeverity {
     /// The word for the severity in the table.
     pub fn word(self) -> &'static str {
         match self {
@@ -45,15 +45,15 @@ impl Severity {
 
 // === impl Finding ===
 
-impl Finding {
+impl DiagnosisFinding {
     /// Creates a finding that needs no action.
     pub fn ok(check: &'static str, place: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self::new(Severity::Ok, check, place, cause)
+        Self::new(FindingSeverity::Ok, check, place, cause)
     }
 
     /// Creates a finding that is worth knowing.
     pub fn note(check: &'static str, place: impl Into<String>, cause: impl Into<String>) -> Self {
-        Self::new(Severity::Note, check, place, cause)
+        Self::new(FindingSeverity::Note, check, place, cause)
     }
 
     /// Creates a finding that needs action.
@@ -62,11 +62,11 @@ impl Finding {
         place: impl Into<String>,
         cause: impl Into<String>,
     ) -> Self {
-        Self::new(Severity::Problem, check, place, cause)
+        Self::new(FindingSeverity::Problem, check, place, cause)
     }
 
     fn new(
-        severity: Severity,
+        severity: FindingSeverity,
         check: &'static str,
         place: impl Into<String>,
         cause: impl Into<String>,

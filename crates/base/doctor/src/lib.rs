@@ -1,5 +1,5 @@
-//! Diagnosis of an installation: `tutti doctor` and `tutti-agent doctor`. Main types: [`Finding`],
-//! [`Report`], [`Check`].
+//! Diagnosis of an installation: `tutti doctor` and `tutti-agent doctor`. Main types: [`DiagnosisFinding`],
+//! [`DiagnosisReport`], [`DoctorCheck`].
 //!
 //! Invariant: gathering does I/O and decides nothing; judging is pure and does no I/O. A check that
 //! hangs, panics or lacks access is a finding like any other, and the other checks continue.
@@ -27,6 +27,6 @@ mod report;
 mod run;
 pub mod unit;
 
-pub use finding::{Finding, Severity};
-pub use report::{EXIT_PROBLEMS, Paint, Report};
-pub use run::{Check, run};
+pub use finding::{DiagnosisFinding, FindingSeverity};
+pub use report::{DiagnosisReport, EXIT_PROBLEMS, OutputColor};
+pub use run::{DoctorCheck, run};

@@ -1,4 +1,4 @@
-//! Listening sockets of this machine: [`judge`], gathered by [`look`] from `/proc`.
+//! Listening sockets of this machine: [`judge`], gathered by [`list_listeners`] from `/proc`.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::defaults::{PROCESSES, SOCKETS};
-use crate::finding::Finding;
+use crate::finding::DiagnosisFinding;
 
 /// Name of the check in findings.
 pub const CHECK: &str = "ports";
@@ -16,18 +16,18 @@ const LISTENING: &str = "0A";
 
 /// A listening TCP socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listener {
+pub struct ListeningSocket {
     /// Address and port of the socket.
     pub address: SocketAddr,
     /// Id of the user whose process created it.
     pub uid: u32,
     /// Process that owns the socket; `None` if this user has no access to it.
-    pub process: Option<Process>,
+    pub process: Option<LocalProcess>,
 }
 
 /// A process of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
+pub struct LocalProcess {
     /// Numeric id of the process.
     pub pid: u32,
     /// Name of the program.
@@ -36,7 +36,7 @@ pub struct Process {
 
 /// An address that a service listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedPort {
+pub struct ExpectedPort {
     /// Configuration key that contains the address.
     pub key: &'static str,
     /// Address and port to listen on.
@@ -55,7 +55,11 @@ pub struct PortOwner {
 }
 
 /// Returns one finding for each port with a fault, and one for the others.
-pub fn judge(wanted: &[WantedPort], listeners: &[Listener], owner: &PortOwner) -> Vec<Finding> {
+pub fn judge(
+    wanted: &[ExpectedPort],
+    listeners: &[ListeningSocket],
+    owner: &PortOwner,
+) -> Vec<DiagnosisFinding> {
     let mut findings = Vec::new();
     let mut fine = Vec::new();
     for port in wanted {
@@ -64,7 +68,9 @@ pub fn judge(wanted: &[WantedPort], listeners: &[Listener], owner: &PortOwner) -
             .iter()
             .find(|it| overlaps(it.address, port.address));
         match holder {
-            Some(listener) if is_own(listener, owner) => fine.push(port.address.to_string()),
+            Some(listener) if is_owned_by_service(listener, owner) => {
+                fine.push(port.address.to_string())
+            }
             Some(listener) => {
                 let cause = format!(
                     "the port is held by {}, so {} cannot listen there",
@@ -75,12 +81,12 @@ pub fn judge(wanted: &[WantedPort], listeners: &[Listener], owner: &PortOwner) -
                     Some(process) => format!("systemctl status {}", process.pid),
                     None => format!("ss -ltnp 'sport = :{}'", port.address.port()),
                 };
-                findings.push(Finding::problem(CHECK, place, cause).remedy(command));
+                findings.push(DiagnosisFinding::problem(CHECK, place, cause).remedy(command));
             }
             None if owner.is_running => {
                 let cause = format!("{} runs and does not listen there", owner.program);
                 let command = format!("journalctl -u {} -n 50", owner.program);
-                findings.push(Finding::problem(CHECK, place, cause).remedy(command));
+                findings.push(DiagnosisFinding::problem(CHECK, place, cause).remedy(command));
             }
             None => fine.push(port.address.to_string()),
         }
@@ -90,19 +96,19 @@ pub fn judge(wanted: &[WantedPort], listeners: &[Listener], owner: &PortOwner) -
             true => format!("{} listens there", owner.program),
             false => "no other program listens there".to_owned(),
         };
-        findings.insert(0, Finding::ok(CHECK, fine.join(", "), cause));
+        findings.insert(0, DiagnosisFinding::ok(CHECK, fine.join(", "), cause));
     }
     findings
 }
 
-fn is_own(listener: &Listener, owner: &PortOwner) -> bool {
+fn is_owned_by_service(listener: &ListeningSocket, owner: &PortOwner) -> bool {
     match &listener.process {
         Some(process) => process.name == owner.program,
         None => owner.is_running && listener.uid == owner.uid,
     }
 }
 
-fn holder_name(listener: &Listener) -> String {
+fn holder_name(listener: &ListeningSocket) -> String {
     match &listener.process {
         Some(process) => format!("{} (process {})", process.name, process.pid),
         None => format!("a process of the user with id {}", listener.uid),
@@ -117,14 +123,14 @@ fn overlaps(held: SocketAddr, wanted: SocketAddr) -> bool {
 
 /// All listening TCP sockets of this machine; those of other users have a process only if root runs
 /// the diagnosis.
-pub fn look() -> Vec<Listener> {
+pub fn list_listeners() -> Vec<ListeningSocket> {
     let text = |path| std::fs::read_to_string(path).unwrap_or_default();
     let sockets = parse(&text("/proc/net/tcp"))
         .into_iter()
         .chain(parse(&text("/proc/net/tcp6")));
-    let sockets: Vec<Socket> = sockets.take(SOCKETS).collect();
-    let holders = holders(Path::new("/proc"));
-    let listener = |socket: Socket| Listener {
+    let sockets: Vec<ProcNetSocket> = sockets.take(SOCKETS).collect();
+    let holders = socket_owners(Path::new("/proc"));
+    let listener = |socket: ProcNetSocket| ListeningSocket {
         address: socket.address,
         uid: socket.uid,
         process: holders.get(&socket.inode).cloned(),
@@ -133,18 +139,18 @@ pub fn look() -> Vec<Listener> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Socket {
+struct ProcNetSocket {
     address: SocketAddr,
     uid: u32,
     inode: u64,
 }
 
 /// Listening sockets in the kernel's table.
-fn parse(table: &str) -> Vec<Socket> {
+fn parse(table: &str) -> Vec<ProcNetSocket> {
     let socket = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         (*fields.get(3)? == LISTENING).then_some(())?;
-        Some(Socket {
+        Some(ProcNetSocket {
             address: address(fields.get(1)?)?,
             uid: fields.get(7)?.parse().ok()?,
             inode: fields.get(9)?.parse().ok()?,
@@ -172,8 +178,8 @@ fn address(text: &str) -> Option<SocketAddr> {
 /// Processes by the inodes of their sockets, as far as this user has access. Children that
 /// inherited a socket have it too, so the lowest process id counts, which is that of the process
 /// that created it.
-fn holders(proc: &Path) -> HashMap<u64, Process> {
-    let mut holders: HashMap<u64, Process> = HashMap::new();
+fn socket_owners(proc: &Path) -> HashMap<u64, LocalProcess> {
+    let mut holders: HashMap<u64, LocalProcess> = HashMap::new();
     let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut pids: Vec<u32> = pids.take(PROCESSES).collect();
@@ -195,7 +201,7 @@ fn holders(proc: &Path) -> HashMap<u64, Process> {
             continue;
         }
         let name = std::fs::read_to_string(directory.join("comm")).unwrap_or_default();
-        let process = Process {
+        let process = LocalProcess {
             pid,
             name: name.trim().to_owned(),
         };
@@ -215,18 +221,18 @@ pub fn user_of(pid: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Severity;
+    use crate::FindingSeverity;
 
-    const API: WantedPort = WantedPort {
+    const API: ExpectedPort = ExpectedPort {
         key: "api.listen",
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8143),
     };
 
-    fn held(address: &str, uid: u32, name: Option<&str>) -> Listener {
-        Listener {
+    fn held(address: &str, uid: u32, name: Option<&str>) -> ListeningSocket {
+        ListeningSocket {
             address: address.parse().unwrap(),
             uid,
-            process: name.map(|name| Process {
+            process: name.map(|name| LocalProcess {
                 pid: 12,
                 name: name.to_owned(),
             }),
@@ -239,35 +245,35 @@ mod tests {
             (
                 true,
                 Some(held("0.0.0.0:8143", 998, Some("tutti"))),
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "tutti listens",
             ),
             (
                 true,
                 Some(held("[::]:8143", 998, None)),
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "tutti listens",
             ),
             (
                 true,
                 Some(held("0.0.0.0:8143", 33, Some("nginx"))),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "nginx (process 12)",
             ),
             (
                 false,
                 Some(held("127.0.0.1:8143", 33, None)),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "user with id 33",
             ),
-            (true, None, Severity::Problem, "does not listen"),
+            (true, None, FindingSeverity::Problem, "does not listen"),
             (
                 true,
                 Some(held("0.0.0.0:8142", 998, Some("tutti"))),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "does not listen",
             ),
-            (false, None, Severity::Ok, "no other program"),
+            (false, None, FindingSeverity::Ok, "no other program"),
         ] {
             let owner = PortOwner {
                 program: "tutti".to_owned(),
@@ -298,7 +304,10 @@ mod tests {
     fn a_socket_of_this_process_is_found_with_its_process() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let found = look().into_iter().find(|it| it.address == address).unwrap();
+        let found = list_listeners()
+            .into_iter()
+            .find(|it| it.address == address)
+            .unwrap();
         assert_eq!(found.process.unwrap().pid, std::process::id());
         assert_eq!(user_of(std::process::id()), Some(found.uid));
     }

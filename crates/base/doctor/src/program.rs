@@ -1,4 +1,4 @@
-//! Output of programs of this machine: [`output_of`].
+//! Output of programs of this machine: [`run_for_output`].
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::defaults::PROGRAM_OUTPUT_BYTES;
 
 /// Standard output of a program that succeeds; otherwise the cause. A program that hangs is bounded
 /// only by the deadline of the check.
-pub fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
+pub fn run_for_output(program: &str, arguments: &[&str]) -> Result<String, String> {
     let spawned = Command::new(program)
         .args(arguments)
         .env("LC_ALL", "C")
@@ -37,13 +37,13 @@ mod tests {
 
     #[test]
     fn output_failure_and_absence_are_told_apart() {
-        assert_eq!(output_of("printf", &["%s", "a"]).unwrap(), "a");
+        assert_eq!(run_for_output("printf", &["%s", "a"]).unwrap(), "a");
         assert!(
-            output_of("false", &[])
+            run_for_output("false", &[])
                 .unwrap_err()
                 .contains("exit status: 1")
         );
-        let absent = output_of("/nonexistent/program", &[]).unwrap_err();
+        let absent = run_for_output("/nonexistent/program", &[]).unwrap_err();
         assert!(absent.contains("cannot be started"), "{absent}");
     }
 }

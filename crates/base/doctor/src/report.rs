@@ -1,10 +1,10 @@
-//! A whole diagnosis, as text and as JSON: [`Report`].
+//! A whole diagnosis, as text and as JSON: [`DiagnosisReport`].
 //!
 //! Invariant: text of other programs and files reaches the terminal without control characters.
 
 use serde::Serialize;
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{DiagnosisFinding, FindingSeverity};
 
 /// Exit code of a diagnosis with problems. 1 and 2 already stand for failed nodes and wrong usage.
 pub const EXIT_PROBLEMS: u8 = 3;
@@ -14,7 +14,7 @@ const GAP: &str = "  ";
 
 /// Colour of the words in the first column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
+pub enum OutputColor {
     /// Colours by escape sequences of a terminal.
     Ansi,
     /// Text without escape sequences.
@@ -23,61 +23,64 @@ pub enum Paint {
 
 /// All findings of one diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct DiagnosisReport {
     /// One line that names the subject of the diagnosis and the user that runs it.
     pub subject: String,
     /// The findings, in the order of the checks.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DiagnosisFinding>,
 }
 
 #[derive(Serialize)]
-struct Document<'r> {
+struct ReportDocument<'r> {
     subject: &'r str,
     ok: usize,
     notes: usize,
     problems: usize,
-    findings: &'r [Finding],
+    findings: &'r [DiagnosisFinding],
 }
 
 // === impl Report ===
 
-impl Report {
+impl DiagnosisReport {
     /// 0, or [`EXIT_PROBLEMS`] if there is a problem.
     pub fn exit_code(&self) -> u8 {
-        match self.count(Severity::Problem) {
+        match self.count(FindingSeverity::Problem) {
             0 => 0,
             _ => EXIT_PROBLEMS,
         }
     }
 
-    fn count(&self, severity: Severity) -> usize {
+    fn count(&self, severity: FindingSeverity) -> usize {
         let of_it = self.findings.iter().filter(|it| it.severity == severity);
         of_it.count()
     }
 
     /// One line for each finding, its remedy below it, and a summary at the end.
-    pub fn text(&self, paint: Paint) -> String {
+    pub fn text(&self, paint: OutputColor) -> String {
         let width = |words: &mut dyn Iterator<Item = &str>| words.map(str::len).max().unwrap_or(0);
         let severities = width(&mut self.findings.iter().map(|it| it.severity.word()));
         let checks = width(&mut self.findings.iter().map(|it| it.check));
         let indent = " ".repeat(severities + checks + 2 * GAP.len());
-        let mut lines = vec![harmless(&self.subject), String::new()];
+        let mut lines = vec![escape_control(&self.subject), String::new()];
         for finding in &self.findings {
             let severity = format!("{:severities$}", finding.severity.word());
             let check = format!("{:checks$}", finding.check);
-            let (place, cause) = (harmless(&finding.place), harmless(&finding.cause));
-            let severity = painted(finding.severity, &severity, paint);
+            let (place, cause) = (
+                escape_control(&finding.place),
+                escape_control(&finding.cause),
+            );
+            let severity = colorize(finding.severity, &severity, paint);
             lines.push(format!("{severity}{GAP}{check}{GAP}{place}: {cause}"));
             if let Some(remedy) = &finding.remedy {
-                lines.push(format!("{indent}→ {}", harmless(remedy)));
+                lines.push(format!("{indent}→ {}", escape_control(remedy)));
             }
         }
         lines.push(String::new());
-        lines.push(self.sum());
+        lines.push(self.summary_line());
         lines.join("\n")
     }
 
-    fn sum(&self) -> String {
+    fn summary_line(&self) -> String {
         let counted = |count: usize, noun: &str| match count {
             0 => format!("no {noun}s"),
             1 => format!("1 {noun}"),
@@ -85,19 +88,19 @@ impl Report {
         };
         format!(
             "{}, {}, {} ok",
-            counted(self.count(Severity::Problem), "problem"),
-            counted(self.count(Severity::Note), "note"),
-            self.count(Severity::Ok)
+            counted(self.count(FindingSeverity::Problem), "problem"),
+            counted(self.count(FindingSeverity::Note), "note"),
+            self.count(FindingSeverity::Ok)
         )
     }
 
     /// One JSON document with the same findings.
     pub fn json(&self) -> String {
-        let document = Document {
+        let document = ReportDocument {
             subject: &self.subject,
-            ok: self.count(Severity::Ok),
-            notes: self.count(Severity::Note),
-            problems: self.count(Severity::Problem),
+            ok: self.count(FindingSeverity::Ok),
+            notes: self.count(FindingSeverity::Note),
+            problems: self.count(FindingSeverity::Problem),
             findings: &self.findings,
         };
         // Serialising only texts, numbers and lists cannot fail.
@@ -105,18 +108,18 @@ impl Report {
     }
 }
 
-fn painted(severity: Severity, word: &str, paint: Paint) -> String {
+fn colorize(severity: FindingSeverity, word: &str, paint: OutputColor) -> String {
     let code = match (paint, severity) {
-        (Paint::Plain, _) | (_, Severity::Ok) => return word.to_owned(),
-        (Paint::Ansi, Severity::Note) => "33",
-        (Paint::Ansi, Severity::Problem) => "31;1",
+        (OutputColor::Plain, _) | (_, FindingSeverity::Ok) => return word.to_owned(),
+        (OutputColor::Ansi, FindingSeverity::Note) => "33",
+        (OutputColor::Ansi, FindingSeverity::Problem) => "31;1",
     };
     format!("\u{1b}[{code}m{word}\u{1b}[0m")
 }
 
 /// The text in one line, with control characters and marks that change the writing direction
 /// replaced.
-fn harmless(text: &str) -> String {
+fn escape_control(text: &str) -> String {
     let is_unsafe = |letter: char| {
         letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
@@ -132,14 +135,18 @@ fn harmless(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn report() -> Report {
-        Report {
+    fn report() -> DiagnosisReport {
+        DiagnosisReport {
             subject: "server tutti.example.com".to_owned(),
             findings: vec![
-                Finding::ok("files", "/var/lib/tutti", "12 entries"),
-                Finding::note("disk", "/", "900 MiB are free"),
-                Finding::problem("service", "tutti.service", "it is\nnot\u{1b}[31m enabled")
-                    .remedy("systemctl enable tutti"),
+                DiagnosisFinding::ok("files", "/var/lib/tutti", "12 entries"),
+                DiagnosisFinding::note("disk", "/", "900 MiB are free"),
+                DiagnosisFinding::problem(
+                    "service",
+                    "tutti.service",
+                    "it is\nnot\u{1b}[31m enabled",
+                )
+                .remedy("systemctl enable tutti"),
             ],
         }
     }
@@ -147,7 +154,7 @@ mod tests {
     #[test]
     fn each_finding_is_one_line_and_its_remedy_the_next() {
         assert_eq!(
-            report().text(Paint::Plain),
+            report().text(OutputColor::Plain),
             "server tutti.example.com\n\
              \n\
              ok       files    /var/lib/tutti: 12 entries\n\
@@ -174,6 +181,6 @@ mod tests {
         assert_eq!(report.exit_code(), EXIT_PROBLEMS);
         report.findings.pop();
         assert_eq!(report.exit_code(), 0, "a note is no problem");
-        assert!(report.text(Paint::Ansi).contains("\u{1b}[33mnote"));
+        assert!(report.text(OutputColor::Ansi).contains("\u{1b}[33mnote"));
     }
 }

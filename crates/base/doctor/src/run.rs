@@ -13,27 +13,27 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::defaults::{CHECKS_AT_ONCE, LOCAL_DEADLINE, REMOTE_DEADLINE};
-use crate::finding::Finding;
+use crate::finding::DiagnosisFinding;
 
-type Work = Pin<Box<dyn Future<Output = Vec<Finding>> + Send>>;
+type CheckFuture = Pin<Box<dyn Future<Output = Vec<DiagnosisFinding>> + Send>>;
 
 /// One check that has not started.
-pub struct Check {
+pub struct DoctorCheck {
     name: &'static str,
     /// Place of the finding if the check does not end.
     place: String,
     deadline: Duration,
-    work: Work,
+    work: CheckFuture,
 }
 
 // === impl Check ===
 
-impl Check {
+impl DoctorCheck {
     /// Creates a check that blocks its thread on files or programs of this machine.
     pub fn local(
         name: &'static str,
         place: impl Into<String>,
-        work: impl FnOnce() -> Vec<Finding> + Send + 'static,
+        work: impl FnOnce() -> Vec<DiagnosisFinding> + Send + 'static,
     ) -> Self {
         let work = async move {
             match tokio::task::spawn_blocking(work).await {
@@ -53,7 +53,7 @@ impl Check {
     pub fn remote(
         name: &'static str,
         place: impl Into<String>,
-        work: impl Future<Output = Vec<Finding>> + Send + 'static,
+        work: impl Future<Output = Vec<DiagnosisFinding>> + Send + 'static,
     ) -> Self {
         Self {
             name,
@@ -63,14 +63,14 @@ impl Check {
         }
     }
 
-    fn late(&self) -> Finding {
+    fn timeout_finding(&self) -> DiagnosisFinding {
         let seconds = self.deadline.as_secs();
         let cause = format!("no answer within {seconds} s, so nothing is known of it");
-        Finding::problem(self.name, &self.place, cause)
+        DiagnosisFinding::problem(self.name, &self.place, cause)
     }
 }
 
-impl fmt::Debug for Check {
+impl fmt::Debug for DoctorCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Check")
             .field("name", &self.name)
@@ -81,18 +81,22 @@ impl fmt::Debug for Check {
 
 /// Runs all checks and returns their findings. Threads of overdue checks continue to run: shut down
 /// the runtime without waiting for them.
-pub async fn run(checks: Vec<Check>) -> Vec<Finding> {
+pub async fn run(checks: Vec<DoctorCheck>) -> Vec<DiagnosisFinding> {
     let turns = Arc::new(Semaphore::new(CHECKS_AT_ONCE));
     let mut running = JoinSet::new();
-    let mut findings: Vec<Vec<Finding>> = Vec::new();
+    let mut findings: Vec<Vec<DiagnosisFinding>> = Vec::new();
     for (index, check) in checks.into_iter().enumerate() {
         let cause = "the check itself failed; please report it as a bug";
-        findings.push(vec![Finding::problem(check.name, &check.place, cause)]);
+        findings.push(vec![DiagnosisFinding::problem(
+            check.name,
+            &check.place,
+            cause,
+        )]);
         let turns = Arc::clone(&turns);
         running.spawn(async move {
             // The semaphore is never closed.
             let _turn = turns.acquire_owned().await;
-            let late = check.late();
+            let late = check.timeout_finding();
             let done = timeout(check.deadline, check.work).await;
             (index, done.unwrap_or_else(|_| vec![late]))
         });
@@ -113,24 +117,24 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::Severity;
+    use crate::FindingSeverity;
 
     #[tokio::test(start_paused = true)]
     async fn one_that_hangs_and_one_that_panics_are_findings_and_the_others_go_on() {
-        let fine = || vec![Finding::ok("fine", "here", "well")];
+        let fine = || vec![DiagnosisFinding::ok("fine", "here", "well")];
         let checks = vec![
-            Check::remote("stuck", "nfs:/srv", std::future::pending()),
-            Check::remote("broken", "there", async { panic!("on purpose") }),
-            Check::remote("fine", "here", async move { fine() }),
+            DoctorCheck::remote("stuck", "nfs:/srv", std::future::pending()),
+            DoctorCheck::remote("broken", "there", async { panic!("on purpose") }),
+            DoctorCheck::remote("fine", "here", async move { fine() }),
         ];
         let findings = run(checks).await;
         let told: Vec<_> = findings.iter().map(|it| (it.check, it.severity)).collect();
         assert_eq!(
             told,
             [
-                ("stuck", Severity::Problem),
-                ("broken", Severity::Problem),
-                ("fine", Severity::Ok)
+                ("stuck", FindingSeverity::Problem),
+                ("broken", FindingSeverity::Problem),
+                ("fine", FindingSeverity::Ok)
             ]
         );
         assert!(findings[0].cause.contains("15 s"), "{findings:?}");
@@ -150,7 +154,7 @@ mod tests {
                 let _ = waits.recv();
                 Vec::new()
             };
-            let work = run(vec![Check::local("stuck", "/mnt", stuck)]);
+            let work = run(vec![DoctorCheck::local("stuck", "/mnt", stuck)]);
             // The test clock stops while a blocking thread works, so it is advanced manually.
             let task = tokio::spawn(work);
             tokio::task::yield_now().await;
@@ -165,7 +169,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_whole_diagnosis_ends_however_many_checks_hang() {
-        let stuck = |_| Check::remote("stuck", "x", std::future::pending());
+        let stuck = |_| DoctorCheck::remote("stuck", "x", std::future::pending());
         let began = tokio::time::Instant::now();
         let findings = run((0..2 * CHECKS_AT_ONCE).map(stuck).collect()).await;
         assert_eq!(findings.len(), 2 * CHECKS_AT_ONCE);

@@ -6,7 +6,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use store::{Change, JobChange, JobNumber, NewJob, NewRun, RunChange, Store, StoreConfig};
+use store::{JobChange, JobNumber, JobRunChange, NewJob, NewRun, RunChange, Store, StoreConfig};
 use tokio::task::JoinSet;
 
 /// Number of jobs that are written concurrently.
@@ -69,7 +69,7 @@ async fn one(store: &Store, created_ms: i64, nodes: u64) -> Outcome<()> {
         duration_ms: None,
         event: None,
     };
-    store.commit(vec![Change::Job(over)]).await?;
+    store.commit(vec![JobRunChange::Job(over)]).await?;
     Ok(())
 }
 
@@ -104,14 +104,14 @@ fn new(created_ms: i64, nodes: u64) -> NewJob {
     }
 }
 
-fn ended(job: JobNumber, created_ms: i64, node: u64) -> Change {
+fn ended(job: JobNumber, created_ms: i64, node: u64) -> JobRunChange {
     let to_state = match node % 10 {
         0 => "failed",
         _ => "finished",
     };
     // Spread, so that the order by duration differs from the order by name.
     let took = i64::try_from(node.wrapping_mul(7_919) % 50_021).unwrap_or_default();
-    Change::Run(RunChange {
+    JobRunChange::Run(RunChange {
         job,
         certname: certname(node),
         to_state: to_state.to_owned(),

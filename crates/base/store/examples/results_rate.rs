@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use store::{Change, NewEvent, NewJob, NewRun, RunChange, Store, StoreConfig};
+use store::{JobRunChange, NewEvent, NewJob, NewRun, RunChange, Store, StoreConfig};
 
 const SECONDS: u64 = 5;
 const CALLERS: usize = 64;
@@ -115,7 +115,7 @@ fn job(nodes: usize) -> NewJob {
 }
 
 /// A result of about 300 bytes and an event of the same size.
-fn result(job: store::JobNumber, index: u64) -> Change {
+fn result(job: store::JobNumber, index: u64) -> JobRunChange {
     let certname = certname(index);
     let event = NewEvent {
         kind: "node_finished".to_owned(),
@@ -124,7 +124,7 @@ fn result(job: store::JobNumber, index: u64) -> Change {
         details: format!(r#"{{"node":"{certname}","detail":{{}}}}"#),
         message: format!("Finished on {certname}"),
     };
-    Change::Run(RunChange {
+    JobRunChange::Run(RunChange {
         job,
         certname,
         to_state: "finished".to_owned(),

@@ -1,9 +1,9 @@
 //! Texts that administrators set, for example the disclaimer of the login page.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::SqlValue;
 
 const PUT: &str = "INSERT INTO access_settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value";
@@ -19,13 +19,13 @@ impl Store {
         name: &str,
         value: Option<&str>,
     ) -> Result<(), StoreError> {
-        let name = Value::owned(name);
+        let name = SqlValue::owned_text(name);
         let step = match value {
-            Some(value) => Step {
+            Some(value) => SqlStatement {
                 sql: PUT,
-                values: vec![name, Value::owned(value)],
+                values: vec![name, SqlValue::owned_text(value)],
             },
-            None => Step {
+            None => SqlStatement {
                 sql: DELETE,
                 values: vec![name],
             },
@@ -35,6 +35,6 @@ impl Store {
 
     /// The text of the setting; `None` if it was never set.
     pub async fn access_setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.query_one(GET, vec![Value::owned(name)]).await
+        self.query_one(GET, vec![SqlValue::owned_text(name)]).await
     }
 }

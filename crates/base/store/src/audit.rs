@@ -5,13 +5,13 @@
 //! position and hash of the cut.
 
 use crate::StoreError;
-use crate::ledger::{self, Ledger};
-use crate::page::Page;
-use crate::step::Step;
+use crate::ledger::{self, NumberLedger};
+use crate::page::ListPage;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::write::{Write, Written};
-use crate::writing::audit::{AuditMark, NewAudit};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::write::{StoreWrite, WriteResult};
+use crate::writing::audit::{AuditPosition, NewAudit};
 
 /// A stored entry of the audit chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,21 +122,24 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// Appends entries to the chain and waits until they are durable: all of them or, on an error,
     /// none. Returns their positions and hashes.
-    pub async fn append_audit(&self, entries: Vec<NewAudit>) -> Result<Vec<AuditMark>, StoreError> {
+    pub async fn append_audit(
+        &self,
+        entries: Vec<NewAudit>,
+    ) -> Result<Vec<AuditPosition>, StoreError> {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        match self.write(Write::Audit(entries)).await? {
-            Written::Audit(marks) => Ok(marks),
+        match self.write(StoreWrite::Audit(entries)).await? {
+            WriteResult::Audit(marks) => Ok(marks),
             other => unreachable!("audit entries are answered with their places, not {other:?}"),
         }
     }
 
     /// The last entry according to the ledger; number 0 and a hash of zeroes before the first
     /// entry.
-    pub async fn audit_head(&self) -> Result<AuditMark, StoreError> {
-        let ledger: Option<Ledger> = self.query_one(ledger::READ, Vec::new()).await?;
-        Ok(ledger.map_or(NO_ENTRY, |ledger| AuditMark {
+    pub async fn audit_head(&self) -> Result<AuditPosition, StoreError> {
+        let ledger: Option<NumberLedger> = self.query_one(ledger::READ, Vec::new()).await?;
+        Ok(ledger.map_or(NO_ENTRY, |ledger| AuditPosition {
             seq: ledger.audit,
             hash: ledger.audit_hash,
         }))
@@ -145,7 +148,7 @@ impl Store {
     /// At most `limit` entries from `seq` on, in ascending order.
     pub async fn audit_entries(&self, seq: i64, limit: u64) -> Result<Vec<AuditRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.query(FROM, vec![Value::Int(seq), Value::Int(limit)])
+        self.query(FROM, vec![SqlValue::Int(seq), SqlValue::Int(limit)])
             .await
     }
 
@@ -165,14 +168,14 @@ impl Store {
         &self,
         at_ms: i64,
     ) -> Result<Option<AuditRow>, StoreError> {
-        self.query_one(OLDER, vec![Value::Int(at_ms)]).await
+        self.query_one(OLDER, vec![SqlValue::Int(at_ms)]).await
     }
 
     /// Deletes at most `limit` of the oldest entries, none after `seq`. Returns the number deleted.
     pub async fn delete_audit_entries(&self, seq: i64, limit: u64) -> Result<u64, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = vec![Value::Int(seq), Value::Int(limit)];
-        self.execute(Step {
+        let values = vec![SqlValue::Int(seq), SqlValue::Int(limit)];
+        self.execute(SqlStatement {
             sql: DELETE,
             values,
         })
@@ -183,13 +186,13 @@ impl Store {
     pub async fn audit_list(
         &self,
         filter: &AuditFilter,
-        page: Page,
+        page: ListPage,
     ) -> Result<(Vec<AuditRow>, u64), StoreError> {
         let counted: Option<i64> = self.query_one(COUNT, filter.values()).await?;
         let mut values = filter.values();
         values.extend([
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
+            SqlValue::Int(page.limit_column()),
+            SqlValue::Int(page.offset_column()),
         ]);
         let sql = if filter.descending {
             DESCENDING
@@ -201,30 +204,30 @@ impl Store {
     }
 }
 
-const NO_ENTRY: AuditMark = AuditMark {
+const NO_ENTRY: AuditPosition = AuditPosition {
     seq: 0,
     hash: [0; 32],
 };
 
 impl AuditFilter {
-    fn values(&self) -> Vec<Value<'static>> {
+    fn values(&self) -> Vec<SqlValue<'static>> {
         let list = |ids: &[String]| match ids {
-            [] => Value::Null,
+            [] => SqlValue::Null,
             ids => {
                 let one = ids.iter().filter(|id| !id.contains(','));
                 let joined: String = one.map(|id| format!("{id},,")).collect();
-                Value::owned(&format!(",{joined}"))
+                SqlValue::owned_text(&format!(",{joined}"))
             }
         };
         vec![
-            Value::opt_owned(self.service.as_deref()),
-            Value::opt_owned(self.actor_type.as_deref()),
+            SqlValue::opt_owned_text(self.service.as_deref()),
+            SqlValue::opt_owned_text(self.actor_type.as_deref()),
             list(&self.actor_ids),
-            Value::opt_owned(self.object_type.as_deref()),
+            SqlValue::opt_owned_text(self.object_type.as_deref()),
             list(&self.object_ids),
-            Value::opt_owned(self.address.as_deref()),
-            Value::Int(self.start_ms.unwrap_or(i64::MIN)),
-            Value::Int(self.end_ms.unwrap_or(i64::MAX)),
+            SqlValue::opt_owned_text(self.address.as_deref()),
+            SqlValue::Int(self.start_ms.unwrap_or(i64::MIN)),
+            SqlValue::Int(self.end_ms.unwrap_or(i64::MAX)),
         ]
     }
 }
@@ -239,7 +242,7 @@ impl AuditRow {
 }
 
 impl FromRow for AuditRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             seq: row.int(0)?,
             version: row.int(1)?,

@@ -1,19 +1,19 @@
 //! Requests that share a transaction.
 //!
-//! [`fill`] takes every waiting request, up to a bound. While one commit waits for the disk, the
+//! [`collect`] takes every waiting request, up to a bound. While one commit waits for the disk, the
 //! next batch fills up, so no timer is needed.
 
 use tokio::sync::mpsc;
 
 use crate::StoreError;
 use crate::defaults::{BATCH_BYTES, BATCH_STATEMENTS};
-use crate::request::{Message, Request};
-use crate::write::Written;
+use crate::request::{WriteRequest, WriterMessage};
+use crate::write::WriteResult;
 
 /// The requests of one transaction.
 #[derive(Default)]
-pub(crate) struct Batch {
-    pub(crate) requests: Vec<Request>,
+pub(crate) struct WriteBatch {
+    pub(crate) requests: Vec<WriteRequest>,
     /// True when the store is being closed.
     pub(crate) last: bool,
     statements: usize,
@@ -21,8 +21,11 @@ pub(crate) struct Batch {
 }
 
 /// Starts a batch with `first` and adds the requests that wait in the queue.
-pub(crate) fn fill(first: Message, queue: &mut mpsc::Receiver<Message>) -> Batch {
-    let mut batch = Batch::default();
+pub(crate) fn collect(
+    first: WriterMessage,
+    queue: &mut mpsc::Receiver<WriterMessage>,
+) -> WriteBatch {
+    let mut batch = WriteBatch::default();
     batch.push(first);
     while !batch.is_full() {
         match queue.try_recv() {
@@ -34,7 +37,7 @@ pub(crate) fn fill(first: Message, queue: &mut mpsc::Receiver<Message>) -> Batch
 }
 
 /// Sends each caller the result of its request.
-pub(crate) fn answer(requests: Vec<Request>, written: Vec<Written>) {
+pub(crate) fn send_results(requests: Vec<WriteRequest>, written: Vec<WriteResult>) {
     for (request, written) in requests.into_iter().zip(written) {
         // The receiver is gone if the caller stopped waiting.
         let _ = request.reply.send(Ok(written));
@@ -42,16 +45,16 @@ pub(crate) fn answer(requests: Vec<Request>, written: Vec<Written>) {
 }
 
 /// Sends a caller the error; nothing of its request was written.
-pub(crate) fn fail(request: Request, error: StoreError) {
+pub(crate) fn send_error(request: WriteRequest, error: StoreError) {
     tracing::warn!(%error, source = ?std::error::Error::source(&error), "a write failed");
     let _ = request.reply.send(Err(error));
 }
 
-impl Batch {
-    fn push(&mut self, message: Message) {
+impl WriteBatch {
+    fn push(&mut self, message: WriterMessage) {
         match message {
-            Message::Close => self.last = true,
-            Message::Write(request) => {
+            WriterMessage::Close => self.last = true,
+            WriterMessage::Write(request) => {
                 self.statements += request.write.weight();
                 self.bytes += request.write.bytes();
                 self.requests.push(request);

@@ -1,12 +1,12 @@
-//! Changes of a job, a run or the event log, as data: [`Change`], and its result, [`Applied`].
+//! Changes of a job, a run or the event log, as data: [`JobRunChange`], and its result, [`ChangeResult`].
 
 use crate::JobNumber;
 use crate::writing::events::NewEvent;
 
 /// One change of a job or run, with its event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A run enters a state. Applied only if the state is further on; see [`Applied`].
+pub enum JobRunChange {
+    /// A run enters a state. Applied only if the state is further on; see [`ChangeResult`].
     Run(RunChange),
     /// A job enters a state. Applied only if the state is further on.
     Job(JobChange),
@@ -92,9 +92,9 @@ pub struct EventChange {
     pub event: NewEvent,
 }
 
-/// The result of a [`Change`].
+/// The result of a [`JobRunChange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Applied {
+pub struct ChangeResult {
     /// `false`: the job or run does not exist, or is in this state or a later one already; neither
     /// the change nor its event was written.
     pub changed: bool,

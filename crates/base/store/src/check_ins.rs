@@ -2,9 +2,9 @@
 //! and in total.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// One classification of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,32 +55,36 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, PRUNE_NODE, PRUNE, OF_NODE, OF_
 impl Store {
     /// Writes a check-in and deletes all but the newest `kept` of its node.
     pub async fn insert_check_in(&self, row: CheckInRow, kept: u32) -> Result<(), StoreError> {
-        let insert = Step {
+        let insert = SqlStatement {
             sql: INSERT,
             values: vec![
-                Value::owned(&row.id),
-                Value::owned(&row.certname),
-                Value::Int(row.at_ms),
-                Value::opt_owned(row.transaction_uuid.as_deref()),
-                Value::owned(&row.explanation),
+                SqlValue::owned_text(&row.id),
+                SqlValue::owned_text(&row.certname),
+                SqlValue::Int(row.at_ms),
+                SqlValue::opt_owned_text(row.transaction_uuid.as_deref()),
+                SqlValue::owned_text(&row.explanation),
             ],
         };
-        let prune = Step {
+        let prune = SqlStatement {
             sql: PRUNE_NODE,
-            values: vec![Value::owned(&row.certname), Value::Int(i64::from(kept))],
+            values: vec![
+                SqlValue::owned_text(&row.certname),
+                SqlValue::Int(i64::from(kept)),
+            ],
         };
         self.execute_all(vec![insert, prune]).await.map(|_| ())
     }
 
     /// Deletes all but the newest `kept` check-ins of all nodes. Returns the number deleted.
     pub async fn prune_check_ins(&self, kept: u32) -> Result<u64, StoreError> {
-        let values = vec![Value::Int(i64::from(kept))];
-        self.execute(Step { sql: PRUNE, values }).await
+        let values = vec![SqlValue::Int(i64::from(kept))];
+        self.execute(SqlStatement { sql: PRUNE, values }).await
     }
 
     /// Check-ins of a node, newest first.
     pub async fn check_ins_of(&self, certname: &str) -> Result<Vec<CheckInRow>, StoreError> {
-        self.query(OF_NODE, vec![Value::owned(certname)]).await
+        self.query(OF_NODE, vec![SqlValue::owned_text(certname)])
+            .await
     }
 
     /// Check-ins of several nodes, ordered by certname, newest first.
@@ -90,15 +94,15 @@ impl Store {
         skipped_nodes: u32,
     ) -> Result<Vec<CheckInRow>, StoreError> {
         let page = vec![
-            Value::Int(i64::from(nodes)),
-            Value::Int(i64::from(skipped_nodes)),
+            SqlValue::Int(i64::from(nodes)),
+            SqlValue::Int(i64::from(skipped_nodes)),
         ];
         self.query(OF_NODES, page).await
     }
 }
 
 impl FromRow for CheckInRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             certname: row.text(1)?,

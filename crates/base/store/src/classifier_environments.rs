@@ -2,9 +2,9 @@
 //! limit passed by the caller that adds one.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::SqlValue;
 
 const ADD: &str = "INSERT INTO classifier_environments (name) SELECT CAST($1 AS TEXT) \
      WHERE (SELECT COUNT(*) FROM classifier_environments) < CAST($2 AS BIGINT) \
@@ -22,8 +22,8 @@ impl Store {
         name: &str,
         most: u32,
     ) -> Result<bool, StoreError> {
-        let values = vec![Value::owned(name), Value::Int(i64::from(most))];
-        Ok(self.execute(Step { sql: ADD, values }).await? > 0)
+        let values = vec![SqlValue::owned_text(name), SqlValue::Int(i64::from(most))];
+        Ok(self.execute(SqlStatement { sql: ADD, values }).await? > 0)
     }
 
     /// All names of announced environments, sorted.
@@ -33,8 +33,8 @@ impl Store {
 
     /// Deletes a name. `false`: it does not exist.
     pub async fn delete_classifier_environment(&self, name: &str) -> Result<bool, StoreError> {
-        let values = vec![Value::owned(name)];
-        let step = Step {
+        let values = vec![SqlValue::owned_text(name)];
+        let step = SqlStatement {
             sql: DELETE,
             values,
         };

@@ -3,9 +3,9 @@
 //! Invariant: a [`CodeDeployRow`] that is over never changes.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A requested deployment that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,23 +138,23 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// Writes deployments, all or none. Returns their numbers.
     pub async fn insert_code_deploys(&self, new: &[NewCodeDeploy]) -> Result<Vec<i64>, StoreError> {
-        let insert = |new: &NewCodeDeploy| Step {
+        let insert = |new: &NewCodeDeploy| SqlStatement {
             sql: INSERT,
             values: vec![
-                Value::owned(&new.request_id),
-                Value::owned(&new.environment),
-                Value::owned(&new.action),
-                Value::owned(&new.options),
-                Value::owned(&new.owner),
-                Value::owned(&new.reason),
-                Value::owned(&new.state),
-                Value::Int(new.queued_ms),
+                SqlValue::owned_text(&new.request_id),
+                SqlValue::owned_text(&new.environment),
+                SqlValue::owned_text(&new.action),
+                SqlValue::owned_text(&new.options),
+                SqlValue::owned_text(&new.owner),
+                SqlValue::owned_text(&new.reason),
+                SqlValue::owned_text(&new.state),
+                SqlValue::Int(new.queued_ms),
             ],
         };
         self.execute_all(new.iter().map(insert).collect()).await?;
         let mut ids = Vec::with_capacity(new.len());
         for row in new {
-            let values = vec![Value::owned(&row.request_id)];
+            let values = vec![SqlValue::owned_text(&row.request_id)];
             let id: Option<i64> = self.query_one(BY_REQUEST, values).await?;
             ids.push(id.ok_or(StoreError::Closed)?);
         }
@@ -168,12 +168,12 @@ impl Store {
         state: &str,
         started_ms: Option<i64>,
     ) -> Result<(), StoreError> {
-        let step = |id: &i64| Step {
+        let step = |id: &i64| SqlStatement {
             sql: ENTER,
             values: vec![
-                Value::Int(*id),
-                Value::owned(state),
-                Value::opt_int(started_ms),
+                SqlValue::Int(*id),
+                SqlValue::owned_text(state),
+                SqlValue::opt_int(started_ms),
             ],
         };
         self.execute_all(ids.iter().map(step).collect()).await?;
@@ -186,16 +186,16 @@ impl Store {
         ids: &[i64],
         end: &CodeDeployEnd,
     ) -> Result<(), StoreError> {
-        let step = |id: &i64| Step {
+        let step = |id: &i64| SqlStatement {
             sql: END,
             values: vec![
-                Value::Int(*id),
-                Value::owned(&end.state),
-                Value::Int(end.finished_ms),
-                Value::Int(end.served_by),
-                Value::opt_owned(end.signature.as_deref()),
-                Value::opt_owned(end.before.as_deref()),
-                Value::owned(&end.outcome),
+                SqlValue::Int(*id),
+                SqlValue::owned_text(&end.state),
+                SqlValue::Int(end.finished_ms),
+                SqlValue::Int(end.served_by),
+                SqlValue::opt_owned_text(end.signature.as_deref()),
+                SqlValue::opt_owned_text(end.before.as_deref()),
+                SqlValue::owned_text(&end.outcome),
             ],
         };
         self.execute_all(ids.iter().map(step).collect()).await?;
@@ -204,7 +204,7 @@ impl Store {
 
     /// The deployment with this number.
     pub async fn code_deploy(&self, id: i64) -> Result<Option<CodeDeployRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(id)]).await
+        self.query_one(ONE, vec![SqlValue::Int(id)]).await
     }
 
     /// Deployments that are not over, oldest first.
@@ -220,9 +220,9 @@ impl Store {
         limit: i64,
     ) -> Result<Vec<CodeDeployRow>, StoreError> {
         let values = vec![
-            Value::opt_owned(environment),
-            Value::Int(before.unwrap_or(i64::MAX)),
-            Value::Int(limit),
+            SqlValue::opt_owned_text(environment),
+            SqlValue::Int(before.unwrap_or(i64::MAX)),
+            SqlValue::Int(limit),
         ];
         self.query(LIST, values).await
     }
@@ -246,15 +246,15 @@ impl Store {
     /// Deletes deployments that ended before this time, except those that record who deployed the
     /// live version. Returns the number deleted.
     pub async fn prune_code_deploys(&self, before_ms: i64) -> Result<u64, StoreError> {
-        let (sql, values) = (PRUNE, vec![Value::Int(before_ms)]);
-        self.execute(Step { sql, values }).await
+        let (sql, values) = (PRUNE, vec![SqlValue::Int(before_ms)]);
+        self.execute(SqlStatement { sql, values }).await
     }
 }
 
 // === impl CodeDeployRow ===
 
 impl FromRow for CodeDeployRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.int(0)?,
             environment: row.text(1)?,

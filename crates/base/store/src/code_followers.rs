@@ -2,9 +2,9 @@
 //! [`CodeFollowerRow`].
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// The last switch of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +46,12 @@ impl Store {
     /// Records the switch of an environment.
     pub async fn set_code_generation(&self, row: &CodeGenerationRow) -> Result<(), StoreError> {
         let values = vec![
-            Value::owned(&row.environment),
-            Value::Int(row.generation),
-            Value::opt_owned(row.signature.as_deref()),
+            SqlValue::owned_text(&row.environment),
+            SqlValue::Int(row.generation),
+            SqlValue::opt_owned_text(row.signature.as_deref()),
         ];
         let sql = SWITCHED;
-        self.execute(Step { sql, values }).await.map(|_| ())
+        self.execute(SqlStatement { sql, values }).await.map(|_| ())
     }
 
     /// The last switch of each environment, by environment.
@@ -62,12 +62,12 @@ impl Store {
     /// Records the report of a follower.
     pub async fn set_code_follower(&self, row: &CodeFollowerRow) -> Result<(), StoreError> {
         let values = vec![
-            Value::owned(&row.name),
-            Value::Int(row.seen_ms),
-            Value::owned(&row.report),
+            SqlValue::owned_text(&row.name),
+            SqlValue::Int(row.seen_ms),
+            SqlValue::owned_text(&row.report),
         ];
         let sql = SEEN;
-        self.execute(Step { sql, values }).await.map(|_| ())
+        self.execute(SqlStatement { sql, values }).await.map(|_| ())
     }
 
     /// All followers, by certname.
@@ -77,15 +77,15 @@ impl Store {
 
     /// Deletes a follower and its report.
     pub async fn forget_code_follower(&self, name: &str) -> Result<(), StoreError> {
-        let (sql, values) = (FORGET, vec![Value::owned(name)]);
-        self.execute(Step { sql, values }).await.map(|_| ())
+        let (sql, values) = (FORGET, vec![SqlValue::owned_text(name)]);
+        self.execute(SqlStatement { sql, values }).await.map(|_| ())
     }
 }
 
 // === impl rows ===
 
 impl FromRow for CodeGenerationRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             environment: row.text(0)?,
             generation: row.int(1)?,
@@ -95,7 +95,7 @@ impl FromRow for CodeGenerationRow {
 }
 
 impl FromRow for CodeFollowerRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             name: row.text(0)?,
             seen_ms: row.int(1)?,

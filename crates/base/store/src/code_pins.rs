@@ -2,9 +2,9 @@
 //! [`CodePinRow`].
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// An environment that is pinned to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,25 +39,28 @@ impl Store {
     /// Pins an environment to a version.
     pub async fn pin_code(&self, pin: &CodePinRow) -> Result<(), StoreError> {
         let values = vec![
-            Value::owned(&pin.environment),
-            Value::owned(&pin.signature),
-            Value::owned(&pin.owner),
-            Value::owned(&pin.reason),
-            Value::Int(pin.pinned_ms),
+            SqlValue::owned_text(&pin.environment),
+            SqlValue::owned_text(&pin.signature),
+            SqlValue::owned_text(&pin.owner),
+            SqlValue::owned_text(&pin.reason),
+            SqlValue::Int(pin.pinned_ms),
         ];
-        self.execute(Step { sql: PIN, values }).await.map(|_| ())
+        self.execute(SqlStatement { sql: PIN, values })
+            .await
+            .map(|_| ())
     }
 
     /// Removes the pin of an environment. `false`: it had none.
     pub async fn unpin_code(&self, environment: &str) -> Result<bool, StoreError> {
-        let values = vec![Value::owned(environment)];
-        let rows = self.execute(Step { sql: UNPIN, values }).await?;
+        let values = vec![SqlValue::owned_text(environment)];
+        let rows = self.execute(SqlStatement { sql: UNPIN, values }).await?;
         Ok(rows > 0)
     }
 
     /// The pin of an environment; `None` if it has none.
     pub async fn code_pin(&self, environment: &str) -> Result<Option<CodePinRow>, StoreError> {
-        self.query_one(ONE, vec![Value::owned(environment)]).await
+        self.query_one(ONE, vec![SqlValue::owned_text(environment)])
+            .await
     }
 
     /// All pins, by environment.
@@ -69,7 +72,7 @@ impl Store {
 // === impl CodePinRow ===
 
 impl FromRow for CodePinRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             environment: row.text(0)?,
             signature: row.text(1)?,

@@ -24,7 +24,7 @@ pub struct StoreConfig {
 }
 
 /// Engine that a URL names.
-pub(crate) enum Target {
+pub(crate) enum DatabaseTarget {
     Sqlite(PathBuf),
     Postgres(String),
 }
@@ -46,12 +46,12 @@ impl StoreConfig {
         Self::new(format!("sqlite:{}", path.as_ref().display()))
     }
 
-    pub(crate) fn target(&self) -> Result<Target, OpenStoreError> {
+    pub(crate) fn target(&self) -> Result<DatabaseTarget, OpenStoreError> {
         if let Some(path) = self.url.strip_prefix("sqlite:") {
-            return Ok(Target::Sqlite(PathBuf::from(path)));
+            return Ok(DatabaseTarget::Sqlite(PathBuf::from(path)));
         }
         if self.url.starts_with("postgresql://") || self.url.starts_with("postgres://") {
-            return Ok(Target::Postgres(self.url.clone()));
+            return Ok(DatabaseTarget::Postgres(self.url.clone()));
         }
         Err(OpenStoreError::UnknownUrl)
     }

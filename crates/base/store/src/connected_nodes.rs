@@ -4,9 +4,9 @@
 //! ended, however it ended.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::SqlValue;
 
 const CAME: &str = "INSERT INTO connected_nodes (certname) VALUES ($1) ON CONFLICT DO NOTHING";
 const WENT: &str = "DELETE FROM connected_nodes WHERE certname = $1";
@@ -19,10 +19,13 @@ pub(crate) const STATEMENTS: &[&str] = &[CAME, WENT, ALL];
 
 impl Store {
     /// Records connections (`true`) and disconnections of nodes in one transaction.
-    pub async fn nodes_changed(&self, changes: Vec<(String, bool)>) -> Result<(), StoreError> {
-        let steps = changes.iter().map(|(certname, is_connected)| Step {
+    pub async fn record_connection_changes(
+        &self,
+        changes: Vec<(String, bool)>,
+    ) -> Result<(), StoreError> {
+        let steps = changes.iter().map(|(certname, is_connected)| SqlStatement {
             sql: if *is_connected { CAME } else { WENT },
-            values: vec![Value::owned(certname)],
+            values: vec![SqlValue::owned_text(certname)],
         });
         self.execute_all(steps.collect()).await.map(drop)
     }
@@ -33,7 +36,7 @@ impl Store {
         after: &str,
         limit: u32,
     ) -> Result<Vec<String>, StoreError> {
-        let page = vec![Value::owned(after), Value::Int(i64::from(limit))];
+        let page = vec![SqlValue::owned_text(after), SqlValue::Int(i64::from(limit))];
         self.query(ALL, page).await
     }
 }

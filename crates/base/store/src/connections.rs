@@ -3,9 +3,9 @@
 //! Invariant: a node has at most one connection, and a connection without nodes is deleted.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A connection to nodes without an agent.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,38 +46,46 @@ impl Store {
         row: ConnectionRow,
         certnames: Vec<String>,
     ) -> Result<(), StoreError> {
-        let insert = Step {
+        let insert = SqlStatement {
             sql: INSERT,
-            values: vec![Value::owned(&row.id), Value::Blob(row.sealed.into())],
+            values: vec![
+                SqlValue::owned_text(&row.id),
+                SqlValue::Blob(row.sealed.into()),
+            ],
         };
-        let nodes = certnames.iter().map(|certname| Step {
+        let nodes = certnames.iter().map(|certname| SqlStatement {
             sql: PUT_NODE,
-            values: vec![Value::owned(certname), Value::owned(&row.id)],
+            values: vec![
+                SqlValue::owned_text(certname),
+                SqlValue::owned_text(&row.id),
+            ],
         });
-        let steps = std::iter::once(insert).chain(nodes).chain([unused()]);
+        let steps = std::iter::once(insert)
+            .chain(nodes)
+            .chain([delete_unused_statement()]);
         self.execute_all(steps.collect()).await.map(|_| ())
     }
 
     /// Deletes the connections of these nodes.
     pub async fn delete_connections(&self, certnames: Vec<String>) -> Result<(), StoreError> {
-        let nodes = certnames.iter().map(|certname| Step {
+        let nodes = certnames.iter().map(|certname| SqlStatement {
             sql: DELETE_NODE,
-            values: vec![Value::owned(certname)],
+            values: vec![SqlValue::owned_text(certname)],
         });
-        let steps = nodes.chain([unused()]);
+        let steps = nodes.chain([delete_unused_statement()]);
         self.execute_all(steps.collect()).await.map(|_| ())
     }
 }
 
-fn unused() -> Step<'static> {
-    Step {
+fn delete_unused_statement() -> SqlStatement<'static> {
+    SqlStatement {
         sql: DELETE_UNUSED,
         values: Vec::new(),
     }
 }
 
 impl FromRow for ConnectionRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             sealed: row.blob(1)?,

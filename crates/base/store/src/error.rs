@@ -92,15 +92,15 @@ pub enum StoreError {
         "the disk of the store is full; nothing of this write was kept, free some space and it \
          will work again"
     )]
-    DiskFull(#[source] Source),
+    DiskFull(#[source] SharedCause),
     /// PostgreSQL does not answer, or the database accepts no writes now (it is read-only, locked
     /// or out of resources).
     #[error("the database is not reachable or not writable; nothing of this write was kept")]
-    Unavailable(#[source] Source),
-    /// The commit was sent and its answer was lost. Commits of [`Change`](crate::Change)s may be
+    Unavailable(#[source] SharedCause),
+    /// The commit was sent and its answer was lost. Commits of [`JobRunChange`](crate::JobRunChange)s may be
     /// repeated: changes that were applied are then reported as unchanged.
     #[error("the commit was sent and no answer came: it may or may not be kept")]
-    OutcomeUnknown(#[source] Source),
+    OutcomeUnknown(#[source] SharedCause),
     /// Another server took the database over while this one had no connection to it.
     #[error("another server process took over this database; this one must end")]
     Superseded,
@@ -124,14 +124,14 @@ pub enum StoreError {
     },
     /// The engine refused the content of the statement; repeating it would fail again.
     #[error("the database refused the statement")]
-    Refused(#[source] Source),
+    Refused(#[source] SharedCause),
     /// A value that was read does not conform to the schema.
     #[error("the database holds something that this version cannot read")]
-    Corrupt(#[source] Source),
+    Corrupt(#[source] SharedCause),
 }
 
 /// A cause that several callers of one batch may share.
-pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+pub type SharedCause = Arc<dyn std::error::Error + Send + Sync>;
 
 /// Error of the history file.
 #[derive(Debug, thiserror::Error)]
@@ -165,7 +165,7 @@ pub enum HistoryFileError {
 
 impl StoreError {
     /// True if this store accepts no more writes, so that its process must end.
-    pub fn is_end(&self) -> bool {
+    pub fn is_final(&self) -> bool {
         matches!(
             self,
             Self::Closed | Self::Superseded | Self::HistoryWentBack { .. } | Self::Replaced { .. }

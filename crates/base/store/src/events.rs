@@ -1,7 +1,7 @@
 //! The event log: append-only, one sequence for all jobs.
 
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// A stored event of the log.
@@ -48,9 +48,9 @@ impl Store {
     ) -> Result<Vec<EventRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values = vec![
-            Value::Int(job.get()),
-            Value::Int(from_id),
-            Value::Int(limit),
+            SqlValue::Int(job.get()),
+            SqlValue::Int(from_id),
+            SqlValue::Int(limit),
         ];
         self.query(OF_JOB, values).await
     }
@@ -62,7 +62,7 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<EventRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.query(OF_ALL, vec![Value::Int(from_id), Value::Int(limit)])
+        self.query(OF_ALL, vec![SqlValue::Int(from_id), SqlValue::Int(limit)])
             .await
     }
 
@@ -72,9 +72,12 @@ impl Store {
         job: JobNumber,
         up_to_id: i64,
     ) -> Result<Vec<(String, i64)>, StoreError> {
-        let values = vec![Value::Int(job.get()), Value::Int(up_to_id)];
-        let counts: Vec<KindCount> = self.query(NODE_COUNTS, values).await?;
-        Ok(counts.into_iter().map(|KindCount(pair)| pair).collect())
+        let values = vec![SqlValue::Int(job.get()), SqlValue::Int(up_to_id)];
+        let counts: Vec<EventKindCount> = self.query(NODE_COUNTS, values).await?;
+        Ok(counts
+            .into_iter()
+            .map(|EventKindCount(pair)| pair)
+            .collect())
     }
 
     /// The highest id given to any event so far; 0 before the first.
@@ -84,12 +87,12 @@ impl Store {
 }
 
 /// A type of events and their number.
-struct KindCount((String, i64));
+struct EventKindCount((String, i64));
 
 // === impl KindCount ===
 
-impl FromRow for KindCount {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for EventKindCount {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self((row.text(0)?, row.int(1)?)))
     }
 }
@@ -97,7 +100,7 @@ impl FromRow for KindCount {
 // === impl EventRow ===
 
 impl FromRow for EventRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.int(0)?,
             job: JobNumber::from_column(row.int(1)?),

@@ -1,9 +1,9 @@
 //! User groups of external directories, and their members as of each user's last login.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A user group of an external directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,28 +64,28 @@ impl Store {
     /// Writes a group. `false`: its name or id is taken and nothing was written.
     pub async fn insert_group(&self, group: GroupRow) -> Result<bool, StoreError> {
         let values = [&group.id, &group.login, &group.display_name, &group.origin];
-        let values = values.map(|text| Value::owned(text)).to_vec();
+        let values = values.map(|text| SqlValue::owned_text(text)).to_vec();
         let sql = INSERT;
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// Sets the display name. `false`: the group does not exist.
     pub async fn rename_group(&self, id: &str, display_name: &str) -> Result<bool, StoreError> {
-        let values = vec![Value::owned(id), Value::owned(display_name)];
+        let values = vec![SqlValue::owned_text(id), SqlValue::owned_text(display_name)];
         let sql = RENAME;
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// Binds a group to another directory and removes its members, which came from the previous
     /// directory. `false`: the group does not exist.
     pub async fn bind_group(&self, id: &str, origin: &str) -> Result<bool, StoreError> {
-        let leave = Step {
+        let leave = SqlStatement {
             sql: DELETE_MEMBERS,
-            values: vec![Value::owned(id)],
+            values: vec![SqlValue::owned_text(id)],
         };
-        let bind = Step {
+        let bind = SqlStatement {
             sql: BIND,
-            values: vec![Value::owned(id), Value::owned(origin)],
+            values: vec![SqlValue::owned_text(id), SqlValue::owned_text(origin)],
         };
         let rows = self.execute_all(vec![leave, bind]).await?;
         Ok(rows.last().is_some_and(|bound| *bound > 0))
@@ -94,8 +94,8 @@ impl Store {
     /// Binds the groups that were imported before groups had a directory, and whose members do not
     /// identify it. Does nothing when it is called again. Returns the number of groups.
     pub async fn bind_undecided_groups(&self, origin: &str) -> Result<u64, StoreError> {
-        let (sql, values) = (BIND_UNDECIDED, vec![Value::owned(origin)]);
-        self.execute(Step { sql, values }).await
+        let (sql, values) = (BIND_UNDECIDED, vec![SqlValue::owned_text(origin)]);
+        self.execute(SqlStatement { sql, values }).await
     }
 
     /// All groups, by the name in the directory.
@@ -105,17 +105,17 @@ impl Store {
 
     /// The group with this id.
     pub async fn group(&self, id: &str) -> Result<Option<GroupRow>, StoreError> {
-        self.query_one(ONE, vec![Value::owned(id)]).await
+        self.query_one(ONE, vec![SqlValue::owned_text(id)]).await
     }
 
     /// Ids of the users in a group.
     pub async fn group_members(&self, id: &str) -> Result<Vec<String>, StoreError> {
-        self.query(MEMBERS, vec![Value::owned(id)]).await
+        self.query(MEMBERS, vec![SqlValue::owned_text(id)]).await
     }
 
     /// Ids of the groups of a user.
     pub async fn groups_of_user(&self, user: &str) -> Result<Vec<String>, StoreError> {
-        self.query(OF_USER, vec![Value::owned(user)]).await
+        self.query(OF_USER, vec![SqlValue::owned_text(user)]).await
     }
 
     /// Every pair of a user's id and the id of one of the user's groups.
@@ -131,14 +131,14 @@ impl Store {
         origin: &str,
         groups: &[String],
     ) -> Result<(), StoreError> {
-        let (sql, values) = (LEAVE_ALL, vec![Value::owned(user)]);
-        let mut steps = vec![Step { sql, values }];
-        steps.extend(groups.iter().map(|group| Step {
+        let (sql, values) = (LEAVE_ALL, vec![SqlValue::owned_text(user)]);
+        let mut steps = vec![SqlStatement { sql, values }];
+        steps.extend(groups.iter().map(|group| SqlStatement {
             sql: JOIN,
             values: vec![
-                Value::owned(group),
-                Value::owned(user),
-                Value::owned(origin),
+                SqlValue::owned_text(group),
+                SqlValue::owned_text(user),
+                SqlValue::owned_text(origin),
             ],
         }));
         self.execute_all(steps).await.map(|_| ())
@@ -146,9 +146,9 @@ impl Store {
 
     /// Deletes a group with its roles and members. `false`: it does not exist.
     pub async fn delete_group(&self, id: &str) -> Result<bool, StoreError> {
-        let steps = [DELETE_ROLES, DELETE_MEMBERS, DELETE].map(|sql| Step {
+        let steps = [DELETE_ROLES, DELETE_MEMBERS, DELETE].map(|sql| SqlStatement {
             sql,
-            values: vec![Value::owned(id)],
+            values: vec![SqlValue::owned_text(id)],
         });
         let rows = self.execute_all(steps.to_vec()).await?;
         Ok(rows.last().is_some_and(|deleted| *deleted > 0))
@@ -156,7 +156,7 @@ impl Store {
 }
 
 impl FromRow for GroupRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             login: row.text(1)?,

@@ -1,4 +1,4 @@
-//! Progress of a database's history, as one server process knows it: [`History`].
+//! Progress of a database's history, as one server process knows it: [`CommitHistory`].
 //!
 //! Every commit has a number, which the ledger counts. Invariant: a commit follows the last one of
 //! this process. A database with fewer commits is an older one (a standby that lagged behind and
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::StoreError;
 use crate::defaults::HISTORY_MARK_INTERVAL;
-use crate::ledger::Ledger;
+use crate::ledger::NumberLedger;
 use crate::older_history::OlderHistory;
 use crate::{HistoryFileError, OpenStoreError};
 
@@ -40,10 +40,10 @@ pub struct HistoryMark {
 
 /// The last commit of this process, and the mark beside the database.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct CommitHistory {
     file: Option<PathBuf>,
     identity: String,
-    last: Ledger,
+    last: NumberLedger,
     /// Number of a commit of which it is not known if it took place.
     in_doubt: Option<i64>,
     /// Number of commits below which the file is not written, since it names an older history that
@@ -57,13 +57,13 @@ pub(crate) struct History {
 
 // === impl History ===
 
-impl History {
+impl CommitHistory {
     /// Compares the database with the file, if it exists.
     pub(crate) fn open(
         file: Option<&Path>,
         place: &str,
         identity: &str,
-        found: &Ledger,
+        found: &NumberLedger,
     ) -> Result<Option<OlderHistory>, OpenStoreError> {
         let Some(file) = file else { return Ok(None) };
         let Some(known) = HistoryMark::read(file)? else {
@@ -80,24 +80,24 @@ impl History {
             return Ok(None);
         }
         Ok(Some(OlderHistory {
-            place: place.to_owned(),
-            found: HistoryMark::of(identity, found, 0),
-            known,
+            database: place.to_owned(),
+            in_database: HistoryMark::of(identity, found, 0),
+            last_known: known,
         }))
     }
 
     /// The history of a process that has just started its epoch.
-    pub(crate) fn of_epoch(
+    pub(crate) fn from_epoch(
         file: Option<PathBuf>,
         identity: String,
-        last: Ledger,
+        last: NumberLedger,
         older: Option<&OlderHistory>,
     ) -> Self {
         Self {
             file,
             identity,
             last,
-            floor: older.map_or(0, |older| older.known.commits),
+            floor: older.map_or(0, |older| older.last_known.commits),
             in_doubt: None,
             saved: None,
             ended: watch::Sender::new(None),
@@ -105,7 +105,7 @@ impl History {
     }
 
     /// Watches the end of commits: `Some(reason)` once commits have ended.
-    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+    pub(crate) fn watch_end(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.subscribe()
     }
 
@@ -114,13 +114,13 @@ impl History {
     }
 
     /// Refuses commits after the database was found to have another history.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_not_ended(&self) -> Result<(), StoreError> {
         self.ended.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Compares the ledger found in the database; `found.commits` is the last commit that took
     /// place.
-    pub(crate) fn found(&mut self, found: &Ledger) -> Result<(), StoreError> {
+    pub(crate) fn compare_ledger(&mut self, found: &NumberLedger) -> Result<(), StoreError> {
         let (own, doubtful) = (self.last.commits, self.in_doubt);
         if found.epoch == self.last.epoch
             && (found.commits == own || Some(found.commits) == doubtful)
@@ -139,30 +139,30 @@ impl History {
         } else {
             StoreError::Superseded
         };
-        self.end(error.clone());
+        self.end_commits(error.clone());
         Err(error)
     }
 
     /// Compares the ledger as read inside a transaction that has counted itself already.
-    pub(crate) fn begun(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
-        self.found(&Ledger {
+    pub(crate) fn compare_begun(&mut self, ledger: &NumberLedger) -> Result<(), StoreError> {
+        self.compare_ledger(&NumberLedger {
             commits: ledger.commits - 1,
             ..*ledger
         })
     }
 
     /// Ends commits for this reason.
-    pub(crate) fn end(&mut self, error: StoreError) {
+    pub(crate) fn end_commits(&mut self, error: StoreError) {
         tracing::error!(%error, "nothing more is written to this database");
         self.ended.send_replace(Some(error));
     }
 
-    pub(crate) fn doubt(&mut self, commits: i64) {
+    pub(crate) fn mark_in_doubt(&mut self, commits: i64) {
         self.in_doubt = Some(commits);
     }
 
     /// Records a commit that took place.
-    pub(crate) fn committed(&mut self, ledger: Ledger) {
+    pub(crate) fn record_commit(&mut self, ledger: NumberLedger) {
         self.last = ledger;
         self.in_doubt = None;
     }
@@ -180,18 +180,18 @@ impl History {
 
     /// Writes the file if it is behind. Waits for the disk.
     pub(crate) fn save(&mut self) {
-        if let Some(unsaved) = self.unsaved() {
+        if let Some(unsaved) = self.pending_mark() {
             let commits = unsaved.write();
-            self.saved(commits);
+            self.record_saved(commits);
         }
     }
 
     /// Content to be written to the file; `None` if it is not behind.
-    pub(crate) fn unsaved(&self) -> Option<Unsaved> {
+    pub(crate) fn pending_mark(&self) -> Option<UnsavedMark> {
         let file = self.file.clone().filter(|_| self.is_behind())?;
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let at_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-        Some(Unsaved {
+        Some(UnsavedMark {
             file,
             mark: HistoryMark::of(&self.identity, &self.last, at_ms),
         })
@@ -199,7 +199,7 @@ impl History {
 
     /// Records the number of commits that the file names now; `None`: it could not be written, and
     /// the write is repeated.
-    pub(crate) fn saved(&mut self, commits: Option<i64>) {
+    pub(crate) fn record_saved(&mut self, commits: Option<i64>) {
         let before = self.saved.map_or(0, |(_, commits)| commits);
         self.saved = Some((Instant::now(), commits.unwrap_or(before)));
     }
@@ -207,12 +207,12 @@ impl History {
 
 /// A history file that is still to be written.
 #[derive(Debug)]
-pub(crate) struct Unsaved {
+pub(crate) struct UnsavedMark {
     file: PathBuf,
     mark: HistoryMark,
 }
 
-impl Unsaved {
+impl UnsavedMark {
     /// Waits for the disk. Returns the number of commits that the file names, if it was written.
     pub(crate) fn write(self) -> Option<i64> {
         match self.mark.write(&self.file) {
@@ -228,7 +228,7 @@ impl Unsaved {
 // === impl HistoryMark ===
 
 impl HistoryMark {
-    fn of(identity: &str, ledger: &Ledger, at_ms: i64) -> Self {
+    fn of(identity: &str, ledger: &NumberLedger, at_ms: i64) -> Self {
         Self {
             identity: identity.to_owned(),
             epoch: ledger.epoch,
@@ -268,8 +268,8 @@ impl HistoryMark {
 mod tests {
     use super::*;
 
-    fn ledger(epoch: i64, commits: i64) -> Ledger {
-        Ledger {
+    fn ledger(epoch: i64, commits: i64) -> NumberLedger {
+        NumberLedger {
             job: 7,
             event: 9,
             commits,
@@ -279,25 +279,27 @@ mod tests {
         }
     }
 
-    fn history(file: Option<PathBuf>) -> History {
-        History::of_epoch(file, "one".to_owned(), ledger(3, 100), None)
+    fn history(file: Option<PathBuf>) -> CommitHistory {
+        CommitHistory::from_epoch(file, "one".to_owned(), ledger(3, 100), None)
     }
 
     #[test]
     fn only_the_next_commit_follows() {
         let went_back = |epoch, commits| {
-            let error = history(None).begun(&ledger(epoch, commits)).unwrap_err();
+            let error = history(None)
+                .compare_begun(&ledger(epoch, commits))
+                .unwrap_err();
             assert!(
                 !matches!(error, StoreError::Superseded),
                 "{epoch} {commits}"
             );
         };
-        assert!(history(None).begun(&ledger(3, 101)).is_ok());
+        assert!(history(None).compare_begun(&ledger(3, 101)).is_ok());
         went_back(3, 100);
         went_back(3, 1);
         went_back(2, 101);
         for other in [ledger(3, 102), ledger(4, 90), ledger(4, 101)] {
-            let error = history(None).begun(&other).unwrap_err();
+            let error = history(None).compare_begun(&other).unwrap_err();
             assert!(matches!(error, StoreError::Superseded), "{other:?}");
         }
     }
@@ -306,21 +308,21 @@ mod tests {
     fn a_commit_in_doubt_may_have_taken_place_or_not() {
         for commits in [101, 102] {
             let mut history = history(None);
-            history.doubt(101);
-            assert!(history.begun(&ledger(3, commits)).is_ok());
+            history.mark_in_doubt(101);
+            assert!(history.compare_begun(&ledger(3, commits)).is_ok());
         }
         let mut history = history(None);
-        history.doubt(101);
-        assert!(history.begun(&ledger(3, 100)).is_err());
-        assert!(history.check().is_err(), "for good");
+        history.mark_in_doubt(101);
+        assert!(history.compare_begun(&ledger(3, 100)).is_err());
+        assert!(history.check_not_ended().is_err(), "for good");
     }
 
     #[test]
     fn the_file_tells_an_older_copy_from_another_database() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history");
-        let open = |identity: &str, found: &Ledger| {
-            History::open(Some(&path), "here", identity, found).unwrap()
+        let open = |identity: &str, found: &NumberLedger| {
+            CommitHistory::open(Some(&path), "here", identity, found).unwrap()
         };
         assert!(open("one", &ledger(1, 1)).is_none(), "no file");
         history(Some(path.clone())).save();
@@ -329,11 +331,11 @@ mod tests {
         assert!(open("two", &ledger(1, 1)).is_none());
         for older in [ledger(3, 99), ledger(2, 100), ledger(4, 90)] {
             let found = open("one", &older).unwrap();
-            assert_eq!((found.known.commits, found.known.job), (100, 7));
-            assert_eq!(found.found.commits, older.commits);
+            assert_eq!((found.last_known.commits, found.last_known.job), (100, 7));
+            assert_eq!(found.in_database.commits, older.commits);
         }
         let older = open("one", &ledger(3, 99)).unwrap();
-        let mut unaccepted = History::of_epoch(
+        let mut unaccepted = CommitHistory::from_epoch(
             Some(path.clone()),
             "one".to_owned(),
             ledger(4, 99),
@@ -342,7 +344,7 @@ mod tests {
         unaccepted.save();
         assert!(open("one", &ledger(4, 99)).is_some(), "not accepted yet");
         std::fs::write(&path, "{").unwrap();
-        let error = History::open(Some(&path), "here", "one", &ledger(3, 100)).unwrap_err();
+        let error = CommitHistory::open(Some(&path), "here", "one", &ledger(3, 100)).unwrap_err();
         assert!(error.to_string().contains("history"), "{error}");
     }
 }

@@ -4,10 +4,10 @@
 //! a node keeps a bounded number of reports.
 
 use crate::StoreError;
-use crate::page::clamp;
-use crate::step::Step;
+use crate::page::to_sql_count;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A stored node with its facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,10 +90,10 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Records that the nodes exist.
-    pub async fn inventory_seen(&self, certnames: &[String]) -> Result<(), StoreError> {
-        let step = |certname: &String| Step {
+    pub async fn record_inventory_nodes(&self, certnames: &[String]) -> Result<(), StoreError> {
+        let step = |certname: &String| SqlStatement {
             sql: SEEN,
-            values: vec![Value::owned(certname)],
+            values: vec![SqlValue::owned_text(certname)],
         };
         match certnames {
             [] => Ok(()),
@@ -111,13 +111,13 @@ impl Store {
         facts: &InventoryFacts,
     ) -> Result<bool, StoreError> {
         let values = vec![
-            Value::owned(certname),
-            Value::owned(&facts.facts),
-            Value::owned(&facts.trusted),
-            Value::opt_owned(facts.environment.as_deref()),
-            Value::Int(facts.at_ms),
+            SqlValue::owned_text(certname),
+            SqlValue::owned_text(&facts.facts),
+            SqlValue::owned_text(&facts.trusted),
+            SqlValue::opt_owned_text(facts.environment.as_deref()),
+            SqlValue::Int(facts.at_ms),
         ];
-        Ok(self.execute(Step { sql: FACTS, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql: FACTS, values }).await? > 0)
     }
 
     /// Writes a report, and deletes the node's oldest reports beyond `keep`.
@@ -126,28 +126,28 @@ impl Store {
         report: &InventoryReportRow,
         keep: u64,
     ) -> Result<(), StoreError> {
-        let certname = Value::owned(&report.certname);
-        let insert = Step {
+        let certname = SqlValue::owned_text(&report.certname);
+        let insert = SqlStatement {
             sql: REPORT,
             values: vec![
                 certname.clone(),
-                Value::owned(&report.transaction_uuid),
-                Value::Int(report.received_ms),
-                Value::owned(&report.report),
+                SqlValue::owned_text(&report.transaction_uuid),
+                SqlValue::Int(report.received_ms),
+                SqlValue::owned_text(&report.report),
             ],
         };
-        let trim = Step {
+        let trim = SqlStatement {
             sql: DROP_OLD_REPORTS,
-            values: vec![certname, Value::Int(clamp(keep))],
+            values: vec![certname, SqlValue::Int(to_sql_count(keep))],
         };
         self.execute_all(vec![insert, trim]).await.map(drop)
     }
 
     /// Deletes a node. `false`: it does not exist.
     pub async fn delete_inventory_node(&self, certname: &str) -> Result<bool, StoreError> {
-        let steps = [DELETE_REPORTS, DELETE_NODE].map(|sql| Step {
+        let steps = [DELETE_REPORTS, DELETE_NODE].map(|sql| SqlStatement {
             sql,
-            values: vec![Value::owned(certname)],
+            values: vec![SqlValue::owned_text(certname)],
         });
         let rows = self.execute_all(steps.to_vec()).await?;
         Ok(rows.last().is_some_and(|deleted| *deleted > 0))
@@ -159,7 +159,10 @@ impl Store {
         after: &str,
         limit: u64,
     ) -> Result<Vec<InventoryNodeRow>, StoreError> {
-        let values = vec![Value::owned(after), Value::Int(clamp(limit))];
+        let values = vec![
+            SqlValue::owned_text(after),
+            SqlValue::Int(to_sql_count(limit)),
+        ];
         self.query(NODES, values).await
     }
 
@@ -170,8 +173,11 @@ impl Store {
         after: &str,
         last: &str,
     ) -> Result<Vec<InventoryReportRow>, StoreError> {
-        self.query(REPORTS, vec![Value::owned(after), Value::owned(last)])
-            .await
+        self.query(
+            REPORTS,
+            vec![SqlValue::owned_text(after), SqlValue::owned_text(last)],
+        )
+        .await
     }
 
     /// The report of one run.
@@ -180,7 +186,10 @@ impl Store {
         certname: &str,
         transaction_uuid: &str,
     ) -> Result<Option<InventoryReportRow>, StoreError> {
-        let values = vec![Value::owned(certname), Value::owned(transaction_uuid)];
+        let values = vec![
+            SqlValue::owned_text(certname),
+            SqlValue::owned_text(transaction_uuid),
+        ];
         self.query_one(ONE_REPORT, values).await
     }
 }
@@ -188,7 +197,7 @@ impl Store {
 // === impl rows ===
 
 impl FromRow for InventoryNodeRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         let facts = match row.opt_text(1)? {
             None => None,
             Some(facts) => Some(InventoryFacts {
@@ -206,7 +215,7 @@ impl FromRow for InventoryNodeRow {
 }
 
 impl FromRow for InventoryReportRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             certname: row.text(0)?,
             transaction_uuid: row.text(1)?,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::job_order::{JobOrder, pages};
-use crate::page::{Page, ordered};
+use crate::page::{ListPage, ordered_statement};
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
-use crate::write::{Write, Written};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::write::{StoreWrite, WriteResult};
 use crate::writing::jobs::NewJob;
 use crate::{JobNumber, RunRow, StoreError};
 
@@ -107,7 +107,7 @@ pub struct OpenDeployRow {
 
 /// Filter of a list of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JobFilter {
+pub struct JobListFilter {
     /// `task`, `deploy` or `plan_task`.
     pub kind: Option<String>,
     /// Part of the task's name, case-sensitive.
@@ -213,10 +213,10 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes a job with its runs and events; on return it is durable. A failed call takes no
-    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted`] tells if the job was kept.
+    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted_job`] tells if the job was kept.
     pub async fn insert_job(&self, job: NewJob) -> Result<JobNumber, StoreError> {
-        match self.write(Write::InsertJob(Box::new(job))).await? {
-            Written::Job(number) => Ok(number),
+        match self.write(StoreWrite::InsertJob(Box::new(job))).await? {
+            WriteResult::Job(number) => Ok(number),
             other => unreachable!("an inserted job is answered with its number, not {other:?}"),
         }
     }
@@ -227,7 +227,10 @@ impl Store {
     /// It waits for a commit of its own first. After that commit the older one is decided:
     /// PostgreSQL's old session has ended (it held the writer's lock), and in SQLite's log its
     /// space is taken.
-    pub async fn inserted(&self, transaction_id: &str) -> Result<Option<JobNumber>, StoreError> {
+    pub async fn inserted_job(
+        &self,
+        transaction_id: &str,
+    ) -> Result<Option<JobNumber>, StoreError> {
         self.execute_all(Vec::new()).await?;
         let run = self.run_by_transaction(transaction_id).await?;
         Ok(run.map(|run| run.job))
@@ -235,20 +238,20 @@ impl Store {
 
     /// The job with this number.
     pub async fn job(&self, number: JobNumber) -> Result<Option<JobRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(number.get())]).await
+        self.query_one(ONE, vec![SqlValue::Int(number.get())]).await
     }
 
     /// One page of jobs, and the number of jobs without paging.
     pub async fn jobs(
         &self,
-        filter: &JobFilter,
-        page: Page,
+        filter: &JobListFilter,
+        page: ListPage,
     ) -> Result<(Vec<JobRow>, u64), StoreError> {
         let mut values = filter.values();
         let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
         values.extend([
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
+            SqlValue::Int(page.limit_column()),
+            SqlValue::Int(page.offset_column()),
         ]);
         let rows = self.query(filter.sql(), values).await?;
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
@@ -256,12 +259,13 @@ impl Store {
 
     /// The states that a job entered, in chronological order.
     pub async fn job_states(&self, job: JobNumber) -> Result<Vec<JobStateRow>, StoreError> {
-        self.query(HISTORY, vec![Value::Int(job.get())]).await
+        self.query(HISTORY, vec![SqlValue::Int(job.get())]).await
     }
 
     /// The number of runs in each state for each batch, by batch; empty for a job without batches.
     pub async fn batch_states(&self, job: JobNumber) -> Result<Vec<BatchStateRow>, StoreError> {
-        self.query(BATCH_STATES, vec![Value::Int(job.get())]).await
+        self.query(BATCH_STATES, vec![SqlValue::Int(job.get())])
+            .await
     }
 
     /// The requests of all jobs of Puppet runs that are not over.
@@ -270,7 +274,7 @@ impl Store {
     }
 
     /// All jobs that are not over, by number, as a starting server needs them.
-    pub async fn unfinished(&self) -> Result<Vec<UnfinishedJob>, StoreError> {
+    pub async fn unfinished_jobs(&self) -> Result<Vec<UnfinishedJob>, StoreError> {
         let rows: Vec<SealedJob> = self.query(UNFINISHED, Vec::new()).await?;
         let numbers: Vec<JobNumber> = rows.iter().map(|row| row.job.number).collect();
         let mut states = self.node_states(&numbers).await?;
@@ -292,23 +296,23 @@ impl Store {
 
 // === impl JobFilter ===
 
-impl JobFilter {
-    fn values(&self) -> Vec<Value<'static>> {
+impl JobListFilter {
+    fn values(&self) -> Vec<SqlValue<'static>> {
         // An empty text is part of every name.
         let task = self.task.as_deref().filter(|part| !part.is_empty());
         vec![
-            Value::opt_owned(self.kind.as_deref()),
-            Value::opt_owned(task),
-            Value::opt_int(self.min_finish_ms),
-            Value::opt_int(self.max_finish_ms),
-            Value::opt_owned(self.owner.as_deref()),
-            Value::opt_owned(self.state.as_deref()),
-            Value::opt_owned(self.certname.as_deref()),
+            SqlValue::opt_owned_text(self.kind.as_deref()),
+            SqlValue::opt_owned_text(task),
+            SqlValue::opt_int(self.min_finish_ms),
+            SqlValue::opt_int(self.max_finish_ms),
+            SqlValue::opt_owned_text(self.owner.as_deref()),
+            SqlValue::opt_owned_text(self.state.as_deref()),
+            SqlValue::opt_owned_text(self.certname.as_deref()),
         ]
     }
 
     fn sql(&self) -> &'static str {
-        ordered(&PAGES, self.order_by, self.descending)
+        ordered_statement(&PAGES, self.order_by, self.descending)
     }
 }
 
@@ -320,7 +324,7 @@ struct SealedJob {
 }
 
 impl FromRow for SealedJob {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             job: JobRow::from_row(row)?,
             sealed: row.opt_blob(19)?,
@@ -329,7 +333,7 @@ impl FromRow for SealedJob {
 }
 
 impl FromRow for OpenDeployRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             number: JobNumber::from_column(row.int(0)?),
             environment: row.text(1)?,
@@ -339,7 +343,7 @@ impl FromRow for OpenDeployRow {
 }
 
 impl FromRow for JobRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             number: JobNumber::from_column(row.int(0)?),
             command: row.text(1)?,
@@ -362,7 +366,7 @@ impl FromRow for JobRow {
     }
 }
 
-fn rollout(row: &dyn Columns) -> Result<Option<RolloutRow>, ColumnError> {
+fn rollout(row: &dyn RowColumns) -> Result<Option<RolloutRow>, ColumnError> {
     let (batches, batch) = (row.opt_int(16)?, row.opt_int(17)?);
     let next_batch_ms = row.opt_int(18)?;
     Ok(batches.zip(batch).map(|(batches, batch)| RolloutRow {
@@ -373,7 +377,7 @@ fn rollout(row: &dyn Columns) -> Result<Option<RolloutRow>, ColumnError> {
 }
 
 impl FromRow for BatchStateRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             batch: row.int(0)?.try_into().unwrap_or_default(),
             state: row.text(1)?,
@@ -383,7 +387,7 @@ impl FromRow for BatchStateRow {
 }
 
 impl FromRow for JobStateRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             state: row.text(0)?,
             enter_ms: row.int(1)?,

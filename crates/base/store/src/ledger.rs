@@ -1,12 +1,12 @@
 //! The single row from which job numbers, event ids and positions in the audit chain are allocated.
 //!
-//! [`Ledger`] is read (and on PostgreSQL locked) by the first statement of every writing
+//! [`NumberLedger`] is read (and on PostgreSQL locked) by the first statement of every writing
 //! transaction and written by its last. A transaction that fails therefore uses no numbers, ids
 //! become visible in ascending order, and each entry of the audit chain follows the one that was
 //! committed before it.
 
 use crate::JobNumber;
-use crate::value::{ColumnError, Columns, FromRow};
+use crate::value::{ColumnError, FromRow, RowColumns};
 
 macro_rules! columns {
     () => {
@@ -41,7 +41,7 @@ pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ, IDENTITY];
 
 /// The last numbers that were allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ledger {
+pub(crate) struct NumberLedger {
     pub(crate) job: i64,
     pub(crate) event: i64,
     /// Number of transactions so far: shows if a commit whose answer was lost took place.
@@ -54,7 +54,7 @@ pub(crate) struct Ledger {
     pub(crate) audit_hash: [u8; 32],
 }
 
-impl Ledger {
+impl NumberLedger {
     pub(crate) fn next_job(&mut self) -> JobNumber {
         self.job += 1;
         JobNumber::from_column(self.job)
@@ -66,8 +66,8 @@ impl Ledger {
     }
 }
 
-impl FromRow for Ledger {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for NumberLedger {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             job: row.int(0)?,
             event: row.int(1)?,

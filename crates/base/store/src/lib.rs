@@ -22,6 +22,7 @@ mod code_pins;
 mod config;
 mod connected_nodes;
 mod connections;
+mod database_survey;
 pub mod defaults;
 mod error;
 mod events;
@@ -53,10 +54,9 @@ mod schedule_row;
 mod schedule_slots;
 mod schedules;
 mod sqlite;
-mod state;
-mod step;
+mod state_progress;
+mod statement;
 mod store;
-mod survey;
 mod task_targets;
 mod tokens;
 mod usage;
@@ -68,7 +68,9 @@ mod write;
 mod writing;
 
 pub use audit::{AuditFilter, AuditRow};
-pub use change::{Applied, BatchChange, Change, DetailsChange, EventChange, JobChange, RunChange};
+pub use change::{
+    BatchChange, ChangeResult, DetailsChange, EventChange, JobChange, JobRunChange, RunChange,
+};
 pub use check_ins::CheckInRow;
 pub use clock::now_ms;
 pub use code_deploys::{CodeDeployEnd, CodeDeployRow, NewCodeDeploy};
@@ -76,47 +78,48 @@ pub use code_followers::{CodeFollowerRow, CodeGenerationRow};
 pub use code_pins::CodePinRow;
 pub use config::StoreConfig;
 pub use connections::ConnectionRow;
-pub use error::{HistoryFileError, OpenStoreError, Source, StoreError};
+pub use database_survey::{ConnectionEncryption, DatabaseSurvey, IntegrityCheck, SchemaState};
+pub use error::{HistoryFileError, OpenStoreError, SharedCause, StoreError};
 pub use events::EventRow;
 pub use groups::GroupRow;
 pub use history::HistoryMark;
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
 pub use job_order::JobOrder;
 pub use jobs::{
-    BatchStateRow, JobFilter, JobRow, JobStateRow, OpenDeployRow, RolloutRow, UnfinishedJob,
+    BatchStateRow, JobListFilter, JobRow, JobStateRow, OpenDeployRow, RolloutRow, UnfinishedJob,
 };
 pub use migrations::MigrateError;
 pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
 pub use older_history::{AcceptedHistory, OlderHistory};
-pub use page::Page;
+pub use page::ListPage;
 pub use passwords::PasswordResetRow;
 pub use plan_events::{NewPlanEvent, PlanEventRow};
 pub use plan_jobs::{
     NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, PlanStepState, RunningPlanRow,
 };
 pub use plan_journal::{
-    Asks, NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanStepEnd, PlanStepKey, PlanStepRow,
+    AwaitedAnswer, NewPlanStep, PlanAnswer, PlanChange, PlanJournalWrite, PlanStepEnd, PlanStepKey,
+    PlanStepRow,
 };
 pub use plan_runs::PlanRunRow;
-pub use plan_step_list::{PlanQuestionRow, PlanStepShown};
-pub use prune::Pruned;
+pub use plan_step_list::{PlanQuestionRow, PlanStepListRow};
+pub use prune::PrunedRows;
 pub use roles::{GrantRow, RoleRow};
-pub use run_names::{RunFilter, RunOrder};
+pub use run_names::{RunFilter, RunListOrder};
 pub use run_secrets::RunSecret;
 pub use runs::RunRow;
-pub use schedule_row::{Advance, NewSchedule, ScheduleEdit, ScheduleRow, SlotRow};
+pub use schedule_row::{NewSchedule, ScheduleEdit, ScheduleProgress, ScheduleRow, SlotRow};
 pub use schedule_slots::{LaunchedJob, OpenSlot, SlotClaim, SlotKey};
 pub use schedules::{ScheduleFilter, ScheduleOrder};
 pub use store::Store;
-pub use survey::{ConnectionEncryption, DatabaseSurvey, Integrity, SchemaState};
 pub use task_targets::TaskTargetRow;
-pub use tokens::{NewToken, TokenRow};
+pub use tokens::{NewTokenRow, TokenRow};
 pub use usage::UsageRow;
-pub use user_origins::{DueUser, UserOrigin};
-pub use users::{NewUser, UserChange, UserRow};
+pub use user_origins::{UncheckedUser, UserOrigin};
+pub use users::{NewUserRow, UserChange, UserRow};
 pub use webhooks::{WebhookChange, WebhookProgress, WebhookRow};
-pub use writing::audit::{AUDIT_VERSION, AuditMark, NewAudit};
+pub use writing::audit::{AUDIT_VERSION, AuditPosition, NewAudit};
 pub use writing::events::NewEvent;
 pub use writing::jobs::NewJob;
 pub use writing::runs::NewRun;

@@ -1,6 +1,6 @@
 //! Migrations of the schema: numbered SQL files, each applied once, forward only.
 //!
-//! [`Migration`]s are compiled in, one list for each engine with the same names. Invariant: a file
+//! [`SchemaMigration`]s are compiled in, one list for each engine with the same names. Invariant: a file
 //! that was ever released is never edited (its checksum is kept beside it), and a schema that is
 //! newer than this program is refused.
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 /// One migration of the schema.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Migration {
+pub(crate) struct SchemaMigration {
     pub(crate) number: i64,
     pub(crate) name: &'static str,
     pub(crate) sql: &'static str,
@@ -50,7 +50,7 @@ pub(crate) const REMEMBER: &str =
 
 macro_rules! migrations {
     ($engine:literal: $($number:literal $name:literal),* $(,)?) => {
-        &[$(Migration {
+        &[$(SchemaMigration {
             number: $number,
             name: $name,
             sql: include_str!(concat!("../migrations/", $engine, "/", $name, ".sql")),
@@ -58,7 +58,7 @@ macro_rules! migrations {
     };
 }
 
-pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
+pub(crate) const SQLITE: &[SchemaMigration] = migrations!("sqlite":
     1 "0001_first",
     2 "0002_access",
     3 "0003_audit",
@@ -91,7 +91,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     30 "0030_scheduled_plans",
 );
 
-pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
+pub(crate) const POSTGRES: &[SchemaMigration] = migrations!("postgres":
     1 "0001_first",
     2 "0002_access",
     3 "0003_audit",
@@ -125,10 +125,10 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
 );
 
 /// The migrations that remain to be applied after these.
-pub(crate) fn pending(
-    known: &'static [Migration],
+pub(crate) fn pending_migrations(
+    known: &'static [SchemaMigration],
     applied: &[(i64, String)],
-) -> Result<&'static [Migration], MigrateError> {
+) -> Result<&'static [SchemaMigration], MigrateError> {
     for ((number, checksum), migration) in applied.iter().zip(known) {
         if *number != migration.number || *checksum != migration.checksum() {
             return Err(MigrateError::Changed {
@@ -146,7 +146,7 @@ pub(crate) fn pending(
         })
 }
 
-impl Migration {
+impl SchemaMigration {
     pub(crate) fn checksum(&self) -> String {
         Sha256::digest(self.sql.as_bytes())
             .iter()
@@ -159,13 +159,13 @@ impl Migration {
 mod tests {
     use super::*;
 
-    const KNOWN: &[Migration] = &[
-        Migration {
+    const KNOWN: &[SchemaMigration] = &[
+        SchemaMigration {
             number: 1,
             name: "one",
             sql: "a",
         },
-        Migration {
+        SchemaMigration {
             number: 2,
             name: "two",
             sql: "b",
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_applied_in_order() {
         let numbers = |count| {
-            let pending = pending(KNOWN, &applied(count)).unwrap();
+            let pending = pending_migrations(KNOWN, &applied(count)).unwrap();
             pending
                 .iter()
                 .map(|migration| migration.number)
@@ -197,11 +197,11 @@ mod tests {
     fn a_newer_schema_and_an_edited_history_are_refused() {
         let mut newer = applied(2);
         newer.push((3, "c".to_owned()));
-        let error = pending(KNOWN, &newer).unwrap_err();
+        let error = pending_migrations(KNOWN, &newer).unwrap_err();
         assert_eq!(error, MigrateError::Newer { found: 3, known: 2 });
         let mut edited = applied(2);
         edited[0].1 = "x".to_owned();
-        let error = pending(KNOWN, &edited).unwrap_err();
+        let error = pending_migrations(KNOWN, &edited).unwrap_err();
         assert_eq!(
             error,
             MigrateError::Changed {

@@ -4,9 +4,9 @@
 //! was edited since.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A stored node group of the classifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Store {
     ) -> Result<Vec<bool>, StoreError> {
         let steps = rows.iter().map(|(row, serial_number)| {
             let mut values = values(row);
-            values.push(Value::Int(*serial_number));
-            Step {
+            values.push(SqlValue::Int(*serial_number));
+            SqlStatement {
                 sql: UPDATE,
                 values,
             }
@@ -89,8 +89,8 @@ impl Store {
         id: &str,
         serial_number: i64,
     ) -> Result<bool, StoreError> {
-        let values = vec![Value::owned(id), Value::Int(serial_number)];
-        let step = Step {
+        let values = vec![SqlValue::owned_text(id), SqlValue::Int(serial_number)];
+        let step = SqlStatement {
             sql: DELETE,
             values,
         };
@@ -99,7 +99,7 @@ impl Store {
 
     /// Replaces all groups by these, in one transaction.
     pub async fn replace_node_groups(&self, rows: Vec<NodeGroupRow>) -> Result<(), StoreError> {
-        let clear = Step {
+        let clear = SqlStatement {
             sql: DELETE_ALL,
             values: Vec::new(),
         };
@@ -108,32 +108,32 @@ impl Store {
     }
 }
 
-fn insert(row: &NodeGroupRow) -> Step<'static> {
-    Step {
+fn insert(row: &NodeGroupRow) -> SqlStatement<'static> {
+    SqlStatement {
         sql: INSERT,
         values: values(row),
     }
 }
 
-fn values(row: &NodeGroupRow) -> Vec<Value<'static>> {
+fn values(row: &NodeGroupRow) -> Vec<SqlValue<'static>> {
     vec![
-        Value::owned(&row.id),
-        Value::owned(&row.parent),
-        Value::owned(&row.name),
-        Value::opt_owned(row.description.as_deref()),
-        Value::owned(&row.environment),
-        Value::Int(i64::from(row.environment_trumps)),
-        Value::opt_owned(row.rule.as_deref()),
-        Value::owned(&row.classes),
-        Value::owned(&row.config_data),
-        Value::owned(&row.variables),
-        Value::Int(row.last_edited_ms),
-        Value::Int(row.serial_number),
+        SqlValue::owned_text(&row.id),
+        SqlValue::owned_text(&row.parent),
+        SqlValue::owned_text(&row.name),
+        SqlValue::opt_owned_text(row.description.as_deref()),
+        SqlValue::owned_text(&row.environment),
+        SqlValue::Int(i64::from(row.environment_trumps)),
+        SqlValue::opt_owned_text(row.rule.as_deref()),
+        SqlValue::owned_text(&row.classes),
+        SqlValue::owned_text(&row.config_data),
+        SqlValue::owned_text(&row.variables),
+        SqlValue::Int(row.last_edited_ms),
+        SqlValue::Int(row.serial_number),
     ]
 }
 
 impl FromRow for NodeGroupRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             parent: row.text(1)?,

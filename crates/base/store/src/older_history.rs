@@ -11,21 +11,21 @@ use std::fmt;
 use crate::StoreError;
 use crate::defaults::{HISTORY_SKIPPED_COMMITS, HISTORY_SKIPPED_EVENTS, HISTORY_SKIPPED_JOBS};
 use crate::history::HistoryMark;
-use crate::ledger::Ledger;
-use crate::step::Step;
+use crate::ledger::NumberLedger;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::Value;
-use crate::write::{Write, Written};
+use crate::value::SqlValue;
+use crate::write::{StoreWrite, WriteResult};
 
 /// A database with fewer commits than were made to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OlderHistory {
     /// Path of the database, or its host and name.
-    pub place: String,
+    pub database: String,
     /// The last commit that the previous server is known to have made; it may have made more.
-    pub known: HistoryMark,
+    pub last_known: HistoryMark,
     /// The last commit in the database.
-    pub found: HistoryMark,
+    pub in_database: HistoryMark,
 }
 
 /// Result of accepting an older history.
@@ -98,12 +98,12 @@ impl Store {
         let Some(older) = self.older_history() else {
             return Ok(None);
         };
-        let acceptance = Acceptance {
-            known: older.known.clone(),
+        let acceptance = HistoryAcceptance {
+            last_known: older.last_known.clone(),
             at_ms,
         };
-        let write = Write::AcceptHistory(Box::new(acceptance));
-        let Written::Rows(rows) = self.write(write).await? else {
+        let write = StoreWrite::AcceptHistory(Box::new(acceptance));
+        let WriteResult::Rows(rows) = self.write(write).await? else {
             unreachable!("it is answered with counts");
         };
         let [runs, plans, slots, schedules] =
@@ -119,27 +119,31 @@ impl Store {
 
 /// The request to accept an older history.
 #[derive(Debug)]
-pub(crate) struct Acceptance {
-    known: HistoryMark,
+pub(crate) struct HistoryAcceptance {
+    last_known: HistoryMark,
     at_ms: i64,
 }
 
 // === impl Acceptance ===
 
-impl Acceptance {
+impl HistoryAcceptance {
     /// Adds the steps in the order of [`STATEMENTS`].
-    pub(crate) fn plan(&self, ledger: &mut Ledger, steps: &mut Vec<Step<'_>>) {
-        ledger.job = ledger.job.max(self.known.job) + HISTORY_SKIPPED_JOBS;
-        ledger.event = ledger.event.max(self.known.event) + HISTORY_SKIPPED_EVENTS;
-        ledger.commits = ledger.commits.max(self.known.commits) + HISTORY_SKIPPED_COMMITS;
+    pub(crate) fn add_statements(
+        &self,
+        ledger: &mut NumberLedger,
+        steps: &mut Vec<SqlStatement<'_>>,
+    ) {
+        ledger.job = ledger.job.max(self.last_known.job) + HISTORY_SKIPPED_JOBS;
+        ledger.event = ledger.event.max(self.last_known.event) + HISTORY_SKIPPED_EVENTS;
+        ledger.commits = ledger.commits.max(self.last_known.commits) + HISTORY_SKIPPED_COMMITS;
         let msg = "the database went back to an older history, and what was done since then is \
                    not known; nothing was done again";
         let error = serde_json::json!({"kind": KIND, "msg": msg, "details": {}}).to_string();
-        let (at, error) = (Value::Int(self.at_ms), Value::owned(&error));
+        let (at, error) = (SqlValue::Int(self.at_ms), SqlValue::owned_text(&error));
         let values = [
-            vec![Value::Int(ledger.commits)],
-            vec![Value::Int(HISTORY_SKIPPED_JOBS)],
-            vec![Value::Int(HISTORY_SKIPPED_EVENTS)],
+            vec![SqlValue::Int(ledger.commits)],
+            vec![SqlValue::Int(HISTORY_SKIPPED_JOBS)],
+            vec![SqlValue::Int(HISTORY_SKIPPED_EVENTS)],
             vec![at.clone()],
             vec![at.clone()],
             vec![at.clone()],
@@ -151,7 +155,7 @@ impl Acceptance {
             STATEMENTS
                 .iter()
                 .zip(values)
-                .map(|(sql, values)| Step { sql, values }),
+                .map(|(sql, values)| SqlStatement { sql, values }),
         );
     }
 }
@@ -159,9 +163,9 @@ impl Acceptance {
 impl fmt::Display for OlderHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            place,
-            known,
-            found,
+            database: place,
+            last_known: known,
+            in_database: found,
         } = self;
         write!(
             f,

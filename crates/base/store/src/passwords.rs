@@ -4,10 +4,10 @@
 //! tokens of the user end in it.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
 use crate::tokens::revoke_of_user;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 const INSERT: &str =
     "INSERT INTO password_resets (hash, user_id, expires_ms, by_user_id) VALUES ($1, $2, $3, $4)";
@@ -49,7 +49,7 @@ pub struct PasswordResetRow {
 }
 
 impl FromRow for PasswordResetRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             user_id: row.text(0)?,
             login: row.text(1)?,
@@ -69,17 +69,17 @@ impl Store {
         expires_ms: i64,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let step = |sql, values| Step { sql, values };
-        let hash = Value::Blob(hash.to_vec().into());
+        let step = |sql, values| SqlStatement { sql, values };
+        let hash = SqlValue::Blob(hash.to_vec().into());
         let values = vec![
             hash,
-            Value::owned(user_id),
-            Value::Int(expires_ms),
-            Value::owned(by_user_id),
+            SqlValue::owned_text(user_id),
+            SqlValue::Int(expires_ms),
+            SqlValue::owned_text(by_user_id),
         ];
         let steps = vec![
-            step(DELETE_OLD, vec![Value::Int(now_ms)]),
-            step(DELETE_OF_USER, vec![Value::owned(user_id)]),
+            step(DELETE_OLD, vec![SqlValue::Int(now_ms)]),
+            step(DELETE_OF_USER, vec![SqlValue::owned_text(user_id)]),
             step(INSERT, values),
         ];
         self.execute_all(steps).await.map(|_| ())
@@ -87,9 +87,9 @@ impl Store {
 
     /// Deletes all reset tokens of these users.
     pub async fn delete_password_resets(&self, user_ids: &[String]) -> Result<(), StoreError> {
-        let step = |id: &String| Step {
+        let step = |id: &String| SqlStatement {
             sql: DELETE_OF_USER,
-            values: vec![Value::owned(id)],
+            values: vec![SqlValue::owned_text(id)],
         };
         let steps: Vec<_> = user_ids.iter().map(step).collect();
         if steps.is_empty() {
@@ -104,7 +104,7 @@ impl Store {
         hash: &[u8; 32],
         now_ms: i64,
     ) -> Result<Option<PasswordResetRow>, StoreError> {
-        let values = vec![Value::Blob(hash.to_vec().into()), Value::Int(now_ms)];
+        let values = vec![SqlValue::Blob(hash.to_vec().into()), SqlValue::Int(now_ms)];
         self.query_one(RESET, values).await
     }
 
@@ -117,16 +117,16 @@ impl Store {
         password_hash: &str,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
-        let id = || Value::owned(user_id);
-        let hash = || Value::Blob(hash.to_vec().into());
-        let step = |sql, values| Step { sql, values };
-        let password = Value::owned(password_hash);
+        let id = || SqlValue::owned_text(user_id);
+        let hash = || SqlValue::Blob(hash.to_vec().into());
+        let step = |sql, values| SqlStatement { sql, values };
+        let password = SqlValue::owned_text(password_hash);
         let steps = vec![
             step(
                 SET_BY_RESET,
-                vec![id(), password, hash(), Value::Int(now_ms)],
+                vec![id(), password, hash(), SqlValue::Int(now_ms)],
             ),
-            step(REVOKE_BY_RESET, vec![id(), Value::Int(now_ms), hash()]),
+            step(REVOKE_BY_RESET, vec![id(), SqlValue::Int(now_ms), hash()]),
             step(USE_UP, vec![id(), hash()]),
         ];
         let rows = self.execute_all(steps).await?;
@@ -142,11 +142,14 @@ impl Store {
         but: Option<&[u8; 32]>,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let step = |sql, values| Step { sql, values };
-        let values = vec![Value::owned(user_id), Value::owned(password_hash)];
+        let step = |sql, values| SqlStatement { sql, values };
+        let values = vec![
+            SqlValue::owned_text(user_id),
+            SqlValue::owned_text(password_hash),
+        ];
         let steps = vec![
             step(SET, values),
-            step(DELETE_OF_USER, vec![Value::owned(user_id)]),
+            step(DELETE_OF_USER, vec![SqlValue::owned_text(user_id)]),
             revoke_of_user(user_id, but, now_ms),
         ];
         self.execute_all(steps).await.map(|_| ())

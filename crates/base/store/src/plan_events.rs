@@ -4,9 +4,9 @@
 //! counter that is incremented in the same transaction, so no id is skipped or used again.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// An event of a plan job that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,21 +58,21 @@ const LAST_ID: &str = "SELECT last FROM plan_counters WHERE name = 'event'";
 pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE, TOLD, LAST_ID];
 
 /// The statements of an event, which write nothing if the plan job is over.
-pub(crate) fn steps(plan_job: i64, event: &NewPlanEvent) -> [Step<'static>; 2] {
-    let take = Step {
+pub(crate) fn insert_statements(plan_job: i64, event: &NewPlanEvent) -> [SqlStatement<'static>; 2] {
+    let take = SqlStatement {
         sql: TAKE,
-        values: vec![Value::Int(plan_job)],
+        values: vec![SqlValue::Int(plan_job)],
     };
     let values = vec![
-        Value::Int(plan_job),
-        Value::owned(&event.kind),
-        Value::Int(event.at_ms),
-        Value::owned(&event.details),
-        Value::owned(&event.message),
+        SqlValue::Int(plan_job),
+        SqlValue::owned_text(&event.kind),
+        SqlValue::Int(event.at_ms),
+        SqlValue::owned_text(&event.details),
+        SqlValue::owned_text(&event.message),
     ];
     [
         take,
-        Step {
+        SqlStatement {
             sql: INSERT,
             values,
         },
@@ -88,7 +88,9 @@ impl Store {
         plan_job: i64,
         event: &NewPlanEvent,
     ) -> Result<bool, StoreError> {
-        let rows = self.execute_all(steps(plan_job, event).to_vec()).await?;
+        let rows = self
+            .execute_all(insert_statements(plan_job, event).to_vec())
+            .await?;
         Ok(rows.last().is_some_and(|inserted| *inserted > 0))
     }
 
@@ -100,19 +102,19 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<PlanEventRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = [plan_job, from_id, limit].map(Value::Int);
+        let values = [plan_job, from_id, limit].map(SqlValue::Int);
         self.query(FROM, values.to_vec()).await
     }
 
     /// Questions and ends of all plan jobs from `from_id` to `to_id`, in ascending order.
-    pub async fn told_plan_events(
+    pub async fn announced_plan_events(
         &self,
         from_id: i64,
         to_id: i64,
         limit: usize,
     ) -> Result<Vec<PlanEventRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = [from_id, to_id, limit].map(Value::Int);
+        let values = [from_id, to_id, limit].map(SqlValue::Int);
         self.query(TOLD, values.to_vec()).await
     }
 
@@ -123,12 +125,12 @@ impl Store {
 
     /// The event with this id, of any plan job.
     pub async fn plan_event(&self, id: i64) -> Result<Option<PlanEventRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(id)]).await
+        self.query_one(ONE, vec![SqlValue::Int(id)]).await
     }
 }
 
 impl FromRow for PlanEventRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.int(0)?,
             plan_job: row.int(1)?,

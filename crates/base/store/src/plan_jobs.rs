@@ -7,12 +7,12 @@
 
 use crate::defaults::PRUNE_JOBS;
 use crate::job_order::{JobOrder, pages};
-use crate::page::{Page, ordered};
+use crate::page::{ListPage, ordered_statement};
 use crate::plan_events::{self, NewPlanEvent};
 use crate::run_secrets;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// A plan job that is not written yet.
@@ -211,15 +211,15 @@ const TASK_START: &str = "task_start";
 
 /// The statements that make a job a step of a plan job, and write its event. They refuse the whole
 /// transaction if the plan job is over.
-pub(crate) fn join(
+pub(crate) fn join_statements(
     plan_job: i64,
     job: JobNumber,
     task: Option<&str>,
     at_ms: i64,
-) -> impl Iterator<Item = Step<'static>> {
-    let step = Step {
+) -> impl Iterator<Item = SqlStatement<'static>> {
+    let step = SqlStatement {
         sql: STEP,
-        values: vec![Value::Int(plan_job), Value::Int(job.get())],
+        values: vec![SqlValue::Int(plan_job), SqlValue::Int(job.get())],
     };
     let start = STARTS.iter().find(|(name, ..)| Some(*name) == task);
     let kind = start.map_or(TASK_START, |(_, kind, _)| kind);
@@ -234,28 +234,28 @@ pub(crate) fn join(
         details: format!(r#"{{"job-id":"{job}"}}"#),
         message,
     };
-    std::iter::once(step).chain(plan_events::steps(plan_job, &event))
+    std::iter::once(step).chain(plan_events::insert_statements(plan_job, &event))
 }
 
 /// The statements of a new plan job.
-pub(crate) fn insert(new: &NewPlanJob) -> Vec<Step<'static>> {
-    let take = Step {
+pub(crate) fn insert_statements(new: &NewPlanJob) -> Vec<SqlStatement<'static>> {
+    let take = SqlStatement {
         sql: TAKE,
         values: Vec::new(),
     };
     let values = vec![
-        Value::owned(&new.request_id),
-        Value::owned(&new.plan),
-        Value::owned(&new.environment),
-        Value::owned(&new.options),
-        Value::owned(&new.userdata),
-        Value::owned(&new.owner),
-        Value::Int(new.created_ms),
-        Value::owned(&new.owner_id),
+        SqlValue::owned_text(&new.request_id),
+        SqlValue::owned_text(&new.plan),
+        SqlValue::owned_text(&new.environment),
+        SqlValue::owned_text(&new.options),
+        SqlValue::owned_text(&new.userdata),
+        SqlValue::owned_text(&new.owner),
+        SqlValue::Int(new.created_ms),
+        SqlValue::owned_text(&new.owner_id),
     ];
     vec![
         take,
-        Step {
+        SqlStatement {
             sql: INSERT,
             values,
         },
@@ -263,19 +263,19 @@ pub(crate) fn insert(new: &NewPlanJob) -> Vec<Step<'static>> {
 }
 
 /// The statements of a plan job's end; the last one shows if the plan job was running.
-pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
+pub(crate) fn finish_statements(number: i64, outcome: &PlanOutcome) -> Vec<SqlStatement<'static>> {
     let values = vec![
-        Value::Int(number),
-        Value::owned(&outcome.state),
-        Value::owned(&outcome.result),
-        Value::Int(outcome.event.at_ms),
+        SqlValue::Int(number),
+        SqlValue::owned_text(&outcome.state),
+        SqlValue::owned_text(&outcome.result),
+        SqlValue::Int(outcome.event.at_ms),
     ];
     // The event comes first: it is only written if the plan job runs.
-    let mut steps = plan_events::steps(number, &outcome.event).to_vec();
+    let mut steps = plan_events::insert_statements(number, &outcome.event).to_vec();
     if outcome.state == "success" {
-        steps.push(run_secrets::forget(number));
+        steps.push(run_secrets::delete_secrets_statement(number));
     }
-    steps.push(Step {
+    steps.push(SqlStatement {
         sql: FINISH,
         values,
     });
@@ -301,12 +301,12 @@ impl Store {
 
     /// Writes a running plan job. Returns its number.
     pub async fn insert_plan_job(&self, new: &NewPlanJob) -> Result<i64, StoreError> {
-        self.execute_all(insert(new)).await?;
+        self.execute_all(insert_statements(new)).await?;
         self.plan_job_of_request(&new.request_id).await
     }
 
     pub(crate) async fn plan_job_of_request(&self, request_id: &str) -> Result<i64, StoreError> {
-        let values = vec![Value::owned(request_id)];
+        let values = vec![SqlValue::owned_text(request_id)];
         let number: Option<i64> = self.query_one(BY_REQUEST, values).await?;
         number.ok_or(StoreError::Closed)
     }
@@ -317,31 +317,31 @@ impl Store {
         number: i64,
         outcome: &PlanOutcome,
     ) -> Result<bool, StoreError> {
-        let rows = self.execute_all(finish(number, outcome)).await?;
+        let rows = self.execute_all(finish_statements(number, outcome)).await?;
         Ok(rows.last().is_some_and(|changed| *changed > 0))
     }
 
     /// The plan job with this number, with its result.
     pub async fn plan_job(&self, number: i64) -> Result<Option<PlanJobRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(number)]).await
+        self.query_one(ONE, vec![SqlValue::Int(number)]).await
     }
 
     /// One page of plan jobs, and the number of plan jobs without paging.
     pub async fn plan_jobs(
         &self,
         filter: &PlanJobFilter,
-        page: Page,
+        page: ListPage,
     ) -> Result<(Vec<PlanJobRow>, u64), StoreError> {
         let mut values = vec![
-            Value::opt_int(filter.min_finish_ms),
-            Value::opt_int(filter.max_finish_ms),
+            SqlValue::opt_int(filter.min_finish_ms),
+            SqlValue::opt_int(filter.max_finish_ms),
         ];
         let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
-        let sql = ordered(&PAGES, filter.order_by, filter.descending);
+        let sql = ordered_statement(&PAGES, filter.order_by, filter.descending);
         values.extend([
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
-            Value::Int(i64::from(filter.results)),
+            SqlValue::Int(page.limit_column()),
+            SqlValue::Int(page.offset_column()),
+            SqlValue::Int(i64::from(filter.results)),
         ]);
         let rows = self.query(sql, values).await?;
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
@@ -350,14 +350,16 @@ impl Store {
     /// The states of the steps of a plan job, by step and in chronological order. Steps that were
     /// pruned as old jobs are left out.
     pub async fn plan_steps(&self, number: i64) -> Result<Vec<PlanStepState>, StoreError> {
-        self.query(STEPS, vec![Value::Int(number)]).await
+        self.query(STEPS, vec![SqlValue::Int(number)]).await
     }
 
     /// The plan job that a job is a step of, and the plan's name; `None`: the job was not started
     /// by a plan.
     pub async fn plan_of_job(&self, job: JobNumber) -> Result<Option<(i64, String)>, StoreError> {
-        let found: Option<PlanOfJob> = self.query_one(OF_JOB, vec![Value::Int(job.get())]).await?;
-        Ok(found.map(|PlanOfJob(pair)| pair))
+        let found: Option<PlanOfJobRow> = self
+            .query_one(OF_JOB, vec![SqlValue::Int(job.get())])
+            .await?;
+        Ok(found.map(|PlanOfJobRow(pair)| pair))
     }
 
     /// Deletes plan jobs that ended before `older_than_ms`, with their events. Returns the number
@@ -365,8 +367,8 @@ impl Store {
     pub async fn prune_plan_jobs(&self, older_than_ms: i64) -> Result<u64, StoreError> {
         let mut pruned = 0;
         loop {
-            let values = [older_than_ms, PRUNE_JOBS].map(Value::Int).to_vec();
-            let steps = FORGET.map(|sql| Step {
+            let values = [older_than_ms, PRUNE_JOBS].map(SqlValue::Int).to_vec();
+            let steps = FORGET.map(|sql| SqlStatement {
                 sql,
                 values: values.clone(),
             });
@@ -382,16 +384,16 @@ impl Store {
 // === impl rows ===
 
 /// A plan job and its plan.
-struct PlanOfJob((i64, String));
+struct PlanOfJobRow((i64, String));
 
-impl FromRow for PlanOfJob {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for PlanOfJobRow {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self((row.int(0)?, row.text(1)?)))
     }
 }
 
 impl FromRow for PlanJobRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             number: row.int(0)?,
             plan: row.text(1)?,
@@ -411,7 +413,7 @@ impl FromRow for PlanJobRow {
 }
 
 impl FromRow for RunningPlanRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             number: row.int(0)?,
             options: row.text(1)?,
@@ -420,7 +422,7 @@ impl FromRow for RunningPlanRow {
 }
 
 impl FromRow for PlanStepState {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             job: JobNumber::from_column(row.int(0)?),
             state: row.text(1)?,

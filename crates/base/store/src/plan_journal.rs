@@ -5,9 +5,9 @@
 //! a recorded outcome is never overwritten, and nothing is written to a plan job that is over.
 
 use crate::plan_events::{self, NewPlanEvent};
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// Identity of a step within its plan.
@@ -22,14 +22,14 @@ pub struct PlanStepKey {
 
 /// A person's answer that a step waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asks {
+pub enum AwaitedAnswer {
     /// The step waits for no answer.
     #[default]
-    Nobody,
+    NotAwaited,
     /// The step waits for an answer that may be shown.
-    Openly,
+    Plain,
     /// The step waits for an answer that is stored sealed.
-    Secretly,
+    Sealed,
 }
 
 /// A step that is not written yet.
@@ -54,7 +54,7 @@ pub struct NewPlanStep {
     /// End of the wait in milliseconds since 1970, if it is known.
     pub until_ms: Option<i64>,
     /// The answer of a person that the step waits for.
-    pub asks: Asks,
+    pub asks: AwaitedAnswer,
     /// Outcome of the step as JSON; `None` if it has none.
     pub outcome: Option<String>,
     /// Time of the start in milliseconds since 1970.
@@ -103,9 +103,9 @@ pub enum PlanChange {
 /// The changes of a plan's journal that are written in the transaction of the job that one of its
 /// steps starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanMark {
+pub struct PlanJournalWrite {
     /// Earlier changes that are not written yet.
-    pub before: Vec<PlanChange>,
+    pub earlier_changes: Vec<PlanChange>,
     /// The step that starts the job. A second job for it is refused.
     pub step: NewPlanStep,
 }
@@ -171,90 +171,95 @@ const FIRST: i64 = -1;
 
 // === impl Asks ===
 
-impl Asks {
-    fn column(self) -> i64 {
+impl AwaitedAnswer {
+    fn to_column(self) -> i64 {
         match self {
-            Self::Nobody => 0,
-            Self::Openly => 1,
-            Self::Secretly => 2,
+            Self::NotAwaited => 0,
+            Self::Plain => 1,
+            Self::Sealed => 2,
         }
     }
 
     pub(crate) fn from_column(column: i64) -> Self {
         match column {
-            0 => Self::Nobody,
-            1 => Self::Openly,
-            _ => Self::Secretly,
+            0 => Self::NotAwaited,
+            1 => Self::Plain,
+            _ => Self::Sealed,
         }
     }
 }
 
 // === impl PlanMark ===
 
-impl PlanMark {
+impl PlanJournalWrite {
     /// Adds the statements of the earlier changes, which are written with the job.
-    pub(crate) fn before(&self, plan_job: i64, into: &mut Vec<Step<'_>>) {
-        for change in &self.before {
-            change.steps(plan_job, into);
+    pub(crate) fn add_earlier_statements(&self, plan_job: i64, into: &mut Vec<SqlStatement<'_>>) {
+        for change in &self.earlier_changes {
+            change.add_statements(plan_job, into);
         }
     }
 
-    pub(crate) fn begin(&self, plan_job: i64, job: JobNumber, into: &mut Vec<Step<'_>>) {
-        into.push(self.step.begin(plan_job, Some(job)));
+    pub(crate) fn add_begin_statement(
+        &self,
+        plan_job: i64,
+        job: JobNumber,
+        into: &mut Vec<SqlStatement<'_>>,
+    ) {
+        into.push(self.step.begin_statement(plan_job, Some(job)));
     }
 }
 
 // === impl PlanChange ===
 
 impl PlanChange {
-    pub(crate) fn steps(&self, plan_job: i64, into: &mut Vec<Step<'_>>) {
+    pub(crate) fn add_statements(&self, plan_job: i64, into: &mut Vec<SqlStatement<'_>>) {
         match self {
-            Self::Begin(step) => into.push(step.begin(plan_job, None)),
-            Self::End(end) => into.push(end.step(plan_job)),
-            Self::Event(event) => into.extend(plan_events::steps(plan_job, event)),
+            Self::Begin(step) => into.push(step.begin_statement(plan_job, None)),
+            Self::End(end) => into.push(end.end_statement(plan_job)),
+            Self::Event(event) => into.extend(plan_events::insert_statements(plan_job, event)),
         }
     }
 }
 
 impl PlanStepKey {
-    pub(crate) fn values(&self, plan_job: i64) -> Vec<Value<'static>> {
-        let branch = Value::owned(&self.branch);
-        vec![Value::Int(plan_job), branch, Value::Int(self.step)]
+    pub(crate) fn values(&self, plan_job: i64) -> Vec<SqlValue<'static>> {
+        let branch = SqlValue::owned_text(&self.branch);
+        vec![SqlValue::Int(plan_job), branch, SqlValue::Int(self.step)]
     }
 }
 
 impl NewPlanStep {
-    fn begin(&self, plan_job: i64, job: Option<JobNumber>) -> Step<'static> {
+    fn begin_statement(&self, plan_job: i64, job: Option<JobNumber>) -> SqlStatement<'static> {
         let mut values = self.key.values(plan_job);
         values.extend([
-            Value::owned(&self.kind),
-            Value::owned(&self.site),
-            Value::owned(&self.arguments),
-            Value::owned(&self.hash),
-            Value::owned(&self.state),
-            Value::Int(self.began),
-            Value::opt_int(self.delivered),
-            Value::opt_int(job.map(JobNumber::get)),
-            Value::opt_int(self.until_ms),
-            Value::opt_owned(self.outcome.as_deref()),
-            Value::Int(self.begun_ms),
-            Value::opt_int(self.delivered.map(|_| self.begun_ms)),
-            Value::Int(self.asks.column()),
+            SqlValue::owned_text(&self.kind),
+            SqlValue::owned_text(&self.site),
+            SqlValue::owned_text(&self.arguments),
+            SqlValue::owned_text(&self.hash),
+            SqlValue::owned_text(&self.state),
+            SqlValue::Int(self.began),
+            SqlValue::opt_int(self.delivered),
+            SqlValue::opt_int(job.map(JobNumber::get)),
+            SqlValue::opt_int(self.until_ms),
+            SqlValue::opt_owned_text(self.outcome.as_deref()),
+            SqlValue::Int(self.begun_ms),
+            SqlValue::opt_int(self.delivered.map(|_| self.begun_ms)),
+            SqlValue::Int(self.asks.to_column()),
         ]);
-        Step { sql: BEGIN, values }
+        SqlStatement { sql: BEGIN, values }
     }
 }
 
 impl PlanStepEnd {
-    fn step(&self, plan_job: i64) -> Step<'static> {
+    fn end_statement(&self, plan_job: i64) -> SqlStatement<'static> {
         let mut values = self.key.values(plan_job);
         values.extend([
-            Value::owned(&self.state),
-            Value::opt_int(self.delivered),
-            Value::opt_owned(self.outcome.as_deref()),
-            Value::Int(self.ended_ms),
+            SqlValue::owned_text(&self.state),
+            SqlValue::opt_int(self.delivered),
+            SqlValue::opt_owned_text(self.outcome.as_deref()),
+            SqlValue::Int(self.ended_ms),
         ]);
-        Step { sql: END, values }
+        SqlStatement { sql: END, values }
     }
 }
 
@@ -270,7 +275,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let mut steps = Vec::with_capacity(changes.len());
         for change in changes {
-            change.steps(plan_job, &mut steps);
+            change.add_statements(plan_job, &mut steps);
         }
         let rows = self.execute_all(steps).await?;
         Ok(rows.iter().all(|changed| *changed > 0))
@@ -285,12 +290,12 @@ impl Store {
         let mut values = answer.key.values(plan_job);
         let sealed = answer.sealed.clone();
         values.extend([
-            Value::opt_owned(answer.outcome.as_deref()),
-            sealed.map_or(Value::Null, |bytes| Value::Blob(bytes.into())),
-            Value::Int(answer.event.at_ms),
+            SqlValue::opt_owned_text(answer.outcome.as_deref()),
+            sealed.map_or(SqlValue::Null, |bytes| SqlValue::Blob(bytes.into())),
+            SqlValue::Int(answer.event.at_ms),
         ]);
         let rows = self
-            .execute(Step {
+            .execute(SqlStatement {
                 sql: ANSWER,
                 values,
             })
@@ -314,7 +319,7 @@ impl Store {
             step: FIRST,
         };
         let mut values = after.unwrap_or(&first).values(plan_job);
-        values.push(Value::Int(i64::try_from(limit).unwrap_or(i64::MAX)));
+        values.push(SqlValue::Int(i64::try_from(limit).unwrap_or(i64::MAX)));
         self.query(PAGE, values).await
     }
 
@@ -334,7 +339,7 @@ impl Store {
 }
 
 impl FromRow for PlanStepRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             plan_job: row.int(0)?,
             step: NewPlanStep {
@@ -350,7 +355,7 @@ impl FromRow for PlanStepRow {
                 began: row.int(8)?,
                 delivered: row.opt_int(9)?,
                 until_ms: row.opt_int(11)?,
-                asks: Asks::from_column(row.int(16)?),
+                asks: AwaitedAnswer::from_column(row.int(16)?),
                 outcome: row.opt_text(12)?,
                 begun_ms: row.int(14)?,
             },

@@ -9,9 +9,9 @@ use crate::plan_events::{self, NewPlanEvent};
 use crate::plan_jobs::{self, NewPlanJob, PlanOutcome};
 use crate::plan_journal::{PlanChange, PlanStepKey};
 use crate::schedule_slots::SlotKey;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A plan of this server that is not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,13 +93,13 @@ impl Store {
         timeout_ms: Option<i64>,
         slot: Option<SlotKey>,
     ) -> Result<i64, StoreError> {
-        let mut steps = plan_jobs::insert(new);
+        let mut steps = plan_jobs::insert_statements(new);
         let values = vec![
-            Value::Blob(sealed.into()),
-            Value::opt_int(timeout_ms),
-            Value::Int(new.created_ms),
+            SqlValue::Blob(sealed.into()),
+            SqlValue::opt_int(timeout_ms),
+            SqlValue::Int(new.created_ms),
         ];
-        steps.push(Step {
+        steps.push(SqlStatement {
             sql: INSERT,
             values,
         });
@@ -110,7 +110,7 @@ impl Store {
 
     /// A plan that this server runs or ran, by the number of its plan job.
     pub async fn plan_run(&self, plan_job: i64) -> Result<Option<PlanRunRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(plan_job)]).await
+        self.query_one(ONE, vec![SqlValue::Int(plan_job)]).await
     }
 
     /// The plans that are not over, as a starting server needs them.
@@ -119,15 +119,19 @@ impl Store {
     }
 
     /// The sealed request of a plan.
-    pub async fn plan_run_sealed(&self, plan_job: i64) -> Result<Option<Vec<u8>>, StoreError> {
-        let row: Option<Sealed> = self.query_one(SEALED, vec![Value::Int(plan_job)]).await?;
+    pub async fn sealed_plan_request(&self, plan_job: i64) -> Result<Option<Vec<u8>>, StoreError> {
+        let row: Option<SealedRequest> = self
+            .query_one(SEALED, vec![SqlValue::Int(plan_job)])
+            .await?;
         Ok(row.map(|row| row.0))
     }
 
     /// Records that a plan sleeps or has been woken.
     pub async fn plan_sleeps(&self, plan_job: i64, asleep: bool) -> Result<(), StoreError> {
-        let values = vec![Value::Int(plan_job), Value::Int(i64::from(asleep))];
-        self.execute(Step { sql: SLEEP, values }).await.map(|_| ())
+        let values = vec![SqlValue::Int(plan_job), SqlValue::Int(i64::from(asleep))];
+        self.execute(SqlStatement { sql: SLEEP, values })
+            .await
+            .map(|_| ())
     }
 
     /// Writes the last changes of a plan's journal and its end. `false`: the plan is over already,
@@ -140,9 +144,9 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let mut steps = Vec::with_capacity(changes.len() + 3);
         for change in changes {
-            change.steps(plan_job, &mut steps);
+            change.add_statements(plan_job, &mut steps);
         }
-        steps.extend(plan_jobs::finish(plan_job, outcome));
+        steps.extend(plan_jobs::finish_statements(plan_job, outcome));
         let rows = self.execute_all(steps).await?;
         Ok(rows.last().is_some_and(|changed| *changed > 0))
     }
@@ -159,32 +163,32 @@ impl Store {
         let mut steps = Vec::new();
         if let Some(from) = from {
             let values = from.values(plan_job);
-            steps.extend([FORGET, UNSEE, REMOVE].map(|sql| Step {
+            steps.extend([FORGET, UNSEE, REMOVE].map(|sql| SqlStatement {
                 sql,
                 values: values.clone(),
             }));
         }
         for sql in [AWAKE, REOPEN] {
-            let values = vec![Value::Int(plan_job), Value::Int(event.at_ms)];
-            steps.push(Step { sql, values });
+            let values = vec![SqlValue::Int(plan_job), SqlValue::Int(event.at_ms)];
+            steps.push(SqlStatement { sql, values });
         }
         let reopened = steps.len() - 1;
-        steps.extend(plan_events::steps(plan_job, event));
+        steps.extend(plan_events::insert_statements(plan_job, event));
         let rows = self.execute_all(steps).await?;
         Ok(rows.get(reopened).is_some_and(|changed| *changed > 0))
     }
 }
 
-struct Sealed(Vec<u8>);
+struct SealedRequest(Vec<u8>);
 
-impl FromRow for Sealed {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for SealedRequest {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self(row.blob(0)?))
     }
 }
 
 impl FromRow for PlanRunRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             plan_job: row.int(0)?,
             asleep: row.int(1)? != 0,

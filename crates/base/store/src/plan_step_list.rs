@@ -1,17 +1,17 @@
-//! The journal of a plan as it is shown to users: [`PlanStepShown`].
+//! The journal of a plan as it is shown to users: [`PlanStepListRow`].
 //!
 //! Invariant: steps are in the order in which they started, and without their outcomes, which may
 //! be large or secret.
 
-use crate::page::Page;
-use crate::plan_journal::{Asks, PlanStepKey};
+use crate::page::ListPage;
+use crate::plan_journal::{AwaitedAnswer, PlanStepKey};
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// A step as it is shown to users.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanStepShown {
+pub struct PlanStepListRow {
     /// Key of the step.
     pub key: PlanStepKey,
     /// Kind of the step, such as `task`, `sleep` or `time`.
@@ -23,7 +23,7 @@ pub struct PlanStepShown {
     /// State: `running`, `sleeping`, `waiting` (for a person), `done`, `failed` or `dropped`.
     pub state: String,
     /// The answer of a person that the step waits for.
-    pub asks: Asks,
+    pub asks: AwaitedAnswer,
     /// The job that the step started.
     pub job: Option<JobNumber>,
     /// End of its sleep in milliseconds since 1970; `None` if it does not sleep.
@@ -44,7 +44,7 @@ pub struct PlanQuestionRow {
     /// Arguments of the step without secrets, possibly truncated; JSON unless truncated.
     pub arguments: String,
     /// Kind of answer: shown, or stored sealed.
-    pub asks: Asks,
+    pub asks: AwaitedAnswer,
     /// Time of the question in milliseconds since 1970.
     pub begun_ms: i64,
 }
@@ -93,13 +93,13 @@ impl Store {
         &self,
         plan_job: i64,
         state: Option<&str>,
-        page: Page,
-    ) -> Result<(Vec<PlanStepShown>, u64), StoreError> {
-        let mut values = vec![Value::Int(plan_job), Value::opt_owned(state)];
+        page: ListPage,
+    ) -> Result<(Vec<PlanStepListRow>, u64), StoreError> {
+        let mut values = vec![SqlValue::Int(plan_job), SqlValue::opt_owned_text(state)];
         let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
         values.extend([
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
+            SqlValue::Int(page.limit_column()),
+            SqlValue::Int(page.offset_column()),
         ]);
         let rows = self.query(PAGE, values).await?;
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
@@ -111,13 +111,13 @@ impl Store {
         first: i64,
         last: i64,
     ) -> Result<Vec<PlanQuestionRow>, StoreError> {
-        self.query(QUESTIONS, [first, last].map(Value::Int).to_vec())
+        self.query(QUESTIONS, [first, last].map(SqlValue::Int).to_vec())
             .await
     }
 }
 
 impl FromRow for PlanQuestionRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             plan_job: row.int(0)?,
             key: PlanStepKey {
@@ -125,14 +125,14 @@ impl FromRow for PlanQuestionRow {
                 step: row.int(2)?,
             },
             arguments: row.text(3)?,
-            asks: Asks::from_column(row.int(4)?),
+            asks: AwaitedAnswer::from_column(row.int(4)?),
             begun_ms: row.int(5)?,
         })
     }
 }
 
-impl FromRow for PlanStepShown {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for PlanStepListRow {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             key: PlanStepKey {
                 branch: row.text(0)?,
@@ -142,7 +142,7 @@ impl FromRow for PlanStepShown {
             site: row.text(3)?,
             arguments: row.text(4)?,
             state: row.text(5)?,
-            asks: Asks::from_column(row.int(6)?),
+            asks: AwaitedAnswer::from_column(row.int(6)?),
             job: row.opt_int(7)?.map(JobNumber::from_column),
             until_ms: row.opt_int(8)?,
             begun_ms: row.int(9)?,

@@ -6,13 +6,13 @@
 
 use crate::StoreError;
 use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS};
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::SqlValue;
 
 /// Numbers of deleted rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PrunedRows {
     /// Number of deleted jobs.
     pub jobs: u64,
     /// Number of deleted events, of any jobs.
@@ -44,17 +44,17 @@ pub(crate) const STATEMENTS: &[&str] = &[HIDE, EVENTS, RUNS, STATES, JOBS];
 impl Store {
     /// Deletes jobs that ended before `older_than_ms`, with their runs and events. If the future is
     /// dropped, hidden rows remain for the next call.
-    pub async fn prune_jobs(&self, older_than_ms: i64) -> Result<Pruned, StoreError> {
-        let mut pruned = Pruned::default();
+    pub async fn prune_jobs(&self, older_than_ms: i64) -> Result<PrunedRows, StoreError> {
+        let mut pruned = PrunedRows::default();
         loop {
-            let values = vec![Value::Int(older_than_ms), Value::Int(PRUNE_JOBS)];
-            let hidden = self.execute(Step { sql: HIDE, values }).await?;
+            let values = vec![SqlValue::Int(older_than_ms), SqlValue::Int(PRUNE_JOBS)];
+            let hidden = self.execute(SqlStatement { sql: HIDE, values }).await?;
             pruned.events += self.delete_all(EVENTS).await?;
             pruned.runs += self.delete_all(RUNS).await?;
             // At most PRUNE_JOBS of both remain, in one transaction: a job is never left without
             // its history.
             // is never left behind.
-            let steps = [STATES, JOBS].map(|sql| Step {
+            let steps = [STATES, JOBS].map(|sql| SqlStatement {
                 sql,
                 values: Vec::new(),
             });
@@ -70,9 +70,9 @@ impl Store {
         let mut deleted = 0;
         loop {
             match self
-                .execute(Step {
+                .execute(SqlStatement {
                     sql,
-                    values: vec![Value::Int(PRUNE_ROWS)],
+                    values: vec![SqlValue::Int(PRUNE_ROWS)],
                 })
                 .await?
             {

@@ -3,17 +3,17 @@
 use tokio::sync::oneshot;
 
 use crate::StoreError;
-use crate::write::{Write, Written};
+use crate::write::{StoreWrite, WriteResult};
 
 /// A message to the writer.
-pub(crate) enum Message {
-    Write(Request),
+pub(crate) enum WriterMessage {
+    Write(WriteRequest),
     /// Write the queued requests and end.
     Close,
 }
 
 /// A write and the caller that waits for it.
-pub(crate) struct Request {
-    pub(crate) write: Write,
-    pub(crate) reply: oneshot::Sender<Result<Written, StoreError>>,
+pub(crate) struct WriteRequest {
+    pub(crate) write: StoreWrite,
+    pub(crate) reply: oneshot::Sender<Result<WriteResult, StoreError>>,
 }

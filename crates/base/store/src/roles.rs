@@ -3,9 +3,9 @@
 //! Invariant: a role changes as a whole, in one transaction; numbers of roles are never used again.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A role with its permissions, users and groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,13 +92,13 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 /// A number and the name that belongs to it.
-struct Pair(i64, String);
+struct NumberedName(i64, String);
 
 /// The number of a role, and one of its permissions.
-struct Permission(i64, GrantRow);
+struct RolePermissionRow(i64, GrantRow);
 
-fn step(sql: &'static str, values: Vec<Value<'static>>) -> Step<'static> {
-    Step { sql, values }
+fn statement(sql: &'static str, values: Vec<SqlValue<'static>>) -> SqlStatement<'static> {
+    SqlStatement { sql, values }
 }
 
 // === impl Store ===
@@ -107,44 +107,50 @@ impl Store {
     /// All roles, by number.
     pub async fn roles(&self) -> Result<Vec<RoleRow>, StoreError> {
         let roles: Vec<RoleRow> = self.query(ALL, Vec::new()).await?;
-        self.completed(roles, None).await
+        self.complete_roles(roles, None).await
     }
 
     /// The role with this number.
     pub async fn role(&self, id: i64) -> Result<Option<RoleRow>, StoreError> {
-        let role: Vec<RoleRow> = self.query(ONE, vec![Value::Int(id)]).await?;
-        Ok(self.completed(role, Some(id)).await?.pop())
+        let role: Vec<RoleRow> = self.query(ONE, vec![SqlValue::Int(id)]).await?;
+        Ok(self.complete_roles(role, Some(id)).await?.pop())
     }
 
     /// The number of the role with this name.
     pub async fn role_id_by_name(&self, name: &str) -> Result<Option<i64>, StoreError> {
-        self.query_one(BY_NAME, vec![Value::owned(name)]).await
+        self.query_one(BY_NAME, vec![SqlValue::owned_text(name)])
+            .await
     }
 
     /// The number of the next new role; valid until another one is inserted.
     pub async fn next_role_id(&self) -> Result<i64, StoreError> {
-        let last: Option<i64> = self.query_one(NEXT, vec![Value::owned("role")]).await?;
+        let last: Option<i64> = self
+            .query_one(NEXT, vec![SqlValue::owned_text("role")])
+            .await?;
         Ok(last.unwrap_or(0) + 1)
     }
 
     /// Writes a role as a whole, be it new or stored already. Refused if its name is taken, or if a
     /// user or group does not exist.
     pub async fn put_role(&self, role: RoleRow) -> Result<(), StoreError> {
-        let id = || Value::Int(role.id);
+        let id = || SqlValue::Int(role.id);
         let (name, text) = (&role.display_name, &role.description);
         let mut steps = vec![
-            step(TAKE, vec![Value::owned("role"), id()]),
-            step(PUT, vec![id(), Value::owned(name), Value::owned(text)]),
-            step(CLEAR_PERMISSIONS, vec![id()]),
-            step(CLEAR_USERS, vec![id()]),
-            step(CLEAR_GROUPS, vec![id()]),
+            statement(TAKE, vec![SqlValue::owned_text("role"), id()]),
+            statement(
+                PUT,
+                vec![id(), SqlValue::owned_text(name), SqlValue::owned_text(text)],
+            ),
+            statement(CLEAR_PERMISSIONS, vec![id()]),
+            statement(CLEAR_USERS, vec![id()]),
+            statement(CLEAR_GROUPS, vec![id()]),
         ];
         steps.extend(role.permissions.iter().map(|grant| {
             let parts = [&grant.object_type, &grant.action, &grant.instance];
-            let parts = parts.map(|part| Value::owned(part));
-            step(ADD_PERMISSION, [id()].into_iter().chain(parts).collect())
+            let parts = parts.map(|part| SqlValue::owned_text(part));
+            statement(ADD_PERMISSION, [id()].into_iter().chain(parts).collect())
         }));
-        let with = |sql, other: &String| step(sql, vec![id(), Value::owned(other)]);
+        let with = |sql, other: &String| statement(sql, vec![id(), SqlValue::owned_text(other)]);
         steps.extend(role.user_ids.iter().map(|user| with(ADD_USER, user)));
         steps.extend(role.group_ids.iter().map(|group| with(ADD_GROUP, group)));
         self.execute_all(steps).await.map(|_| ())
@@ -153,7 +159,7 @@ impl Store {
     /// Deletes a role. `false`: it does not exist.
     pub async fn delete_role(&self, id: i64) -> Result<bool, StoreError> {
         let steps = [CLEAR_PERMISSIONS, CLEAR_USERS, CLEAR_GROUPS, DELETE];
-        let steps = steps.map(|sql| step(sql, vec![Value::Int(id)]));
+        let steps = steps.map(|sql| statement(sql, vec![SqlValue::Int(id)]));
         let rows = self.execute_all(steps.to_vec()).await?;
         Ok(rows.last().is_some_and(|deleted| *deleted > 0))
     }
@@ -172,17 +178,19 @@ impl Store {
 
     /// The roles that are assigned to a user directly.
     pub async fn roles_of_user(&self, user: &str) -> Result<Vec<i64>, StoreError> {
-        self.query(OF_USER, vec![Value::owned(user)]).await
+        self.query(OF_USER, vec![SqlValue::owned_text(user)]).await
     }
 
     /// The roles that a user inherits from groups.
     pub async fn inherited_roles(&self, user: &str) -> Result<Vec<i64>, StoreError> {
-        self.query(INHERITED, vec![Value::owned(user)]).await
+        self.query(INHERITED, vec![SqlValue::owned_text(user)])
+            .await
     }
 
     /// The roles of a group.
     pub async fn roles_of_group(&self, group: &str) -> Result<Vec<i64>, StoreError> {
-        self.query(OF_GROUP, vec![Value::owned(group)]).await
+        self.query(OF_GROUP, vec![SqlValue::owned_text(group)])
+            .await
     }
 
     async fn set_roles(
@@ -192,35 +200,36 @@ impl Store {
         whose: &str,
         roles: &[i64],
     ) -> Result<(), StoreError> {
-        let mut steps = vec![step(clear, vec![Value::owned(whose)])];
-        let adding = |role: &i64| step(add, vec![Value::Int(*role), Value::owned(whose)]);
+        let mut steps = vec![statement(clear, vec![SqlValue::owned_text(whose)])];
+        let adding =
+            |role: &i64| statement(add, vec![SqlValue::Int(*role), SqlValue::owned_text(whose)]);
         steps.extend(roles.iter().map(adding));
         self.execute_all(steps).await.map(|_| ())
     }
 
     /// Adds permissions, users and groups to the roles; to one role only if `of` names it.
-    async fn completed(
+    async fn complete_roles(
         &self,
         mut roles: Vec<RoleRow>,
         of: Option<i64>,
     ) -> Result<Vec<RoleRow>, StoreError> {
-        let of = || vec![Value::opt_int(of)];
-        let permissions: Vec<Permission> = self.query(PERMISSIONS, of()).await?;
-        let users: Vec<Pair> = self.query(USERS, of()).await?;
-        let groups: Vec<Pair> = self.query(GROUPS, of()).await?;
+        let of = || vec![SqlValue::opt_int(of)];
+        let permissions: Vec<RolePermissionRow> = self.query(PERMISSIONS, of()).await?;
+        let users: Vec<NumberedName> = self.query(USERS, of()).await?;
+        let groups: Vec<NumberedName> = self.query(GROUPS, of()).await?;
         let mut at = std::collections::HashMap::new();
         at.extend(roles.iter().enumerate().map(|(i, role)| (role.id, i)));
-        for Permission(role, grant) in permissions {
+        for RolePermissionRow(role, grant) in permissions {
             if let Some(i) = at.get(&role) {
                 roles[*i].permissions.push(grant);
             }
         }
-        for Pair(role, user) in users {
+        for NumberedName(role, user) in users {
             if let Some(i) = at.get(&role) {
                 roles[*i].user_ids.push(user);
             }
         }
-        for Pair(role, group) in groups {
+        for NumberedName(role, group) in groups {
             if let Some(i) = at.get(&role) {
                 roles[*i].group_ids.push(group);
             }
@@ -232,7 +241,7 @@ impl Store {
 // === impl rows ===
 
 impl FromRow for RoleRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.int(0)?,
             display_name: row.text(1)?,
@@ -242,14 +251,14 @@ impl FromRow for RoleRow {
     }
 }
 
-impl FromRow for Pair {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for NumberedName {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self(row.int(0)?, row.text(1)?))
     }
 }
 
-impl FromRow for Permission {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for RolePermissionRow {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         let grant = GrantRow {
             object_type: row.text(0)?,
             action: row.text(1)?,

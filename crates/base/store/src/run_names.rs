@@ -5,15 +5,15 @@
 //! runs and of the runs in one state are separate texts, and the reverse order by state also
 //! reverses the names.
 
-use crate::page::{Page, ordered};
+use crate::page::{ListPage, ordered_statement};
 use crate::runs::RunRow;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::SqlValue;
 use crate::{JobNumber, StoreError};
 
 /// Order of runs; ties are broken by certname.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RunOrder {
+pub enum RunListOrder {
     /// By the certname of the node.
     #[default]
     Certname,
@@ -33,13 +33,13 @@ pub struct RunFilter {
     /// State of the runs; `None`: all states.
     pub state: Option<String>,
     /// Order of the list.
-    pub order_by: RunOrder,
+    pub order_by: RunListOrder,
     /// True for the reverse order.
     pub descending: bool,
 }
 
 /// The statement for all runs, and the one for runs in one state.
-type Texts = [&'static str; 2];
+type RunStatements = [&'static str; 2];
 
 macro_rules! names {
     ($order:literal) => {
@@ -59,29 +59,29 @@ macro_rules! names {
 }
 
 /// The statements of each order, ascending and descending.
-const NAMES: [(RunOrder, Texts, Texts); 5] = [
+const NAMES: [(RunListOrder, RunStatements, RunStatements); 5] = [
     (
-        RunOrder::Certname,
+        RunListOrder::Certname,
         names!("certname"),
         names!("certname DESC"),
     ),
     (
-        RunOrder::Duration,
+        RunListOrder::Duration,
         names!("COALESCE(duration_ms, finished_ms - started_ms) NULLS LAST, certname"),
         names!("COALESCE(duration_ms, finished_ms - started_ms) DESC NULLS LAST, certname"),
     ),
     (
-        RunOrder::State,
+        RunListOrder::State,
         names!("state, certname"),
         names!("state DESC, certname DESC"),
     ),
     (
-        RunOrder::Started,
+        RunListOrder::Started,
         names!("started_ms NULLS LAST, certname"),
         names!("started_ms DESC NULLS LAST, certname"),
     ),
     (
-        RunOrder::Finished,
+        RunListOrder::Finished,
         names!("finished_ms NULLS LAST, certname"),
         names!("finished_ms DESC NULLS LAST, certname"),
     ),
@@ -113,10 +113,10 @@ impl Store {
         &self,
         job: JobNumber,
         filter: &RunFilter,
-        page: Page,
+        page: ListPage,
     ) -> Result<(Vec<RunRow>, u64), StoreError> {
-        let state = Value::opt_owned(filter.state.as_deref());
-        let values = vec![Value::Int(job.get()), state];
+        let state = SqlValue::opt_owned_text(filter.state.as_deref());
+        let values = vec![SqlValue::Int(job.get()), state];
         let total: Option<i64> = self.query_one(COUNT, values).await?;
         let names = self.run_names(job, filter, page).await?;
         let mut rows = Vec::with_capacity(names.len());
@@ -132,14 +132,14 @@ impl Store {
         &self,
         job: JobNumber,
         filter: &RunFilter,
-        page: Page,
+        page: ListPage,
     ) -> Result<Vec<String>, StoreError> {
         let mut values = vec![
-            Value::Int(job.get()),
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
+            SqlValue::Int(job.get()),
+            SqlValue::Int(page.limit_column()),
+            SqlValue::Int(page.offset_column()),
         ];
-        values.extend(filter.state.as_deref().map(Value::owned));
+        values.extend(filter.state.as_deref().map(SqlValue::owned_text));
         self.query(filter.sql(), values).await
     }
 }
@@ -148,7 +148,7 @@ impl Store {
 
 impl RunFilter {
     fn sql(&self) -> &'static str {
-        let texts = ordered(&NAMES, self.order_by, self.descending);
+        let texts = ordered_statement(&NAMES, self.order_by, self.descending);
         texts[usize::from(self.state.is_some())]
     }
 }

@@ -5,9 +5,9 @@
 //! resumed later, so its secrets stay until its jobs are deleted.
 
 use crate::change::RunChange;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// Sensitive output of a node.
@@ -35,22 +35,22 @@ const FORGET: &str = "UPDATE runs SET sealed = NULL WHERE sealed IS NOT NULL AND
 pub(crate) const STATEMENTS: &[&str] = &[KEEP, READ, FORGET];
 
 /// Writes the secret that came with the end of a run.
-pub(crate) fn keep(change: &RunChange, mark: i64) -> Option<Step<'_>> {
+pub(crate) fn insert_secret_statement(change: &RunChange, mark: i64) -> Option<SqlStatement<'_>> {
     let sealed = change.sealed.as_deref()?;
     let values = vec![
-        Value::Int(change.job.get()),
-        Value::text(&change.certname),
-        Value::Int(mark),
-        Value::blob(sealed),
+        SqlValue::Int(change.job.get()),
+        SqlValue::text(&change.certname),
+        SqlValue::Int(mark),
+        SqlValue::blob(sealed),
     ];
-    Some(Step { sql: KEEP, values })
+    Some(SqlStatement { sql: KEEP, values })
 }
 
 /// Deletes all secrets of the runs of this plan.
-pub(crate) fn forget(plan_job: i64) -> Step<'static> {
-    Step {
+pub(crate) fn delete_secrets_statement(plan_job: i64) -> SqlStatement<'static> {
+    SqlStatement {
         sql: FORGET,
-        values: vec![Value::Int(plan_job)],
+        values: vec![SqlValue::Int(plan_job)],
     }
 }
 
@@ -66,16 +66,16 @@ impl Store {
         last: &str,
     ) -> Result<Vec<RunSecret>, StoreError> {
         let values = vec![
-            Value::Int(job.get()),
-            Value::owned(first),
-            Value::owned(last),
+            SqlValue::Int(job.get()),
+            SqlValue::owned_text(first),
+            SqlValue::owned_text(last),
         ];
         self.query(READ, values).await
     }
 }
 
 impl FromRow for RunSecret {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             certname: row.text(0)?,
             sealed: row.blob(1)?,

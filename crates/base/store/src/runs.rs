@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::defaults::RUNS_TOGETHER;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// A stored run: the work of a job on one node.
@@ -104,9 +104,9 @@ impl Store {
         names: &[String],
     ) -> Result<Vec<RunRow>, StoreError> {
         let names = &names[..names.len().min(RUNS_TOGETHER)];
-        let mut values = vec![Value::Int(job.get())];
-        values.extend(names.iter().map(|name| Value::owned(name)));
-        values.resize(1 + RUNS_TOGETHER, Value::Null);
+        let mut values = vec![SqlValue::Int(job.get())];
+        values.extend(names.iter().map(|name| SqlValue::owned_text(name)));
+        values.resize(1 + RUNS_TOGETHER, SqlValue::Null);
         let mut rows: Vec<RunRow> = self.query(NAMED, values).await?;
         rows.sort_by_key(|row| names.iter().position(|name| *name == row.certname));
         Ok(rows)
@@ -121,15 +121,21 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<RunRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let after = Value::owned(certname);
-        self.query(AFTER, vec![Value::Int(job.get()), after, Value::Int(limit)])
-            .await
+        let after = SqlValue::owned_text(certname);
+        self.query(
+            AFTER,
+            vec![SqlValue::Int(job.get()), after, SqlValue::Int(limit)],
+        )
+        .await
     }
 
     /// The run of a job on one node.
     pub async fn run(&self, job: JobNumber, certname: &str) -> Result<Option<RunRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(job.get()), Value::owned(certname)])
-            .await
+        self.query_one(
+            ONE,
+            vec![SqlValue::Int(job.get()), SqlValue::owned_text(certname)],
+        )
+        .await
     }
 
     /// The run with this transaction id.
@@ -137,7 +143,7 @@ impl Store {
         &self,
         transaction_id: &str,
     ) -> Result<Option<RunRow>, StoreError> {
-        self.query_one(BY_TRANSACTION, vec![Value::owned(transaction_id)])
+        self.query_one(BY_TRANSACTION, vec![SqlValue::owned_text(transaction_id)])
             .await
     }
 
@@ -148,15 +154,15 @@ impl Store {
     ) -> Result<BTreeMap<JobNumber, BTreeMap<String, u64>>, StoreError> {
         let mut states: BTreeMap<JobNumber, BTreeMap<String, u64>> = BTreeMap::new();
         for (first, last) in ranges(jobs) {
-            let values = vec![Value::Int(first), Value::Int(last)];
-            for SummedUp(job, counts) in self.query(SUMMED_UP, values).await? {
+            let values = vec![SqlValue::Int(first), SqlValue::Int(last)];
+            for RunStateCounts(job, counts) in self.query(SUMMED_UP, values).await? {
                 states.insert(job, counts);
             }
         }
         let open = jobs.iter().filter(|job| !states.contains_key(job));
         let open: Vec<JobNumber> = open.copied().collect();
         for (first, last) in ranges(&open) {
-            let values = vec![Value::Int(first), Value::Int(last)];
+            let values = vec![SqlValue::Int(first), SqlValue::Int(last)];
             let rows: Vec<StateCount> = self.query(STATES, values).await?;
             for StateCount(job, state, count) in rows {
                 states.entry(job).or_default().insert(state, count);
@@ -187,7 +193,7 @@ fn ranges(jobs: &[JobNumber]) -> Vec<(i64, i64)> {
 struct StateCount(JobNumber, String, u64);
 
 impl FromRow for StateCount {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self(
             JobNumber::from_column(row.int(0)?),
             row.text(1)?,
@@ -196,10 +202,10 @@ impl FromRow for StateCount {
     }
 }
 
-struct SummedUp(JobNumber, BTreeMap<String, u64>);
+struct RunStateCounts(JobNumber, BTreeMap<String, u64>);
 
-impl FromRow for SummedUp {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for RunStateCounts {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         let text = row.text(1)?;
         let counts = text.split(',').filter_map(|count| count.split_once(':'));
         let counts =
@@ -211,7 +217,7 @@ impl FromRow for SummedUp {
 // === impl RunRow ===
 
 impl FromRow for RunRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             job: JobNumber::from_column(row.int(0)?),
             certname: row.text(1)?,

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::schedule_slots::LaunchedJob;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A scheduled job that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub struct ScheduleEdit {
     /// Timetable of the schedule, as JSON.
     pub timetable: String,
     /// Progress of the schedule.
-    pub advance: Advance,
+    pub advance: ScheduleProgress,
 }
 
 /// Progress of a schedule through its slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Advance {
+pub struct ScheduleProgress {
     /// Time of the last decided slot in milliseconds since 1970; earlier slots are decided, too.
     pub cursor_ms: Option<i64>,
     /// Time of the next slot by the timetable, in milliseconds since 1970; `None`: there is none.
@@ -116,38 +116,38 @@ impl fmt::Debug for ScheduleEdit {
 }
 
 impl ScheduleEdit {
-    pub(crate) fn into_values(self) -> Vec<Value<'static>> {
+    pub(crate) fn into_values(self) -> Vec<SqlValue<'static>> {
         let mut values = vec![
-            Value::owned(&self.name),
-            Value::owned(&self.environment),
-            Value::owned(&self.description),
-            Value::owned(&self.userdata),
-            Value::owned(&self.input),
-            Value::owned(&self.sensitive),
+            SqlValue::owned_text(&self.name),
+            SqlValue::owned_text(&self.environment),
+            SqlValue::owned_text(&self.description),
+            SqlValue::owned_text(&self.userdata),
+            SqlValue::owned_text(&self.input),
+            SqlValue::owned_text(&self.sensitive),
             self.sealed
-                .map_or(Value::Null, |sealed| Value::Blob(sealed.into())),
-            Value::owned(&self.timetable),
+                .map_or(SqlValue::Null, |sealed| SqlValue::Blob(sealed.into())),
+            SqlValue::owned_text(&self.timetable),
         ];
         values.extend(self.advance.values());
         values
     }
 }
 
-impl Advance {
+impl ScheduleProgress {
     /// The values of cursor, next slot, its start and queued slot, in this order.
-    pub(crate) fn values(self) -> [Value<'static>; 4] {
+    pub(crate) fn values(self) -> [SqlValue<'static>; 4] {
         [
             self.cursor_ms,
             self.next_slot_ms,
             self.next_ms,
             self.queued_ms,
         ]
-        .map(Value::opt_int)
+        .map(SqlValue::opt_int)
     }
 }
 
 impl FromRow for ScheduleRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         let last = match (row.opt_int(20)?, row.opt_int(21)?) {
             (Some(slot_ms), Some(claimed_ms)) => Some(SlotRow {
                 slot_ms,
@@ -173,7 +173,7 @@ impl FromRow for ScheduleRow {
                 sensitive: row.text(10)?,
                 sealed: row.opt_blob(11)?,
                 timetable: row.text(12)?,
-                advance: Advance {
+                advance: ScheduleProgress {
                     cursor_ms: row.opt_int(13)?,
                     next_slot_ms: row.opt_int(14)?,
                     next_ms: row.opt_int(15)?,

@@ -7,10 +7,10 @@
 use std::fmt;
 
 use crate::defaults::SCHEDULE_SLOTS;
-use crate::schedule_row::Advance;
-use crate::step::Step;
+use crate::schedule_row::ScheduleProgress;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 use crate::{JobNumber, StoreError};
 
 /// Identity of a slot of a schedule.
@@ -43,7 +43,7 @@ pub struct SlotClaim {
     /// Time of the claim in milliseconds since 1970.
     pub at_ms: i64,
     /// Progress of the schedule after the claim.
-    pub advance: Advance,
+    pub advance: ScheduleProgress,
 }
 
 /// A claimed slot whose outcome is not decided.
@@ -110,24 +110,24 @@ impl Store {
     /// or the slot was claimed before. Old slots are deleted.
     pub async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError> {
         let SlotKey { schedule, slot_ms } = claim.slot;
-        let key = [Value::Int(schedule), Value::Int(slot_ms)];
-        let token = Value::owned(&claim.claim);
+        let key = [SqlValue::Int(schedule), SqlValue::Int(slot_ms)];
+        let token = SqlValue::owned_text(&claim.claim);
         let mut claimed = key.to_vec();
         claimed.push(token.clone());
         let mut insert = claimed.clone();
-        insert.extend([Value::Int(claim.at_ms), Value::Int(claim.revision)]);
+        insert.extend([SqlValue::Int(claim.at_ms), SqlValue::Int(claim.revision)]);
         claimed.extend(claim.advance.values());
-        let step = |sql, values| Step { sql, values };
+        let step = |sql, values| SqlStatement { sql, values };
         let rows = self
             .execute_all(vec![
                 step(CLAIM, insert),
                 step(CLAIMED, claimed),
                 step(
                     FORGET_SLOTS,
-                    vec![Value::Int(schedule), Value::Int(SCHEDULE_SLOTS)],
+                    vec![SqlValue::Int(schedule), SqlValue::Int(SCHEDULE_SLOTS)],
                 ),
-                step(FORGET_LAUNCHES, vec![Value::Int(schedule)]),
-                step(FORGET_PLAN_LAUNCHES, vec![Value::Int(schedule)]),
+                step(FORGET_LAUNCHES, vec![SqlValue::Int(schedule)]),
+                step(FORGET_PLAN_LAUNCHES, vec![SqlValue::Int(schedule)]),
             ])
             .await?;
         Ok(rows.first().is_some_and(|inserted| *inserted > 0))
@@ -139,20 +139,22 @@ impl Store {
         &self,
         schedule: i64,
         revision: i64,
-        advance: Advance,
+        advance: ScheduleProgress,
         skipped: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let mut values = vec![Value::Int(schedule), Value::Int(revision)];
+        let mut values = vec![SqlValue::Int(schedule), SqlValue::Int(revision)];
         values.extend(advance.values());
-        values.push(Value::opt_owned(skipped));
-        Ok(self.execute(Step { sql: PASS, values }).await? > 0)
+        values.push(SqlValue::opt_owned_text(skipped));
+        Ok(self.execute(SqlStatement { sql: PASS, values }).await? > 0)
     }
 
     /// Records the outcome of a claimed slot: `error` (JSON), or the job that recorded itself.
     pub async fn end_slot(&self, slot: SlotKey, error: Option<&str>) -> Result<(), StoreError> {
         let mut values = slot.values().to_vec();
-        values.push(Value::opt_owned(error));
-        self.execute(Step { sql: END, values }).await.map(|_| ())
+        values.push(SqlValue::opt_owned_text(error));
+        self.execute(SqlStatement { sql: END, values })
+            .await
+            .map(|_| ())
     }
 
     /// The slots that were claimed and not ended, as a starting server needs them. It waits for a
@@ -162,7 +164,7 @@ impl Store {
         self.query(OPEN, Vec::new()).await
     }
 
-    /// The job of a slot, if it was written; final as with [`Store::inserted`].
+    /// The job of a slot, if it was written; final as with [`Store::inserted_job`].
     pub async fn job_of_slot(&self, slot: SlotKey) -> Result<Option<JobNumber>, StoreError> {
         self.execute_all(Vec::new()).await?;
         let job: Option<i64> = self.query_one(JOB, slot.values().to_vec()).await?;
@@ -171,23 +173,23 @@ impl Store {
 }
 
 impl SlotKey {
-    fn values(self) -> [Value<'static>; 2] {
-        [Value::Int(self.schedule), Value::Int(self.slot_ms)]
+    fn values(self) -> [SqlValue<'static>; 2] {
+        [SqlValue::Int(self.schedule), SqlValue::Int(self.slot_ms)]
     }
 
     /// The statement that is written with the job.
-    pub(crate) fn launch(self, job: JobNumber) -> Step<'static> {
+    pub(crate) fn launch_statement(self, job: JobNumber) -> SqlStatement<'static> {
         let mut values = self.values().to_vec();
-        values.push(Value::Int(job.get()));
-        Step {
+        values.push(SqlValue::Int(job.get()));
+        SqlStatement {
             sql: LAUNCH,
             values,
         }
     }
 
     /// The statement that is written with the plan job that was numbered last.
-    pub(crate) fn launch_plan(self) -> Step<'static> {
-        Step {
+    pub(crate) fn launch_plan(self) -> SqlStatement<'static> {
+        SqlStatement {
             sql: LAUNCH_PLAN,
             values: self.values().to_vec(),
         }
@@ -213,7 +215,7 @@ impl fmt::Display for LaunchedJob {
 }
 
 impl FromRow for OpenSlot {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             slot: SlotKey {
                 schedule: row.int(0)?,

@@ -5,11 +5,11 @@
 //! schedule was edited since.
 
 use crate::StoreError;
-use crate::page::{Page, ordered};
+use crate::page::{ListPage, ordered_statement};
 use crate::schedule_row::{NewSchedule, ScheduleEdit, ScheduleRow};
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::SqlValue;
 
 /// Order of scheduled jobs; ties are broken by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,17 +129,17 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// Writes a new schedule. Returns its number.
     pub async fn insert_schedule(&self, new: NewSchedule) -> Result<i64, StoreError> {
-        let request_id = Value::owned(&new.request_id);
+        let request_id = SqlValue::owned_text(&new.request_id);
         let mut values = vec![
             request_id.clone(),
-            Value::owned(&new.kind),
-            Value::owned(&new.owner),
-            Value::owned(&new.owner_id),
-            Value::Int(new.created_ms),
+            SqlValue::owned_text(&new.kind),
+            SqlValue::owned_text(&new.owner),
+            SqlValue::owned_text(&new.owner_id),
+            SqlValue::Int(new.created_ms),
         ];
         values.extend(new.edit.into_values());
         let sql = INSERT;
-        self.execute(Step { sql, values }).await?;
+        self.execute(SqlStatement { sql, values }).await?;
         let id: Option<i64> = self.query_one(BY_REQUEST, vec![request_id]).await?;
         id.ok_or(StoreError::Closed)
     }
@@ -153,38 +153,38 @@ impl Store {
         edit: ScheduleEdit,
         new_times: bool,
     ) -> Result<bool, StoreError> {
-        let mut values = vec![Value::Int(id), Value::Int(revision)];
+        let mut values = vec![SqlValue::Int(id), SqlValue::Int(revision)];
         values.extend(edit.into_values());
         let sql = if new_times { UPDATE } else { EDIT };
         // The values of the progress come last.
         values.truncate(if new_times { values.len() } else { 10 });
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// Disables a schedule permanently. `false`: it was disabled already.
     pub async fn disable_schedule(&self, id: i64) -> Result<bool, StoreError> {
-        let (sql, values) = (DISABLE, vec![Value::Int(id)]);
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        let (sql, values) = (DISABLE, vec![SqlValue::Int(id)]);
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// The schedule with this number, even if disabled.
     pub async fn schedule(&self, id: i64) -> Result<Option<ScheduleRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(id)]).await
+        self.query_one(ONE, vec![SqlValue::Int(id)]).await
     }
 
     /// One page of the enabled schedules, and their number without paging.
     pub async fn schedules(
         &self,
         filter: &ScheduleFilter,
-        page: Page,
+        page: ListPage,
     ) -> Result<(Vec<ScheduleRow>, u64), StoreError> {
-        let kind = Value::opt_owned(filter.kind.as_deref());
+        let kind = SqlValue::opt_owned_text(filter.kind.as_deref());
         let total: Option<i64> = self.query_one(COUNT, vec![kind.clone()]).await?;
-        let sql = ordered(&PAGES, filter.order_by, filter.descending);
+        let sql = ordered_statement(&PAGES, filter.order_by, filter.descending);
         let values = vec![
             kind,
-            Value::Int(page.limit_column()),
-            Value::Int(page.offset_column()),
+            SqlValue::Int(page.limit_column()),
+            SqlValue::Int(page.offset_column()),
         ];
         let rows = self.query(sql, values).await?;
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
@@ -196,7 +196,7 @@ impl Store {
         now_ms: i64,
         limit: i64,
     ) -> Result<Vec<ScheduleRow>, StoreError> {
-        let values = vec![Value::Int(now_ms), Value::Int(limit)];
+        let values = vec![SqlValue::Int(now_ms), SqlValue::Int(limit)];
         self.query(DUE, values).await
     }
 

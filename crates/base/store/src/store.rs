@@ -8,29 +8,29 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::change::{Applied, Change};
-use crate::config::Target;
+use crate::change::{ChangeResult, JobRunChange};
+use crate::config::DatabaseTarget;
 use crate::older_history::OlderHistory;
-use crate::postgres::Postgres;
-use crate::request::{Message, Request};
-use crate::sqlite::Sqlite;
-use crate::step::Step;
-use crate::value::{FromRow, Value};
-use crate::write::{Write, Written};
+use crate::postgres::PostgresReader;
+use crate::request::{WriteRequest, WriterMessage};
+use crate::sqlite::SqliteReader;
+use crate::statement::SqlStatement;
+use crate::value::{FromRow, SqlValue};
+use crate::write::{StoreWrite, WriteResult};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// A handle to the store; clones share it. The writer ends when the last clone is dropped;
 /// [`Store::close`] also waits for that.
 #[derive(Clone)]
 pub struct Store {
-    engine: Arc<Engine>,
-    writes: mpsc::Sender<Message>,
+    engine: Arc<StoreEngine>,
+    writes: mpsc::Sender<WriterMessage>,
     pub(crate) older: Option<Arc<OlderHistory>>,
 }
 
-enum Engine {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
+enum StoreEngine {
+    Sqlite(SqliteReader),
+    Postgres(PostgresReader),
 }
 
 // === impl Store ===
@@ -39,13 +39,13 @@ impl Store {
     /// Opens the store, creates it if it does not exist, and migrates its schema.
     pub async fn open(config: &StoreConfig) -> Result<Self, OpenStoreError> {
         let (engine, writes, older) = match config.target()? {
-            Target::Sqlite(path) => {
-                let (sqlite, writes, older) = Sqlite::open(path, config.clone()).await?;
-                (Engine::Sqlite(sqlite), writes, older)
+            DatabaseTarget::Sqlite(path) => {
+                let (sqlite, writes, older) = SqliteReader::open(path, config.clone()).await?;
+                (StoreEngine::Sqlite(sqlite), writes, older)
             }
-            Target::Postgres(url) => {
-                let (postgres, writes, older) = Postgres::open(&url, config).await?;
-                (Engine::Postgres(postgres), writes, older)
+            DatabaseTarget::Postgres(url) => {
+                let (postgres, writes, older) = PostgresReader::open(&url, config).await?;
+                (StoreEngine::Postgres(postgres), writes, older)
             }
         };
         Ok(Self {
@@ -59,11 +59,11 @@ impl Store {
     /// works beside a server. Every write fails with [`StoreError::Closed`].
     pub async fn open_read_only(config: &StoreConfig) -> Result<Self, OpenStoreError> {
         let engine = match config.target()? {
-            Target::Sqlite(path) => {
-                Engine::Sqlite(Sqlite::open_read_only(path, config.readers).await?)
+            DatabaseTarget::Sqlite(path) => {
+                StoreEngine::Sqlite(SqliteReader::open_read_only(path, config.readers).await?)
             }
-            Target::Postgres(url) => {
-                Engine::Postgres(Postgres::open_read_only(&url, config).await?)
+            DatabaseTarget::Postgres(url) => {
+                StoreEngine::Postgres(PostgresReader::open_read_only(&url, config).await?)
             }
         };
         let (writes, _) = mpsc::channel(1);
@@ -78,11 +78,11 @@ impl Store {
     /// then on.
     pub async fn close(&self) {
         // A writer that has ended has nothing left to close.
-        let _ = self.writes.send(Message::Close).await;
+        let _ = self.writes.send(WriterMessage::Close).await;
         self.writes.closed().await;
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.closed().await,
-            Engine::Postgres(postgres) => postgres.closed().await,
+            StoreEngine::Sqlite(sqlite) => sqlite.wait_until_closed().await,
+            StoreEngine::Postgres(postgres) => postgres.wait_until_closed().await,
         }
     }
 
@@ -91,8 +91,8 @@ impl Store {
     /// end.
     pub async fn ended(&self) -> StoreError {
         let mut ended = match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.ended(),
-            Engine::Postgres(postgres) => postgres.ended(),
+            StoreEngine::Sqlite(sqlite) => sqlite.watch_end(),
+            StoreEngine::Postgres(postgres) => postgres.watch_end(),
         };
         let error = ended.wait_for(Option::is_some).await;
         let error = error.ok().and_then(|error| error.clone());
@@ -106,20 +106,23 @@ impl Store {
     /// Commits changes, together with those of other callers, and waits until they are durable: all
     /// of them or, on an error, none. May be repeated: changes that were applied before are then
     /// reported as unchanged.
-    pub async fn commit(&self, changes: Vec<Change>) -> Result<Vec<Applied>, StoreError> {
+    pub async fn commit(
+        &self,
+        changes: Vec<JobRunChange>,
+    ) -> Result<Vec<ChangeResult>, StoreError> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        match self.write(Write::Commit(changes)).await? {
-            Written::Applied(applied) => Ok(applied),
+        match self.write(StoreWrite::Commit(changes)).await? {
+            WriteResult::Applied(applied) => Ok(applied),
             other => unreachable!("changes are answered with what was applied, not {other:?}"),
         }
     }
 
-    pub(crate) async fn write(&self, write: Write) -> Result<Written, StoreError> {
+    pub(crate) async fn write(&self, write: StoreWrite) -> Result<WriteResult, StoreError> {
         write.validate()?;
         let (reply, answer) = oneshot::channel();
-        let request = Message::Write(Request { write, reply });
+        let request = WriterMessage::Write(WriteRequest { write, reply });
         self.writes
             .send(request)
             .await
@@ -127,17 +130,17 @@ impl Store {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    pub(crate) async fn execute(&self, step: Step<'static>) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&self, step: SqlStatement<'static>) -> Result<u64, StoreError> {
         let rows = self.execute_all(vec![step]).await?;
         Ok(rows.first().copied().unwrap_or(0))
     }
 
     pub(crate) async fn execute_all(
         &self,
-        steps: Vec<Step<'static>>,
+        steps: Vec<SqlStatement<'static>>,
     ) -> Result<Vec<u64>, StoreError> {
-        match self.write(Write::Statements(steps)).await? {
-            Written::Rows(rows) => Ok(rows),
+        match self.write(StoreWrite::Statements(steps)).await? {
+            WriteResult::Rows(rows) => Ok(rows),
             other => unreachable!("statements are answered with counts, not {other:?}"),
         }
     }
@@ -145,18 +148,18 @@ impl Store {
     pub(crate) async fn query<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<Value<'static>>,
+        values: Vec<SqlValue<'static>>,
     ) -> Result<Vec<T>, StoreError> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.query(sql, values).await,
-            Engine::Postgres(postgres) => postgres.query(sql, values).await,
+            StoreEngine::Sqlite(sqlite) => sqlite.query(sql, values).await,
+            StoreEngine::Postgres(postgres) => postgres.query(sql, values).await,
         }
     }
 
     pub(crate) async fn query_one<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<Value<'static>>,
+        values: Vec<SqlValue<'static>>,
     ) -> Result<Option<T>, StoreError> {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
@@ -165,8 +168,8 @@ impl Store {
     #[doc(hidden)]
     pub async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.prepare(sql).await,
-            Engine::Postgres(postgres) => postgres.prepare(sql).await,
+            StoreEngine::Sqlite(sqlite) => sqlite.prepare(sql).await,
+            StoreEngine::Postgres(postgres) => postgres.prepare(sql).await,
         }
     }
 }
@@ -174,8 +177,8 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.path().display().to_string(),
-            Engine::Postgres(postgres) => postgres.place().to_owned(),
+            StoreEngine::Sqlite(sqlite) => sqlite.path().display().to_string(),
+            StoreEngine::Postgres(postgres) => postgres.place().to_owned(),
         };
         f.debug_struct("Store")
             .field("engine", &engine)

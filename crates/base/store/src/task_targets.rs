@@ -6,9 +6,9 @@
 
 use crate::StoreError;
 use crate::roles::{NEXT, TAKE};
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A stored task target. Lists are JSON arrays of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,26 +47,28 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, ONE, ROLES, DELETE];
 impl Store {
     /// The number of the next new target; valid until another one is inserted.
     pub async fn next_task_target_id(&self) -> Result<i64, StoreError> {
-        let last: Option<i64> = self.query_one(NEXT, vec![Value::owned(COUNTER)]).await?;
+        let last: Option<i64> = self
+            .query_one(NEXT, vec![SqlValue::owned_text(COUNTER)])
+            .await?;
         Ok(last.unwrap_or(0) + 1)
     }
 
     /// Writes a target under its number.
     pub async fn insert_task_target(&self, target: TaskTargetRow) -> Result<(), StoreError> {
-        let take = Step {
+        let take = SqlStatement {
             sql: TAKE,
-            values: vec![Value::owned(COUNTER), Value::Int(target.id)],
+            values: vec![SqlValue::owned_text(COUNTER), SqlValue::Int(target.id)],
         };
         let values = vec![
-            Value::Int(target.id),
-            Value::owned(&target.display_name),
-            Value::opt_owned(target.tasks.as_deref()),
-            Value::owned(&target.nodes),
-            Value::owned(&target.node_groups),
-            Value::opt_owned(target.pql_query.as_deref()),
+            SqlValue::Int(target.id),
+            SqlValue::owned_text(&target.display_name),
+            SqlValue::opt_owned_text(target.tasks.as_deref()),
+            SqlValue::owned_text(&target.nodes),
+            SqlValue::owned_text(&target.node_groups),
+            SqlValue::opt_owned_text(target.pql_query.as_deref()),
         ];
         let sql = INSERT;
-        self.execute_all(vec![take, Step { sql, values }])
+        self.execute_all(vec![take, SqlStatement { sql, values }])
             .await
             .map(|_| ())
     }
@@ -78,18 +80,19 @@ impl Store {
 
     /// The target with this number.
     pub async fn task_target(&self, id: i64) -> Result<Option<TaskTargetRow>, StoreError> {
-        self.query_one(ONE, vec![Value::Int(id)]).await
+        self.query_one(ONE, vec![SqlValue::Int(id)]).await
     }
 
     /// The roles that name this target.
     pub async fn roles_of_task_target(&self, id: i64) -> Result<Vec<i64>, StoreError> {
-        self.query(ROLES, vec![Value::owned(&id.to_string())]).await
+        self.query(ROLES, vec![SqlValue::owned_text(&id.to_string())])
+            .await
     }
 
     /// Deletes a target. `false`: it does not exist, or a role names it.
     pub async fn delete_task_target(&self, id: i64) -> Result<bool, StoreError> {
-        let values = vec![Value::Int(id), Value::owned(&id.to_string())];
-        let step = Step {
+        let values = vec![SqlValue::Int(id), SqlValue::owned_text(&id.to_string())];
+        let step = SqlStatement {
             sql: DELETE,
             values,
         };
@@ -98,7 +101,7 @@ impl Store {
 }
 
 impl FromRow for TaskTargetRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.int(0)?,
             display_name: row.text(1)?,

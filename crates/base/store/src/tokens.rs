@@ -4,13 +4,13 @@
 //! client that uses the token learns the reason, and no statement removes the mark.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A token that is not written yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewToken {
+pub struct NewTokenRow {
     /// SHA-256 of the token.
     pub hash: [u8; 32],
     /// UUID by which the token is named without being disclosed.
@@ -97,15 +97,19 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 /// Revokes the tokens of a user except the one with the hash `but`.
-pub(crate) fn revoke_of_user(user_id: &str, but: Option<&[u8; 32]>, now_ms: i64) -> Step<'static> {
+pub(crate) fn revoke_of_user(
+    user_id: &str,
+    but: Option<&[u8; 32]>,
+    now_ms: i64,
+) -> SqlStatement<'static> {
     // No hash is empty, so this one matches no token.
     let but = but.map(|hash| hash.to_vec()).unwrap_or_default();
-    Step {
+    SqlStatement {
         sql: REVOKE_OF_USER,
         values: vec![
-            Value::owned(user_id),
-            Value::Int(now_ms),
-            Value::Blob(but.into()),
+            SqlValue::owned_text(user_id),
+            SqlValue::Int(now_ms),
+            SqlValue::Blob(but.into()),
         ],
     }
 }
@@ -114,49 +118,52 @@ pub(crate) fn revoke_of_user(user_id: &str, but: Option<&[u8; 32]>, now_ms: i64)
 
 impl Store {
     /// Writes a token. Refused if the user does not exist.
-    pub async fn insert_token(&self, token: NewToken) -> Result<(), StoreError> {
+    pub async fn insert_token(&self, token: NewTokenRow) -> Result<(), StoreError> {
         let values = vec![
-            Value::Blob(token.hash.to_vec().into()),
-            Value::owned(&token.id),
-            Value::owned(&token.user_id),
-            Value::opt_owned(token.label.as_deref()),
-            Value::opt_owned(token.description.as_deref()),
-            Value::opt_owned(token.client.as_deref()),
-            Value::Int(token.created_ms),
-            Value::opt_int(token.expires_ms),
-            Value::opt_int(token.timeout_ms),
+            SqlValue::Blob(token.hash.to_vec().into()),
+            SqlValue::owned_text(&token.id),
+            SqlValue::owned_text(&token.user_id),
+            SqlValue::opt_owned_text(token.label.as_deref()),
+            SqlValue::opt_owned_text(token.description.as_deref()),
+            SqlValue::opt_owned_text(token.client.as_deref()),
+            SqlValue::Int(token.created_ms),
+            SqlValue::opt_int(token.expires_ms),
+            SqlValue::opt_int(token.timeout_ms),
         ];
         let sql = INSERT;
-        self.execute(Step { sql, values }).await.map(|_| ())
+        self.execute(SqlStatement { sql, values }).await.map(|_| ())
     }
 
     /// The token with this hash, even if expired or revoked.
     pub async fn token_by_hash(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, StoreError> {
-        self.query_one(BY_HASH, vec![Value::Blob(hash.to_vec().into())])
+        self.query_one(BY_HASH, vec![SqlValue::Blob(hash.to_vec().into())])
             .await
     }
 
     /// The token with this id, even if expired or revoked.
     pub async fn token_by_id(&self, id: &str) -> Result<Option<TokenRow>, StoreError> {
-        self.query_one(BY_ID, vec![Value::owned(id)]).await
+        self.query_one(BY_ID, vec![SqlValue::owned_text(id)]).await
     }
 
     /// A user's tokens that are not revoked, oldest first.
     pub async fn tokens_of(&self, user_id: &str) -> Result<Vec<TokenRow>, StoreError> {
-        self.query(OF_USER, vec![Value::owned(user_id)]).await
+        self.query(OF_USER, vec![SqlValue::owned_text(user_id)])
+            .await
     }
 
     /// The number of a user's tokens that are not revoked.
     pub async fn count_tokens_of(&self, user_id: &str) -> Result<u64, StoreError> {
-        let count: Option<i64> = self.query_one(COUNT, vec![Value::owned(user_id)]).await?;
+        let count: Option<i64> = self
+            .query_one(COUNT, vec![SqlValue::owned_text(user_id)])
+            .await?;
         Ok(u64::try_from(count.unwrap_or(0)).unwrap_or(0))
     }
 
     /// Records the last uses of tokens. A later recorded use is never overwritten.
     pub async fn tokens_active(&self, uses: Vec<([u8; 32], i64)>) -> Result<(), StoreError> {
-        let step = |(hash, at_ms): ([u8; 32], i64)| Step {
+        let step = |(hash, at_ms): ([u8; 32], i64)| SqlStatement {
             sql: ACTIVE,
-            values: vec![Value::Blob(hash.to_vec().into()), Value::Int(at_ms)],
+            values: vec![SqlValue::Blob(hash.to_vec().into()), SqlValue::Int(at_ms)],
         };
         let steps: Vec<_> = uses.into_iter().map(step).collect();
         if steps.is_empty() {
@@ -167,9 +174,9 @@ impl Store {
 
     /// Revokes a token. `false`: it does not exist, or was revoked already.
     pub async fn revoke_token(&self, hash: &[u8; 32], now_ms: i64) -> Result<bool, StoreError> {
-        let values = vec![Value::Blob(hash.to_vec().into()), Value::Int(now_ms)];
+        let values = vec![SqlValue::Blob(hash.to_vec().into()), SqlValue::Int(now_ms)];
         let sql = REVOKE;
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// Revokes all tokens of a user except one. Returns the number revoked.
@@ -184,13 +191,13 @@ impl Store {
 
     /// Deletes tokens that expired or were revoked before `before_ms`. Returns the number deleted.
     pub async fn delete_old_tokens(&self, before_ms: i64) -> Result<u64, StoreError> {
-        let (sql, values) = (DELETE_OLD, vec![Value::Int(before_ms)]);
-        self.execute(Step { sql, values }).await
+        let (sql, values) = (DELETE_OLD, vec![SqlValue::Int(before_ms)]);
+        self.execute(SqlStatement { sql, values }).await
     }
 }
 
 impl FromRow for TokenRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             hash: row.blob(0)?,
             id: row.text(1)?,

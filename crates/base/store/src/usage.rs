@@ -5,7 +5,7 @@
 
 use crate::StoreError;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// Usage on a day on which something ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +43,13 @@ impl Store {
     /// The days from `from_ms` (inclusive) to `to_ms` (exclusive) on which something ran, newest
     /// first. It reads every run, so it is too expensive for frequent calls.
     pub async fn usage(&self, from_ms: i64, to_ms: i64) -> Result<Vec<UsageRow>, StoreError> {
-        let values = [from_ms, to_ms].map(Value::Int).to_vec();
+        let values = [from_ms, to_ms].map(SqlValue::Int).to_vec();
         self.query(BY_DAY, values).await
     }
 }
 
 impl FromRow for UsageRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             day: row.int(0)?,
             nodes: row.int(1)?.unsigned_abs(),

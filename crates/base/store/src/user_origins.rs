@@ -4,9 +4,9 @@
 //! it is the same person.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// The directory or identity provider of a remote user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct UserOrigin {
 /// A remote user with a valid token or an enabled schedule, whose account was not confirmed for
 /// some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DueUser {
+pub struct UncheckedUser {
     /// Id of the user.
     pub id: String,
     /// Login of the user.
@@ -59,35 +59,39 @@ impl Store {
         now_ms: i64,
     ) -> Result<(), StoreError> {
         let values = vec![
-            Value::owned(user_id),
-            Value::owned(&origin.origin),
-            Value::owned(&origin.subject),
-            Value::Int(now_ms),
+            SqlValue::owned_text(user_id),
+            SqlValue::owned_text(&origin.origin),
+            SqlValue::owned_text(&origin.subject),
+            SqlValue::Int(now_ms),
         ];
-        self.execute(Step { sql: PUT, values }).await.map(|_| ())
+        self.execute(SqlStatement { sql: PUT, values })
+            .await
+            .map(|_| ())
     }
 
     /// The origin of a user; `None` if it is not known.
     pub async fn user_origin(&self, user_id: &str) -> Result<Option<UserOrigin>, StoreError> {
-        self.query_one(GET, vec![Value::owned(user_id)]).await
+        self.query_one(GET, vec![SqlValue::owned_text(user_id)])
+            .await
     }
 
     /// Ids of the users that a directory has confirmed.
     pub async fn users_of_origin(&self, origin: &str) -> Result<Vec<String>, StoreError> {
-        self.query(OF_ORIGIN, vec![Value::owned(origin)]).await
+        self.query(OF_ORIGIN, vec![SqlValue::owned_text(origin)])
+            .await
     }
 
     /// Records that the user's directory was queried at `now_ms`, and the result: the user exists
     /// or not.
-    pub async fn user_checked(
+    pub async fn record_user_check(
         &self,
         user_id: &str,
         is_gone: bool,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let gone = Value::Int(i64::from(is_gone));
-        let values = vec![Value::owned(user_id), Value::Int(now_ms), gone];
-        let step = Step {
+        let gone = SqlValue::Int(i64::from(is_gone));
+        let values = vec![SqlValue::owned_text(user_id), SqlValue::Int(now_ms), gone];
+        let step = SqlStatement {
             sql: CHECKED,
             values,
         };
@@ -96,14 +100,16 @@ impl Store {
 
     /// True if the user's directory did not contain the user any more when it was last queried.
     pub async fn is_user_gone(&self, user_id: &str) -> Result<bool, StoreError> {
-        let gone: Option<i64> = self.query_one(GONE, vec![Value::owned(user_id)]).await?;
+        let gone: Option<i64> = self
+            .query_one(GONE, vec![SqlValue::owned_text(user_id)])
+            .await?;
         Ok(gone.is_some_and(|gone| gone != 0))
     }
 
     /// LDAP directories, as origins, with users for whom they were last queried at `before_ms` or
     /// earlier.
     pub async fn due_origins(&self, before_ms: i64) -> Result<Vec<String>, StoreError> {
-        let origins: Vec<UserOrigin> = self.query(ORIGINS, vec![Value::Int(before_ms)]).await?;
+        let origins: Vec<UserOrigin> = self.query(ORIGINS, vec![SqlValue::Int(before_ms)]).await?;
         Ok(origins.into_iter().map(|found| found.origin).collect())
     }
 
@@ -116,11 +122,11 @@ impl Store {
         before_ms: i64,
         now_ms: i64,
         limit: u32,
-    ) -> Result<Vec<DueUser>, StoreError> {
+    ) -> Result<Vec<UncheckedUser>, StoreError> {
         let mut values = [before_ms, now_ms, i64::from(limit)]
-            .map(Value::Int)
+            .map(SqlValue::Int)
             .to_vec();
-        values.push(Value::owned(origin));
+        values.push(SqlValue::owned_text(origin));
         self.query(DUE, values).await
     }
 }
@@ -128,7 +134,7 @@ impl Store {
 // === impl rows ===
 
 impl FromRow for UserOrigin {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             origin: row.text(0)?,
             subject: row.text(1)?,
@@ -136,8 +142,8 @@ impl FromRow for UserOrigin {
     }
 }
 
-impl FromRow for DueUser {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+impl FromRow for UncheckedUser {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             login: row.text(1)?,

@@ -1,13 +1,13 @@
 //! Users, who may log in.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A user that is not written yet.
 #[derive(Clone, PartialEq, Eq)]
-pub struct NewUser {
+pub struct NewUserRow {
     /// UUID of the user.
     pub id: String,
     /// Login; unique and case-sensitive.
@@ -135,37 +135,41 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes a user. `false`: the login or id is taken and nothing was written.
-    pub async fn insert_user(&self, user: NewUser) -> Result<bool, StoreError> {
+    pub async fn insert_user(&self, user: NewUserRow) -> Result<bool, StoreError> {
         let values = vec![
-            Value::owned(&user.id),
-            Value::owned(&user.login),
-            Value::owned(&user.display_name),
-            Value::owned(&user.email),
-            Value::opt_owned(user.password_hash.as_deref()),
-            Value::Int(i64::from(user.is_superuser)),
-            Value::Int(user.created_ms),
-            Value::Int(i64::from(user.is_remote)),
+            SqlValue::owned_text(&user.id),
+            SqlValue::owned_text(&user.login),
+            SqlValue::owned_text(&user.display_name),
+            SqlValue::owned_text(&user.email),
+            SqlValue::opt_owned_text(user.password_hash.as_deref()),
+            SqlValue::Int(i64::from(user.is_superuser)),
+            SqlValue::Int(user.created_ms),
+            SqlValue::Int(i64::from(user.is_remote)),
         ];
         let sql = INSERT;
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// The user with exactly this login.
     pub async fn user_by_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
-        self.query_one(BY_LOGIN, vec![Value::owned(login)]).await
+        self.query_one(BY_LOGIN, vec![SqlValue::owned_text(login)])
+            .await
     }
 
     /// The user for a login as it was typed: the one with exactly this login, else one of a
     /// directory whose login differs only in the case of (ASCII) letters.
     pub async fn user_by_typed_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
         let small = login.to_ascii_lowercase();
-        self.query_one(TYPED, vec![Value::owned(login), Value::owned(&small)])
-            .await
+        self.query_one(
+            TYPED,
+            vec![SqlValue::owned_text(login), SqlValue::owned_text(&small)],
+        )
+        .await
     }
 
     /// The user with this id.
     pub async fn user(&self, id: &str) -> Result<Option<UserRow>, StoreError> {
-        self.query_one(BY_ID, vec![Value::owned(id)]).await
+        self.query_one(BY_ID, vec![SqlValue::owned_text(id)]).await
     }
 
     /// All users, by login.
@@ -176,24 +180,24 @@ impl Store {
     /// Changes a user. `false`: the user does not exist.
     pub async fn update_user(&self, id: &str, change: UserChange) -> Result<bool, StoreError> {
         let values = vec![
-            Value::owned(id),
-            Value::opt_owned(change.display_name.as_deref()),
-            Value::opt_owned(change.email.as_deref()),
-            Value::opt_owned(change.password_hash.as_deref()),
-            Value::opt_int(change.is_superuser.map(i64::from)),
-            Value::opt_int(change.is_revoked.map(i64::from)),
-            Value::opt_int(change.last_login_ms),
-            Value::opt_owned(change.login.as_deref()),
-            Value::opt_int(change.failed_logins),
+            SqlValue::owned_text(id),
+            SqlValue::opt_owned_text(change.display_name.as_deref()),
+            SqlValue::opt_owned_text(change.email.as_deref()),
+            SqlValue::opt_owned_text(change.password_hash.as_deref()),
+            SqlValue::opt_int(change.is_superuser.map(i64::from)),
+            SqlValue::opt_int(change.is_revoked.map(i64::from)),
+            SqlValue::opt_int(change.last_login_ms),
+            SqlValue::opt_owned_text(change.login.as_deref()),
+            SqlValue::opt_int(change.failed_logins),
         ];
         let sql = UPDATE;
-        Ok(self.execute(Step { sql, values }).await? > 0)
+        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
     }
 
     /// Counts one more failed login. For an unknown id it writes nothing and takes as long.
     pub async fn count_failed_login(&self, id: &str) -> Result<(), StoreError> {
-        let (sql, values) = (FAILED, vec![Value::owned(id)]);
-        self.execute(Step { sql, values }).await.map(|_| ())
+        let (sql, values) = (FAILED, vec![SqlValue::owned_text(id)]);
+        self.execute(SqlStatement { sql, values }).await.map(|_| ())
     }
 
     /// Deletes a user with tokens, roles, groups and password resets. `false`: the user did not
@@ -207,9 +211,9 @@ impl Store {
             DELETE_ORIGIN,
             DELETE,
         ];
-        let step = |sql| Step {
+        let step = |sql| SqlStatement {
             sql,
-            values: vec![Value::owned(id)],
+            values: vec![SqlValue::owned_text(id)],
         };
         let rows = self.execute_all(steps.map(step).to_vec()).await?;
         Ok(rows.last().is_some_and(|deleted| *deleted > 0))
@@ -219,7 +223,7 @@ impl Store {
 // === impl rows ===
 
 impl FromRow for UserRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             login: row.text(1)?,
@@ -249,4 +253,4 @@ macro_rules! debug_without_hash {
     )*};
 }
 
-debug_without_hash!(NewUser: login, UserRow: login, UserChange: display_name);
+debug_without_hash!(NewUserRow: login, UserRow: login, UserChange: display_name);

@@ -1,6 +1,6 @@
 //! Parameters and columns, the same for both engines.
 //!
-//! [`Value`] is written, [`Columns`] are read. Invariant: PostgreSQL has no NUL in text, so on both
+//! [`SqlValue`] is written, [`RowColumns`] are read. Invariant: PostgreSQL has no NUL in text, so on both
 //! engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since JSON text
 //! has `\u0000` where the value has a NUL.
 
@@ -13,7 +13,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type};
 
 /// A parameter of a statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum SqlValue<'a> {
     Null,
     Int(i64),
     Text(Cow<'a, str>),
@@ -21,7 +21,7 @@ pub(crate) enum Value<'a> {
 }
 
 /// One row of a result, read by position.
-pub(crate) trait Columns {
+pub(crate) trait RowColumns {
     fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError>;
     fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError>;
     fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError>;
@@ -52,7 +52,7 @@ pub(crate) trait Columns {
 
 /// A type that is read from a row.
 pub(crate) trait FromRow: Sized + Send + 'static {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError>;
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError>;
 }
 
 /// A column contains a value that the schema forbids: another program changed the database.
@@ -65,21 +65,21 @@ pub(crate) struct ColumnError {
 
 // === impl Value ===
 
-impl<'a> Value<'a> {
+impl<'a> SqlValue<'a> {
     pub(crate) fn text(text: &'a str) -> Self {
-        Self::Text(without_nul(text))
+        Self::Text(replace_nul(text))
     }
 
     pub(crate) fn opt_text(text: Option<&'a str>) -> Self {
         text.map_or(Self::Null, Self::text)
     }
 
-    pub(crate) fn owned(text: &str) -> Value<'static> {
-        Value::Text(Cow::Owned(without_nul(text).into_owned()))
+    pub(crate) fn owned_text(text: &str) -> SqlValue<'static> {
+        SqlValue::Text(Cow::Owned(replace_nul(text).into_owned()))
     }
 
-    pub(crate) fn opt_owned(text: Option<&str>) -> Value<'static> {
-        text.map_or(Value::Null, Value::owned)
+    pub(crate) fn opt_owned_text(text: Option<&str>) -> SqlValue<'static> {
+        text.map_or(SqlValue::Null, SqlValue::owned_text)
     }
 
     pub(crate) fn opt_int(int: Option<i64>) -> Self {
@@ -91,7 +91,7 @@ impl<'a> Value<'a> {
     }
 }
 
-pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
+pub(crate) fn replace_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{2400}"))
     } else {
@@ -99,7 +99,7 @@ pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     }
 }
 
-impl rusqlite::ToSql for Value<'_> {
+impl rusqlite::ToSql for SqlValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,
@@ -110,7 +110,7 @@ impl rusqlite::ToSql for Value<'_> {
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(
         &self,
         ty: &Type,
@@ -149,7 +149,7 @@ impl ColumnError {
 
 // === impl Columns ===
 
-impl Columns for rusqlite::Row<'_> {
+impl RowColumns for rusqlite::Row<'_> {
     fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {
         self.get(index)
             .map_err(|error| ColumnError::new(index, error))
@@ -166,7 +166,7 @@ impl Columns for rusqlite::Row<'_> {
     }
 }
 
-impl Columns for tokio_postgres::Row {
+impl RowColumns for tokio_postgres::Row {
     fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {
         self.try_get(index)
             .map_err(|error| ColumnError::new(index, error))
@@ -186,19 +186,19 @@ impl Columns for tokio_postgres::Row {
 // === impl FromRow ===
 
 impl FromRow for i64 {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         row.int(0)
     }
 }
 
 impl FromRow for String {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         row.text(0)
     }
 }
 
 impl FromRow for (String, String) {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok((row.text(0)?, row.text(1)?))
     }
 }
@@ -210,12 +210,12 @@ mod tests {
     #[test]
     fn nul_becomes_a_visible_character_and_other_text_is_borrowed() {
         assert_eq!(
-            Value::text("a\0b"),
-            Value::Text(Cow::Borrowed("a\u{2400}b"))
+            SqlValue::text("a\0b"),
+            SqlValue::Text(Cow::Borrowed("a\u{2400}b"))
         );
         assert!(matches!(
-            Value::text("a\\u0000b"),
-            Value::Text(Cow::Borrowed("a\\u0000b"))
+            SqlValue::text("a\\u0000b"),
+            SqlValue::Text(Cow::Borrowed("a\\u0000b"))
         ));
     }
 }

@@ -1,9 +1,9 @@
 //! Webhooks: receivers of events, and the progress of their deliveries.
 
 use crate::StoreError;
-use crate::step::Step;
+use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, Columns, FromRow, Value};
+use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
 
 /// A stored webhook and its progress.
 #[derive(Clone, PartialEq, Eq)]
@@ -113,19 +113,19 @@ impl Store {
     /// Writes a new webhook, with all counts 0.
     pub async fn insert_webhook(&self, row: &WebhookRow) -> Result<(), StoreError> {
         let values = vec![
-            Value::owned(&row.id),
-            Value::owned(&row.url),
-            Value::Blob(row.sealed.clone().into()),
-            Value::owned(&row.events),
-            Value::owned(&row.description),
-            Value::Int(i64::from(row.is_enabled)),
-            Value::owned(&row.created_by),
-            Value::Int(row.created_ms),
-            Value::Int(row.next_event),
-            Value::owned(&row.template),
-            Value::Int(row.next_plan_event),
+            SqlValue::owned_text(&row.id),
+            SqlValue::owned_text(&row.url),
+            SqlValue::Blob(row.sealed.clone().into()),
+            SqlValue::owned_text(&row.events),
+            SqlValue::owned_text(&row.description),
+            SqlValue::Int(i64::from(row.is_enabled)),
+            SqlValue::owned_text(&row.created_by),
+            SqlValue::Int(row.created_ms),
+            SqlValue::Int(row.next_event),
+            SqlValue::owned_text(&row.template),
+            SqlValue::Int(row.next_plan_event),
         ];
-        self.execute(Step {
+        self.execute(SqlStatement {
             sql: INSERT,
             values,
         })
@@ -140,7 +140,7 @@ impl Store {
 
     /// The webhook with this id.
     pub async fn webhook(&self, id: &str) -> Result<Option<WebhookRow>, StoreError> {
-        self.query_one(BY_ID, vec![Value::owned(id)]).await
+        self.query_one(BY_ID, vec![SqlValue::owned_text(id)]).await
     }
 
     /// Changes a webhook. `false`: it does not exist.
@@ -150,19 +150,19 @@ impl Store {
         change: WebhookChange,
     ) -> Result<bool, StoreError> {
         let values = vec![
-            Value::owned(id),
-            Value::opt_owned(change.url.as_deref()),
+            SqlValue::owned_text(id),
+            SqlValue::opt_owned_text(change.url.as_deref()),
             change
                 .sealed
-                .map_or(Value::Null, |sealed| Value::Blob(sealed.into())),
-            Value::opt_owned(change.events.as_deref()),
-            Value::opt_owned(change.description.as_deref()),
-            Value::opt_int(change.is_enabled.map(i64::from)),
-            Value::opt_int(change.next_event),
-            Value::opt_owned(change.template.as_deref()),
-            Value::opt_int(change.next_plan_event),
+                .map_or(SqlValue::Null, |sealed| SqlValue::Blob(sealed.into())),
+            SqlValue::opt_owned_text(change.events.as_deref()),
+            SqlValue::opt_owned_text(change.description.as_deref()),
+            SqlValue::opt_int(change.is_enabled.map(i64::from)),
+            SqlValue::opt_int(change.next_event),
+            SqlValue::opt_owned_text(change.template.as_deref()),
+            SqlValue::opt_int(change.next_plan_event),
         ];
-        let step = Step {
+        let step = SqlStatement {
             sql: UPDATE,
             values,
         };
@@ -176,15 +176,15 @@ impl Store {
         progress: WebhookProgress,
     ) -> Result<bool, StoreError> {
         let values = vec![
-            Value::owned(id),
-            Value::Int(progress.next_event),
-            Value::Int(progress.delivered),
-            Value::Int(progress.given_up),
-            Value::opt_int(progress.failing_ms),
-            Value::opt_owned(progress.last_error.as_deref()),
-            Value::Int(progress.next_plan_event),
+            SqlValue::owned_text(id),
+            SqlValue::Int(progress.next_event),
+            SqlValue::Int(progress.delivered),
+            SqlValue::Int(progress.given_up),
+            SqlValue::opt_int(progress.failing_ms),
+            SqlValue::opt_owned_text(progress.last_error.as_deref()),
+            SqlValue::Int(progress.next_plan_event),
         ];
-        let step = Step {
+        let step = SqlStatement {
             sql: ADVANCE,
             values,
         };
@@ -193,8 +193,8 @@ impl Store {
 
     /// Deletes a webhook. `false`: it did not exist.
     pub async fn delete_webhook(&self, id: &str) -> Result<bool, StoreError> {
-        let values = vec![Value::owned(id)];
-        let step = Step {
+        let values = vec![SqlValue::owned_text(id)];
+        let step = SqlStatement {
             sql: DELETE,
             values,
         };
@@ -205,7 +205,7 @@ impl Store {
 // === impl rows ===
 
 impl FromRow for WebhookRow {
-    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
         Ok(Self {
             id: row.text(0)?,
             url: row.text(1)?,

@@ -1,17 +1,17 @@
 //! Write requests as data, and the statements that they become.
 //!
-//! [`Write`] is one caller's request; [`Write::plan`] turns it into [`Step`]s that either engine
+//! [`StoreWrite`] is one caller's request; [`StoreWrite::plan_statements`] turns it into [`SqlStatement`]s that either engine
 //! runs in order inside one transaction. No step depends on the answer of an earlier one (a
 //! transition writes the id that its event will have, and the event is inserted only where that id
 //! is), so PostgreSQL gets a whole batch without waiting.
 //! stands), so PostgreSQL gets a whole batch without waiting.
 
-use crate::change::{Applied, Change};
-use crate::ledger::Ledger;
-use crate::older_history::Acceptance;
+use crate::change::{ChangeResult, JobRunChange};
+use crate::ledger::NumberLedger;
+use crate::older_history::HistoryAcceptance;
 use crate::run_secrets;
-use crate::step::Step;
-use crate::writing::audit::{self, AuditMark, NewAudit};
+use crate::statement::SqlStatement;
+use crate::writing::audit::{self, AuditPosition, NewAudit};
 use crate::writing::events::{self, NewEvent};
 use crate::writing::jobs::{self, NewJob};
 use crate::writing::runs;
@@ -19,52 +19,52 @@ use crate::{JobNumber, StoreError};
 
 /// One caller's request.
 #[derive(Debug)]
-pub(crate) enum Write {
+pub(crate) enum StoreWrite {
     InsertJob(Box<NewJob>),
-    Commit(Vec<Change>),
+    Commit(Vec<JobRunChange>),
     /// Entries of the audit chain, in this order.
     Audit(Vec<NewAudit>),
     /// Acceptance of an older history.
-    AcceptHistory(Box<Acceptance>),
+    AcceptHistory(Box<HistoryAcceptance>),
     /// Statements that take no number from the ledger.
-    Statements(Vec<Step<'static>>),
+    Statements(Vec<SqlStatement<'static>>),
 }
 
 /// The result of a caller's request.
 #[derive(Debug)]
-pub(crate) enum Written {
+pub(crate) enum WriteResult {
     Job(JobNumber),
-    Applied(Vec<Applied>),
+    Applied(Vec<ChangeResult>),
     /// Position and hash of each entry.
-    Audit(Vec<AuditMark>),
+    Audit(Vec<AuditPosition>),
     /// Number of rows changed by each statement.
     Rows(Vec<u64>),
 }
 
 /// The statements of one request.
 #[derive(Debug)]
-pub(crate) struct Plan<'a> {
-    pub(crate) steps: Vec<Step<'a>>,
-    outcome: Outcome,
+pub(crate) struct WritePlan<'a> {
+    pub(crate) statements: Vec<SqlStatement<'a>>,
+    outcome: PlannedResult,
 }
 
 #[derive(Debug)]
-enum Outcome {
+enum PlannedResult {
     Job(JobNumber),
     /// For each change: the step that shows if it was applied, and the id of its event.
     Applied(Vec<(usize, Option<i64>)>),
-    Audit(Vec<AuditMark>),
+    Audit(Vec<AuditPosition>),
     Rows,
 }
 
 // === impl Write ===
 
-impl Write {
+impl StoreWrite {
     /// Refuses a request that no engine could write, before it affects the others of its batch.
     pub(crate) fn validate(&self) -> Result<(), StoreError> {
         match self {
             Self::InsertJob(job) => job.validate(),
-            Self::Commit(changes) => changes.iter().try_for_each(Change::validate),
+            Self::Commit(changes) => changes.iter().try_for_each(JobRunChange::validate),
             Self::Audit(_) | Self::AcceptHistory(_) | Self::Statements(_) => Ok(()),
         }
     }
@@ -72,7 +72,7 @@ impl Write {
     /// Approximate number of statements.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::InsertJob(job) => 4 + 2 * job.runs.len() + job.marked(),
+            Self::InsertJob(job) => 4 + 2 * job.runs.len() + job.journal_statement_count(),
             Self::Commit(changes) => 2 * changes.len(),
             Self::Audit(entries) => entries.len(),
             Self::AcceptHistory(_) => crate::older_history::STATEMENTS.len(),
@@ -84,58 +84,64 @@ impl Write {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::InsertJob(job) => job.options.len() + job.userdata.len(),
-            Self::Commit(changes) => changes.iter().map(Change::bytes).sum(),
+            Self::Commit(changes) => changes.iter().map(JobRunChange::bytes).sum(),
             Self::Audit(entries) => entries.iter().map(NewAudit::bytes).sum(),
             Self::AcceptHistory(_) => 0,
-            Self::Statements(steps) => steps.iter().map(Step::bytes).sum(),
+            Self::Statements(steps) => steps.iter().map(SqlStatement::byte_len).sum(),
         }
     }
 
     /// The statements of the request, with numbers and ids taken from the ledger.
-    pub(crate) fn plan(&self, ledger: &mut Ledger) -> Result<Plan<'_>, StoreError> {
+    pub(crate) fn plan_statements(
+        &self,
+        ledger: &mut NumberLedger,
+    ) -> Result<WritePlan<'_>, StoreError> {
         let mut steps = Vec::with_capacity(self.weight());
         let outcome = match self {
-            Self::InsertJob(job) => Outcome::Job(jobs::plan_insert(job, ledger, &mut steps)?),
+            Self::InsertJob(job) => PlannedResult::Job(jobs::plan_insert(job, ledger, &mut steps)?),
             Self::Commit(changes) => {
                 let mut told = Vec::with_capacity(changes.len());
                 for change in changes {
                     told.push((steps.len(), change.plan(ledger, &mut steps)?));
                 }
-                Outcome::Applied(told)
+                PlannedResult::Applied(told)
             }
             Self::Audit(entries) => {
                 let marks = entries
                     .iter()
                     .map(|entry| audit::plan_append(entry, ledger, &mut steps));
-                Outcome::Audit(marks.collect())
+                PlannedResult::Audit(marks.collect())
             }
             Self::AcceptHistory(acceptance) => {
-                acceptance.plan(ledger, &mut steps);
-                Outcome::Rows
+                acceptance.add_statements(ledger, &mut steps);
+                PlannedResult::Rows
             }
             Self::Statements(given) => {
                 steps.extend(given.iter().cloned());
-                Outcome::Rows
+                PlannedResult::Rows
             }
         };
-        Ok(Plan { steps, outcome })
+        Ok(WritePlan {
+            statements: steps,
+            outcome,
+        })
     }
 }
 
 // === impl Plan ===
 
-impl Plan<'_> {
+impl WritePlan<'_> {
     /// The result for the caller, from the number of rows that each step changed.
-    pub(crate) fn written(&self, rows: &[u64]) -> Written {
+    pub(crate) fn to_result(&self, rows: &[u64]) -> WriteResult {
         match &self.outcome {
-            Outcome::Job(number) => Written::Job(*number),
-            Outcome::Audit(marks) => Written::Audit(marks.clone()),
-            Outcome::Rows => Written::Rows(rows.to_vec()),
-            Outcome::Applied(told) => Written::Applied(
+            PlannedResult::Job(number) => WriteResult::Job(*number),
+            PlannedResult::Audit(marks) => WriteResult::Audit(marks.clone()),
+            PlannedResult::Rows => WriteResult::Rows(rows.to_vec()),
+            PlannedResult::Applied(told) => WriteResult::Applied(
                 told.iter()
                     .map(|(step, event_id)| {
                         let changed = rows[*step] > 0;
-                        Applied {
+                        ChangeResult {
                             changed,
                             event_id: event_id.filter(|_| changed),
                         }
@@ -148,11 +154,11 @@ impl Plan<'_> {
 
 // === impl Change ===
 
-impl Change {
+impl JobRunChange {
     fn validate(&self) -> Result<(), StoreError> {
         match self {
-            Self::Run(change) => crate::state::run_progress(&change.to_state).map(|_| ()),
-            Self::Job(change) => crate::state::job_progress(&change.to_state).map(|_| ()),
+            Self::Run(change) => crate::state_progress::run_progress(&change.to_state).map(|_| ()),
+            Self::Job(change) => crate::state_progress::job_progress(&change.to_state).map(|_| ()),
             Self::Details(_) | Self::Batch(_) | Self::Event(_) => Ok(()),
         }
     }
@@ -176,14 +182,14 @@ impl Change {
     /// Adds the steps of the change; the first one shows if the change is applied.
     fn plan<'a>(
         &'a self,
-        ledger: &mut Ledger,
-        steps: &mut Vec<Step<'a>>,
+        ledger: &mut NumberLedger,
+        steps: &mut Vec<SqlStatement<'a>>,
     ) -> Result<Option<i64>, StoreError> {
         let mark = ledger.next_event();
         let event = match self {
             Self::Run(change) => {
                 steps.push(runs::transition(change, mark)?);
-                steps.extend(run_secrets::keep(change, mark));
+                steps.extend(run_secrets::insert_secret_statement(change, mark));
                 change.event.as_ref().inspect(|event| {
                     let certname = &change.certname;
                     steps.push(events::insert_after_run(event, mark, change.job, certname));
@@ -192,7 +198,7 @@ impl Change {
             Self::Job(change) => {
                 steps.push(jobs::transition(change, mark)?);
                 steps.push(jobs::enter_state(change, mark));
-                steps.extend(jobs::sum_up(change)?);
+                steps.extend(jobs::count_runs_statement(change)?);
                 change.event.as_ref().inspect(|event| {
                     steps.push(events::insert_after_job(event, mark, change.job));
                 })

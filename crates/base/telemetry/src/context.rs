@@ -1,4 +1,4 @@
-//! Trace context: [`Context`], and its text form.
+//! Trace context: [`TraceContext`], and its text form.
 //!
 //! Invariant: the text is the header `traceparent` of W3C Trace Context; any deviation from that
 //! format is refused.
@@ -14,7 +14,7 @@ pub type SpanId = [u8; 8];
 
 /// Reference to a span, as it is passed to other tasks and programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Context {
+pub struct TraceContext {
     /// Id of the trace.
     pub trace: TraceId,
     /// Id of the span within the trace.
@@ -35,7 +35,7 @@ const LENGTH: usize = 55;
 
 // === impl Context ===
 
-impl Context {
+impl TraceContext {
     /// Starts a new trace.
     pub(crate) fn root(sampled: bool) -> Self {
         Self {
@@ -67,14 +67,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl fmt::Display for Context {
+impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flags = u8::from(self.sampled);
         write!(f, "00-{}-{}-{flags:02x}", hex(&self.trace), hex(&self.span))
     }
 }
 
-impl FromStr for Context {
+impl FromStr for TraceContext {
     type Err = InvalidTraceparent;
 
     fn from_str(text: &str) -> Result<Self, InvalidTraceparent> {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_standards_own_example_is_read_and_written() {
-        let context: Context = GOOD.parse().unwrap();
+        let context: TraceContext = GOOD.parse().unwrap();
         assert!(context.sampled);
         assert_eq!(context.trace_id(), "0af7651916cd43dd8448eb211c80319c");
         assert_eq!(context.to_string(), GOOD);
@@ -155,15 +155,19 @@ mod tests {
             &upper,
             short,
         ] {
-            assert_eq!(bad.parse::<Context>(), Err(InvalidTraceparent), "{bad}");
+            assert_eq!(
+                bad.parse::<TraceContext>(),
+                Err(InvalidTraceparent),
+                "{bad}"
+            );
         }
     }
 
     proptest! {
         #[test]
         fn no_text_does_harm(text in ".{0,80}") {
-            if let Ok(context) = text.parse::<Context>() {
-                prop_assert_eq!(context.to_string().parse::<Context>(), Ok(context));
+            if let Ok(context) = text.parse::<TraceContext>() {
+                prop_assert_eq!(context.to_string().parse::<TraceContext>(), Ok(context));
             }
         }
     }

@@ -1,20 +1,20 @@
 //! The span of the current task: [`current`].
 //!
-//! Invariant: it applies to the future given to [`within`], and not to tasks that this future spawns.
+//! Invariant: it applies to the future given to [`run_within`], and not to tasks that this future spawns.
 
-use crate::Context;
+use crate::TraceContext;
 
 tokio::task_local! {
-    static CURRENT: Context;
+    static CURRENT: TraceContext;
 }
 
-/// Returns the span of the calling task; `None` outside of [`within`].
-pub fn current() -> Option<Context> {
+/// Returns the span of the calling task; `None` outside of [`run_within`].
+pub fn current() -> Option<TraceContext> {
     CURRENT.try_with(|context| *context).ok()
 }
 
 /// Runs `work` within the span `context`.
-pub async fn within<F: Future>(context: Context, work: F) -> F::Output {
+pub async fn run_within<F: Future>(context: TraceContext, work: F) -> F::Output {
     CURRENT.scope(context, work).await
 }
 
@@ -24,8 +24,8 @@ mod tests {
 
     #[tokio::test]
     async fn it_holds_for_one_future_alone() {
-        let context = Context::root(true);
-        let seen = within(context, async {
+        let context = TraceContext::root(true);
+        let seen = run_within(context, async {
             let elsewhere = tokio::spawn(async { current() }).await.unwrap();
             (current(), elsewhere)
         });

@@ -1,15 +1,15 @@
-//! Finished pieces of work in a trace: [`Span`].
+//! Finished pieces of work in a trace: [`TraceSpan`].
 
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use crate::{Context, SpanId};
+use crate::{SpanId, TraceContext};
 
 /// A finished piece of work, with its time and its parent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Span {
+pub struct TraceSpan {
     /// Trace and id of this span.
-    pub context: Context,
+    pub context: TraceContext,
     /// Id of the parent span; `None` for the first span of a trace.
     pub parent: Option<SpanId>,
     /// True if the parent span belongs to another program.
@@ -23,7 +23,7 @@ pub struct Span {
     /// End time of the work; not before `start`.
     pub end: SystemTime,
     /// Attributes by name. They never hold secrets.
-    pub attributes: Vec<(&'static str, Value)>,
+    pub attributes: Vec<(&'static str, AttributeValue)>,
     /// True if the work failed.
     pub failed: bool,
 }
@@ -41,32 +41,32 @@ pub enum SpanKind {
 
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum AttributeValue {
     /// Text, such as a name or state.
     Text(String),
     /// A number, such as a count.
     Number(i64),
 }
 
-impl From<&str> for Value {
+impl From<&str> for AttributeValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for AttributeValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<usize> for Value {
+impl From<usize> for AttributeValue {
     fn from(number: usize) -> Self {
         Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<u16> for Value {
+impl From<u16> for AttributeValue {
     fn from(number: u16) -> Self {
         Self::Number(number.into())
     }

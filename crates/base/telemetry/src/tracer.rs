@@ -1,31 +1,31 @@
 //! Recording of spans: [`Tracer`].
 //!
-//! Invariant: [`Tracer::default`] records nothing and costs nothing; a [`Sink`] never waits.
+//! Invariant: [`Tracer::default`] records nothing and costs nothing; a [`SpanSink`] never waits.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{Context, Span, SpanId, SpanKind, TraceId, Value};
+use crate::{AttributeValue, SpanId, SpanKind, TraceContext, TraceId, TraceSpan};
 
 /// Handle that records spans. Clones share the same sink.
 #[derive(Clone, Default)]
-pub struct Tracer(Option<Arc<dyn Sink>>);
+pub struct Tracer(Option<Arc<dyn SpanSink>>);
 
 /// Receiver of finished spans, for example an exporter.
-pub trait Sink: Send + Sync {
+pub trait SpanSink: Send + Sync {
     /// Decides if the spans of a trace are exported; called once, when the trace enters this server.
-    fn samples(&self, parent: Option<&Context>, trace: &TraceId) -> bool;
+    fn samples(&self, parent: Option<&TraceContext>, trace: &TraceId) -> bool;
 
     /// Takes a span, or drops it; must not wait.
-    fn take(&self, span: Span);
+    fn take(&self, span: TraceSpan);
 }
 
 /// Start of a span whose work goes on. It is a plain value and not a guard: if it is dropped, no span is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub struct StartedSpan {
     /// Trace and id of the span.
-    pub context: Context,
+    pub context: TraceContext,
     /// Id of the parent span; `None` for the first span of a trace.
     pub parent: Option<SpanId>,
     /// Start time of the work.
@@ -36,7 +36,7 @@ pub struct Begun {
 
 impl Tracer {
     /// Creates a tracer that passes spans to `sink`.
-    pub fn new(sink: Arc<dyn Sink>) -> Self {
+    pub fn new(sink: Arc<dyn SpanSink>) -> Self {
         Self(Some(sink))
     }
 
@@ -47,30 +47,30 @@ impl Tracer {
 
     /// Starts a span for work that comes from outside, in the caller's trace or in a new one.
     /// `None`: the trace is not sampled.
-    pub fn enter(&self, parent: Option<Context>) -> Option<Begun> {
+    pub fn begin_incoming(&self, parent: Option<TraceContext>) -> Option<StartedSpan> {
         let sink = self.0.as_ref()?;
-        let context = parent.map_or_else(|| Context::root(true), |parent| parent.child());
+        let context = parent.map_or_else(|| TraceContext::root(true), |parent| parent.child());
         let sampled = sink.samples(parent.as_ref(), &context.trace);
-        sampled.then(|| Begun {
-            context: Context { sampled, ..context },
+        sampled.then(|| StartedSpan {
+            context: TraceContext { sampled, ..context },
             parent: parent.map(|parent| parent.span),
             start: SystemTime::now(),
         })
     }
 
     /// Starts a span below `parent`, or a new trace if there is none. `None`: the trace is not sampled.
-    pub fn begin(&self, parent: Option<Context>) -> Option<Begun> {
+    pub fn begin(&self, parent: Option<TraceContext>) -> Option<StartedSpan> {
         let Some(parent) = parent else {
-            return self.enter(None);
+            return self.begin_incoming(None);
         };
         self.0.as_ref()?;
         parent
             .sampled
-            .then(|| Begun::within(parent, SystemTime::now()))
+            .then(|| StartedSpan::within(parent, SystemTime::now()))
     }
 
     /// Records a finished span.
-    pub fn take(&self, span: Span) {
+    pub fn take(&self, span: TraceSpan) {
         if let Some(sink) = &self.0 {
             sink.take(span);
         }
@@ -85,9 +85,9 @@ impl fmt::Debug for Tracer {
 
 // === impl Begun ===
 
-impl Begun {
+impl StartedSpan {
     /// Creates a span below `parent` that started at `start`.
-    pub fn within(parent: Context, start: SystemTime) -> Self {
+    pub fn within(parent: TraceContext, start: SystemTime) -> Self {
         Self {
             context: parent.child(),
             parent: Some(parent.span),
@@ -96,8 +96,8 @@ impl Begun {
     }
 
     /// Finishes the span at `end`.
-    pub fn ended(self, name: &'static str, end: SystemTime) -> Span {
-        Span {
+    pub fn finish(self, name: &'static str, end: SystemTime) -> TraceSpan {
+        TraceSpan {
             context: self.context,
             parent: self.parent,
             parent_is_remote: false,
@@ -114,10 +114,10 @@ impl Begun {
 
 // === impl Span ===
 
-impl Span {
+impl TraceSpan {
     /// Adds one attribute to the span.
     #[must_use]
-    pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, key: &'static str, value: impl Into<AttributeValue>) -> Self {
         self.attributes.push((key, value.into()));
         self
     }
@@ -130,14 +130,14 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Kept(Mutex<Vec<Span>>);
+    struct Kept(Mutex<Vec<TraceSpan>>);
 
-    impl Sink for Kept {
-        fn samples(&self, parent: Option<&Context>, _: &TraceId) -> bool {
+    impl SpanSink for Kept {
+        fn samples(&self, parent: Option<&TraceContext>, _: &TraceId) -> bool {
             parent.is_none_or(|parent| parent.sampled)
         }
 
-        fn take(&self, span: Span) {
+        fn take(&self, span: TraceSpan) {
             self.0.lock().unwrap().push(span);
         }
     }
@@ -146,10 +146,10 @@ mod tests {
     fn a_part_belongs_to_its_whole() {
         let kept = Arc::new(Kept::default());
         let tracer = Tracer::new(kept.clone());
-        let caller = Context::root(true);
-        let request = tracer.enter(Some(caller)).unwrap();
+        let caller = TraceContext::root(true);
+        let request = tracer.begin_incoming(Some(caller)).unwrap();
         let job = tracer.begin(Some(request.context)).unwrap();
-        tracer.take(job.ended("job", SystemTime::UNIX_EPOCH).with("n", 1_usize));
+        tracer.take(job.finish("job", SystemTime::UNIX_EPOCH).with("n", 1_usize));
         let spans = kept.0.lock().unwrap();
         assert_eq!(spans[0].context.trace, caller.trace);
         assert_eq!(spans[0].parent, Some(request.context.span));
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn who_is_not_sampled_or_has_no_sink_does_nothing() {
         let tracer = Tracer::new(Arc::new(Kept::default()));
-        assert_eq!(tracer.enter(Some(Context::root(false))), None);
-        assert_eq!(tracer.begin(Some(Context::root(false))), None);
-        assert_eq!(Tracer::default().enter(None), None);
+        assert_eq!(tracer.begin_incoming(Some(TraceContext::root(false))), None);
+        assert_eq!(tracer.begin(Some(TraceContext::root(false))), None);
+        assert_eq!(Tracer::default().begin_incoming(None), None);
     }
 }

@@ -16,22 +16,22 @@ use base64::engine::general_purpose::STANDARD;
 use pxp::task::TaskName;
 use serde_json::Value;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::defaults::ACTION_FILE_BYTES;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::scope::engine_scope;
 use crate::task;
-use crate::task_rights::{PermittedNodes, permitted};
+use crate::task_rights::{PermittedNodes, permitted_nodes};
 
 pub(crate) async fn run(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<ActionCommand>,
-) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
     let mut request = request(&api, &caller, command)?;
     let task: TaskName = request
@@ -39,9 +39,9 @@ pub(crate) async fn run(
         .parse()
         .map_err(|error| ApiError::invalid("type", error))?;
     let PermittedNodes { nodes, dropped } =
-        permitted(&api, &caller, &task, &request.environment, &request.scope).await?;
+        permitted_nodes(&api, &caller, &task, &request.environment, &request.scope).await?;
     request.nodes = nodes;
-    let job = base.job(task::started(&api, request).await?);
+    let job = base.job_url(task::create_job(&api, request).await?);
     Ok((
         StatusCode::ACCEPTED,
         Json(JobCreated {
@@ -51,7 +51,11 @@ pub(crate) async fn run(
     ))
 }
 
-fn request(api: &Shared, caller: &Caller, command: ActionCommand) -> Result<TaskRequest, Failure> {
+fn request(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    command: ActionCommand,
+) -> Result<TaskRequest, ApiFailure> {
     let rollout = command.rollout();
     let native = native(command.kind, &command.params)?;
     let mut params = command.params;

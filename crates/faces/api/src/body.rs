@@ -17,13 +17,13 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::Shared;
-use crate::budget::{BudgetShare, Exhausted};
+use crate::SharedApiContext;
+use crate::budget::{BudgetExhausted, BudgetReservation};
 use crate::defaults::{
     BODY_PROGRESS_BYTES, BODY_PROGRESS_WINDOW, BODY_RETRY_SECONDS, BODY_STEP_BYTES, BODY_TIME,
     BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES, SMALL_BODY_TIME,
 };
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::guard::RequestCredentials;
 use error_causes::chain;
 
@@ -40,26 +40,26 @@ pub(crate) struct BodyLimits {
     /// Maximum size, from the route.
     pub(crate) max_bytes: usize,
     /// The client whose memory budget is used.
-    pub(crate) who: String,
+    pub(crate) client: String,
     /// Credentials, checked again when the body has arrived.
-    pub(crate) pass: RequestCredentials,
+    pub(crate) credentials: RequestCredentials,
     /// Reserved memory of the body. The guard holds it too, until the request is handled.
-    pub(crate) share: Arc<OnceLock<BudgetShare>>,
+    pub(crate) share: Arc<OnceLock<BudgetReservation>>,
 }
 
-impl<T: DeserializeOwned> FromRequest<Shared> for StrictBody<T> {
-    type Rejection = Failure;
+impl<T: DeserializeOwned> FromRequest<SharedApiContext> for StrictBody<T> {
+    type Rejection = ApiFailure;
 
-    async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, api: &SharedApiContext) -> Result<Self, ApiFailure> {
         let body = read(request, api).await?;
         Ok(Self(strict::decode(&body)?))
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<Shared> for OptionalBody<T> {
-    type Rejection = Failure;
+impl<T: DeserializeOwned> FromRequest<SharedApiContext> for OptionalBody<T> {
+    type Rejection = ApiFailure;
 
-    async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, api: &SharedApiContext) -> Result<Self, ApiFailure> {
         let body = read(request, api).await?;
         if body.is_empty() {
             return Ok(Self(None));
@@ -69,40 +69,47 @@ impl<T: DeserializeOwned> FromRequest<Shared> for OptionalBody<T> {
 }
 
 /// Reads the body of a request; returns both, with the caller authenticated again.
-pub(crate) async fn buffered(request: Request, api: &Shared) -> Result<(Request, Bytes), Failure> {
+pub(crate) async fn buffer_body(
+    request: Request,
+    api: &SharedApiContext,
+) -> Result<(Request, Bytes), ApiFailure> {
     let (mut parts, body) = request.into_parts();
-    let bytes = take(&mut parts, body, api).await?;
+    let bytes = read_limited(&mut parts, body, api).await?;
     let request = Request::from_parts(parts, Body::from(bytes.clone()));
     Ok((request, bytes))
 }
 
-pub(crate) async fn read(request: Request, api: &Shared) -> Result<Bytes, Failure> {
+pub(crate) async fn read(request: Request, api: &SharedApiContext) -> Result<Bytes, ApiFailure> {
     let (mut parts, body) = request.into_parts();
-    take(&mut parts, body, api).await
+    read_limited(&mut parts, body, api).await
 }
 
-async fn take(parts: &mut Parts, body: Body, api: &Shared) -> Result<Bytes, Failure> {
+async fn read_limited(
+    parts: &mut Parts,
+    body: Body,
+    api: &SharedApiContext,
+) -> Result<Bytes, ApiFailure> {
     let Some(terms) = parts.extensions.get::<BodyLimits>().cloned() else {
         return Err(too_large(0).into());
     };
     if terms.share.get().is_some() {
         // The body is in memory already.
-        return in_memory(body, terms.max_bytes).await;
+        return read_from_memory(body, terms.max_bytes).await;
     }
-    let bytes = Box::pin(received(parts, body, &terms, api)).await?;
-    if let Some(caller) = terms.pass.check(api).await? {
+    let bytes = Box::pin(receive_body(parts, body, &terms, api)).await?;
+    if let Some(caller) = terms.credentials.check(api).await? {
         parts.extensions.insert(caller);
     }
     Ok(bytes)
 }
 
 /// Reads the body from the connection after memory was reserved.
-async fn received(
+async fn receive_body(
     parts: &Parts,
     mut body: Body,
     terms: &BodyLimits,
-    api: &Shared,
-) -> Result<Bytes, Failure> {
+    api: &SharedApiContext,
+) -> Result<Bytes, ApiFailure> {
     let limit = terms.max_bytes;
     let exact = body.size_hint().exact();
     let announced = announced_bytes(&parts.headers).or(exact.and_then(|n| n.try_into().ok()));
@@ -116,20 +123,20 @@ async fn received(
     }
     // A body without a length counts as the largest allowed one.
     let expected = announced.unwrap_or(limit);
-    let mut share = match api.bodies.share(&terms.who, expected, BODY_WAIT).await {
+    let mut share = match api.bodies.share(&terms.client, expected, BODY_WAIT).await {
         Ok(share) => share,
         Err(exhausted) => {
             if sends {
                 discard(&mut body).await;
             }
-            return Err(busy(exhausted).into());
+            return Err(busy_error(exhausted).into());
         }
     };
     let time = match expected <= SMALL_BODY_BYTES {
         true => SMALL_BODY_TIME,
         false => BODY_TIME,
     };
-    let collecting = collect(&mut body, api, &mut share, (expected, limit));
+    let collecting = read_growing_body(&mut body, api, &mut share, (expected, limit));
     let collected = tokio::time::timeout(time, Box::pin(collecting)).await;
     // There is one reader at a time.
     _ = terms.share.set(share);
@@ -141,28 +148,28 @@ async fn received(
         }
         Ok(Err(BodyReadError::NoMemory(exhausted))) => {
             discard(&mut body).await;
-            Err(busy(exhausted).into())
+            Err(busy_error(exhausted).into())
         }
-        Ok(Err(BodyReadError::Broken(error))) => Err(broken(&error)),
-        Ok(Err(BodyReadError::Stalled)) => Err(too_slow(BODY_PROGRESS_WINDOW)),
-        Err(_) => Err(too_slow(time)),
+        Ok(Err(BodyReadError::Broken(error))) => Err(broken_body_error(&error)),
+        Ok(Err(BodyReadError::Stalled)) => Err(too_slow_error(BODY_PROGRESS_WINDOW)),
+        Err(_) => Err(too_slow_error(time)),
     }
 }
 
 /// The reason why a body did not arrive completely.
 enum BodyReadError {
     TooLarge,
-    NoMemory(Exhausted),
+    NoMemory(BudgetExhausted),
     Broken(axum::Error),
     Stalled,
 }
 
 /// Reads a body. Memory is reserved for the bytes received and the next read; and the body has to
 /// grow by [`BODY_PROGRESS_BYTES`] within each [`BODY_PROGRESS_WINDOW`].
-async fn collect(
+async fn read_growing_body(
     body: &mut Body,
-    api: &Shared,
-    share: &mut BudgetShare,
+    api: &SharedApiContext,
+    share: &mut BudgetReservation,
     (expected, limit): (usize, usize),
 ) -> Result<Bytes, BodyReadError> {
     let mut whole = BytesMut::new();
@@ -190,24 +197,24 @@ async fn collect(
 }
 
 /// Reads a body that is in memory already.
-async fn in_memory(mut body: Body, limit: usize) -> Result<Bytes, Failure> {
+async fn read_from_memory(mut body: Body, limit: usize) -> Result<Bytes, ApiFailure> {
     let whole = Limited::new(&mut body, limit).collect().await;
     match whole {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(limit).into()),
         Err(error) => {
             let error: Box<dyn std::error::Error> = error;
-            Err(broken(&*error))
+            Err(broken_body_error(&*error))
         }
     }
 }
 
-fn broken(error: &(dyn std::error::Error + 'static)) -> Failure {
+fn broken_body_error(error: &(dyn std::error::Error + 'static)) -> ApiFailure {
     let msg = format!("the request's body broke off: {}", chain(error));
     ApiError::new(kinds::VALIDATION, msg).into()
 }
 
-fn too_slow(time: Duration) -> Failure {
+fn too_slow_error(time: Duration) -> ApiFailure {
     let seconds = time.as_secs();
     let msg = format!("the request's body did not arrive within {seconds} seconds");
     ApiError::new(kinds::REQUEST_TIMEOUT, msg).into()
@@ -244,10 +251,10 @@ fn too_large(limit: usize) -> ApiError {
     ApiError::new(kinds::TOO_LARGE, msg).with("max_bytes", json!(limit))
 }
 
-fn busy(exhausted: Exhausted) -> ApiError {
+fn busy_error(exhausted: BudgetExhausted) -> ApiError {
     let whose = match exhausted {
-        Exhausted::Own => "yours",
-        Exhausted::All => "others'",
+        BudgetExhausted::ClientLimit => "yours",
+        BudgetExhausted::TotalLimit => "others'",
     };
     let msg = format!(
         "the server has no memory left for this request's body: {whose} are still being read; \

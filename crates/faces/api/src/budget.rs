@@ -1,4 +1,4 @@
-//! Limits of a scarce resource for all clients and for each: [`Budget`], [`BudgetShare`].
+//! Limits of a scarce resource for all clients and for each: [`ClientBudget`], [`BudgetReservation`].
 //!
 //! Invariant: no client gets more than its part, so that one client that uses all of its part
 //! leaves the rest to others; and every wait has a timeout.
@@ -16,7 +16,7 @@ use crate::defaults::{
 
 /// A limit for all clients together, and one for each.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct ClientBudget {
     all: Arc<Semaphore>,
     each: usize,
     /// The parts of the clients that hold something now.
@@ -25,31 +25,31 @@ pub(crate) struct Budget {
 
 /// A reserved part of a budget, returned when dropped.
 #[derive(Debug)]
-pub(crate) struct BudgetShare {
+pub(crate) struct BudgetReservation {
     all: OwnedSemaphorePermit,
     _own: OwnedSemaphorePermit,
 }
 
 /// The reservation failed within the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exhausted {
+pub(crate) enum BudgetExhausted {
     /// The client has reached its own limit.
-    Own,
+    ClientLimit,
     /// Other clients use the whole budget.
-    All,
+    TotalLimit,
 }
 
 /// Memory for request bodies, in KiB. Small bodies have a separate budget: logins and stops must
 /// get through while catalogs arrive slowly.
 #[derive(Debug)]
 pub(crate) struct BodyBudgets {
-    small: Budget,
-    large: Budget,
+    small: ClientBudget,
+    large: ClientBudget,
 }
 
 // === impl Budget ===
 
-impl Budget {
+impl ClientBudget {
     /// A budget of `all` units, of which one client may have `each`.
     pub(crate) fn new(all: usize, each: usize) -> Self {
         Self {
@@ -67,22 +67,25 @@ impl Budget {
         who: &str,
         units: u32,
         wait: Duration,
-    ) -> Result<BudgetShare, Exhausted> {
-        let own = self.part(who).acquire_many_owned(units);
+    ) -> Result<BudgetReservation, BudgetExhausted> {
+        let own = self.client_semaphore(who).acquire_many_owned(units);
         let own = tokio::time::timeout(wait, own).await;
-        let own = own.ok().and_then(Result::ok).ok_or(Exhausted::Own)?;
+        let own = own
+            .ok()
+            .and_then(Result::ok)
+            .ok_or(BudgetExhausted::ClientLimit)?;
         let all = Arc::clone(&self.all).try_acquire_many_owned(0);
-        let all = all.map_err(|_| Exhausted::All)?;
-        Ok(BudgetShare { all, _own: own })
+        let all = all.map_err(|_| BudgetExhausted::TotalLimit)?;
+        Ok(BudgetReservation { all, _own: own })
     }
 
     /// Takes `units` for `share` from the budget of all clients, if they are free within `wait`.
     pub(crate) async fn grow(
         &self,
-        share: &mut BudgetShare,
+        share: &mut BudgetReservation,
         units: u32,
         wait: Duration,
-    ) -> Result<(), Exhausted> {
+    ) -> Result<(), BudgetExhausted> {
         let held = u32::try_from(share.all.num_permits()).unwrap_or(u32::MAX);
         let more = units.saturating_sub(held);
         if more == 0 {
@@ -90,21 +93,24 @@ impl Budget {
         }
         let all = Arc::clone(&self.all).acquire_many_owned(more);
         let all = tokio::time::timeout(wait, all).await;
-        let all = all.ok().and_then(Result::ok).ok_or(Exhausted::All)?;
+        let all = all
+            .ok()
+            .and_then(Result::ok)
+            .ok_or(BudgetExhausted::TotalLimit)?;
         share.all.merge(all);
         Ok(())
     }
 
     /// Reserves one unit for client `who`, if it is free now.
-    pub(crate) fn one(&self, who: &str) -> Result<BudgetShare, Exhausted> {
-        let own = self.part(who).try_acquire_owned();
-        let own = own.map_err(|_| Exhausted::Own)?;
+    pub(crate) fn reserve_one(&self, who: &str) -> Result<BudgetReservation, BudgetExhausted> {
+        let own = self.client_semaphore(who).try_acquire_owned();
+        let own = own.map_err(|_| BudgetExhausted::ClientLimit)?;
         let all = Arc::clone(&self.all).try_acquire_owned();
-        let all = all.map_err(|_| Exhausted::All)?;
-        Ok(BudgetShare { all, _own: own })
+        let all = all.map_err(|_| BudgetExhausted::TotalLimit)?;
+        Ok(BudgetReservation { all, _own: own })
     }
 
-    fn part(&self, who: &str) -> Arc<Semaphore> {
+    fn client_semaphore(&self, who: &str) -> Arc<Semaphore> {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(part) = parts.get(who).and_then(Weak::upgrade) {
             return part;
@@ -122,11 +128,11 @@ impl BodyBudgets {
     /// Budgets of the sizes in [`crate::defaults`].
     pub(crate) fn new() -> Self {
         Self {
-            small: Budget::new(
+            small: ClientBudget::new(
                 SMALL_BODY_BUDGET_BYTES / 1_024,
                 SMALL_BODY_IDENTITY_BYTES / 1_024,
             ),
-            large: Budget::new(BODY_BUDGET_BYTES / 1_024, BODY_IDENTITY_BYTES / 1_024),
+            large: ClientBudget::new(BODY_BUDGET_BYTES / 1_024, BODY_IDENTITY_BYTES / 1_024),
         }
     }
 
@@ -137,26 +143,26 @@ impl BodyBudgets {
         who: &str,
         bytes: usize,
         wait: Duration,
-    ) -> Result<BudgetShare, Exhausted> {
-        let (budget, most) = self.of_size(bytes);
-        budget.share(who, kilobytes(bytes.min(most)), wait).await
+    ) -> Result<BudgetReservation, BudgetExhausted> {
+        let (budget, most) = self.budget_for_size(bytes);
+        budget.share(who, to_kilobytes(bytes.min(most)), wait).await
     }
 
     /// Takes memory for the first `arrived_bytes` of a body that becomes `bytes` long.
     pub(crate) async fn grow(
         &self,
-        share: &mut BudgetShare,
+        share: &mut BudgetReservation,
         bytes: usize,
         arrived_bytes: usize,
         wait: Duration,
-    ) -> Result<(), Exhausted> {
-        let (budget, most) = self.of_size(bytes);
-        let units = kilobytes(arrived_bytes.min(most));
+    ) -> Result<(), BudgetExhausted> {
+        let (budget, most) = self.budget_for_size(bytes);
+        let units = to_kilobytes(arrived_bytes.min(most));
         budget.grow(share, units, wait).await
     }
 
     /// The budget for bodies of `bytes`, and the longest body that it counts.
-    fn of_size(&self, bytes: usize) -> (&Budget, usize) {
+    fn budget_for_size(&self, bytes: usize) -> (&ClientBudget, usize) {
         match bytes <= SMALL_BODY_BYTES {
             true => (&self.small, SMALL_BODY_BYTES),
             false => (&self.large, BODY_IDENTITY_BYTES),
@@ -164,7 +170,7 @@ impl BodyBudgets {
     }
 }
 
-fn kilobytes(bytes: usize) -> u32 {
+fn to_kilobytes(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX)
 }
 
@@ -176,30 +182,36 @@ mod tests {
 
     #[tokio::test]
     async fn one_who_has_his_part_leaves_the_rest_to_others() {
-        let budget = Budget::new(3, 2);
+        let budget = ClientBudget::new(3, 2);
         let had = budget.share("ann", 2, NOW).await.unwrap();
-        assert_eq!(budget.one("ann").unwrap_err(), Exhausted::Own);
+        assert_eq!(
+            budget.reserve_one("ann").unwrap_err(),
+            BudgetExhausted::ClientLimit
+        );
         let refused = budget.share("ann", 1, NOW).await;
-        assert_eq!(refused.unwrap_err(), Exhausted::Own);
+        assert_eq!(refused.unwrap_err(), BudgetExhausted::ClientLimit);
         let mut had = had;
         budget.grow(&mut had, 2, NOW).await.unwrap();
-        let other = budget.one("bob").unwrap();
-        assert_eq!(budget.one("bob").unwrap_err(), Exhausted::All);
+        let other = budget.reserve_one("bob").unwrap();
+        assert_eq!(
+            budget.reserve_one("bob").unwrap_err(),
+            BudgetExhausted::TotalLimit
+        );
         let mut refused = budget.share("bob", 1, NOW).await.unwrap();
         let grown = budget.grow(&mut refused, 1, NOW).await;
-        assert_eq!(grown.unwrap_err(), Exhausted::All);
+        assert_eq!(grown.unwrap_err(), BudgetExhausted::TotalLimit);
         drop(refused);
         drop(had);
         budget.share("ann", 2, NOW).await.unwrap();
         drop(other);
-        budget.one("cid").unwrap();
+        budget.reserve_one("cid").unwrap();
         assert_eq!(budget.parts.lock().unwrap().len(), 1, "nobody is kept");
     }
 
     #[tokio::test]
     async fn who_waits_gets_what_comes_free() {
-        let budget = Arc::new(Budget::new(1, 1));
-        let had = budget.one("ann").unwrap();
+        let budget = Arc::new(ClientBudget::new(1, 1));
+        let had = budget.reserve_one("ann").unwrap();
         let wait = Duration::from_secs(60);
         let mut share = budget.share("bob", 1, wait).await.unwrap();
         let waits = budget.grow(&mut share, 1, wait);
@@ -222,9 +234,9 @@ mod tests {
         }
         let mut late = bodies.share("late", most, NOW).await.unwrap();
         let refused = bodies.grow(&mut late, most, 1, NOW).await;
-        assert_eq!(refused.unwrap_err(), Exhausted::All);
+        assert_eq!(refused.unwrap_err(), BudgetExhausted::TotalLimit);
         let refused = bodies.share("0", SMALL_BODY_BYTES + 1, NOW).await;
-        assert_eq!(refused.unwrap_err(), Exhausted::Own);
+        assert_eq!(refused.unwrap_err(), BudgetExhausted::ClientLimit);
         let small = bodies.share("late", SMALL_BODY_BYTES, NOW).await;
         let (all, mut small) = (SMALL_BODY_BYTES, small.unwrap());
         bodies.grow(&mut small, all, all, NOW).await.unwrap();

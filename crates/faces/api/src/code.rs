@@ -11,16 +11,16 @@ use api_types::{ApiError, EnvironmentCode, ErrorBody, kinds};
 use environments::{CodeError, CodeVersion, EnvironmentName};
 use serde_json::json;
 
-use crate::Shared;
-use crate::failure::Failure;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
 use crate::near_names::with_near_names;
 
 /// Reads from the current version of the environment, on a thread that may block.
 pub(crate) async fn read<T: Send + 'static>(
-    api: &Shared,
+    api: &SharedApiContext,
     environment: &str,
     what: impl FnOnce(&dyn CodeVersion) -> Result<T, CodeError> + Send + 'static,
-) -> Result<(EnvironmentCode, T), Failure> {
+) -> Result<(EnvironmentCode, T), ApiFailure> {
     let parsed = environment.parse();
     let name: EnvironmentName = parsed.map_err(|error| ApiError::invalid("environment", error))?;
     let code = Arc::clone(&api.code);
@@ -34,21 +34,21 @@ pub(crate) async fn read<T: Send + 'static>(
     });
     let read = reading
         .await
-        .map_err(|error| Failure::internal("read the code", &error))?;
+        .map_err(|error| ApiFailure::internal("read the code", &error))?;
     match read {
         Ok(read) => Ok(read),
-        Err(error) => Err(with_near_names(api, refusal(error)).await),
+        Err(error) => Err(with_near_names(api, code_error(error)).await),
     }
 }
 
 /// The error of a task or plan in a list.
-pub(crate) fn told(error: CodeError) -> ErrorBody {
-    let Failure(refused) = refusal(error);
+pub(crate) fn to_error_body(error: CodeError) -> ErrorBody {
+    let ApiFailure(refused) = code_error(error);
     *refused.body
 }
 
 /// The response if code cannot be used.
-pub(crate) fn refusal(error: CodeError) -> Failure {
+pub(crate) fn code_error(error: CodeError) -> ApiFailure {
     let text = error.to_string();
     match &error {
         CodeError::UnknownEnvironment { environment, path } => {
@@ -79,18 +79,18 @@ pub(crate) fn refusal(error: CodeError) -> Failure {
             path,
             problem,
             position,
-        } => placed(
-            ApiError::new(kinds::INVALID_PLAN, in_file(path, problem)),
+        } => with_position(
+            ApiError::new(kinds::INVALID_PLAN, message_in_file(path, problem)),
             path,
             *position,
         ),
         CodeError::Metadata { path, problem } => {
-            let invalid = ApiError::new(kinds::INVALID_TASK, in_file(path, problem));
+            let invalid = ApiError::new(kinds::INVALID_TASK, message_in_file(path, problem));
             let invalid = match problem.path() {
                 Some(json_path) => invalid.with("path", json!(json_path)),
                 None => invalid,
             };
-            placed(invalid, path, problem.position())
+            with_position(invalid, path, problem.position())
         }
         CodeError::Ambiguous { task, .. }
         | CodeError::NoExecutable { task, .. }
@@ -104,17 +104,17 @@ pub(crate) fn refusal(error: CodeError) -> Failure {
             problem,
         } => {
             let what = format!("line {line}: {problem}");
-            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, in_file(path, &what));
-            placed(invalid.with("line", json!(line)), path, None)
+            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, message_in_file(path, &what));
+            with_position(invalid.with("line", json!(line)), path, None)
         }
         CodeError::Refused { path, problem } => {
-            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, in_file(path, problem));
-            placed(invalid, path, None)
+            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, message_in_file(path, problem));
+            with_position(invalid, path, None)
         }
         CodeError::Changing { path } => {
             let msg = format!(
                 "{} is being changed while it is read; try again",
-                shown(path)
+                display_path(path)
             );
             ApiError::new(kinds::UNAVAILABLE, msg).into()
         }
@@ -123,21 +123,22 @@ pub(crate) fn refusal(error: CodeError) -> Failure {
         CodeError::UnknownFile { .. } => ApiError::new(kinds::NOT_FOUND, text).into(),
         CodeError::Io { path, source } if source.kind() == ErrorKind::PermissionDenied => {
             let problem = "the server may not read it; let the server's user read the code";
-            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, in_file(path, &problem));
-            placed(invalid, path, None)
+            let invalid =
+                ApiError::new(kinds::INVALID_ENVIRONMENT, message_in_file(path, &problem));
+            with_position(invalid, path, None)
         }
-        CodeError::Io { .. } => Failure::internal("read the code", &error),
+        CodeError::Io { .. } => ApiFailure::internal("read the code", &error),
     }
 }
 
 /// A message that starts with the file; the path on the server's disk is not revealed.
-fn in_file(path: &Path, problem: &dyn Display) -> String {
-    format!("{}: {problem}", shown(path))
+fn message_in_file(path: &Path, problem: &dyn Display) -> String {
+    format!("{}: {problem}", display_path(path))
 }
 
 /// Adds the file, and the line and column counted from 1.
-fn placed(error: ApiError, path: &Path, position: Option<(usize, usize)>) -> Failure {
-    let error = error.with("file", json!(shown(path)));
+fn with_position(error: ApiError, path: &Path, position: Option<(usize, usize)>) -> ApiFailure {
+    let error = error.with("file", json!(display_path(path)));
     match position {
         Some((line, column)) => error
             .with("line", json!(line))
@@ -151,7 +152,7 @@ fn placed(error: ApiError, path: &Path, position: Option<(usize, usize)>) -> Fai
 const OF_MODULES: [&str; 2] = ["tasks", "plans"];
 
 /// The path of a file relative to its module, or its name.
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
         .map(|part| part.as_os_str().to_string_lossy())
@@ -185,7 +186,7 @@ mod tests {
             ),
             ("/", "/"),
         ] {
-            assert_eq!(shown(Path::new(path)), expected);
+            assert_eq!(display_path(Path::new(path)), expected);
         }
     }
 }

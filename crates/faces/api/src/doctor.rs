@@ -11,15 +11,15 @@ use error_causes::chain;
 use fabric::NodePresence;
 use pcp::PcpUri;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::defaults::DIAGNOSIS_DATABASE_WAIT;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn diagnose(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ServerDiagnosis>, Failure> {
+) -> Result<Json<ServerDiagnosis>, ApiFailure> {
     given.finish()?;
     let connected = api.fabric.connected_nodes();
     let presences: Vec<&NodePresence> = connected.iter().map(|(_, presence)| presence).collect();
@@ -67,7 +67,7 @@ fn brokers(attached: &[PcpUri], presences: &[&NodePresence]) -> Vec<ConnectedBro
         .collect()
 }
 
-async fn code_obstacles(api: &Shared) -> Vec<CodeObstacle> {
+async fn code_obstacles(api: &SharedApiContext) -> Vec<CodeObstacle> {
     // Missing if the server deploys no code; deployments that have not started are reported among
     // the faults.
     let Ok(manager) = crate::code_manager::manager(api) else {
@@ -82,7 +82,7 @@ async fn code_obstacles(api: &Shared) -> Vec<CodeObstacle> {
     shown.collect()
 }
 
-async fn database_fault(api: &Shared) -> Option<String> {
+async fn database_fault(api: &SharedApiContext) -> Option<String> {
     let read = tokio::time::timeout(DIAGNOSIS_DATABASE_WAIT, api.store.last_event_id()).await;
     match read {
         Ok(Ok(_)) => None,

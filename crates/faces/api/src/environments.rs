@@ -7,17 +7,17 @@ use axum::Json;
 use axum::extract::State;
 use environments::CodeError;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::code;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<EnvironmentList>, Failure> {
+) -> Result<Json<EnvironmentList>, ApiFailure> {
     given.finish()?;
     let code = Arc::clone(&api.code);
     let reading = tokio::task::spawn_blocking(move || {
@@ -34,8 +34,8 @@ pub(crate) async fn list(
     });
     let read = reading
         .await
-        .map_err(|error| Failure::internal("read the code", &error))?;
-    let mut found = read.map_err(code::refusal)?;
+        .map_err(|error| ApiFailure::internal("read the code", &error))?;
+    let mut found = read.map_err(code::code_error)?;
     found.sort();
     let items = found.into_iter();
     let items = items.map(|(name, code_id)| environment(&base, name, code_id));
@@ -45,11 +45,11 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(name): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Environment>, Failure> {
+) -> Result<Json<Environment>, ApiFailure> {
     given.finish()?;
     let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
     Ok(Json(environment(&base, found.name, found.code_id)))
@@ -57,11 +57,11 @@ pub(crate) async fn show(
 
 /// Application orchestration is not supported: every environment has no applications.
 pub(crate) async fn applications(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(name): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ApplicationList>, Failure> {
+) -> Result<Json<ApplicationList>, ApiFailure> {
     given.finish()?;
     let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
     let instances = base.link(&format!("environments/{}/instances", found.name));
@@ -70,10 +70,10 @@ pub(crate) async fn applications(
 }
 
 pub(crate) async fn instances(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<InstanceList>, Failure> {
+) -> Result<Json<InstanceList>, ApiFailure> {
     given.finish()?;
     code::read(&api, &name, |_| Ok(())).await?;
     Ok(Json(InstanceList { items: Vec::new() }))
@@ -82,7 +82,7 @@ pub(crate) async fn instances(
 fn environment(base: &BaseUrl, name: String, code_id: Option<String>) -> Environment {
     let below = |path: &str| format!("environments/{name}{path}");
     Environment {
-        id: base.at(&below("")),
+        id: base.orchestrator_url(&below("")),
         applications: base.link(&below("/applications")),
         instances: base.link(&below("/instances")),
         name,

@@ -5,22 +5,22 @@ use axum::Json;
 use axum::extract::State;
 use store::{EventRow, JobNumber};
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::defaults::EVENTS;
-use crate::failure::Failure;
-use crate::jobs::existing;
+use crate::failure::ApiFailure;
+use crate::jobs::find_job;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(job): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Events>, Failure> {
+) -> Result<Json<Events>, ApiFailure> {
     let start = EventsQuery::read(given)?.start;
     let start = i64::try_from(start).unwrap_or(i64::MAX);
-    let job = existing(&api, &job).await?;
+    let job = find_job(&api, &job).await?;
     let rows = api.store.events(job.number, start, EVENTS).await?;
     // The first id that was not returned yet; a client that continues there gets only new events.
     let next = rows.last().map_or(start, |row| row.id.saturating_add(1));
@@ -33,7 +33,7 @@ pub(crate) async fn list(
 
 pub(crate) fn next_events(base: &BaseUrl, job: JobNumber, next: i64) -> NextEvents {
     NextEvents {
-        id: base.at(&format!("jobs/{job}/events?start={next}")),
+        id: base.orchestrator_url(&format!("jobs/{job}/events?start={next}")),
         event: next.to_string(),
     }
 }

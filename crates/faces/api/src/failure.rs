@@ -14,17 +14,17 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use store::StoreError;
 
-use crate::audit::RefusedKind;
+use crate::audit::RecordedErrorKind;
 
 /// The error of a handler.
 #[derive(Debug)]
-pub(crate) struct Failure(pub(crate) ApiError);
+pub(crate) struct ApiFailure(pub(crate) ApiError);
 
-impl Failure {
+impl ApiFailure {
     /// An internal error of the server, while doing `what`.
     pub(crate) fn internal(what: &str, error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = %chain(error), "cannot {what}");
-        if let Some(lack) = lack(error) {
+        if let Some(lack) = missing_resource(error) {
             let msg = format!("cannot {what}: {lack}; try again when an operator has seen to it");
             return Self(ApiError::new(kinds::UNAVAILABLE, msg));
         }
@@ -33,19 +33,19 @@ impl Failure {
     }
 }
 
-impl From<ApiError> for Failure {
+impl From<ApiError> for ApiFailure {
     fn from(error: ApiError) -> Self {
         Self(error)
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for ApiFailure {
     fn from(error: StoreError) -> Self {
         Self::internal("read the database", &error)
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ApiFailure {
     fn into_response(self) -> Response {
         let ApiError { status, body } = self.0;
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -53,7 +53,7 @@ impl IntoResponse for Failure {
             .details
             .get("retry_after_seconds")
             .and_then(Value::as_u64);
-        let refused = RefusedKind {
+        let refused = RecordedErrorKind {
             kind: body.kind.clone(),
             permission: body.details.get("permission").and_then(text),
         };
@@ -73,7 +73,7 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// The missing resource of the server, if that is the cause: no bug, and temporary.
-fn lack(error: &(dyn Error + 'static)) -> Option<&'static str> {
+fn missing_resource(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     while let Some(error) = next {
         let store = error.downcast_ref::<StoreError>();
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn what_the_server_lacks_is_told_and_its_mistakes_are_not() {
         let full = files(ErrorKind::StorageFull);
-        let Failure(refused) = Failure::internal("run the task", &full);
+        let ApiFailure(refused) = ApiFailure::internal("run the task", &full);
         assert_eq!(refused.status, 503);
         assert!(refused.body.msg.contains("is full"), "{}", refused.body.msg);
         let mistake = files(ErrorKind::PermissionDenied);
-        let Failure(refused) = Failure::internal("run the task", &mistake);
+        let ApiFailure(refused) = ApiFailure::internal("run the task", &mistake);
         assert_eq!(refused.status, 500);
         assert!(refused.body.msg.contains("log"), "{}", refused.body.msg);
     }

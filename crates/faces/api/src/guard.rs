@@ -18,23 +18,23 @@ use https::{ConnectionHandle, PeerCertificate, PeerNetwork};
 use pki::CertnamePrivilege;
 use rbac::{PermissionDenied, PermissionInstance, RequestedPermission, UserIdentity};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::audit;
 use crate::body::BodyLimits;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// State of the guard of one route.
-pub(crate) type GuardState = (Shared, &'static Route);
+pub(crate) type GuardState = (SharedApiContext, &'static Route);
 
 /// The authenticated sender of a request; only on routes whose policy requires authentication.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(pub(crate) Arc<UserIdentity>);
+pub(crate) struct ApiCaller(pub(crate) Arc<UserIdentity>);
 
 /// Credentials and route of a request, kept so that authorization can be checked again later.
 #[derive(Clone)]
 pub(crate) struct RequestCredentials {
     route: &'static Route,
-    shown: Arc<Credentials>,
+    presented: Arc<PresentedCredentials>,
 }
 
 /// Passes an authorized request to its handler, or refuses it.
@@ -42,23 +42,23 @@ pub(crate) async fn guard(
     State((api, route)): State<GuardState>,
     mut request: Request,
     next: Next,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let pass = RequestCredentials {
         route,
-        shown: Arc::new(Credentials::by(&request)),
+        presented: Arc::new(PresentedCredentials::from_request(&request)),
     };
     let caller = pass.caller(&api).await?;
     let terms = BodyLimits {
         max_bytes: route.max_body_bytes,
-        who: pass.client_name(caller.as_ref()),
-        pass: pass.clone(),
+        client: pass.client_name(caller.as_ref()),
+        credentials: pass.clone(),
         share: Arc::default(),
     };
     if let (Some(_), Some(hold)) = (&caller, request.extensions().get::<ConnectionHandle>()) {
         hold.mark_authenticated();
     }
     if let Some(caller) = caller {
-        audit::met(&request, &caller);
+        audit::record_caller(&request, &caller);
         pass.authorize(&api, &caller)?;
         request.extensions_mut().insert(caller);
     }
@@ -70,19 +70,19 @@ pub(crate) async fn guard(
 }
 
 /// True if the server is configured to serve this route without authentication.
-fn is_open(api: &Shared, route: &Route) -> bool {
+fn is_open(api: &SharedApiContext, route: &Route) -> bool {
     api.info.metrics_open && route.operation_id == routes::METRICS.operation_id
 }
 
 /// The credentials of a request.
-struct Credentials {
+struct PresentedCredentials {
     token: Option<String>,
     peer: Option<PeerCertificate>,
     address: Option<IpAddr>,
 }
 
-impl Credentials {
-    fn by(request: &Request) -> Self {
+impl PresentedCredentials {
+    fn from_request(request: &Request) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         Self {
             token: token(request.headers(), request.uri()),
@@ -93,10 +93,10 @@ impl Credentials {
 }
 
 async fn authenticate(
-    api: &Shared,
+    api: &SharedApiContext,
     route: &'static Route,
-    shown: &Credentials,
-) -> Result<Caller, Failure> {
+    shown: &PresentedCredentials,
+) -> Result<ApiCaller, ApiFailure> {
     let Some(token) = &shown.token else {
         return program(api, route, shown.peer.as_ref()).ok_or_else(|| {
             let msg = "this needs a token: get one with `tutti login` or POST \
@@ -104,40 +104,44 @@ async fn authenticate(
             ApiError::new(kinds::UNAUTHENTICATED, msg).into()
         });
     };
-    Ok(Caller(api.access.authenticate(token).await?))
+    Ok(ApiCaller(api.access.authenticate(token).await?))
 }
 
 /// The program with a certificate of the allow-list, or one that may administer the CA on its
 /// routes. TLS has verified the certificate and checked its revocation.
-fn program(api: &Shared, route: &'static Route, peer: Option<&PeerCertificate>) -> Option<Caller> {
+fn program(
+    api: &SharedApiContext,
+    route: &'static Route,
+    peer: Option<&PeerCertificate>,
+) -> Option<ApiCaller> {
     let peer = peer?.0.as_ref()?;
     let names = &api.info.privileged_names;
     if names.has_privilege(CertnamePrivilege::Program, &peer.certname) {
-        return Some(Caller(api.access.api_user()));
+        return Some(ApiCaller(api.access.api_user()));
     }
     if is_server_itself(api, &peer.certname) && is_for_local_verbs(route) {
-        return Some(Caller(api.access.api_user()));
+        return Some(ApiCaller(api.access.api_user()));
     }
-    crate::certificates::administrator(api, route, &peer.certname, &peer.der)
+    crate::certificates::authenticate_administrator(api, route, &peer.certname, &peer.der)
 }
 
 /// True for the server's own certificate: its owner is root or the service's user on the server's
 /// machine, and could change the server's files as well.
-fn is_server_itself(api: &Shared, certname: &str) -> bool {
+fn is_server_itself(api: &SharedApiContext, certname: &str) -> bool {
     certname == api.fabric.address().common_name()
 }
 
 /// Routes of `tutti ca`, `tutti reset-admin-password` and `tutti doctor`.
 fn is_for_local_verbs(route: &Route) -> bool {
-    crate::certificates::is_of_the_ca(route)
+    crate::certificates::is_ca_route(route)
         || route.operation_id == routes::USER_RESET.operation_id
         || route.operation_id == routes::DOCTOR.operation_id
 }
 
 /// The error of the service that the route belongs to.
-fn refusal(route: &Route, denied: PermissionDenied) -> Failure {
+fn denied_error(route: &Route, denied: PermissionDenied) -> ApiFailure {
     match route.path.starts_with("/rbac-api/") {
-        true => crate::rbac::refusal::denied(&denied),
+        true => crate::rbac::refusal::denied_error(&denied),
         false => denied.into(),
     }
 }
@@ -163,7 +167,10 @@ pub(crate) fn token(headers: &HeaderMap, uri: &Uri) -> Option<String> {
 
 impl RequestCredentials {
     /// Authenticates again and returns the caller; `None` on a route without authentication.
-    pub(crate) async fn check(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
+    pub(crate) async fn check(
+        &self,
+        api: &SharedApiContext,
+    ) -> Result<Option<ApiCaller>, ApiFailure> {
         let caller = self.caller(api).await?;
         if let Some(caller) = &caller {
             self.authorize(api, caller)?;
@@ -172,12 +179,12 @@ impl RequestCredentials {
     }
 
     /// The client whose memory budget the request uses.
-    pub(crate) fn client_name(&self, caller: Option<&Caller>) -> String {
-        let Credentials {
+    pub(crate) fn client_name(&self, caller: Option<&ApiCaller>) -> String {
+        let PresentedCredentials {
             token,
             peer,
             address,
-        } = &*self.shown;
+        } = &*self.presented;
         let certname = peer.as_ref().and_then(PeerCertificate::certname);
         match (caller, token, certname) {
             (Some(caller), Some(_), _) => format!("user {}", caller.0.user_id),
@@ -188,27 +195,27 @@ impl RequestCredentials {
         }
     }
 
-    async fn caller(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
+    async fn caller(&self, api: &SharedApiContext) -> Result<Option<ApiCaller>, ApiFailure> {
         let asked = match self.route.policy {
             Policy::Public => false,
             Policy::Authenticated => !is_open(api, self.route),
             Policy::Permission { .. } => true,
             Policy::Broker => {
-                crate::controller::admit(api, self.shown.peer.as_ref())?;
+                crate::remote_brokers::admit_broker(api, self.presented.peer.as_ref())?;
                 false
             }
             Policy::Follower => {
-                crate::file_sync::admit(api, self.shown.peer.as_ref())?;
+                crate::file_sync::admit_follower(api, self.presented.peer.as_ref())?;
                 false
             }
         };
         match asked {
-            true => Ok(Some(authenticate(api, self.route, &self.shown).await?)),
+            true => Ok(Some(authenticate(api, self.route, &self.presented).await?)),
             false => Ok(None),
         }
     }
 
-    fn authorize(&self, api: &Shared, caller: &Caller) -> Result<(), Failure> {
+    fn authorize(&self, api: &SharedApiContext, caller: &ApiCaller) -> Result<(), ApiFailure> {
         let Policy::Permission {
             object_type,
             action,
@@ -222,28 +229,31 @@ impl RequestCredentials {
             instance: PermissionInstance::Any,
         };
         let allowed = api.access.authorize(&caller.0, permission);
-        allowed.map_err(|denied| refusal(self.route, denied))
+        allowed.map_err(|denied| denied_error(self.route, denied))
     }
 }
 
-impl FromRequestParts<Shared> for RequestCredentials {
-    type Rejection = Failure;
+impl FromRequestParts<SharedApiContext> for RequestCredentials {
+    type Rejection = ApiFailure;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _: &SharedApiContext,
+    ) -> Result<Self, ApiFailure> {
         let pass = parts.extensions.get::<Self>().cloned();
         pass.ok_or_else(|| ApiError::new(kinds::UNAUTHENTICATED, "no door was passed").into())
     }
 }
 
-impl Caller {
+impl ApiCaller {
     /// Refuses a caller without this permission.
     pub(crate) fn demand(
         &self,
-        api: &Shared,
+        api: &SharedApiContext,
         object_type: &str,
         action: &str,
         name: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiFailure> {
         let permission = RequestedPermission {
             object_type,
             action,
@@ -253,10 +263,13 @@ impl Caller {
     }
 }
 
-impl FromRequestParts<Shared> for Caller {
-    type Rejection = Failure;
+impl FromRequestParts<SharedApiContext> for ApiCaller {
+    type Rejection = ApiFailure;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _: &SharedApiContext,
+    ) -> Result<Self, ApiFailure> {
         let caller = parts.extensions.get::<Self>().cloned();
         // A handler that needs a caller on a route without authentication: refused, never let
         // through.

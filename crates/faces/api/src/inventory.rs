@@ -6,16 +6,16 @@ use axum::extract::State;
 use fabric::NodePresence;
 use pcp::Certname;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::{PathVariables, QueryParameters};
 use crate::scope::{certname, certnames};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<InventoryList>, Failure> {
+) -> Result<Json<InventoryList>, ApiFailure> {
     given.finish()?;
     // Read first, so that a node that connects in between is in one of them.
     let returning = api.jobs.returning_nodes();
@@ -38,9 +38,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(node): PathVariables<String>,
-) -> Result<Json<InventoryItem>, Failure> {
+) -> Result<Json<InventoryItem>, ApiFailure> {
     let name = certname("node", &node)?;
     // Read first, so that a node that reconnects in between is in one of them.
     let is_returning = api.jobs.returning_nodes().binary_search(&name).is_ok();
@@ -57,10 +57,10 @@ pub(crate) async fn show(
 }
 
 async fn absence(
-    api: &Shared,
+    api: &SharedApiContext,
     name: &Certname,
     is_returning: bool,
-) -> Result<NodeAbsence, Failure> {
+) -> Result<NodeAbsence, ApiFailure> {
     Ok(if is_returning {
         NodeAbsence::Returning
     } else if api.connections.is_reachable(name) {
@@ -73,9 +73,9 @@ async fn absence(
 }
 
 pub(crate) async fn query(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     StrictBody(asked): StrictBody<InventoryQuery>,
-) -> Result<Json<InventoryList>, Failure> {
+) -> Result<Json<InventoryList>, ApiFailure> {
     let names = certnames("nodes", &asked.nodes)?;
     let items = names
         .iter()

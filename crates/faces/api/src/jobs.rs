@@ -10,19 +10,19 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use serde_json::json;
-use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow};
+use store::{JobListFilter, JobNumber, JobOrder, JobRow, JobStateRow};
 
-use crate::Shared;
-use crate::base::BaseUrl;
-use crate::failure::Failure;
-use crate::owners::{Owners, StoredOwner};
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
+use crate::failure::ApiFailure;
+use crate::owners::{OwnerCache, StoredOwner};
 use crate::request_parameters::{PathVariables, QueryParameters, job_number, store_page};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<JobList>, Failure> {
+) -> Result<Json<JobList>, ApiFailure> {
     let query = JobsQuery::read(given)?;
     let page = store_page(query.page);
     let (rows, total) = api.store.jobs(&filter(&query), page).await?;
@@ -32,11 +32,11 @@ pub(crate) async fn list(
         .iter()
         .map(|row| StoredOwner::login(&row.owner))
         .collect();
-    let owners = Owners::of(&api, logins).await?;
+    let owners = OwnerCache::load(&api, logins).await?;
     let items = rows.into_iter().map(|row| {
         let states = states.remove(&row.number).unwrap_or_default();
         let (elapsed, rollout) = (api.jobs.elapsed(row.number), rollout(&api, &row));
-        let shown = job(&base, row, states, &owners, elapsed, None);
+        let shown = job_item(&base, row, states, &owners, elapsed, None);
         Job { rollout, ..shown }
     });
     let pagination =
@@ -48,28 +48,28 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(number): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Job>, Failure> {
+) -> Result<Json<Job>, ApiFailure> {
     given.finish()?;
-    let row = existing(&api, &number).await?;
+    let row = find_job(&api, &number).await?;
     let states = api
         .store
         .node_states(&[row.number])
         .await?
         .remove(&row.number);
     let history = api.store.job_states(row.number).await?;
-    let owners = Owners::of(&api, vec![StoredOwner::login(&row.owner)]).await?;
+    let owners = OwnerCache::load(&api, vec![StoredOwner::login(&row.owner)]).await?;
     let (elapsed, rollout) = (api.jobs.elapsed(row.number), rollout(&api, &row));
     let states = states.unwrap_or_default();
-    let shown = job(&base, row, states, &owners, elapsed, Some(&history));
+    let shown = job_item(&base, row, states, &owners, elapsed, Some(&history));
     Ok(Json(Job { rollout, ..shown }))
 }
 
 /// The current batch of a job, if it has batches.
-fn rollout(api: &Shared, row: &JobRow) -> Option<JobRollout> {
+fn rollout(api: &SharedApiContext, row: &JobRow) -> Option<JobRollout> {
     row.rollout.map(|rollout| JobRollout {
         batch: rollout.batch.into(),
         batches: rollout.batches.into(),
@@ -80,16 +80,16 @@ fn rollout(api: &Shared, row: &JobRow) -> Option<JobRollout> {
 }
 
 /// The job with the number in a path.
-pub(crate) async fn existing(api: &Shared, number: &str) -> Result<JobRow, Failure> {
+pub(crate) async fn find_job(api: &SharedApiContext, number: &str) -> Result<JobRow, ApiFailure> {
     let number = job_number("job", number)?;
     Ok(api
         .store
         .job(number)
         .await?
-        .ok_or_else(|| unknown_job(number))?)
+        .ok_or_else(|| unknown_job_error(number))?)
 }
 
-pub(crate) fn unknown_job(number: JobNumber) -> ApiError {
+pub(crate) fn unknown_job_error(number: JobNumber) -> ApiError {
     let msg = format!(
         "there is no job {number}; it may be old and deleted, and `tutti job list` lists those that are kept"
     );
@@ -101,8 +101,8 @@ pub(crate) fn seconds(start_ms: i64, end_ms: i64) -> f64 {
     end_ms.saturating_sub(start_ms).max(0) as f64 / 1_000.0
 }
 
-fn filter(query: &JobsQuery) -> JobFilter {
-    JobFilter {
+fn filter(query: &JobsQuery) -> JobListFilter {
+    JobListFilter {
         kind: query.kind.map(str::to_owned),
         task: query.task.clone(),
         owner: query.owner.clone(),
@@ -143,15 +143,15 @@ fn duration(row: &JobRow, elapsed: Option<Duration>) -> Option<f64> {
     Some(measured.unwrap_or_else(|| seconds(started_ms, row.finished_ms.unwrap_or_else(now))))
 }
 
-fn job(
+fn job_item(
     base: &BaseUrl,
     row: JobRow,
     states: BTreeMap<String, u64>,
-    owners: &Owners,
+    owners: &OwnerCache,
     elapsed: Option<Duration>,
     history: Option<&[JobStateRow]>,
 ) -> Job {
-    let address = base.job(row.number);
+    let address = base.job_url(row.number);
     let duration = duration(&row, elapsed);
     let mut options = object(&row.options);
     // Stored there by the engine, not by the request.

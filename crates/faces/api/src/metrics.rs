@@ -6,9 +6,9 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 
-use crate::Shared;
+use crate::SharedApiContext;
 
-pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
+pub(crate) async fn metrics(State(api): State<SharedApiContext>) -> impl IntoResponse {
     let mut text = String::new();
     let jobs = api.jobs.metrics();
     let counters: [(&str, &str, &AtomicU64); 12] = [
@@ -70,7 +70,7 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
         ),
     ];
     for (name, help, counter) in counters {
-        figure(
+        write_counter(
             &mut text,
             &format!("tutti_{name}_total"),
             "counter",
@@ -88,11 +88,11 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
         ),
     ];
     for (name, help, gauge) in gauges {
-        figure(&mut text, &format!("tutti_{name}"), "gauge", help, gauge);
+        write_counter(&mut text, &format!("tutti_{name}"), "gauge", help, gauge);
     }
     engines(&mut text, &api);
     let connected = AtomicU64::new(api.fabric.connected_nodes().len() as u64);
-    figure(
+    write_counter(
         &mut text,
         "tutti_nodes_connected",
         "gauge",
@@ -106,7 +106,7 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
 }
 
 /// The metrics of the engines other than jobs.
-fn engines(text: &mut String, api: &Shared) {
+fn engines(text: &mut String, api: &SharedApiContext) {
     let (access, audit) = (api.access.metrics(), api.audit.metrics());
     let (webhooks, launch_counters) = (api.webhooks.metrics(), &api.launch_counters);
     let counters: [(&str, &str, &AtomicU64); 13] = [
@@ -173,7 +173,7 @@ fn engines(text: &mut String, api: &Shared) {
         ),
     ];
     for (name, help, counter) in counters {
-        figure(
+        write_counter(
             text,
             &format!("tutti_{name}_total"),
             "counter",
@@ -183,7 +183,7 @@ fn engines(text: &mut String, api: &Shared) {
     }
 }
 
-fn figure(text: &mut String, name: &str, kind: &str, help: &str, value: &AtomicU64) {
+fn write_counter(text: &mut String, name: &str, kind: &str, help: &str, value: &AtomicU64) {
     let value = value.load(Ordering::Relaxed);
     let lines = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
     text.push_str(&lines);

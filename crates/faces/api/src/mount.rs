@@ -11,20 +11,20 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, on};
 use serde_json::json;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::audit;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::guard::guard;
 
 /// Builder of the router.
-pub(crate) struct Mount {
-    api: Shared,
-    router: Router<Shared>,
+pub(crate) struct RouteMounter {
+    api: SharedApiContext,
+    router: Router<SharedApiContext>,
     mounted: Vec<&'static str>,
 }
 
-impl Mount {
-    pub(crate) fn new(api: Shared) -> Self {
+impl RouteMounter {
+    pub(crate) fn new(api: SharedApiContext) -> Self {
         Self {
             api,
             router: Router::new(),
@@ -33,9 +33,9 @@ impl Mount {
     }
 
     /// Mounts `handler` on `route`.
-    pub(crate) fn on<H, T>(mut self, route: &'static Route, handler: H) -> Self
+    pub(crate) fn mount<H, T>(mut self, route: &'static Route, handler: H) -> Self
     where
-        H: Handler<T, Shared>,
+        H: Handler<T, SharedApiContext>,
         T: 'static,
     {
         let method = match route.method {
@@ -47,11 +47,11 @@ impl Mount {
         let state = (self.api.clone(), route);
         let mut served = on(method, handler);
         if route.trail != Trail::Nothing {
-            served = served.route_layer(from_fn_with_state(state.clone(), audit::keep));
+            served = served.route_layer(from_fn_with_state(state.clone(), audit::audit_request));
         }
         let served = served
             .route_layer(from_fn_with_state(state.clone(), guard))
-            .route_layer(from_fn_with_state(state, audit::watch));
+            .route_layer(from_fn_with_state(state, audit::audit_refusals));
         self.router = self.router.route(route.path, served);
         self.mounted.push(route.operation_id);
         self
@@ -65,22 +65,22 @@ impl Mount {
             .find(|route| !self.mounted.contains(&route.operation_id));
         assert!(missing.is_none(), "{missing:?} has no handler");
         self.router
-            .method_not_allowed_fallback(method_not_allowed)
+            .method_not_allowed_fallback(method_not_allowed_error)
             .fallback(not_found)
             .with_state(self.api)
     }
 }
 
-async fn not_found(uri: Uri) -> Failure {
-    nothing("GET /orchestrator/v1/swagger.json", &uri)
+async fn not_found(uri: Uri) -> ApiFailure {
+    not_found_error("GET /orchestrator/v1/swagger.json", &uri)
 }
 
 /// Answers paths that do not exist on a follower's listener.
-pub(crate) async fn not_of_a_follower(uri: Uri) -> Failure {
-    nothing("GET /status/v1/services", &uri)
+pub(crate) async fn not_found_on_follower(uri: Uri) -> ApiFailure {
+    not_found_error("GET /status/v1/services", &uri)
 }
 
-fn nothing(all: &str, uri: &Uri) -> Failure {
+fn not_found_error(all: &str, uri: &Uri) -> ApiFailure {
     let path: String = uri.path().chars().take(200).collect();
     let msg = format!("there is nothing at {path}; {all} lists all");
     ApiError::new(kinds::NOT_FOUND, msg)
@@ -88,7 +88,7 @@ fn nothing(all: &str, uri: &Uri) -> Failure {
         .into()
 }
 
-pub(crate) async fn method_not_allowed(method: axum::http::Method, uri: Uri) -> Failure {
+pub(crate) async fn method_not_allowed_error(method: axum::http::Method, uri: Uri) -> ApiFailure {
     let path: String = uri.path().chars().take(200).collect();
     let msg = format!("{path} does not take {method}");
     ApiError::new(kinds::METHOD_NOT_ALLOWED, msg)

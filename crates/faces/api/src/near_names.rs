@@ -10,22 +10,22 @@ use api_types::kinds;
 use environments::{CodeError, CodeReader, EnvironmentName};
 use serde_json::{Value, json};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::defaults::NAMES_TOLD;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The place that was searched, and the names in it.
 struct SearchedNames {
-    wanted: String,
+    unknown_name: String,
     /// A sentence that names the place.
-    place: String,
+    searched_scope: String,
     names: Vec<String>,
 }
 
 /// Adds the searched place and similar names to the error about an unknown name. Other errors stay
 /// unchanged.
-pub(crate) async fn with_near_names(api: &Shared, refused: Failure) -> Failure {
-    let Failure(error) = &refused;
+pub(crate) async fn with_near_names(api: &SharedApiContext, refused: ApiFailure) -> ApiFailure {
+    let ApiFailure(error) = &refused;
     let detail = |key: &str| {
         error
             .body
@@ -46,7 +46,7 @@ pub(crate) async fn with_near_names(api: &Shared, refused: Failure) -> Failure {
     let searching =
         tokio::task::spawn_blocking(move || search(&*code, &kind, &environment, wanted));
     match searching.await {
-        Ok(Ok(Some(searched))) => told(refused, &searched),
+        Ok(Ok(Some(searched))) => add_near_names(refused, &searched),
         // The error is correct without suggestions.
         _ => refused,
     }
@@ -64,10 +64,10 @@ fn search(
             .iter()
             .map(ToString::to_string)
             .collect();
-        let place = format!("this server has the code of {}", listed(&names));
+        let place = format!("this server has the code of {}", list_names(&names));
         return Ok(Some(SearchedNames {
-            wanted,
-            place,
+            unknown_name: wanted,
+            searched_scope: place,
             names,
         }));
     }
@@ -89,15 +89,15 @@ fn search(
         .into_iter()
         .map(|module| module.name)
         .collect();
-    let place = format!("looked in its modules: {}", listed(&modules));
+    let place = format!("looked in its modules: {}", list_names(&modules));
     Ok(Some(SearchedNames {
-        wanted,
-        place,
+        unknown_name: wanted,
+        searched_scope: place,
         names,
     }))
 }
 
-fn listed(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     let first = names
         .iter()
         .take(NAMES_TOLD)
@@ -111,13 +111,13 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-fn told(Failure(mut refused): Failure, searched: &SearchedNames) -> Failure {
+fn add_near_names(ApiFailure(mut refused): ApiFailure, searched: &SearchedNames) -> ApiFailure {
     let names = || searched.names.iter().map(String::as_str);
-    let near = suggest::nearest(&searched.wanted, names());
-    let hint = suggest::did_you_mean(&searched.wanted, names());
-    refused.body.msg = format!("{}{hint}; {}", refused.body.msg, searched.place);
+    let near = suggest::nearest(&searched.unknown_name, names());
+    let hint = suggest::did_you_mean(&searched.unknown_name, names());
+    refused.body.msg = format!("{}{hint}; {}", refused.body.msg, searched.searched_scope);
     match near.is_empty() {
-        true => Failure(refused),
-        false => Failure(refused.with("near", json!(near))),
+        true => ApiFailure(refused),
+        false => ApiFailure(refused.with("near", json!(near))),
     }
 }

@@ -19,23 +19,23 @@ use fabric::Fabric;
 use futures_util::stream;
 use serde_json::Value;
 use store::defaults::RUNS_TOGETHER;
-use store::{JobNumber, Page, RunFilter, RunOrder, RunRow, Store};
+use store::{JobNumber, ListPage, RunFilter, RunListOrder, RunRow, Store};
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::events::next_events;
-use crate::failure::Failure;
-use crate::jobs::{existing, seconds};
+use crate::failure::ApiFailure;
+use crate::jobs::{find_job, seconds};
 use crate::request_parameters::{PathVariables, QueryParameters, store_page};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(job): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let query = NodesQuery::read(given)?;
-    let job = existing(&api, &job).await?;
+    let job = find_job(&api, &job).await?;
     // Read before the nodes: a change in between is then also in the events, perhaps twice.
     let next = api.store.last_event_id().await? + 1;
     let page = store_page(query.page);
@@ -46,7 +46,7 @@ pub(crate) async fn list(
         items: Vec::new(),
     };
     let frame = serde_json::to_string(&empty)
-        .map_err(|error| Failure::internal("write the nodes", &error))?;
+        .map_err(|error| ApiFailure::internal("write the nodes", &error))?;
     let parts = NodeListStream {
         store: store.clone(),
         fabric: api.fabric.clone(),
@@ -55,7 +55,7 @@ pub(crate) async fn list(
         begin: Some(frame.strip_suffix(END).unwrap_or(&frame).to_owned()),
         names: VecDeque::from(names),
         first: true,
-        over: false,
+        is_complete: false,
     };
     let body = Body::from_stream(stream::try_unfold(parts, NodeListStream::next));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
@@ -82,13 +82,13 @@ struct NodeListStream {
     names: VecDeque<String>,
     /// True until the first item is sent.
     first: bool,
-    over: bool,
+    is_complete: bool,
 }
 
 impl NodeListStream {
     /// The next chunk of the text.
     async fn next(mut self) -> Result<Option<(String, Self)>, BoxError> {
-        if self.over {
+        if self.is_complete {
             return Ok(None);
         }
         let mut text = self.begin.take().unwrap_or_default();
@@ -101,7 +101,7 @@ impl NodeListStream {
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let puppet_now_ms = self.puppet.then_some(now_ms);
         for mut item in rows.into_iter().map(|row| node(row, puppet_now_ms)) {
-            tell_absence(&mut item, &self.fabric);
+            add_absence(&mut item, &self.fabric);
             if !std::mem::take(&mut self.first) {
                 text.push(',');
             }
@@ -109,20 +109,20 @@ impl NodeListStream {
         }
         if self.names.is_empty() {
             text.push_str(END);
-            self.over = true;
+            self.is_complete = true;
         }
         Ok(Some((text, self)))
     }
 }
 
 pub(crate) async fn report(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(job): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Report>, Failure> {
+) -> Result<Json<Report>, ApiFailure> {
     given.finish()?;
-    let job = existing(&api, &job).await?;
-    let (filter, all) = (RunFilter::default(), Page::default());
+    let job = find_job(&api, &job).await?;
+    let (filter, all) = (RunFilter::default(), ListPage::default());
     let names = api.store.run_names(job.number, &filter, all).await?;
     let mut items = Vec::with_capacity(names.len());
     for names in names.chunks(RUNS_TOGETHER) {
@@ -136,18 +136,18 @@ fn filter(query: &NodesQuery) -> RunFilter {
     RunFilter {
         state: query.state.map(str::to_owned),
         order_by: match query.order_by {
-            NodesOrder::Name => RunOrder::Certname,
-            NodesOrder::Duration => RunOrder::Duration,
-            NodesOrder::State => RunOrder::State,
-            NodesOrder::StartTimestamp => RunOrder::Started,
-            NodesOrder::FinishTimestamp => RunOrder::Finished,
+            NodesOrder::Name => RunListOrder::Certname,
+            NodesOrder::Duration => RunListOrder::Duration,
+            NodesOrder::State => RunListOrder::State,
+            NodesOrder::StartTimestamp => RunListOrder::Started,
+            NodesOrder::FinishTimestamp => RunListOrder::Finished,
         },
         descending: query.order == Order::Desc,
     }
 }
 
 /// Adds to a running item that its node is not connected.
-fn tell_absence(item: &mut JobNode, fabric: &Fabric) {
+fn add_absence(item: &mut JobNode, fabric: &Fabric) {
     if item.state != RUNNING || item.transport != "pcp" {
         return;
     }

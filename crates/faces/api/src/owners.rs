@@ -1,4 +1,4 @@
-//! Owners of jobs: [`Owners`].
+//! Owners of jobs: [`OwnerCache`].
 //!
 //! Invariants: each owner is looked up once for a response; and if the user's id was stored, the
 //! current user with the same login is not shown in its place.
@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use api_types::{Owner, PreciseTimestamp};
 use store::{StoreError, UserRow};
 
-use crate::Shared;
+use crate::SharedApiContext;
 
 /// Cache of owners by their stored login and id.
 #[derive(Debug, Default)]
-pub(crate) struct Owners(HashMap<StoredOwner, Owner>);
+pub(crate) struct OwnerCache(HashMap<StoredOwner, Owner>);
 
 /// The stored owner of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,8 +23,11 @@ pub(crate) struct StoredOwner {
     pub(crate) id: Option<String>,
 }
 
-impl Owners {
-    pub(crate) async fn of(api: &Shared, all: Vec<StoredOwner>) -> Result<Self, StoreError> {
+impl OwnerCache {
+    pub(crate) async fn load(
+        api: &SharedApiContext,
+        all: Vec<StoredOwner>,
+    ) -> Result<Self, StoreError> {
         let mut owners = HashMap::new();
         for kept in all {
             if owners.contains_key(&kept) {
@@ -58,13 +61,13 @@ impl StoredOwner {
 }
 
 /// The user; for a deleted user, only the login.
-pub(crate) async fn owner(api: &Shared, kept: &StoredOwner) -> Result<Owner, StoreError> {
+pub(crate) async fn owner(api: &SharedApiContext, kept: &StoredOwner) -> Result<Owner, StoreError> {
     let found = match &kept.id {
         Some(id) => api.store.user(id).await?,
         None => api.store.user_by_login(&kept.login).await?,
     };
     match found {
-        Some(user) => known(api, user).await,
+        Some(user) => to_owner(api, user).await,
         None => Ok(Owner {
             login: kept.login.clone(),
             is_revoked: true,
@@ -73,7 +76,7 @@ pub(crate) async fn owner(api: &Shared, kept: &StoredOwner) -> Result<Owner, Sto
     }
 }
 
-async fn known(api: &Shared, user: UserRow) -> Result<Owner, StoreError> {
+async fn to_owner(api: &SharedApiContext, user: UserRow) -> Result<Owner, StoreError> {
     Ok(Owner {
         role_ids: api.store.roles_of_user(&user.id).await?,
         inherited_role_ids: api.store.inherited_roles(&user.id).await?,

@@ -5,16 +5,16 @@ use axum::Json;
 use axum::extract::State;
 use jobs::PingResult;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
 use crate::defaults::PING_NODES;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::scope::certnames;
 
 pub(crate) async fn ping(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     StrictBody(asked): StrictBody<PingCommand>,
-) -> Result<Json<PingReply>, Failure> {
+) -> Result<Json<PingReply>, ApiFailure> {
     if asked.nodes.len() > PING_NODES {
         let what = format!("at most {PING_NODES} nodes can be pinged at once");
         return Err(ApiError::invalid("nodes", what).into());

@@ -9,75 +9,78 @@ use jobs::{PuppetFlags, PuppetRunError, PuppetRunRequest};
 use rbac::RequestedPermission;
 use store::JobNumber;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::code;
 use crate::code_manager;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::near_names::with_near_names;
 use crate::refusals::{resolve_refusal, scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
 use crate::task::timeout;
 
 pub(crate) async fn run(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<DeployCommand>,
-) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     command.check()?;
     let code = command.code;
     let request = request(&api, &caller, command)?;
-    let number = started(&api, request, code).await?;
+    let number = create_job(&api, request, code).await?;
     let created = JobCreated {
-        job: base.job(number),
+        job: base.job_url(number),
         not_permitted: Vec::new(),
     };
     Ok((StatusCode::ACCEPTED, Json(created)))
 }
 
 /// Creates the job. With `lock`, deployments wait from before the job is stored until it ends.
-pub(crate) async fn started(
-    api: &Shared,
+pub(crate) async fn create_job(
+    api: &SharedApiContext,
     mut request: PuppetRunRequest,
     code: Option<RunCode>,
-) -> Result<JobNumber, Failure> {
+) -> Result<JobNumber, ApiFailure> {
     // Nodes that each run in their own environment lock none.
     let code = match request.environment.as_str() {
         "" => RunCode::Latest,
-        name => code.unwrap_or_else(|| api.info.run_code.of(name)),
+        name => code.unwrap_or_else(|| api.info.run_code.for_environment(name)),
     };
     if code == RunCode::Latest {
-        return deployed(api, request).await;
+        return submit_run(api, request).await;
     }
-    let (hold, live) = code_manager::hold(api, &request.environment).await?;
+    let (hold, live) = code_manager::hold_environment(api, &request.environment).await?;
     let code_id = live.code_id;
     request.code = jobs::CatalogCode::Locked { code_id };
-    let number = deployed(api, request).await?;
-    code_manager::keep(api, CodeUser::Job(number.get()), hold).await?;
+    let number = submit_run(api, request).await?;
+    code_manager::assign_hold(api, CodeUser::Job(number.get()), hold).await?;
     Ok(number)
 }
 
-async fn deployed(api: &Shared, request: PuppetRunRequest) -> Result<JobNumber, Failure> {
+async fn submit_run(
+    api: &SharedApiContext,
+    request: PuppetRunRequest,
+) -> Result<JobNumber, ApiFailure> {
     match api.jobs.run_puppet(request).await {
         Ok(number) => Ok(number),
-        Err(error) => Err(with_near_names(api, refusal(error)).await),
+        Err(error) => Err(with_near_names(api, puppet_run_error(error)).await),
     }
 }
 
 /// Checks the permission that the route of the command requires.
-pub(crate) fn may_run(api: &Shared, caller: &Caller) -> Result<(), Failure> {
+pub(crate) fn may_run(api: &SharedApiContext, caller: &ApiCaller) -> Result<(), ApiFailure> {
     let permission = RequestedPermission::any("puppet_agent", "run");
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
 pub(crate) fn request(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     command: DeployCommand,
-) -> Result<PuppetRunRequest, Failure> {
+) -> Result<PuppetRunRequest, ApiFailure> {
     let rollout = command.rollout();
     let scope = command
         .scope
@@ -114,19 +117,19 @@ pub(crate) fn request(
     })
 }
 
-fn refusal(error: PuppetRunError) -> Failure {
+fn puppet_run_error(error: PuppetRunError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         PuppetRunError::EnvironmentName { .. } => ApiError::invalid("environment", text),
         PuppetRunError::NothingToEnforce => ApiError::invalid("enforce_environment", text),
         PuppetRunError::Nowhere => ApiError::invalid("scope", text),
-        PuppetRunError::Code(error) => return code::refusal(error),
+        PuppetRunError::Code(error) => return code::code_error(error),
         PuppetRunError::Flag(flag) => ApiError::invalid(flag.option, flag.problem),
         PuppetRunError::Scope(error) => return scope_refusal(&error),
         PuppetRunError::Classify(error) => return resolve_refusal("enforce_environment", &error),
         PuppetRunError::Limit(_) => ApiError::new(kinds::VALIDATION, text),
         PuppetRunError::Submit(error) => return submit_refusal(&error),
-        _ => return Failure::internal("run Puppet", &error),
+        _ => return ApiFailure::internal("run Puppet", &error),
     };
-    Failure(refused)
+    ApiFailure(refused)
 }

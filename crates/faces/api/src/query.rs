@@ -6,46 +6,46 @@ use axum::extract::State;
 use inventory::{NodeQuery, QueryError, QueryErrorOrigin, QueryPaging};
 use serde_json::{Value, json};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn get(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<Value>>, ApiFailure> {
     answer(&api, PuppetDbQuery::from_parameters(given)?, None).await
 }
 
 pub(crate) async fn post(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     StrictBody(asked): StrictBody<PuppetDbQuery>,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<Value>>, ApiFailure> {
     answer(&api, asked, None).await
 }
 
 pub(crate) async fn get_entity(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(entity): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<Value>>, ApiFailure> {
     answer(&api, PuppetDbQuery::from_parameters(given)?, Some(entity)).await
 }
 
 pub(crate) async fn post_entity(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(entity): PathVariables<String>,
     StrictBody(asked): StrictBody<PuppetDbQuery>,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<Value>>, ApiFailure> {
     answer(&api, asked, Some(entity)).await
 }
 
 async fn answer(
-    api: &Shared,
+    api: &SharedApiContext,
     asked: PuppetDbQuery,
     entity: Option<String>,
-) -> Result<Json<Vec<Value>>, Failure> {
+) -> Result<Json<Vec<Value>>, ApiFailure> {
     let query = match (asked.query, entity) {
         (None, None) => {
             let what = "give a query, for example nodes[certname] { certname ~ \"^web\" }";
@@ -80,12 +80,12 @@ fn plain(entity: String) -> Result<String, ApiError> {
 }
 
 /// Converts an error of the inventory to one of the client or the server.
-pub(crate) fn failure(error: QueryError) -> Failure {
+pub(crate) fn failure(error: QueryError) -> ApiFailure {
     let kind = match error.origin() {
         QueryErrorOrigin::Query => kinds::QUERY,
         QueryErrorOrigin::PuppetDb => kinds::PUPPETDB,
         QueryErrorOrigin::Busy => kinds::UNAVAILABLE,
-        QueryErrorOrigin::Server => return Failure::internal("ask the inventory", &error),
+        QueryErrorOrigin::Server => return ApiFailure::internal("ask the inventory", &error),
     };
     let told = ApiError::new(kind, error.to_string());
     match &error {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_inventory_that_is_busy_is_asked_again_later() {
-        let Failure(refused) = failure(QueryError::Busy(inventory::defaults::PLACE_WAIT));
+        let ApiFailure(refused) = failure(QueryError::Busy(inventory::defaults::PLACE_WAIT));
         assert_eq!(refused.status, 503);
         assert!(refused.body.msg.contains("try again"), "{refused:?}");
     }

@@ -4,10 +4,10 @@ use api_types::{ApiError, kinds};
 use jobs::{JobSubmitError, NodeResolveError, ScopeError};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The error for a job that was checked and not accepted.
-pub(crate) fn submit_refusal(error: &JobSubmitError) -> Failure {
+pub(crate) fn submit_refusal(error: &JobSubmitError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         JobSubmitError::InDoubt { never_starts, .. } => {
@@ -17,13 +17,13 @@ pub(crate) fn submit_refusal(error: &JobSubmitError) -> Failure {
             ApiError::new(kinds::OUTCOME_UNKNOWN, text).with("never_starts", json!(false))
         }
         JobSubmitError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, text),
-        _ => return Failure::internal("store the job", error),
+        _ => return ApiFailure::internal("store the job", error),
     };
-    Failure(refused)
+    ApiFailure(refused)
 }
 
 /// The error for a scope without nodes.
-pub(crate) fn scope_refusal(error: &ScopeError) -> Failure {
+pub(crate) fn scope_refusal(error: &ScopeError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         ScopeError::EmptyTarget => ApiError::new(kinds::EMPTY_TARGET, text),
@@ -33,13 +33,13 @@ pub(crate) fn scope_refusal(error: &ScopeError) -> Failure {
         ScopeError::TooManyNodes(_) => ApiError::invalid("scope.nodes", text),
         ScopeError::NoEnvironment => ApiError::invalid("scope.whole_environment", text),
         ScopeError::Resolve(error) => return resolve_refusal("scope", error),
-        _ => return Failure::internal("resolve the scope", error),
+        _ => return ApiFailure::internal("resolve the scope", error),
     };
-    Failure(refused)
+    ApiFailure(refused)
 }
 
 /// The error for a scope at `place` that could not be resolved.
-pub(crate) fn resolve_refusal(place: &str, error: &NodeResolveError) -> Failure {
+pub(crate) fn resolve_refusal(place: &str, error: &NodeResolveError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         NodeResolveError::Query(_) => ApiError::new(kinds::QUERY, text),
@@ -49,9 +49,9 @@ pub(crate) fn resolve_refusal(place: &str, error: &NodeResolveError) -> Failure 
             ApiError::invalid("scope.node_group", text).with("node_group", json!(group))
         }
         NodeResolveError::Missing(_) => ApiError::invalid(place, text),
-        _ => return Failure::internal("look nodes up", error),
+        _ => return ApiFailure::internal("look nodes up", error),
     };
-    Failure(refused)
+    ApiFailure(refused)
 }
 
 #[cfg(test)]
@@ -62,17 +62,17 @@ mod tests {
 
     use super::*;
 
-    fn kind(Failure(told): &Failure) -> (u16, &str) {
+    fn kind(ApiFailure(told): &ApiFailure) -> (u16, &str) {
         let name = told.body.kind.rsplit('/').next();
         (told.status, name.unwrap_or_default())
     }
 
     #[test]
     fn a_command_that_may_have_been_kept_is_told_as_such() {
-        let lost: store::Source = Arc::new(std::io::Error::other("gone"));
+        let lost: store::SharedCause = Arc::new(std::io::Error::other("gone"));
         for never_starts in [true, false] {
             let source = StoreError::OutcomeUnknown(Arc::clone(&lost));
-            let Failure(told) = submit_refusal(&JobSubmitError::InDoubt {
+            let ApiFailure(told) = submit_refusal(&JobSubmitError::InDoubt {
                 source,
                 never_starts,
             });
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(told.body.details["never_starts"], never_starts);
             assert!(told.body.msg.contains("list of jobs"), "{}", told.body.msg);
         }
-        let Failure(told) = submit_refusal(&JobSubmitError::Unanswered);
+        let ApiFailure(told) = submit_refusal(&JobSubmitError::Unanswered);
         assert_eq!(told.body.details["never_starts"], false);
     }
 

@@ -5,17 +5,17 @@ use api_types::parameters::Parameters;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use store::{JobNumber, Page};
+use store::{JobNumber, ListPage};
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The query parameters of a request, for types of `api-types`.
 pub(crate) struct QueryParameters(pub(crate) Parameters);
 
 impl<S: Send + Sync> FromRequestParts<S> for QueryParameters {
-    type Rejection = Failure;
+    type Rejection = ApiFailure;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiFailure> {
         let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
         let Query(pairs) =
             pairs.map_err(|_| ApiError::invalid("query", "this is not name=value&name=value"))?;
@@ -27,9 +27,9 @@ impl<S: Send + Sync> FromRequestParts<S> for QueryParameters {
 pub(crate) struct PathVariables<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathVariables<T> {
-    type Rejection = Failure;
+    type Rejection = ApiFailure;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiFailure> {
         let path = Path::<T>::from_request_parts(parts, state).await;
         let unusable = "a part of the path is not UTF-8 or not of the form that this route takes";
         let Path(values) = path.map_err(|_| ApiError::invalid("path", unusable))?;
@@ -45,8 +45,8 @@ pub(crate) fn job_number(place: &str, text: &str) -> Result<JobNumber, ApiError>
 }
 
 /// The page of a list, in the store's type.
-pub(crate) fn store_page(page: api_types::Page) -> Page {
-    Page {
+pub(crate) fn store_page(page: api_types::Page) -> ListPage {
+    ListPage {
         limit: page.limit,
         offset: page.offset,
     }

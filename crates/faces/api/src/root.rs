@@ -8,7 +8,7 @@ use axum::Json;
 use axum::http::header;
 use axum::response::IntoResponse;
 
-use crate::base::BaseUrl;
+use crate::base_url::BaseUrl;
 
 /// Collections with the paths below `/orchestrator/v1/`.
 const COLLECTIONS: &[(&str, &str)] = &[
@@ -33,7 +33,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
     names.into_iter()
 }
 
-pub(crate) async fn root(base: BaseUrl) -> Json<Root> {
+pub(crate) async fn show_root(base: BaseUrl) -> Json<Root> {
     let info = Info {
         title: "Tutti".to_owned(),
         description: "Orchestration for Puppet and OpenVox fleets.".to_owned(),
@@ -44,13 +44,13 @@ pub(crate) async fn root(base: BaseUrl) -> Json<Root> {
             url: "https://www.apache.org/licenses/LICENSE-2.0".to_owned(),
         },
     };
-    let command = |name: &str| base.named(name, &format!("command/{name}"));
+    let command = |name: &str| base.named_link(name, &format!("command/{name}"));
     Json(Root {
         info,
-        status: base.named("status", "status"),
+        status: base.named_link("status", "status"),
         collections: COLLECTIONS
             .iter()
-            .map(|(name, path)| base.named(name, path))
+            .map(|(name, path)| base.named_link(name, path))
             .collect(),
         commands: commands().map(command).collect(),
     })

@@ -5,21 +5,21 @@ use pcp::Certname;
 use rbac::{PermissionInstance, RequestedPermission};
 use serde_json::json;
 
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 /// The scope for the engine. A query reads data of PuppetDB, and a node group its members, so both
 /// need the permission for that.
 pub(crate) fn engine_scope(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     scope: ScopeKind,
-) -> Result<jobs::NodeScope, Failure> {
+) -> Result<jobs::NodeScope, ApiFailure> {
     match scope {
         ScopeKind::Nodes(names) => Ok(jobs::NodeScope::Nodes(certnames("scope.nodes", &names)?)),
         ScopeKind::Query(query) => {
-            may_query(api, caller)?;
+            require_query_permission(api, caller)?;
             if !(query.is_string() || query.is_array()) {
                 let what = "must be a PQL string or an AST array";
                 return Err(ApiError::invalid("scope.query", what).into());
@@ -43,7 +43,7 @@ pub(crate) fn engine_scope(
 }
 
 /// Puppet Enterprise reports this missing permission as an error of the query.
-fn may_query(api: &Shared, caller: &Caller) -> Result<(), Failure> {
+fn require_query_permission(api: &SharedApiContext, caller: &ApiCaller) -> Result<(), ApiFailure> {
     let permission = RequestedPermission {
         object_type: "nodes",
         action: "view_data",
@@ -53,7 +53,7 @@ fn may_query(api: &Shared, caller: &Caller) -> Result<(), Failure> {
     allowed.map_err(|denied| {
         let msg = format!("scope.query: {denied}");
         let missing = json!({"object_type": "nodes", "action": "view_data"});
-        Failure(ApiError::new(kinds::QUERY, msg).with("permission", missing))
+        ApiFailure(ApiError::new(kinds::QUERY, msg).with("permission", missing))
     })
 }
 

@@ -13,31 +13,31 @@ use axum::extract::State;
 use pcp::Certname;
 use serde_json::json;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::query;
 
-pub(crate) async fn select(
-    State(api): State<Shared>,
+pub(crate) async fn resolve_selection(
+    State(api): State<SharedApiContext>,
     StrictBody(asked): StrictBody<NodeSelectionQuery>,
-) -> Result<Json<NodeSelection>, Failure> {
-    let selectors = NodeSelectors::parse(&asked.nodes).map_err(refusal)?;
+) -> Result<Json<NodeSelection>, ApiFailure> {
+    let selectors = NodeSelectors::parse(&asked.nodes).map_err(selector_error)?;
     let mut known = reachable_nodes(&api);
     if !selectors.are_names_in(&known) {
         known.extend(inventory_nodes(&api).await?);
     }
     // Patterns over all nodes keep a core busy for up to a second.
     let selected = tokio::task::spawn_blocking(move || selectors.select(&known)).await;
-    let selected = selected.map_err(|error| Failure::internal("select nodes", &error))?;
-    let nodes = selected.map_err(refusal)?;
+    let selected = selected.map_err(|error| ApiFailure::internal("select nodes", &error))?;
+    let nodes = selected.map_err(selector_error)?;
     Ok(Json(NodeSelection {
         nodes: nodes.iter().map(ToString::to_string).collect(),
     }))
 }
 
 /// Nodes that are connected, expected back after a restart, or reached over SSH.
-fn reachable_nodes(api: &Shared) -> BTreeSet<Certname> {
+fn reachable_nodes(api: &SharedApiContext) -> BTreeSet<Certname> {
     // Read first, so that a node that reconnects in between is in one of the two lists.
     let returning = api.jobs.returning_nodes();
     let connected = api
@@ -51,7 +51,7 @@ fn reachable_nodes(api: &Shared) -> BTreeSet<Certname> {
 }
 
 /// Nodes that reported facts or a Puppet run.
-async fn inventory_nodes(api: &Shared) -> Result<Vec<Certname>, Failure> {
+async fn inventory_nodes(api: &SharedApiContext) -> Result<Vec<Certname>, ApiFailure> {
     let every = NodeQuery::from_ast(json!(["from", "nodes", ["extract", ["certname"]]]));
     api.inventory
         .certnames(&every)
@@ -59,7 +59,7 @@ async fn inventory_nodes(api: &Shared) -> Result<Vec<Certname>, Failure> {
         .map_err(query::failure)
 }
 
-fn refusal(error: SelectorError) -> Failure {
+fn selector_error(error: SelectorError) -> ApiFailure {
     let text = error.to_string();
     match error {
         SelectorError::Unmatched { problems } => ApiError::new(kinds::UNKNOWN_NODE, text)

@@ -20,9 +20,9 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use webhooks::Webhooks;
 
-use crate::budget::{BodyBudgets, Budget};
+use crate::budget::{BodyBudgets, ClientBudget};
 use crate::defaults::{STREAMS, STREAMS_EACH};
-use crate::{Certificates, CodeService, ExternalDirectories, JobScheduler};
+use crate::{CodeService, ExternalDirectories, JobScheduler, ServerAuthority};
 
 /// The engines that handlers call.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ pub struct ApiState {
     /// Environments with their tasks and plans.
     pub code: Arc<dyn CodeReader>,
     /// The certificate authority; `None` if this server is no CA.
-    pub certificates: Option<Certificates>,
+    pub certificates: Option<ServerAuthority>,
     /// Code deployment; `None` if another program deploys code.
     pub code_manager: Option<CodeService>,
     /// Users, roles and permissions (RBAC).
@@ -94,12 +94,12 @@ pub struct CodeModes<C> {
     /// The mode of environments that are not listed.
     pub everywhere: C,
     /// The mode of the listed environments.
-    pub of: BTreeMap<String, C>,
+    pub by_environment: BTreeMap<String, C>,
 }
 
 impl<C: Copy> CodeModes<C> {
-    pub(crate) fn of(&self, environment: &str) -> C {
-        let of = self.of.get(environment);
+    pub(crate) fn for_environment(&self, environment: &str) -> C {
+        let of = self.by_environment.get(environment);
         of.copied().unwrap_or(self.everywhere)
     }
 }
@@ -111,7 +111,7 @@ pub trait MetricsSource: Send + Sync {
 }
 
 /// The state of every handler.
-pub(crate) type Shared = Arc<ApiContext>;
+pub(crate) type SharedApiContext = Arc<ApiContext>;
 
 /// The engines, and the state that handlers share.
 pub(crate) struct ApiContext {
@@ -123,7 +123,7 @@ pub(crate) struct ApiContext {
     pub(crate) classifier: Classifier,
     pub(crate) connections: ssh::SshConnections,
     pub(crate) code: Arc<dyn CodeReader>,
-    pub(crate) certificates: Option<Certificates>,
+    pub(crate) certificates: Option<ServerAuthority>,
     pub(crate) code_manager: Option<CodeService>,
     pub(crate) access: Rbac,
     pub(crate) external_directories: ExternalDirectories,
@@ -135,7 +135,7 @@ pub(crate) struct ApiContext {
     /// Memory for the bodies of requests.
     pub(crate) bodies: BodyBudgets,
     /// Limit of open event streams.
-    pub(crate) streams: Budget,
+    pub(crate) streams: ClientBudget,
 }
 
 impl From<ApiState> for ApiContext {
@@ -159,7 +159,7 @@ impl From<ApiState> for ApiContext {
             info,
         } = state;
         let bodies = BodyBudgets::new();
-        let streams = Budget::new(STREAMS, STREAMS_EACH);
+        let streams = ClientBudget::new(STREAMS, STREAMS_EACH);
         Self {
             jobs,
             plans,

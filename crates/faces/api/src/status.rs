@@ -10,9 +10,9 @@ use axum::http::StatusCode;
 use optional_feature::FeatureStatus;
 use serde_json::{Value, json};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::code_manager::CodeService;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::{PathVariables, QueryParameters};
 use error_causes::chain;
 
@@ -25,32 +25,32 @@ const FILE_SYNC_STORAGE: &str = "file-sync-storage-service";
 pub(crate) const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
 
 pub(crate) async fn orchestrator(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ServiceStatus>, Failure> {
+) -> Result<Json<ServiceStatus>, ApiFailure> {
     let query = StatusQuery::read(given)?;
     Ok(Json(orchestrator_service(&api, &query).await))
 }
 
 pub(crate) async fn services(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<(StatusCode, Json<Services>), Failure> {
+) -> Result<(StatusCode, Json<Services>), ApiFailure> {
     let services = all(&api, &StatusQuery::read(given)?).await;
     Ok((code(services.values()), Json(services)))
 }
 
 pub(crate) async fn service(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<(StatusCode, Json<ServiceStatus>), Failure> {
+) -> Result<(StatusCode, Json<ServiceStatus>), ApiFailure> {
     let services = all(&api, &StatusQuery::read(given)?).await;
-    let status = find(services, &name)?;
+    let status = find_service(services, &name)?;
     Ok((code([&status]), Json(status)))
 }
 
-pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
+pub(crate) async fn simple(State(api): State<SharedApiContext>) -> (StatusCode, String) {
     let mut services = all(&api, &StatusQuery::default()).await;
     // Load balancers use this: a server without an optional part does all its other work.
     for feature in features(&api) {
@@ -66,14 +66,14 @@ pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
 }
 
 pub(crate) async fn simple_service(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
-) -> Result<(StatusCode, String), Failure> {
-    let status = find(all(&api, &StatusQuery::default()).await, &name)?;
+) -> Result<(StatusCode, String), ApiFailure> {
+    let status = find_service(all(&api, &StatusQuery::default()).await, &name)?;
     Ok((code([&status]), status.state.to_string()))
 }
 
-async fn all(api: &Shared, query: &StatusQuery) -> Services {
+async fn all(api: &SharedApiContext, query: &StatusQuery) -> Services {
     let broker = json!({"nodes_connected": api.fabric.connected_nodes().len()});
     let mut services = Services::from([
         (
@@ -119,12 +119,12 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
 }
 
 /// Configured optional parts of the server.
-pub(crate) fn features(api: &Shared) -> Vec<FeatureStatus> {
+pub(crate) fn features(api: &SharedApiContext) -> Vec<FeatureStatus> {
     let code = api.code_manager.iter().flat_map(CodeService::features);
     code.chain(api.info.features.iter().cloned()).collect()
 }
 
-async fn orchestrator_service(api: &Shared, query: &StatusQuery) -> ServiceStatus {
+async fn orchestrator_service(api: &SharedApiContext, query: &StatusQuery) -> ServiceStatus {
     let patience = Duration::from_secs(query.timeout.clamp(1, 60));
     let db_up = match tokio::time::timeout(patience, api.store.last_event_id()).await {
         Ok(Ok(_)) => true,
@@ -165,7 +165,7 @@ pub(crate) fn report(
 }
 
 /// The service with this name.
-pub(crate) fn find(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
+pub(crate) fn find_service(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
     services.remove(name).ok_or_else(|| {
         let shown: String = name.chars().take(80).collect();
         let msg = format!("there is no service {shown:?}; /status/v1/services lists all");

@@ -8,25 +8,25 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use jobs::StopError;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::jobs::unknown_job;
+use crate::failure::ApiFailure;
+use crate::jobs::unknown_job_error;
 use crate::request_parameters::job_number;
 
 pub(crate) async fn stop(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     StrictBody(command): StrictBody<StopCommand>,
-) -> Result<(StatusCode, Json<StopReply>), Failure> {
+) -> Result<(StatusCode, Json<StopReply>), ApiFailure> {
     let number = job_number("job", &command.job)?;
     api.jobs
         .stop(number, command.force)
         .await
-        .map_err(refusal)?;
+        .map_err(stop_error)?;
     let states = api.store.node_states(&[number]).await?;
-    let job = base.job(number);
+    let job = base.job_url(number);
     let nodes = counts(states.get(&number));
     let reply = StopReply {
         job: StoppedJob {
@@ -38,11 +38,11 @@ pub(crate) async fn stop(
     Ok((StatusCode::ACCEPTED, Json(reply)))
 }
 
-pub(crate) fn refusal(error: StopError) -> Failure {
+pub(crate) fn stop_error(error: StopError) -> ApiFailure {
     match error {
-        StopError::UnknownJob(number) => unknown_job(number).into(),
+        StopError::UnknownJob(number) => unknown_job_error(number).into(),
         StopError::ShuttingDown => ApiError::new(kinds::UNAVAILABLE, error.to_string()).into(),
-        StopError::Store(_) => Failure::internal("stop the job", &error),
+        StopError::Store(_) => ApiFailure::internal("stop the job", &error),
     }
 }
 

@@ -23,25 +23,25 @@ use jobs::{LiveEvent, LiveSubscription};
 use serde_json::json;
 use store::{EventRow, StoreError};
 
-use crate::Shared;
-use crate::budget::{BudgetShare, Exhausted};
+use crate::SharedApiContext;
+use crate::budget::{BudgetExhausted, BudgetReservation};
 use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL, STREAM_RECHECK};
 use crate::events::event;
-use crate::failure::Failure;
-use crate::guard::{Caller, RequestCredentials};
-use crate::jobs::existing;
+use crate::failure::ApiFailure;
+use crate::guard::{ApiCaller, RequestCredentials};
+use crate::jobs::find_job;
 use crate::request_parameters::QueryParameters;
 use error_causes::chain;
 
-type Messages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
+type EventMessages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
 
 pub(crate) async fn stream(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     pass: RequestCredentials,
     QueryParameters(given): QueryParameters,
     headers: HeaderMap,
-) -> Result<Sse<KeepAliveStream<Messages>>, Failure> {
+) -> Result<Sse<KeepAliveStream<EventMessages>>, ApiFailure> {
     let query = StreamQuery::read(given)?;
     let start = query
         .start
@@ -49,30 +49,30 @@ pub(crate) async fn stream(
     let from = resumption(&headers)?.or(start);
     let slot = api
         .streams
-        .one(&pass.client_name(Some(&caller)))
-        .map_err(full)?;
-    let messages: Messages = match query.job {
+        .reserve_one(&pass.client_name(Some(&caller)))
+        .map_err(too_many_streams_error)?;
+    let messages: EventMessages = match query.job {
         Some(number) => {
-            let job = existing(&api, &number.to_string()).await?.number;
+            let job = find_job(&api, &number.to_string()).await?.number;
             let live = api.jobs.subscribe_live_from(job, from.unwrap_or(0)).await;
-            Box::pin(of_job(api.clone(), live, slot))
+            Box::pin(job_events(api.clone(), live, slot))
         }
         None => {
             let from = match from {
                 Some(from) => from,
                 None => api.store.last_event_id().await? + 1,
             };
-            Box::pin(of_all(api.clone(), from, slot))
+            Box::pin(all_events(api.clone(), from, slot))
         }
     };
-    let messages: Messages = Box::pin(messages.take_until(over(api, pass)));
+    let messages: EventMessages = Box::pin(messages.take_until(wait_for_end(api, pass)));
     let keep_alive = KeepAlive::new().interval(STREAM_KEEP_ALIVE);
     Ok(Sse::new(messages).keep_alive(keep_alive))
 }
 
 /// Ends when the caller may no longer see the stream, or when the server shuts down, which open
 /// streams would prevent.
-async fn over(api: Shared, pass: RequestCredentials) {
+async fn wait_for_end(api: SharedApiContext, pass: RequestCredentials) {
     let stopping = api.info.stopping.clone();
     let refused = async {
         loop {
@@ -88,13 +88,13 @@ async fn over(api: Shared, pass: RequestCredentials) {
     }
 }
 
-fn full(exhausted: Exhausted) -> ApiError {
+fn too_many_streams_error(exhausted: BudgetExhausted) -> ApiError {
     let msg = match exhausted {
-        Exhausted::Own => {
+        BudgetExhausted::ClientLimit => {
             "you have as many event streams open as one may have; close one, or \
                            poll jobs/:id/events"
         }
-        Exhausted::All => {
+        BudgetExhausted::TotalLimit => {
             "as many event streams are open as the server allows; close one, or \
                            poll jobs/:id/events"
         }
@@ -118,10 +118,10 @@ fn resumption(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     Ok(Some(number.saturating_add(1)))
 }
 
-fn of_job(
-    api: Shared,
+fn job_events(
+    api: SharedApiContext,
     live: LiveSubscription,
-    slot: BudgetShare,
+    slot: BudgetReservation,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
     stream::unfold(Some((live, slot)), move |state| {
         let api = api.clone();
@@ -129,14 +129,17 @@ fn of_job(
     })
 }
 
-type OfJob = Option<(LiveSubscription, BudgetShare)>;
+type JobStreamState = Option<(LiveSubscription, BudgetReservation)>;
 
-async fn next_of_job(api: Shared, state: OfJob) -> Option<(Result<Message, Infallible>, OfJob)> {
+async fn next_of_job(
+    api: SharedApiContext,
+    state: JobStreamState,
+) -> Option<(Result<Message, Infallible>, JobStreamState)> {
     let (mut live, slot) = state?;
     match live.next().await {
         Ok(Some(LiveEvent::Event(row))) => {
             let goes_on = !ends_job(&row.kind);
-            let message = with_result(&api, row).await;
+            let message = message_with_result(&api, row).await;
             Some((Ok(message), goes_on.then_some((live, slot))))
         }
         Ok(Some(LiveEvent::Output {
@@ -155,23 +158,23 @@ async fn next_of_job(api: Shared, state: OfJob) -> Option<(Result<Message, Infal
         }
         Ok(None) => None,
         Err(error) => {
-            broken(&error);
+            log_broken_stream(&error);
             None
         }
     }
 }
 
 struct EventLog {
-    api: Shared,
+    api: SharedApiContext,
     next: i64,
     read: std::vec::IntoIter<EventRow>,
-    _slot: BudgetShare,
+    _slot: BudgetReservation,
 }
 
-fn of_all(
-    api: Shared,
+fn all_events(
+    api: SharedApiContext,
     next: i64,
-    slot: BudgetShare,
+    slot: BudgetReservation,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
     let log = EventLog {
         api,
@@ -181,9 +184,9 @@ fn of_all(
     };
     stream::unfold(log, |mut log| async {
         match log.next().await {
-            Ok(row) => Some((Ok(committed(row)), log)),
+            Ok(row) => Some((Ok(committed_message(row)), log)),
             Err(error) => {
-                broken(&error);
+                log_broken_stream(&error);
                 None
             }
         }
@@ -211,13 +214,13 @@ impl EventLog {
     }
 }
 
-fn committed(row: EventRow) -> Message {
-    committed_with(row, None)
+fn committed_message(row: EventRow) -> Message {
+    build_message(row, None)
 }
 
 /// Adds the result to an event that ends a node. Without a result (the store could not be read just
 /// now), the event is still sent: the result is in `jobs/:id/nodes`.
-async fn with_result(api: &Shared, row: EventRow) -> Message {
+async fn message_with_result(api: &SharedApiContext, row: EventRow) -> Message {
     let ends_node = matches!(
         row.kind.as_str(),
         "node_finished" | "node_failed" | "node_errored"
@@ -232,10 +235,10 @@ async fn with_result(api: &Shared, row: EventRow) -> Message {
         },
         _ => None,
     };
-    committed_with(row, result.as_deref())
+    build_message(row, result.as_deref())
 }
 
-fn committed_with(row: EventRow, result: Option<&str>) -> Message {
+fn build_message(row: EventRow, result: Option<&str>) -> Message {
     let (id, job) = (row.id, row.job);
     let mut event = event(row);
     let result = result.and_then(|result| serde_json::from_str(result).ok());
@@ -267,6 +270,6 @@ fn message(kind: &str, data: &impl serde::Serialize) -> Message {
 }
 
 /// The client sees the stream end without the job's end, and reconnects.
-fn broken(error: &StoreError) {
+fn log_broken_stream(error: &StoreError) {
     tracing::error!(error = %chain(error), "cannot go on with an event stream");
 }

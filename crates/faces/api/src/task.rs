@@ -13,52 +13,55 @@ use pxp::task::TaskName;
 use serde_json::Value;
 use store::JobNumber;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::code;
-use crate::connections::over_ssh;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::connections::add_ssh_targets;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::near_names::with_near_names;
 use crate::plans;
 use crate::refusals::{scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
-use crate::task_rights::{PermittedNodes, permitted};
+use crate::task_rights::{PermittedNodes, permitted_nodes};
 
 pub(crate) async fn run(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<TaskCommand>,
-) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     if command.plan_job.is_some() {
         let what = "only command/plan_task takes this key";
         return Err(ApiError::invalid("plan_job", what).into());
     }
-    let (request, dropped) = Box::pin(prepared(&api, &caller, command)).await?;
-    let number = started(&api, request).await?;
+    let (request, dropped) = Box::pin(prepare_task(&api, &caller, command)).await?;
+    let number = create_job(&api, request).await?;
     let created = JobCreated {
-        job: base.job(number),
+        job: base.job_url(number),
         not_permitted: dropped,
     };
     Ok((StatusCode::ACCEPTED, Json(created)))
 }
 
 /// Creates the job.
-pub(crate) async fn started(api: &Shared, request: TaskRequest) -> Result<JobNumber, Failure> {
+pub(crate) async fn create_job(
+    api: &SharedApiContext,
+    request: TaskRequest,
+) -> Result<JobNumber, ApiFailure> {
     match api.jobs.run_task(request).await {
         Ok(number) => Ok(number),
-        Err(error) => Err(with_near_names(api, refusal(error)).await),
+        Err(error) => Err(with_near_names(api, run_task_error(error)).await),
     }
 }
 
 /// The request for the engine, on the permitted nodes; and the other nodes.
-pub(crate) async fn prepared(
-    api: &Shared,
-    caller: &Caller,
+pub(crate) async fn prepare_task(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     mut command: TaskCommand,
-) -> Result<(TaskRequest, Vec<String>), Failure> {
+) -> Result<(TaskRequest, Vec<String>), ApiFailure> {
     command.check()?;
     // The permission is checked for the canonical name: `package::init` is `package`.
     let name: TaskName = command
@@ -68,13 +71,17 @@ pub(crate) async fn prepared(
     let targets = std::mem::take(&mut command.targets);
     let mut request = request(api, caller, command)?;
     let PermittedNodes { nodes, dropped } =
-        permitted(api, caller, &name, &request.environment, &request.scope).await?;
+        permitted_nodes(api, caller, &name, &request.environment, &request.scope).await?;
     request.nodes = nodes;
-    over_ssh(api, caller, &name, &mut request, targets).await?;
+    add_ssh_targets(api, caller, &name, &mut request, targets).await?;
     Ok((request, dropped))
 }
 
-fn request(api: &Shared, caller: &Caller, command: TaskCommand) -> Result<TaskRequest, Failure> {
+fn request(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    command: TaskCommand,
+) -> Result<TaskRequest, ApiFailure> {
     let rollout = command.rollout();
     let scope = command.scope.into_kind()?;
     Ok(TaskRequest {
@@ -105,7 +112,7 @@ pub(crate) fn timeout(seconds: u64) -> Duration {
     })
 }
 
-fn refusal(error: RunTaskError) -> Failure {
+fn run_task_error(error: RunTaskError) -> ApiFailure {
     let text = error.to_string();
     let invalid = |place: &str| ApiError::invalid(place, &text);
     let refused = match error {
@@ -113,21 +120,21 @@ fn refusal(error: RunTaskError) -> Failure {
         RunTaskError::TaskName { .. } => invalid("task"),
         RunTaskError::UnknownEnvironment(error)
         | RunTaskError::UnknownTask(error)
-        | RunTaskError::Code(error) => return code::refusal(error),
+        | RunTaskError::Code(error) => return code::code_error(error),
         RunTaskError::Scope(error) => return scope_refusal(&error),
         RunTaskError::Parameters { problems, .. } => {
-            invalid("params").with("params", listed(&problems))
+            invalid("params").with("params", problems_json(&problems))
         }
         RunTaskError::NoopUnsupported(_) => invalid("noop"),
         RunTaskError::Limit(_) => ApiError::new(kinds::VALIDATION, &text),
-        RunTaskError::Plan(error) => return plans::refusal(error),
+        RunTaskError::Plan(error) => return plans::plan_job_error(error),
         RunTaskError::Submit(error) => return submit_refusal(&error),
-        _ => return Failure::internal("run the task", &error),
+        _ => return ApiFailure::internal("run the task", &error),
     };
-    Failure(refused)
+    ApiFailure(refused)
 }
 
-fn listed(problems: &[ParamProblem]) -> Value {
+fn problems_json(problems: &[ParamProblem]) -> Value {
     problems
         .iter()
         .map(|problem| Value::String(problem.to_string()))

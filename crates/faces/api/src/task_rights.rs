@@ -14,9 +14,9 @@ use pxp::task::TaskName;
 use rbac::{CodeReach, TaskRight, TaskScope};
 use serde_json::json;
 
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 
 /// The permitted part of a scope.
@@ -28,13 +28,13 @@ pub(crate) struct PermittedNodes {
     pub(crate) dropped: Vec<String>,
 }
 
-pub(crate) async fn permitted(
-    api: &Shared,
-    caller: &Caller,
+pub(crate) async fn permitted_nodes(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     task: &TaskName,
     environment: &str,
     scope: &NodeScope,
-) -> Result<PermittedNodes, Failure> {
+) -> Result<PermittedNodes, ApiFailure> {
     let right = api.access.task_right(&caller.0, task.as_str(), environment);
     let TaskRight {
         scope: limits,
@@ -50,7 +50,7 @@ pub(crate) async fn permitted(
         TaskScope::All => None,
         TaskScope::None => {
             caller.demand(api, "tasks", "run", task.as_str())?;
-            return Err(none_left(task));
+            return Err(no_permitted_node_error(task));
         }
         TaskScope::Some {
             nodes,
@@ -63,7 +63,7 @@ pub(crate) async fn permitted(
                 .into_iter()
                 .map(|pql| NodeScope::Query(pql.into()));
             for scope in groups.chain(queries) {
-                allowed.extend(members(api, &scope).await?);
+                allowed.extend(resolve_members(api, &scope).await?);
             }
             Some(allowed)
         }
@@ -76,10 +76,10 @@ pub(crate) async fn permitted(
     };
     let (mut nodes, mut dropped): (Vec<_>, Vec<_>) = asked.into_iter().partition(is_allowed);
     if nodes.is_empty() {
-        return Err(none_left(task));
+        return Err(no_permitted_node_error(task));
     }
     if reach == CodeReach::OwnEnvironment {
-        let outside = outside(api, &nodes, environment).await?;
+        let outside = nodes_outside_environment(api, &nodes, environment).await?;
         nodes.retain(|node| !outside.contains(node));
         if nodes.is_empty() {
             return Err(external_directories(task, environment));
@@ -93,7 +93,10 @@ pub(crate) async fn permitted(
 }
 
 /// The nodes of a part of a task target; one that is empty or deleted permits nothing.
-async fn members(api: &Shared, scope: &NodeScope) -> Result<Vec<String>, Failure> {
+async fn resolve_members(
+    api: &SharedApiContext,
+    scope: &NodeScope,
+) -> Result<Vec<String>, ApiFailure> {
     match api.jobs.resolve_targets(scope, "").await {
         Ok(nodes) => Ok(nodes.iter().map(ToString::to_string).collect()),
         Err(
@@ -105,17 +108,17 @@ async fn members(api: &Shared, scope: &NodeScope) -> Result<Vec<String>, Failure
 }
 
 /// The nodes that are not in the environment whose code is to be run.
-async fn outside(
-    api: &Shared,
+async fn nodes_outside_environment(
+    api: &SharedApiContext,
     nodes: &[Certname],
     environment: &str,
-) -> Result<HashSet<Certname>, Failure> {
+) -> Result<HashSet<Certname>, ApiFailure> {
     let outside = api.jobs.find_outside_environment(nodes, environment).await;
     let outside = outside.map_err(|error| scope_refusal(&ScopeError::Resolve(error)))?;
     Ok(outside.into_iter().collect())
 }
 
-fn external_directories(task: &TaskName, environment: &str) -> Failure {
+fn external_directories(task: &TaskName, environment: &str) -> ApiFailure {
     let msg = format!(
         "you may run `{task}` with the code of the environment that a node is in, and none of these \
          nodes is in `{environment}`; to run that code there needs tasks:run on \
@@ -123,11 +126,11 @@ fn external_directories(task: &TaskName, environment: &str) -> Failure {
     );
     let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
     let refused = refused.with("task", json!(task.as_str()));
-    Failure(refused.with("environment", json!(environment)))
+    ApiFailure(refused.with("environment", json!(environment)))
 }
 
-fn none_left(task: &TaskName) -> Failure {
+fn no_permitted_node_error(task: &TaskName) -> ApiFailure {
     let msg = format!("you may not run `{task}` on any of these nodes");
     let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
-    Failure(refused.with("task", json!(task.as_str())))
+    ApiFailure(refused.with("task", json!(task.as_str())))
 }

@@ -11,21 +11,21 @@ use pxp::task::TaskName;
 use rbac::TaskScope;
 use serde_json::Value;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::code;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Lists tasks without private ones, which are for other tasks and plans; they can be shown and
 /// run.
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<TaskList>, Failure> {
+) -> Result<Json<TaskList>, ApiFailure> {
     let query = TasksQuery::read(given)?;
     let (environment, tasks) = code::read(&api, &query.environment, |code| code.tasks()).await?;
     // Read once, not for each task.
@@ -41,19 +41,19 @@ pub(crate) async fn list(
         name: task.name.to_string(),
         permitted: may_run(&task.name),
         description: task.description,
-        error: task.problem.map(code::told),
+        error: task.problem.map(code::to_error_body),
     });
     let items = items.collect();
     Ok(Json(TaskList { environment, items }))
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     PathVariables((module, task)): PathVariables<(String, String)>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<TaskDetail>, Failure> {
+) -> Result<Json<TaskDetail>, ApiFailure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
     let (environment, task) =
@@ -68,12 +68,12 @@ pub(crate) async fn show(
     }))
 }
 
-pub(crate) async fn permitted(
-    State(api): State<Shared>,
-    caller: Caller,
+pub(crate) async fn show_permitted_nodes(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables((module, task)): PathVariables<(String, String)>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<TaskPermitted>, Failure> {
+) -> Result<Json<TaskPermitted>, ApiFailure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
     let read = code::read(&api, &query.environment, move |code| code.task(&asked));
@@ -85,11 +85,11 @@ pub(crate) async fn permitted(
 
 /// True if there can be nodes on which the caller may run the task of this environment.
 async fn may_run(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     name: &TaskName,
     environment: &str,
-) -> Result<bool, Failure> {
+) -> Result<bool, ApiFailure> {
     let right = api.access.task_right(&caller.0, name.as_str(), environment);
     Ok(right.await?.scope != TaskScope::None)
 }
@@ -99,7 +99,7 @@ fn task_name(module: &str, task: &str) -> Result<TaskName, ApiError> {
 }
 
 fn address(base: &BaseUrl, name: &TaskName) -> String {
-    base.at(&format!("tasks/{}/{}", name.module(), name.task()))
+    base.orchestrator_url(&format!("tasks/{}/{}", name.module(), name.task()))
 }
 
 fn metadata(task: &EnvironmentTask) -> Object {

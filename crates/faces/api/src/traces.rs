@@ -1,4 +1,4 @@
-//! Spans of requests: [`begin`], [`end`].
+//! Spans of requests: [`start_request_span`], [`end`].
 //!
 //! Invariants: of a request only its method, the template of its route and its status are exported,
 //! never a path, a query, a header or a body; and a read is traced only if the client sends a trace
@@ -8,19 +8,19 @@ use std::time::SystemTime;
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, Method, StatusCode};
-use telemetry::{Begun, Context, SpanKind, Tracer};
+use telemetry::{SpanKind, StartedSpan, TraceContext, Tracer};
 
 /// The header of W3C Trace Context.
 const TRACEPARENT: &str = "traceparent";
 
 /// A traced request.
 pub(crate) struct RequestSpan {
-    begun: Begun,
+    span: StartedSpan,
     method: Method,
     route: String,
 }
 
-pub(crate) fn begin(tracer: &Tracer, request: &Request) -> Option<RequestSpan> {
+pub(crate) fn start_request_span(tracer: &Tracer, request: &Request) -> Option<RequestSpan> {
     if !tracer.is_on() {
         return None;
     }
@@ -31,23 +31,23 @@ pub(crate) fn begin(tracer: &Tracer, request: &Request) -> Option<RequestSpan> {
     // A path without a route is arbitrary text of the client.
     let route = request.extensions().get::<MatchedPath>()?;
     Some(RequestSpan {
-        begun: tracer.enter(parent)?,
+        span: tracer.begin_incoming(parent)?,
         method: request.method().clone(),
         route: route.as_str().to_owned(),
     })
 }
 
 /// Ends the span. A request without a valid token leaves no span: it needs no credentials.
-pub(crate) fn end(tracer: &Tracer, traced: RequestSpan, status: StatusCode) {
+pub(crate) fn end_request_span(tracer: &Tracer, traced: RequestSpan, status: StatusCode) {
     if status == StatusCode::UNAUTHORIZED {
         return;
     }
     let RequestSpan {
-        begun,
+        span: begun,
         method,
         route,
     } = traced;
-    let mut span = begun.ended("", SystemTime::now());
+    let mut span = begun.finish("", SystemTime::now());
     span.name = format!("{method} {route}").into();
     span.kind = SpanKind::Server;
     span.parent_is_remote = span.parent.is_some();
@@ -60,13 +60,13 @@ pub(crate) fn end(tracer: &Tracer, traced: RequestSpan, status: StatusCode) {
 }
 
 impl RequestSpan {
-    pub(crate) fn context(&self) -> Context {
-        self.begun.context
+    pub(crate) fn context(&self) -> TraceContext {
+        self.span.context
     }
 }
 
 /// The parent span of the request; `None` if the header is invalid or repeated.
-fn parent(headers: &HeaderMap) -> Option<Context> {
+fn parent(headers: &HeaderMap) -> Option<TraceContext> {
     let mut values = headers.get_all(TRACEPARENT).iter();
     match (values.next(), values.next()) {
         (Some(only), None) => only.to_str().ok()?.parse().ok(),

@@ -8,23 +8,23 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use store::UsageRow;
 
-use crate::Shared;
-use crate::failure::Failure;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
 use crate::request_parameters::QueryParameters;
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Usage>, Failure> {
+) -> Result<Json<Usage>, ApiFailure> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let query = UsageQuery::read(given, today)?;
     let (first, last) = (day_number(query.start), day_number(query.end));
     let rows = api.store.usage(first * DAY_MS, (last + 1) * DAY_MS).await?;
     let items = (first..=last).rev().map(|day| {
         let row = rows.iter().find(|row| row.day == day);
-        shown(date(day), row, query.events)
+        usage_day(date(day), row, query.events)
     });
     Ok(Json(Usage {
         items: items.collect(),
@@ -35,7 +35,7 @@ pub(crate) async fn show(
     }))
 }
 
-fn shown(date: Date, row: Option<&UsageRow>, events: bool) -> UsageDay {
+fn usage_day(date: Date, row: Option<&UsageRow>, events: bool) -> UsageDay {
     let of = |count: fn(&UsageRow) -> u64| row.map_or(0, count);
     let (nodes, without_agent) = (of(|row| row.nodes), of(|row| row.without_agent));
     UsageDay {

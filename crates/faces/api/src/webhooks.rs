@@ -9,34 +9,46 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::json;
 use uuid::Uuid;
-use webhooks::{Hook, HookChange, HookError, NewHook, Template, WebhookError};
+use webhooks::{
+    InvalidWebhook, MessageTemplate, RegisteredWebhook, WebhookChangeRequest, WebhookCreateRequest,
+    WebhookError,
+};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
-pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<WebhookList>, Failure> {
-    let hooks = api.webhooks.list().await.map_err(refusal)?;
-    let items = hooks.into_iter().map(shown).collect::<Result<_, _>>()?;
+pub(crate) async fn list(
+    State(api): State<SharedApiContext>,
+) -> Result<Json<WebhookList>, ApiFailure> {
+    let hooks = api.webhooks.list().await.map_err(webhook_error)?;
+    let items = hooks
+        .into_iter()
+        .map(webhook_reply)
+        .collect::<Result<_, _>>()?;
     Ok(Json(WebhookList { items }))
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     variables: PathVariables<String>,
-) -> Result<Json<Webhook>, Failure> {
-    let hook = api.webhooks.get(id(variables)?).await.map_err(refusal)?;
-    Ok(Json(shown(hook)?))
+) -> Result<Json<Webhook>, ApiFailure> {
+    let hook = api
+        .webhooks
+        .get(parse_id(variables)?)
+        .await
+        .map_err(webhook_error)?;
+    Ok(Json(webhook_reply(hook)?))
 }
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(asked): StrictBody<NewWebhook>,
-) -> Result<(StatusCode, Json<WebhookWithSecret>), Failure> {
-    let new = NewHook {
+) -> Result<(StatusCode, Json<WebhookWithSecret>), ApiFailure> {
+    let new = WebhookCreateRequest {
         url: asked.url,
         events: asked.events,
         template: template(asked.template.as_deref())?.unwrap_or_default(),
@@ -44,20 +56,20 @@ pub(crate) async fn create(
         secret: asked.secret.map(Into::into),
         created_by: caller.0.login.clone(),
     };
-    let (hook, secret) = api.webhooks.create(new).await.map_err(refusal)?;
+    let (hook, secret) = api.webhooks.create(new).await.map_err(webhook_error)?;
     let created = WebhookWithSecret {
-        webhook: shown(hook)?,
+        webhook: webhook_reply(hook)?,
         secret: Some(secret.expose().to_owned()),
     };
     Ok((StatusCode::CREATED, Json(created)))
 }
 
 pub(crate) async fn edit(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     variables: PathVariables<String>,
     StrictBody(asked): StrictBody<WebhookEdit>,
-) -> Result<Json<WebhookWithSecret>, Failure> {
-    let change = HookChange {
+) -> Result<Json<WebhookWithSecret>, ApiFailure> {
+    let change = WebhookChangeRequest {
         url: asked.url,
         events: asked.events,
         template: template(asked.template.as_deref())?,
@@ -65,28 +77,32 @@ pub(crate) async fn edit(
         is_enabled: asked.enabled,
         renew_secret: asked.renew_secret,
     };
-    let changed = api.webhooks.change(id(variables)?, change).await;
-    let (hook, secret) = changed.map_err(refusal)?;
+    let changed = api.webhooks.change(parse_id(variables)?, change).await;
+    let (hook, secret) = changed.map_err(webhook_error)?;
     Ok(Json(WebhookWithSecret {
-        webhook: shown(hook)?,
+        webhook: webhook_reply(hook)?,
         secret: secret.map(|secret| secret.expose().to_owned()),
     }))
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     variables: PathVariables<String>,
-) -> Result<StatusCode, Failure> {
-    let deleted = api.webhooks.delete(id(variables)?).await;
-    deleted.map_err(refusal)?;
+) -> Result<StatusCode, ApiFailure> {
+    let deleted = api.webhooks.delete(parse_id(variables)?).await;
+    deleted.map_err(webhook_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn test(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     variables: PathVariables<String>,
-) -> Result<Json<WebhookTest>, Failure> {
-    let told = api.webhooks.test(id(variables)?).await.map_err(refusal)?;
+) -> Result<Json<WebhookTest>, ApiFailure> {
+    let told = api
+        .webhooks
+        .test(parse_id(variables)?)
+        .await
+        .map_err(webhook_error)?;
     Ok(Json(WebhookTest {
         delivered: told.outcome.is_ok(),
         body: told.body,
@@ -94,19 +110,19 @@ pub(crate) async fn test(
     }))
 }
 
-fn id(PathVariables(text): PathVariables<String>) -> Result<Uuid, ApiError> {
+fn parse_id(PathVariables(text): PathVariables<String>) -> Result<Uuid, ApiError> {
     text.parse().map_err(|_| {
         let what = "the id of a webhook is a UUID; `tutti webhook list` shows those there are";
         ApiError::invalid("webhook", what)
     })
 }
 
-fn template(name: Option<&str>) -> Result<Option<Template>, ApiError> {
+fn template(name: Option<&str>) -> Result<Option<MessageTemplate>, ApiError> {
     let parsed = name.map(str::parse).transpose();
     parsed.map_err(|error| ApiError::invalid("template", error))
 }
 
-fn shown(hook: Hook) -> Result<Webhook, Failure> {
+fn webhook_reply(hook: RegisteredWebhook) -> Result<Webhook, ApiFailure> {
     Ok(Webhook {
         id: hook.id.to_string(),
         url: hook.url,
@@ -123,26 +139,26 @@ fn shown(hook: Hook) -> Result<Webhook, Failure> {
     })
 }
 
-fn refusal(error: WebhookError) -> Failure {
+fn webhook_error(error: WebhookError) -> ApiFailure {
     let text = error.to_string();
     match error {
-        WebhookError::Invalid(error) => ApiError::invalid(place(&error), text).into(),
+        WebhookError::Invalid(error) => ApiError::invalid(error_field(&error), text).into(),
         WebhookError::Unknown(id) => ApiError::new(kinds::UNKNOWN_WEBHOOK, text)
             .with("webhook", json!(id))
             .into(),
         WebhookError::TooMany => ApiError::new(kinds::TOO_MANY_WEBHOOKS, text).into(),
         error @ (WebhookError::Sealed | WebhookError::Store(_)) => {
-            Failure::internal("read or write webhooks", &error)
+            ApiFailure::internal("read or write webhooks", &error)
         }
     }
 }
 
-fn place(error: &HookError) -> &'static str {
+fn error_field(error: &InvalidWebhook) -> &'static str {
     match error {
-        HookError::Url(_) => "url",
-        HookError::Secret(_) => "secret",
-        HookError::Events { .. } | HookError::ManyEvents(_) => "events",
-        HookError::Template(_) => "template",
-        HookError::Description => "description",
+        InvalidWebhook::Url(_) => "url",
+        InvalidWebhook::Secret(_) => "secret",
+        InvalidWebhook::Events { .. } | InvalidWebhook::ManyEvents(_) => "events",
+        InvalidWebhook::Template(_) => "template",
+        InvalidWebhook::Description => "description",
     }
 }

@@ -9,15 +9,15 @@ use api_types::{
 };
 use reqwest::Method;
 
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::local_server::LocalServerLogin;
-use crate::settings::{Connection, Identity, Settings};
+use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
 
 /// Client for certificates and certificate requests.
 #[derive(Clone, Debug)]
 pub struct CertificatesClient {
-    client: Client,
+    client: ApiClient,
 }
 
 /// Extensions of a request, beyond its name, that may be signed.
@@ -40,8 +40,8 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// There is no token, or a file cannot be read.
-    pub fn with_token(connection: &Connection) -> Result<Self, Failure> {
-        let client = Client::with_token(connection)?;
+    pub fn with_token(connection: &ConnectionFlags) -> Result<Self, CommandFailure> {
+        let client = ApiClient::with_token(connection)?;
         Ok(Self { client })
     }
 
@@ -50,15 +50,15 @@ impl CertificatesClient {
     /// # Errors
     /// A file cannot be read.
     pub fn with_certificate(
-        connection: &Connection,
+        connection: &ConnectionFlags,
         cert: PathBuf,
         key: PathBuf,
-    ) -> Result<Self, Failure> {
-        let settings = Settings {
-            identity: Some(Identity { cert, key }),
+    ) -> Result<Self, CommandFailure> {
+        let settings = ClientSettings {
+            identity: Some(ClientIdentity { cert, key }),
             ..connection.settings()?
         };
-        let client = Client::without_token(&settings)?;
+        let client = ApiClient::without_token(&settings)?;
         Ok(Self { client })
     }
 
@@ -67,7 +67,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn with_login(login: LocalServerLogin) -> Result<Self, Failure> {
+    pub fn with_login(login: LocalServerLogin) -> Result<Self, CommandFailure> {
         let client = login.client()?;
         Ok(Self { client })
     }
@@ -76,7 +76,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn list(&self) -> Result<Vec<CertificateStatus>, Failure> {
+    pub async fn list(&self) -> Result<Vec<CertificateStatus>, CommandFailure> {
         let path = [PREFIX[0], PREFIX[1], "certificate_statuses", "all"];
         let CertificateStatuses(all) = self.client.get(&path, &[]).await?;
         Ok(all)
@@ -91,7 +91,7 @@ impl CertificatesClient {
         certname: &str,
         rights: SigningRights,
         request: Option<String>,
-    ) -> Result<CertificateChanged, Failure> {
+    ) -> Result<CertificateChanged, CommandFailure> {
         let change = CertificateChange {
             certificate_request: request,
             allow_alt_names: rights.alt_names,
@@ -107,7 +107,7 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn revoke(&self, certname: &str) -> Result<CertificateChanged, Failure> {
+    pub async fn revoke(&self, certname: &str) -> Result<CertificateChanged, CommandFailure> {
         let change = change(DesiredState::Revoked);
         self.client.put(&status(certname), &change).await
     }
@@ -116,9 +116,9 @@ impl CertificatesClient {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn clean(&self, certname: &str) -> Result<CertificateChanged, Failure> {
+    pub async fn clean(&self, certname: &str) -> Result<CertificateChanged, CommandFailure> {
         self.client
-            .reply_to(Method::DELETE, &status(certname))
+            .send_for_reply(Method::DELETE, &status(certname))
             .await
     }
 }

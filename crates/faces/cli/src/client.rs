@@ -1,4 +1,4 @@
-//! Requests to the API. Main type: [`Client`].
+//! Requests to the API. Main type: [`ApiClient`].
 //!
 //! Invariant: the server's certificate is always checked, and the token is in a header only: never
 //! in the URL or an error.
@@ -15,14 +15,14 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::ProgramName;
 use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
 use crate::input::read_limited;
-use crate::settings::{Connection, Identity, Settings};
+use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Client {
+pub(crate) struct ApiClient {
     http: reqwest::Client,
     base: String,
     cacert: PathBuf,
@@ -37,9 +37,9 @@ pub(crate) struct Client {
 
 // === impl Client ===
 
-impl Client {
+impl ApiClient {
     /// Creates a client with the token of the token file.
-    pub(crate) fn with_token(connection: &Connection) -> Result<Self, Failure> {
+    pub(crate) fn with_token(connection: &ConnectionFlags) -> Result<Self, CommandFailure> {
         let settings = connection.settings()?;
         let token = token(&settings.token_file)?;
         let mut client = Self::without_token(&settings)?;
@@ -49,22 +49,22 @@ impl Client {
 
     /// Creates a client that authenticates with its certificate, and with the token if there is
     /// one.
-    pub(crate) fn with_identity(settings: &Settings) -> Result<Self, Failure> {
+    pub(crate) fn with_identity(settings: &ClientSettings) -> Result<Self, CommandFailure> {
         let mut client = Self::without_token(settings)?;
         client.token = match token(&settings.token_file) {
             Ok(token) => Some(token),
-            Err(Failure::NoToken(_)) => None,
+            Err(CommandFailure::NoToken(_)) => None,
             Err(failure) => return Err(failure),
         };
         Ok(client)
     }
 
     /// Creates a client without a token, for `login`.
-    pub(crate) fn without_token(settings: &Settings) -> Result<Self, Failure> {
+    pub(crate) fn without_token(settings: &ClientSettings) -> Result<Self, CommandFailure> {
         if !settings.color {
             anstream::ColorChoice::Never.write_global();
         }
-        let mut http = http_client::builder(tls(settings)?);
+        let mut http = http_client::builder(tls_config(settings)?);
         if let Some(address) = settings.address
             && let Ok(url) = Url::parse(&settings.service_url)
             && let Some(host) = url.host_str()
@@ -75,7 +75,9 @@ impl Client {
             .https_only(true)
             .connect_timeout(CONNECT_TIMEOUT)
             .build()
-            .map_err(|error| Failure::Usage(format!("cannot make an HTTPS client: {error}")))?;
+            .map_err(|error| {
+                CommandFailure::Usage(format!("cannot make an HTTPS client: {error}"))
+            })?;
         Ok(Self {
             http,
             base: settings.service_url.clone(),
@@ -88,7 +90,7 @@ impl Client {
     }
 
     /// The same client under the name of another tool.
-    pub(crate) fn called(mut self, name: ProgramName) -> Self {
+    pub(crate) fn with_program_name(mut self, name: ProgramName) -> Self {
         self.name = name;
         self
     }
@@ -103,7 +105,7 @@ impl Client {
         &self,
         path: &[&str],
         query: &[(&str, &str)],
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         let request = self
             .request(Method::GET, path)?
             .query(query)
@@ -112,9 +114,9 @@ impl Client {
     }
 
     /// The text of a response.
-    pub(crate) async fn text(&self, path: &[&str]) -> Result<String, Failure> {
+    pub(crate) async fn text(&self, path: &[&str]) -> Result<String, CommandFailure> {
         let request = self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT);
-        let response = refuse(self.send(request).await?).await?;
+        let response = check_response(self.send(request).await?).await?;
         response.text().await.map_err(unreachable)
     }
 
@@ -122,17 +124,17 @@ impl Client {
         &self,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<T, Failure> {
-        decode(self.with_body(Method::POST, path, body).await?).await
+    ) -> Result<T, CommandFailure> {
+        decode(self.send_with_body(Method::POST, path, body).await?).await
     }
 
     /// Sends a command with a longer timeout.
-    pub(crate) async fn post_within<T: DeserializeOwned>(
+    pub(crate) async fn post_with_timeout<T: DeserializeOwned>(
         &self,
         path: &[&str],
         body: &impl Serialize,
         timeout: Duration,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         let request = self.request(Method::POST, path)?.json(body);
         decode(self.send(request.timeout(timeout)).await?).await
     }
@@ -141,16 +143,16 @@ impl Client {
     pub(crate) async fn post_empty<T: DeserializeOwned>(
         &self,
         path: &[&str],
-    ) -> Result<T, Failure> {
-        self.reply_to(Method::POST, path).await
+    ) -> Result<T, CommandFailure> {
+        self.send_for_reply(Method::POST, path).await
     }
 
     /// Sends a request without a body and reads the reply.
-    pub(crate) async fn reply_to<T: DeserializeOwned>(
+    pub(crate) async fn send_for_reply<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &[&str],
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         let request = self.request(method, path)?.timeout(REQUEST_TIMEOUT);
         decode(self.send(request).await?).await
     }
@@ -159,33 +161,33 @@ impl Client {
         &self,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<T, Failure> {
-        decode(self.with_body(Method::PUT, path, body).await?).await
+    ) -> Result<T, CommandFailure> {
+        decode(self.send_with_body(Method::PUT, path, body).await?).await
     }
 
     /// Sends a command whose response has no content.
-    pub(crate) async fn done(
+    pub(crate) async fn send_without_content(
         &self,
         method: Method,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<(), Failure> {
-        refuse(self.with_body(method, path, body).await?).await?;
+    ) -> Result<(), CommandFailure> {
+        check_response(self.send_with_body(method, path, body).await?).await?;
         Ok(())
     }
 
-    pub(crate) async fn delete(&self, path: &[&str]) -> Result<(), Failure> {
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<(), CommandFailure> {
         let request = self.request(Method::DELETE, path)?.timeout(REQUEST_TIMEOUT);
-        refuse(self.send(request).await?).await?;
+        check_response(self.send(request).await?).await?;
         Ok(())
     }
 
-    async fn with_body(
+    async fn send_with_body(
         &self,
         method: Method,
         path: &[&str],
         body: &impl Serialize,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CommandFailure> {
         let request = self.request(method, path)?;
         self.send(request.json(body).timeout(REQUEST_TIMEOUT)).await
     }
@@ -196,22 +198,22 @@ impl Client {
         path: &[&str],
         query: &[(&str, &str)],
         last_event_id: Option<&str>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CommandFailure> {
         let mut request = self.request(Method::GET, path)?.query(query);
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        refuse(self.send(request).await?).await
+        check_response(self.send(request).await?).await
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    async fn send(&self, request: RequestBuilder) -> Result<Response, CommandFailure> {
         request.send().await.map_err(|error| {
             let kind = ConnectionError::from_error(&error).kind();
             match unreachable(error) {
-                Failure::Unreachable { url, cause }
+                CommandFailure::Unreachable { url, cause }
                     if kind == ConnectionErrorKind::PeerCertificate =>
                 {
-                    Failure::Untrusted {
+                    CommandFailure::Untrusted {
                         url,
                         cacert: self.cacert.clone(),
                         cause,
@@ -224,20 +226,20 @@ impl Client {
 
     /// Builds a request. `path` segments are escaped, so that a name can never become another
     /// route.
-    fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
+    fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, CommandFailure> {
         let place = || format!("--service-url {}", self.base);
-        let mut url = Url::parse(&self.base).map_err(|_| Failure::Content {
+        let mut url = Url::parse(&self.base).map_err(|_| CommandFailure::Content {
             place: place(),
             what: "it is not a URL; write one such as https://tutti.example.com:8143".to_owned(),
         })?;
         if url.scheme() != "https" {
-            return Err(Failure::Content {
+            return Err(CommandFailure::Content {
                 place: place(),
                 what: "the API is served over https:// only".to_owned(),
             });
         }
         url.path_segments_mut()
-            .map_err(|()| Failure::Content {
+            .map_err(|()| CommandFailure::Content {
                 place: place(),
                 what: "it has no host".to_owned(),
             })?
@@ -251,7 +253,7 @@ impl Client {
                         let what =
                             "it has characters that are invalid in a token; run `tutti login`"
                                 .to_owned();
-                        Failure::Content {
+                        CommandFailure::Content {
                             place: "the token file".to_owned(),
                             what,
                         }
@@ -265,32 +267,34 @@ impl Client {
 }
 
 /// Reads the token file.
-pub(crate) fn token(path: &Path) -> Result<SecretString, Failure> {
+pub(crate) fn token(path: &Path) -> Result<SecretString, CommandFailure> {
     match read_limited(path) {
         Ok(text) if !text.trim().is_empty() => Ok(SecretString::from(text.trim().to_owned())),
-        Ok(_) => Err(Failure::NoToken(path.to_owned())),
-        Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Err(Failure::NoToken(path.to_owned()))
+        Ok(_) => Err(CommandFailure::NoToken(path.to_owned())),
+        Err(CommandFailure::Read { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            Err(CommandFailure::NoToken(path.to_owned()))
         }
         Err(failure) => Err(failure),
     }
 }
 
-fn tls(settings: &Settings) -> Result<Arc<rustls::ClientConfig>, Failure> {
+fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>, CommandFailure> {
     let Some(path) = &settings.cacert else {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             "no CA certificate to check the server against: give --cacert FILE or set TUTTI_CACERT \
              (on the server it is data_dir/ca/ca_crt.pem)"
                 .to_owned(),
         ));
     };
     let place = || path.display().to_string();
-    let invalid = |what: String| Failure::Content {
+    let invalid = |what: String| CommandFailure::Content {
         place: place(),
         what,
     };
     let text = read_limited(path).map_err(|failure| match failure {
-        Failure::Read { source, .. } => Failure::Usage(format!(
+        CommandFailure::Read { source, .. } => CommandFailure::Usage(format!(
             "cannot read the CA certificate {}: {source}; give --cacert FILE",
             path.display()
         )),
@@ -315,8 +319,8 @@ fn tls(settings: &Settings) -> Result<Arc<rustls::ClientConfig>, Failure> {
     match &settings.identity {
         None => Ok(Arc::new(config.with_no_client_auth())),
         Some(identity) => {
-            let (chain, key) = pair(identity)?;
-            let unfit = |_| Failure::Content {
+            let (chain, key) = read_identity(identity)?;
+            let unfit = |_| CommandFailure::Content {
                 place: identity.cert.display().to_string(),
                 what: format!(
                     "it does not belong to the key {}; give a certificate and its key",
@@ -330,10 +334,10 @@ fn tls(settings: &Settings) -> Result<Arc<rustls::ClientConfig>, Failure> {
 }
 
 /// Reads a client certificate with its chain, and its key.
-fn pair(
-    identity: &Identity,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
-    let invalid = |path: &Path, needed: &str| Failure::Content {
+fn read_identity(
+    identity: &ClientIdentity,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), CommandFailure> {
+    let invalid = |path: &Path, needed: &str| CommandFailure::Content {
         place: path.display().to_string(),
         what: format!("{needed} in PEM is needed here"),
     };
@@ -348,20 +352,20 @@ fn pair(
 }
 
 /// The failure of a request that got no response.
-pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
+pub(crate) fn unreachable(error: reqwest::Error) -> CommandFailure {
     let url = error.url().map_or_else(String::new, |url| {
         format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
             + &url
                 .port()
                 .map_or_else(String::new, |port| format!(":{port}"))
     });
-    Failure::Unreachable {
+    CommandFailure::Unreachable {
         url,
         cause: ConnectionError::from_error(&error).to_string(),
     }
 }
 
-async fn refuse(response: Response) -> Result<Response, Failure> {
+async fn check_response(response: Response) -> Result<Response, CommandFailure> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
@@ -369,7 +373,7 @@ async fn refuse(response: Response) -> Result<Response, Failure> {
     let url = response.url().to_string();
     let body = response.bytes().await.map_err(unreachable)?;
     match serde_json::from_slice::<api_types::ErrorBody>(&body) {
-        Ok(error) => Err(Failure::Refused {
+        Ok(error) => Err(CommandFailure::Refused {
             status: status.as_u16(),
             kind: error.kind,
             permission: (error.details.get("permission"))
@@ -377,18 +381,18 @@ async fn refuse(response: Response) -> Result<Response, Failure> {
                 .map(str::to_owned),
             msg: error.msg,
         }),
-        Err(_) => Err(Failure::Answer {
+        Err(_) => Err(CommandFailure::Answer {
             url,
             what: format!("HTTP {status} without an error body"),
         }),
     }
 }
 
-async fn decode<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
-    let response = refuse(response).await?;
+async fn decode<T: DeserializeOwned>(response: Response) -> Result<T, CommandFailure> {
+    let response = check_response(response).await?;
     let url = response.url().to_string();
     let body = response.bytes().await.map_err(unreachable)?;
-    decode_errors::json::from_slice(&body).map_err(|error| Failure::Answer {
+    decode_errors::json::from_slice(&body).map_err(|error| CommandFailure::Answer {
         url,
         what: error.to_string(),
     })

@@ -1,4 +1,4 @@
-//! `tutti connection …`: nodes without an agent and how they are reached. Main type: [`Verb`].
+//! `tutti connection …`: nodes without an agent and how they are reached. Main type: [`ConnectionVerb`].
 //!
 //! Invariant: secrets come from files or standard input, and are not shown again.
 
@@ -15,17 +15,17 @@ use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
 use crate::access::login::first_line;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::NAMES_SHOWN;
 use crate::input::read_limited;
 use crate::output::{OutputOptions, json};
 use crate::settings;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table, targets, values};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table, targets, values};
 
 /// Verbs of `tutti connection`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum ConnectionVerb {
     /// List the nodes that are reached without an agent
     #[command(after_long_help = "Examples:
   tutti connection list
@@ -103,23 +103,26 @@ pub struct DeleteOptions {
     nodes: Vec<String>,
 }
 
-pub(crate) async fn run(verb: Verb, connection: &settings::Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: ConnectionVerb,
+    connection: &settings::ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(options) => list(&options, &client).await,
-        Verb::Add(options) => add(&options, &client).await,
-        Verb::Delete(options) => delete(&options, &client).await,
+        ConnectionVerb::List(options) => list(&options, &client).await,
+        ConnectionVerb::Add(options) => add(&options, &client).await,
+        ConnectionVerb::Delete(options) => delete(&options, &client).await,
     }
 }
 
-async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
+async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let query = ConnectionsQuery {
         certnames: options.nodes.as_deref().map(targets::parse).transpose()?,
         ..ConnectionsQuery::default()
     };
     let path = ["inventory", "v1", "query", "connections"];
     let list: ConnectionList = client.post(&path, &query).await?;
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
@@ -137,13 +140,13 @@ fn rows(item: &ConnectionItem) -> Vec<Vec<String>> {
     let parameters = item.parameters.as_ref();
     let parameter = |key: &str| match parameters.and_then(|parameters| parameters.get(key)) {
         None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => harmless(text),
-        Some(other) => harmless(&other.to_string()),
+        Some(Value::String(text)) => escape_control(text),
+        Some(other) => escape_control(&other.to_string()),
     };
     let names = item.certnames.iter().flatten().map(|name| {
         vec![
-            terminal::name(harmless(name)),
-            harmless(item.kind.as_deref().unwrap_or_default()),
+            terminal::style_name(escape_control(name)),
+            escape_control(item.kind.as_deref().unwrap_or_default()),
             parameter("user"),
             parameter("hostname"),
             parameter("port"),
@@ -153,7 +156,7 @@ fn rows(item: &ConnectionItem) -> Vec<Vec<String>> {
     names.collect()
 }
 
-async fn add(options: &AddOptions, client: &Client) -> Result<u8, Failure> {
+async fn add(options: &AddOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let certnames = names(&options.nodes)?;
     let count = certnames.len();
     let duplicates = if options.replace { "replace" } else { "error" };
@@ -165,25 +168,25 @@ async fn add(options: &AddOptions, client: &Client) -> Result<u8, Failure> {
         duplicates: Some(duplicates.to_owned()),
     };
     let path = ["inventory", "v1", "command", "create-connection"];
-    let created: Result<ConnectionCreated, Failure> = client.post(&path, &command).await;
+    let created: Result<ConnectionCreated, CommandFailure> = client.post(&path, &command).await;
     let created = created.map_err(with_replace_hint)?;
-    let nodes = values::counted(count, "node");
+    let nodes = values::format_count(count, "node");
     say!(
         "Made connection {} of {nodes}",
-        harmless(&created.connection_id)
+        escape_control(&created.connection_id)
     );
     Ok(EXIT_SUCCESS)
 }
 
 /// Adds the option of this client that solves the conflict, which the service cannot know.
-fn with_replace_hint(failure: Failure) -> Failure {
+fn with_replace_hint(failure: CommandFailure) -> CommandFailure {
     match failure {
-        Failure::Refused {
+        CommandFailure::Refused {
             status: status @ 409,
             kind,
             msg,
             permission,
-        } => Failure::Refused {
+        } => CommandFailure::Refused {
             status,
             kind,
             msg: format!("{msg}; --replace puts this one in its place"),
@@ -210,7 +213,7 @@ fn parameters(options: &AddOptions) -> Object {
         .collect()
 }
 
-fn secrets(options: &AddOptions) -> Result<Object, Failure> {
+fn secrets(options: &AddOptions) -> Result<Object, CommandFailure> {
     let line = |path: &Path| first_line(path).map(|line| line.expose_secret().to_owned());
     let given = [
         (
@@ -240,7 +243,7 @@ fn secrets(options: &AddOptions) -> Result<Object, Failure> {
         .collect())
 }
 
-async fn delete(options: &DeleteOptions, client: &Client) -> Result<u8, Failure> {
+async fn delete(options: &DeleteOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let certnames = names(&options.nodes)?;
     let query = ConnectionsQuery {
         certnames: Some(certnames.clone()),
@@ -257,15 +260,17 @@ async fn delete(options: &DeleteOptions, client: &Client) -> Result<u8, Failure>
     let (there, unknown): (Vec<String>, Vec<String>) =
         certnames.into_iter().partition(|name| there.contains(name));
     if there.is_empty() {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "there is no connection of {}; `tutti connection list` shows those there are",
             first_names(&unknown)
         )));
     }
-    let nodes = values::counted(there.len(), "node");
+    let nodes = values::format_count(there.len(), "node");
     let path = ["inventory", "v1", "command", "delete-connection"];
     let command = DeleteConnection { certnames: there };
-    client.done(Method::POST, &path, &command).await?;
+    client
+        .send_without_content(Method::POST, &path, &command)
+        .await?;
     say!("Forgot the connections of {nodes}");
     if !unknown.is_empty() {
         say!("There was none of {}", first_names(&unknown));
@@ -278,7 +283,7 @@ fn first_names(names: &[String]) -> String {
     let first: Vec<String> = names
         .iter()
         .take(NAMES_SHOWN)
-        .map(|name| harmless(name))
+        .map(|name| escape_control(name))
         .collect();
     match names.len().saturating_sub(NAMES_SHOWN) {
         0 => first.join(", "),
@@ -286,7 +291,7 @@ fn first_names(names: &[String]) -> String {
     }
 }
 
-fn names(given: &[String]) -> Result<Vec<String>, Failure> {
+fn names(given: &[String]) -> Result<Vec<String>, CommandFailure> {
     let names: Result<Vec<_>, _> = given.iter().map(|given| targets::parse(given)).collect();
     Ok(names?.concat())
 }

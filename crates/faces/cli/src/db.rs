@@ -1,17 +1,17 @@
-//! `puppet db`: the state of the PuppetDB behind the inventory. Main type: [`Verb`].
+//! `puppet db`: the state of the PuppetDB behind the inventory. Main type: [`DbVerb`].
 //!
 //! Invariant: archives of a PuppetDB are left to PuppetDB's own tool, and the message refers to it.
 
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::settings::Connection;
-use crate::{EXIT_SUCCESS, Failure, ProgramName, query};
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, EXIT_SUCCESS, ProgramName, query};
 
 /// Verbs of `puppet db`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum DbVerb {
     /// Print the state of PuppetDB, or of Tutti if no PuppetDB is configured
     #[command(after_long_help = "Example:\n  tutti db status")]
     Status(query::PuppetDbFlags),
@@ -30,29 +30,29 @@ pub enum Verb {
 }
 
 pub(crate) async fn run(
-    verb: &Verb,
-    connection: &Connection,
+    verb: &DbVerb,
+    connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let (word, file) = match verb {
-        Verb::Status(flags) => return status(flags, connection, name).await,
-        Verb::Export { file } => ("export", file),
-        Verb::Import { file } => ("import", file),
+        DbVerb::Status(flags) => return status(flags, connection, name).await,
+        DbVerb::Export { file } => ("export", file),
+        DbVerb::Import { file } => ("import", file),
     };
-    Err(Failure::Usage(format!(
+    Err(CommandFailure::Usage(format!(
         "Tutti keeps no PuppetDB archives; on the machine of PuppetDB: `/opt/puppetlabs/bin/puppetdb {word} {file}`"
     )))
 }
 
 async fn status(
     flags: &query::PuppetDbFlags,
-    connection: &Connection,
+    connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let path = ["status", "v1", "services"];
     let told: Value = match flags.server(connection, name)? {
         Some(server) => server.get(&path).await?,
-        None => Client::with_token(connection)?.get(&path, &[]).await?,
+        None => ApiClient::with_token(connection)?.get(&path, &[]).await?,
     };
     json(&told);
     Ok(EXIT_SUCCESS)

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use api_types::ServerDiagnosis;
 
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::local_server::LocalServerLogin;
-use crate::settings::Connection;
+use crate::settings::ConnectionFlags;
 
 const PATH: [&str; 3] = ["tutti", "v1", "doctor"];
 
@@ -15,12 +15,12 @@ const PATH: [&str; 3] = ["tutti", "v1", "doctor"];
 ///
 /// # Errors
 /// There is no token, or the server refuses, or does not answer.
-pub async fn diagnosis(connection: &Connection) -> Result<ServerDiagnosis, Failure> {
-    Client::with_token(connection)?.get(&PATH, &[]).await
+pub async fn diagnosis(connection: &ConnectionFlags) -> Result<ServerDiagnosis, CommandFailure> {
+    ApiClient::with_token(connection)?.get(&PATH, &[]).await
 }
 
 /// The token file of the current user; `None` if the settings of the client cannot be read.
-pub fn token_file(connection: &Connection) -> Option<PathBuf> {
+pub fn token_file(connection: &ConnectionFlags) -> Option<PathBuf> {
     Some(connection.settings().ok()?.token_file)
 }
 
@@ -29,7 +29,7 @@ impl LocalServerLogin {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn diagnosis(self) -> Result<ServerDiagnosis, Failure> {
+    pub async fn diagnosis(self) -> Result<ServerDiagnosis, CommandFailure> {
         self.client()?.get(&PATH, &[]).await
     }
 }

@@ -1,11 +1,11 @@
-//! `tutti enc NODE`: an external node classifier. Main type: [`Options`].
+//! `tutti enc NODE`: an external node classifier. Main type: [`ConfigFileKeys`].
 //!
 //! Invariant: Puppet reads standard output as the node's classes, so either a whole document is
 //! printed, or nothing and the exit code is not 0.
 
-use crate::client::Client;
-use crate::settings::Connection;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, terminal};
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, terminal};
 
 /// The server's error kind for groups that conflict.
 const CONFLICT: &str = "classification-conflict";
@@ -17,22 +17,29 @@ pub(crate) struct Options {
     certname: String,
 }
 
-pub(crate) async fn run(options: Options, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    options: Options,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     let path = ["classifier-api", "v1", "enc", &options.certname];
     match client.text(&path).await {
         Ok(document) => {
             say!("{}", document.trim_end());
             Ok(EXIT_SUCCESS)
         }
-        Err(failure @ Failure::Refused { .. }) if is_conflict(&failure) => {
-            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.to_terminal_text());
+        Err(failure @ CommandFailure::Refused { .. }) if is_conflict(&failure) => {
+            anstream::eprintln!(
+                "{} {}",
+                terminal::style_failure("error:"),
+                failure.to_terminal_text()
+            );
             Ok(EXIT_NODES_FAILED)
         }
         Err(failure) => Err(failure),
     }
 }
 
-fn is_conflict(failure: &Failure) -> bool {
-    matches!(failure, Failure::Refused { kind, .. } if kind == CONFLICT)
+fn is_conflict(failure: &CommandFailure) -> bool {
+    matches!(failure, CommandFailure::Refused { kind, .. } if kind == CONFLICT)
 }

@@ -1,4 +1,4 @@
-//! The reasons why a command fails. Main type: [`Failure`].
+//! The reasons why a command fails. Main type: [`CommandFailure`].
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::terminal;
 
 /// A failed command. Every variant ends with exit code 2.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum CommandFailure {
     /// The arguments contradict each other.
     #[error("{0}")]
     Usage(String),
@@ -135,7 +135,7 @@ fn file_cause(error: &std::io::Error) -> String {
 
 // === impl Failure ===
 
-impl Failure {
+impl CommandFailure {
     /// The message for a terminal: the parts for programs and search engines are dim.
     pub(crate) fn to_terminal_text(&self) -> String {
         match self {
@@ -145,18 +145,18 @@ impl Failure {
                 msg,
                 permission,
             } => {
-                let kind = terminal::harmless(kind);
-                let code = terminal::dim(format!("({kind}, HTTP {status})"));
+                let kind = terminal::escape_control(kind);
+                let code = terminal::style_dim(format!("({kind}, HTTP {status})"));
                 let next = permission.as_ref().map_or_else(String::new, |permission| {
-                    let permission = terminal::harmless(permission);
+                    let permission = terminal::escape_control(permission);
                     format!(
                         "; an administrator can put it into one of your roles: `tutti role \
                          add-permission ROLE {permission}`"
                     )
                 });
-                format!("{}{next} {code}", terminal::harmless(msg))
+                format!("{}{next} {code}", terminal::escape_control(msg))
             }
-            other => terminal::harmless(&other.to_string()),
+            other => terminal::escape_control(&other.to_string()),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::names::PREFIX;
-use crate::{Failure, completion};
+use crate::program_name::PREFIX;
+use crate::{CommandFailure, completion};
 
 pub use clap_complete::Shell;
 
@@ -33,8 +33,8 @@ fn script(shell: Shell, mut command: clap::Command, name: &str) -> String {
 }
 
 /// Writes one page per command and verb into `directory`.
-pub fn man_pages(command: clap::Command, directory: &Path) -> Result<(), Failure> {
-    let fail = |source| Failure::Write {
+pub fn man_pages(command: clap::Command, directory: &Path) -> Result<(), CommandFailure> {
+    let fail = |source| CommandFailure::Write {
         path: directory.to_owned(),
         source,
     };

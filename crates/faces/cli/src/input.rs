@@ -4,16 +4,16 @@
 
 use std::path::Path;
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::defaults::FILE_BYTES;
 
 /// Reads a text file up to the size limit.
 ///
 /// # Errors
 /// The file cannot be read, is larger, or is not UTF-8.
-pub fn read_limited(path: &Path) -> Result<String, Failure> {
+pub fn read_limited(path: &Path) -> Result<String, CommandFailure> {
     use std::io::Read as _;
-    let fail = |source| Failure::Read {
+    let fail = |source| CommandFailure::Read {
         path: path.to_owned(),
         source,
     };
@@ -24,7 +24,7 @@ pub fn read_limited(path: &Path) -> Result<String, Failure> {
         .map_err(fail)?;
     if text.len() as u64 > FILE_BYTES {
         let what = format!("it is larger than {} MiB", FILE_BYTES >> 20);
-        return Err(Failure::Content {
+        return Err(CommandFailure::Content {
             place: path.display().to_string(),
             what,
         });
@@ -36,10 +36,12 @@ pub fn read_limited(path: &Path) -> Result<String, Failure> {
 ///
 /// # Errors
 /// Like [`read_limited`].
-pub fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
+pub fn read_if_exists(path: &Path) -> Result<Option<String>, CommandFailure> {
     match read_limited(path) {
         Ok(text) => Ok(Some(text)),
-        Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+        Err(CommandFailure::Read { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
             Ok(None)
         }
         Err(failure) => Err(failure),

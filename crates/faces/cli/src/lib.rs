@@ -1,13 +1,12 @@
 //! The verbs of the client over the HTTP API: `tutti task run`, `tutti job list`, …
 //!
-//! Main type: [`Command`]. Invariant: this crate prints and never decides; everything that it shows
+//! Main type: [`ClientCommand`]. Invariant: this crate prints and never decides; everything that it shows
 //! came from the API. The exit code is 0 if all succeeded, 1 if a node failed, 2 if the command was
 //! used wrongly or the service could not do it.
 
 #[macro_use]
 pub mod say;
 
-mod absent;
 mod access;
 mod action;
 pub mod audit;
@@ -19,6 +18,7 @@ mod connection;
 mod db;
 mod defaults;
 pub mod doctor;
+mod duration;
 mod enc;
 mod failure;
 mod follow;
@@ -28,18 +28,18 @@ mod job;
 pub mod local;
 pub mod local_server;
 mod named_list;
-pub mod names;
 mod node;
 mod node_group;
 pub mod output;
 mod params;
 mod plan;
+pub mod program_name;
+mod puppet_app;
 mod query;
 mod rbac;
 mod rollout;
 mod schedule;
 mod settings;
-mod span;
 mod stream;
 pub mod table;
 mod targets;
@@ -53,13 +53,13 @@ mod webhook;
 use std::process::ExitCode;
 
 pub use defaults::KEEP_VERSIONS;
-pub use failure::Failure;
+pub use failure::CommandFailure;
 pub use generate::{Shell, completions, man_pages};
 pub use local::LocalRunner;
-pub use names::ProgramName;
+pub use program_name::ProgramName;
 pub use say::print_line;
-pub use settings::Connection;
-pub use terminal::harmless;
+pub use settings::ConnectionFlags;
+pub use terminal::escape_control;
 
 /// Exit code if everything succeeded.
 pub const EXIT_SUCCESS: u8 = 0;
@@ -74,7 +74,7 @@ pub const EXIT_ERROR: u8 = 2;
     reason = "one is made in the life of the process, and moved once"
 )]
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub enum ClientCommand {
     /// Get a token for the API and write it to the token file
     #[command(
         after_long_help = "Example:\n  tutti login admin --lifetime 8h",
@@ -83,12 +83,12 @@ pub enum Command {
     Login(LoginOptions),
     /// Get, show and delete tokens, as `puppet access` does
     #[command(mut_arg("token_file", with_puppet_short_flag))]
-    Access(WithConnection<access::Verb>),
+    Access(WithConnection<access::AccessVerb>),
     /// Run tasks on nodes, and list available tasks
-    Task(WithConnection<task::Verb>),
+    Task(WithConnection<task::TaskVerb>),
     /// Run Puppet on nodes; see, follow and stop jobs
     #[command(alias = "jobs")]
-    Job(WithConnection<job::Verb>),
+    Job(WithConnection<job::JobVerb>),
     /// Run a shell command on nodes
     Command(WithConnection<action::CommandVerb>),
     /// Run a script of this machine on nodes
@@ -99,38 +99,38 @@ pub enum Command {
     #[command(after_long_help = "Example:\n  tutti enc web1.example.com")]
     Enc(EncOptions),
     /// Show the audit log, and check that it was not changed
-    Audit(WithConnection<audit::Verb>),
+    Audit(WithConnection<audit::AuditVerb>),
     /// Show connected nodes
-    Node(WithConnection<node::Verb>),
+    Node(WithConnection<node::NodeVerb>),
     /// Run plans, and list available plans
-    Plan(WithConnection<plan::Verb>),
+    Plan(WithConnection<plan::PlanVerb>),
     /// Query data about nodes in PQL, PuppetDB's query language
     Query(QueryOptions),
     /// Schedule tasks and Puppet runs
-    Schedule(WithConnection<schedule::Verb>),
+    Schedule(WithConnection<schedule::ScheduleVerb>),
     /// Create, change and explain the groups that classify nodes
-    NodeGroup(WithConnection<node_group::Verb>),
+    NodeGroup(WithConnection<node_group::NodeGroupVerb>),
     /// Configure how nodes without an agent are reached
-    Connection(WithConnection<connection::Verb>),
+    Connection(WithConnection<connection::ConnectionVerb>),
     /// Send events to other programs
-    Webhook(WithConnection<webhook::Verb>),
+    Webhook(WithConnection<webhook::WebhookVerb>),
     /// Show, create and change users
-    User(WithConnection<rbac::user::Verb>),
+    User(WithConnection<rbac::user::UserVerb>),
     /// Show, create and change roles
-    Role(WithConnection<rbac::role::Verb>),
+    Role(WithConnection<rbac::role::RoleVerb>),
     /// Show, create and revoke tokens
-    Token(WithConnection<rbac::token::Verb>),
+    Token(WithConnection<rbac::token::TokenVerb>),
     /// Show, import and delete groups of users
-    Group(WithConnection<rbac::group::Verb>),
+    Group(WithConnection<rbac::group::GroupVerb>),
     /// Deploy code from control repositories, show deployments, and roll back
     #[command(mut_arg("token_file", with_puppet_short_flag))]
-    Code(WithConnection<code::Verb>),
+    Code(WithConnection<code::CodeVerb>),
     /// Show the state of PuppetDB, as `puppet db` does
     #[command(hide = true)]
-    Db(WithConnection<db::Verb>),
+    Db(WithConnection<db::DbVerb>),
     /// Show applications: not supported
     #[command(hide = true, disable_help_flag = true)]
-    App(absent::UnparsedArguments),
+    App(puppet_app::UnparsedArguments),
 }
 
 /// `puppet access` and `puppet code` use `-t` for the token file; the other verbs use it for nodes,
@@ -145,7 +145,7 @@ pub struct WithConnection<V: clap::Subcommand> {
     #[command(subcommand)]
     verb: V,
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionFlags,
 }
 
 /// Arguments of `tutti login`.
@@ -154,7 +154,7 @@ pub struct LoginOptions {
     #[command(flatten)]
     options: access::login::Options,
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionFlags,
 }
 
 /// Arguments of `tutti query`, which goes to the API or to a `PuppetDB`.
@@ -167,7 +167,7 @@ pub struct QueryOptions {
     #[command(flatten)]
     options: query::Options,
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionFlags,
 }
 
 /// Arguments of `tutti enc`.
@@ -176,14 +176,14 @@ pub struct EncOptions {
     #[command(flatten)]
     options: enc::Options,
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionFlags,
 }
 
 /// The output format: text for a terminal, or one JSON document.
 // The values have no help of their own: it would make every verb's help three times as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 #[expect(missing_docs, reason = "a doc comment here becomes help text")]
-pub enum Format {
+pub enum OutputFormat {
     #[default]
     Human,
     Json,
@@ -191,63 +191,79 @@ pub enum Format {
 
 /// Runs `command` and returns the exit code; commands for files of this machine are left to
 /// `run_local`.
-pub async fn run(command: Command, name: ProgramName, run_local: LocalRunner) -> ExitCode {
+pub async fn run(command: ClientCommand, name: ProgramName, run_local: LocalRunner) -> ExitCode {
     exit_code(Box::pin(dispatch(command, name, run_local)).await)
 }
 
 /// Prints the failure, if the command failed, and returns the exit code.
-pub fn exit_code(ended: Result<u8, Failure>) -> ExitCode {
+pub fn exit_code(ended: Result<u8, CommandFailure>) -> ExitCode {
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.to_terminal_text());
+            anstream::eprintln!(
+                "{} {}",
+                terminal::style_failure("error:"),
+                failure.to_terminal_text()
+            );
             ExitCode::from(EXIT_ERROR)
         }
     }
 }
 
 async fn dispatch(
-    command: Command,
+    command: ClientCommand,
     name: ProgramName,
     run_local: LocalRunner,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     match command {
-        Command::Login(LoginOptions {
+        ClientCommand::Login(LoginOptions {
             options,
             connection,
         }) => {
             let settings = connection.settings()?;
             Box::pin(access::login::run(options, &settings)).await
         }
-        Command::Enc(EncOptions {
+        ClientCommand::Enc(EncOptions {
             options,
             connection,
         }) => Box::pin(enc::run(options, &connection)).await,
-        Command::Query(QueryOptions {
+        ClientCommand::Query(QueryOptions {
             options,
             connection,
         }) => Box::pin(query::run(&options, &connection, name)).await,
-        Command::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
-        Command::Task(over) => Box::pin(task::run(over.verb, &over.connection, name)).await,
-        Command::Job(over) => Box::pin(job::run(over.verb, &over.connection, name)).await,
-        Command::Command(over) => Box::pin(action::command(over.verb, &over.connection)).await,
-        Command::Script(over) => Box::pin(action::script(over.verb, &over.connection)).await,
-        Command::File(over) => Box::pin(action::file(over.verb, &over.connection)).await,
-        Command::Audit(over) => Box::pin(audit::run(over.verb, over.connection, run_local)).await,
-        Command::Node(over) => Box::pin(node::run(over.verb, &over.connection)).await,
-        Command::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,
-        Command::Schedule(over) => Box::pin(schedule::run(over.verb, &over.connection)).await,
-        Command::NodeGroup(over) => Box::pin(node_group::run(over.verb, &over.connection)).await,
-        Command::Connection(over) => Box::pin(connection::run(over.verb, &over.connection)).await,
-        Command::Webhook(over) => Box::pin(webhook::run(over.verb, &over.connection)).await,
-        Command::User(over) => Box::pin(rbac::user::run(over.verb, &over.connection)).await,
-        Command::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
-        Command::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
-        Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
-        Command::Code(over) => {
+        ClientCommand::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
+        ClientCommand::Task(over) => Box::pin(task::run(over.verb, &over.connection, name)).await,
+        ClientCommand::Job(over) => Box::pin(job::run(over.verb, &over.connection, name)).await,
+        ClientCommand::Command(over) => {
+            Box::pin(action::run_command_verb(over.verb, &over.connection)).await
+        }
+        ClientCommand::Script(over) => {
+            Box::pin(action::run_script_verb(over.verb, &over.connection)).await
+        }
+        ClientCommand::File(over) => {
+            Box::pin(action::run_file_verb(over.verb, &over.connection)).await
+        }
+        ClientCommand::Audit(over) => {
+            Box::pin(audit::run(over.verb, over.connection, run_local)).await
+        }
+        ClientCommand::Node(over) => Box::pin(node::run(over.verb, &over.connection)).await,
+        ClientCommand::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,
+        ClientCommand::Schedule(over) => Box::pin(schedule::run(over.verb, &over.connection)).await,
+        ClientCommand::NodeGroup(over) => {
+            Box::pin(node_group::run(over.verb, &over.connection)).await
+        }
+        ClientCommand::Connection(over) => {
+            Box::pin(connection::run(over.verb, &over.connection)).await
+        }
+        ClientCommand::Webhook(over) => Box::pin(webhook::run(over.verb, &over.connection)).await,
+        ClientCommand::User(over) => Box::pin(rbac::user::run(over.verb, &over.connection)).await,
+        ClientCommand::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
+        ClientCommand::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
+        ClientCommand::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
+        ClientCommand::Code(over) => {
             Box::pin(code::run(over.verb, &over.connection, name, run_local)).await
         }
-        Command::Db(db) => Box::pin(db::run(&db.verb, &db.connection, name)).await,
-        Command::App(_) => Err(absent::app()),
+        ClientCommand::Db(db) => Box::pin(db::run(&db.verb, &db.connection, name)).await,
+        ClientCommand::App(_) => Err(puppet_app::unsupported_app_error()),
     }
 }

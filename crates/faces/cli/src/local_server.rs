@@ -8,10 +8,10 @@ use api_types::rbac::{PasswordReset, ResetToken};
 use reqwest::Method;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::access::login::first_line;
-use crate::client::Client;
-use crate::settings::{Identity, Settings};
+use crate::client::ApiClient;
+use crate::settings::{ClientIdentity, ClientSettings};
 
 /// Address and certificate of the local server.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub struct LocalServerLogin {
 // === impl LocalServerLogin ===
 
 impl LocalServerLogin {
-    pub(crate) fn client(self) -> Result<Client, Failure> {
-        Client::without_token(&Settings {
+    pub(crate) fn client(self) -> Result<ApiClient, CommandFailure> {
+        ApiClient::without_token(&ClientSettings {
             service_url: self.service_url,
             address: Some(self.address),
             cacert: Some(self.cacert),
@@ -40,7 +40,7 @@ impl LocalServerLogin {
             environment: None,
             noop: false,
             color: true,
-            identity: Some(Identity {
+            identity: Some(ClientIdentity {
                 cert: self.cert,
                 key: self.key,
             }),
@@ -55,7 +55,7 @@ impl LocalServerLogin {
         self,
         user_id: &str,
         password: &SecretString,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let client = self.client()?;
         let path = ["rbac-api", "v1", "users", user_id, "password", "reset"];
         let ResetToken(token) = client.post_empty(&path).await?;
@@ -64,7 +64,9 @@ impl LocalServerLogin {
             password: password.expose_secret().to_owned(),
         };
         let path = ["rbac-api", "v1", "auth", "reset"];
-        client.done(Method::POST, &path, &reset).await
+        client
+            .send_without_content(Method::POST, &path, &reset)
+            .await
     }
 }
 
@@ -72,6 +74,6 @@ impl LocalServerLogin {
 ///
 /// # Errors
 /// The file cannot be read, or contains no password.
-pub fn password_in(path: &Path) -> Result<SecretString, Failure> {
+pub fn read_password(path: &Path) -> Result<SecretString, CommandFailure> {
     first_line(path)
 }

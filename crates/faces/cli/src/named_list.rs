@@ -33,12 +33,12 @@ impl NamedLine<'_> {
     /// The name, in `width` columns, and as much of the description's first line as fits. An error
     /// is printed in full, since it says where to look.
     fn line(&self, width: usize, room: Option<usize>) -> String {
-        let name = terminal::harmless(self.name);
+        let name = terminal::escape_control(self.name);
         let words = match self.error {
             Some(error) => format!("cannot be used: {}", error.msg),
             None => self.description.unwrap_or_default().to_owned(),
         };
-        let mut text = terminal::harmless(words.lines().next().unwrap_or_default());
+        let mut text = terminal::escape_control(words.lines().next().unwrap_or_default());
         if !self.permitted {
             text = format!("(not permitted) {text}").trim_end().to_owned();
         }
@@ -46,15 +46,15 @@ impl NamedLine<'_> {
             text = shorten(&text, room.saturating_sub(width + GAP));
         }
         if text.is_empty() {
-            return terminal::name(name);
+            return terminal::style_name(name);
         }
         let pad = " ".repeat(width.saturating_sub(name.chars().count()) + GAP);
         let text = match (self.error, self.permitted) {
-            (Some(_), _) => terminal::bad(text),
+            (Some(_), _) => terminal::style_failure(text),
             (None, true) => text,
-            (None, false) => terminal::dim(text),
+            (None, false) => terminal::style_dim(text),
         };
-        format!("{}{pad}{text}", terminal::name(name))
+        format!("{}{pad}{text}", terminal::style_name(name))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The output format of a verb. Main type: [`OutputOptions`].
 
-use crate::Format;
+use crate::OutputFormat;
 
 /// The output option of every verb that shows something.
 #[derive(Debug, clap::Args)]
 pub struct OutputOptions {
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
+    pub format: OutputFormat,
 }
 
 /// Prints one JSON document.

@@ -8,7 +8,7 @@ use std::path::Path;
 use api_types::Object;
 use serde_json::Value;
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::input::read_limited;
 
 /// Parses `pairs` or `json` (text, or `@FILE`), not both. `is_string` returns true if the task
@@ -17,9 +17,9 @@ pub(crate) fn parse(
     pairs: &[String],
     json: Option<&str>,
     is_string: impl Fn(&str) -> bool,
-) -> Result<Object, Failure> {
+) -> Result<Object, CommandFailure> {
     match json {
-        Some(_) if !pairs.is_empty() => Err(Failure::Usage(
+        Some(_) if !pairs.is_empty() => Err(CommandFailure::Usage(
             "give parameters as key=value or with --params, not both".to_owned(),
         )),
         Some(json) => object(json),
@@ -29,7 +29,7 @@ pub(crate) fn parse(
                 let (key, value) = split(pair, &is_string)?;
                 if all.insert(key.clone(), value).is_some() {
                     let what = format!("the parameter `{key}` is given twice; leave one out");
-                    return Err(Failure::Usage(what));
+                    return Err(CommandFailure::Usage(what));
                 }
             }
             Ok(all)
@@ -37,21 +37,21 @@ pub(crate) fn parse(
     }
 }
 
-fn object(json: &str) -> Result<Object, Failure> {
+fn object(json: &str) -> Result<Object, CommandFailure> {
     let (place, text) = match json.strip_prefix('@') {
         Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
         None => ("--params".to_owned(), json.to_owned()),
     };
-    decode_errors::json::from_str(&text).map_err(|error| Failure::Content {
+    decode_errors::json::from_str(&text).map_err(|error| CommandFailure::Content {
         place,
         what: format!("parameters are a JSON object such as {{\"name\": \"value\"}}: {error}"),
     })
 }
 
-fn split(pair: &str, is_string: &impl Fn(&str) -> bool) -> Result<(String, Value), Failure> {
+fn split(pair: &str, is_string: &impl Fn(&str) -> bool) -> Result<(String, Value), CommandFailure> {
     let Some((key, text)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let what = format!("`{pair}` is not a parameter; write key=value");
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     };
     let value = if is_string(key) {
         Value::String(text.to_owned())

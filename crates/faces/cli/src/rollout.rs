@@ -3,7 +3,7 @@
 use api_types::Job;
 use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::terminal;
 use crate::values::duration;
 
@@ -18,7 +18,7 @@ pub(crate) struct RolloutArguments {
     #[arg(
         long,
         value_name = "TIME",
-        value_parser = crate::span::seconds,
+        value_parser = crate::duration::parse_seconds,
         requires = "batch",
         help_heading = "Rollout"
     )]
@@ -31,7 +31,7 @@ pub(crate) struct RolloutArguments {
 
 impl RolloutArguments {
     /// The options in the form of the API, checked as the server checks them.
-    pub(crate) fn checked(&self) -> Result<RolloutOptions, Failure> {
+    pub(crate) fn to_checked_options(&self) -> Result<RolloutOptions, CommandFailure> {
         let options = RolloutOptions {
             batch: self.batch.clone(),
             pause_between_batches: self.pause_between_batches,
@@ -40,21 +40,21 @@ impl RolloutArguments {
         let checked = options.check();
         checked.map_err(|problem| {
             let option = problem.option.replace('_', "-");
-            Failure::Usage(format!("--{option} {}", problem.rule))
+            CommandFailure::Usage(format!("--{option} {}", problem.rule))
         })?;
         Ok(options)
     }
 }
 
 /// A job's rollout options in words; `None` if it has no batches.
-pub(crate) fn of_job(job: &Job) -> Option<String> {
+pub(crate) fn describe_job_rollout(job: &Job) -> Option<String> {
     let options = serde_json::to_value(&job.options).ok()?;
     let options: RolloutOptions = serde_json::from_value(options).ok()?;
-    in_words(&options)
+    describe_rollout(&options)
 }
 
 /// The number of batches and their sizes: `11 (sizes 1, 9 × 3, 2)`.
-pub(crate) fn sizes_in_words(sizes: &[usize]) -> String {
+pub(crate) fn describe_batch_sizes(sizes: &[usize]) -> String {
     let groups = sizes.chunk_by(|a, b| a == b).map(|group| match group {
         [size] => size.to_string(),
         _ => format!("{} × {}", group.len(), group[0]),
@@ -65,7 +65,7 @@ pub(crate) fn sizes_in_words(sizes: &[usize]) -> String {
 }
 
 /// Rollout options in words; `None` if there are none.
-pub(crate) fn in_words(options: &RolloutOptions) -> Option<String> {
+pub(crate) fn describe_rollout(options: &RolloutOptions) -> Option<String> {
     let mut words = Vec::new();
     let sizes = options.batch.as_ref();
     words.extend(sizes.map(|sizes| format!("batches of {sizes}")));
@@ -77,13 +77,13 @@ pub(crate) fn in_words(options: &RolloutOptions) -> Option<String> {
 }
 
 /// The current batch of a job; `None` if it has no batches.
-pub(crate) fn progress_of(job: &Job) -> Option<String> {
+pub(crate) fn describe_progress(job: &Job) -> Option<String> {
     let rollout = job.rollout.as_ref()?;
     let of = format!("{} of {}", rollout.batch, rollout.batches);
     Some(match &rollout.next_batch_timestamp {
         Some(next) => format!(
             "{of} {}",
-            terminal::warn(format!("(paused; the next one starts at {next})"))
+            terminal::style_warning(format!("(paused; the next one starts at {next})"))
         ),
         None => of,
     })
@@ -100,7 +100,7 @@ mod tests {
             (&[2, 2, 1], "3 (sizes 2 × 2, 1)"),
             (&[1, 3, 3, 26], "4 (sizes 1, 2 × 3, 26)"),
         ] {
-            assert_eq!(sizes_in_words(sizes), words);
+            assert_eq!(describe_batch_sizes(sizes), words);
         }
     }
 }

@@ -11,8 +11,8 @@ use api_types::{Event, LiveOutput};
 use bytes::BytesMut;
 use reqwest::Response;
 
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::defaults::{
     RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX, STREAM_LINE_BYTES, STREAM_SILENCE,
 };
@@ -28,7 +28,7 @@ pub(crate) enum StreamItem {
 
 #[derive(Debug)]
 pub(crate) struct EventStream<'a> {
-    client: &'a Client,
+    client: &'a ApiClient,
     job: String,
     response: Option<Response>,
     parser: ServerSentEventParser,
@@ -41,7 +41,7 @@ pub(crate) struct EventStream<'a> {
 // === impl EventStream ===
 
 impl<'a> EventStream<'a> {
-    pub(crate) fn new(client: &'a Client, job: &str) -> Self {
+    pub(crate) fn new(client: &'a ApiClient, job: &str) -> Self {
         Self {
             client,
             job: job.to_owned(),
@@ -55,7 +55,7 @@ impl<'a> EventStream<'a> {
     }
 
     /// The next item. Cancel safe between items.
-    pub(crate) async fn next(&mut self) -> Result<StreamItem, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<StreamItem, CommandFailure> {
         loop {
             if let Some(item) = self.ready.pop_front() {
                 return Ok(item);
@@ -65,7 +65,7 @@ impl<'a> EventStream<'a> {
                 continue;
             };
             let cause = match tokio::time::timeout(STREAM_SILENCE, response.chunk()).await {
-                Ok(Ok(Some(bytes))) => match self.take(&bytes) {
+                Ok(Ok(Some(bytes))) => match self.accept_bytes(&bytes) {
                     Ok(()) => continue,
                     Err(cause) => cause,
                 },
@@ -78,7 +78,7 @@ impl<'a> EventStream<'a> {
         }
     }
 
-    async fn connect(&mut self) -> Result<(), Failure> {
+    async fn connect(&mut self) -> Result<(), CommandFailure> {
         if self.attempts > 0 {
             tokio::time::sleep(self.pause).await;
             self.pause = (self.pause * 2).min(RECONNECT_MAX);
@@ -96,20 +96,22 @@ impl<'a> EventStream<'a> {
                 self.parser = ServerSentEventParser::default();
                 Ok(())
             }
-            Err(failure) if self.attempts >= RECONNECT_ATTEMPTS => Err(Failure::StreamLost {
-                job: self.job.clone(),
-                cause: failure.to_string(),
-            }),
-            Err(Failure::Unreachable { .. }) => Ok(()),
+            Err(failure) if self.attempts >= RECONNECT_ATTEMPTS => {
+                Err(CommandFailure::StreamLost {
+                    job: self.job.clone(),
+                    cause: failure.to_string(),
+                })
+            }
+            Err(CommandFailure::Unreachable { .. }) => Ok(()),
             // 502 to 504: the server is starting or stopping.
-            Err(Failure::Refused {
+            Err(CommandFailure::Refused {
                 status: 502..=504, ..
             }) => Ok(()),
             Err(failure) => Err(failure),
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), String> {
         for message in self.parser.push(bytes)? {
             let item = match message.event.as_str() {
                 "output" => decode_errors::json::from_str(&message.data).map(StreamItem::Output),

@@ -47,7 +47,7 @@ fn table(heading: &[&str], rows: &[Vec<String>]) -> Table {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(heading.iter().map(terminal::heading));
+        .set_header(heading.iter().map(terminal::style_heading));
     table.add_rows(rows);
     table
 }
@@ -88,7 +88,7 @@ pub fn fields(fields: &[(&str, String)]) {
     for (key, value) in fields {
         let pad = " ".repeat(width - key.len());
         let value = if value.is_empty() { "-" } else { value };
-        say!("{}{pad}  {value}", terminal::dim(key));
+        say!("{}{pad}  {value}", terminal::style_dim(key));
     }
 }
 

@@ -8,10 +8,10 @@ use api_types::kinds::UNKNOWN_NODE;
 use api_types::{InventoryItem, InventoryList, Job, NodeSelection, NodeSelectionQuery, Scope};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::FILE_BYTES;
 use crate::input::read_limited;
-use crate::{Failure, follow, node_group, terminal};
+use crate::{CommandFailure, follow, node_group, terminal};
 
 /// The word that stands for every connected node.
 const ALL: &str = "all";
@@ -81,12 +81,12 @@ pub(crate) struct TargetOptions {
 // === impl Names ===
 
 impl NodeNames {
-    pub(crate) async fn resolve(&self, client: &Client) -> Result<Vec<String>, Failure> {
+    pub(crate) async fn resolve(&self, client: &ApiClient) -> Result<Vec<String>, CommandFailure> {
         let typed = self.nodes.as_deref().unwrap_or_default();
         if self.all || typed == ALL {
-            return connected(client).await;
+            return connected_nodes(client).await;
         }
-        selected(client, parse(typed)?).await
+        resolve_selectors(client, parse(typed)?).await
     }
 }
 
@@ -94,7 +94,7 @@ impl NodeNames {
 
 impl TargetOptions {
     /// The scope in the API's form. A query and a group are resolved by the server.
-    pub(crate) async fn scope(&self, client: &Client) -> Result<Scope, Failure> {
+    pub(crate) async fn scope(&self, client: &ApiClient) -> Result<Scope, CommandFailure> {
         if let Some(query) = &self.query {
             let query = Some(query_value(query)?);
             return Ok(Scope {
@@ -103,7 +103,7 @@ impl TargetOptions {
             });
         }
         if let Some(group) = &self.node_group {
-            let node_group = Some(node_group::find::id(client, group).await?);
+            let node_group = Some(node_group::find::resolve_id(client, group).await?);
             return Ok(Scope {
                 node_group,
                 ..Scope::default()
@@ -135,29 +135,33 @@ impl TargetOptions {
     }
 
     /// The targets, for the line that announces a job.
-    pub(crate) fn in_words(&self, scope: &Scope) -> String {
+    pub(crate) fn describe_targets(&self, scope: &Scope) -> String {
         match (&scope.nodes, &self.query, &self.node_group) {
             (Some(nodes), ..) if nodes.len() == 1 => "1 node".to_owned(),
             (Some(nodes), ..) => format!("{} nodes", nodes.len()),
             (_, Some(_), _) => "the nodes of a query".to_owned(),
-            (.., Some(group)) => format!("node group {}", terminal::harmless(group)),
+            (.., Some(group)) => format!("node group {}", terminal::escape_control(group)),
             _ => "an application".to_owned(),
         }
     }
 }
 
 /// The nodes of an ended job that are in one of these states.
-async fn nodes_of(client: &Client, job: &str, states: &[&str]) -> Result<Vec<String>, Failure> {
+async fn nodes_of(
+    client: &ApiClient,
+    job: &str,
+    states: &[&str],
+) -> Result<Vec<String>, CommandFailure> {
     let told: Job = client
         .get(&["orchestrator", "v1", "jobs", job], &[])
         .await?;
-    let number = terminal::harmless(&told.name);
+    let number = terminal::escape_control(&told.name);
     if !JOB_OVER.contains(&told.state.as_str()) {
-        let state = terminal::harmless(&told.state);
+        let state = terminal::escape_control(&told.state);
         let what = format!(
             "job {number} is {state} and not over; wait for it with `tutti job show {number} --follow`"
         );
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     }
     let mut names = Vec::new();
     for state in states {
@@ -169,33 +173,36 @@ async fn nodes_of(client: &Client, job: &str, states: &[&str]) -> Result<Vec<Str
             "job {number} has no node that is {}; nothing is left to run again (`tutti job show {number}`)",
             states.join(" or ")
         );
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     }
     Ok(names)
 }
 
 /// The certnames that `-n` selects.
-pub(crate) async fn nodes(client: &Client, typed: &str) -> Result<Vec<String>, Failure> {
+pub(crate) async fn nodes(client: &ApiClient, typed: &str) -> Result<Vec<String>, CommandFailure> {
     if typed != ALL {
-        return selected(client, parse(typed)?).await;
+        return resolve_selectors(client, parse(typed)?).await;
     }
     let nodes = connected_or_returning(client).await?;
     if nodes.is_empty() {
         let what = "no node is connected; see `tutti node list`";
-        return Err(Failure::Usage(what.to_owned()));
+        return Err(CommandFailure::Usage(what.to_owned()));
     }
     Ok(nodes)
 }
 
 /// Resolves names on the server. Full certnames are used as typed if the user may not see nodes,
 /// since a list of names needs no such permission.
-async fn selected(client: &Client, typed: Vec<String>) -> Result<Vec<String>, Failure> {
+async fn resolve_selectors(
+    client: &ApiClient,
+    typed: Vec<String>,
+) -> Result<Vec<String>, CommandFailure> {
     let query = NodeSelectionQuery { nodes: typed };
     let path = ["orchestrator", "v1", "selected_nodes"];
-    let selection: Result<NodeSelection, Failure> = client.post(&path, &query).await;
+    let selection: Result<NodeSelection, CommandFailure> = client.post(&path, &query).await;
     match selection {
         Ok(selection) => Ok(selection.nodes),
-        Err(Failure::Refused { kind, .. })
+        Err(CommandFailure::Refused { kind, .. })
             if kind != UNKNOWN_NODE.name && !query.nodes.iter().any(|text| is_pattern(text)) =>
         {
             Ok(query.nodes)
@@ -205,13 +212,16 @@ async fn selected(client: &Client, typed: Vec<String>) -> Result<Vec<String>, Fa
 }
 
 /// The certname of the one node that was typed.
-pub(crate) async fn one_node(client: &Client, typed: &str) -> Result<String, Failure> {
-    let mut nodes = selected(client, vec![typed.to_owned()]).await?;
+pub(crate) async fn resolve_one_node(
+    client: &ApiClient,
+    typed: &str,
+) -> Result<String, CommandFailure> {
+    let mut nodes = resolve_selectors(client, vec![typed.to_owned()]).await?;
     match (nodes.pop(), nodes.len()) {
         (Some(node), 0) => Ok(node),
         (_, others) => {
             let what = format!("`{typed}` means {} nodes; name one", others + 1);
-            Err(Failure::Usage(what))
+            Err(CommandFailure::Usage(what))
         }
     }
 }
@@ -222,13 +232,15 @@ fn is_pattern(text: &str) -> bool {
 }
 
 /// All nodes that are connected now.
-async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
+async fn connected_nodes(client: &ApiClient) -> Result<Vec<String>, CommandFailure> {
     Ok(connected_names(inventory(client).await?.items))
 }
 
 /// All nodes that are connected now, and those that are expected back after a restart of the
 /// server: new jobs wait for them.
-pub(crate) async fn connected_or_returning(client: &Client) -> Result<Vec<String>, Failure> {
+pub(crate) async fn connected_or_returning(
+    client: &ApiClient,
+) -> Result<Vec<String>, CommandFailure> {
     let InventoryList { items, returning } = inventory(client).await?;
     let mut nodes = connected_names(items);
     nodes.extend(returning);
@@ -236,7 +248,7 @@ pub(crate) async fn connected_or_returning(client: &Client) -> Result<Vec<String
     Ok(nodes)
 }
 
-async fn inventory(client: &Client) -> Result<InventoryList, Failure> {
+async fn inventory(client: &ApiClient) -> Result<InventoryList, CommandFailure> {
     client.get(&["orchestrator", "v1", "inventory"], &[]).await
 }
 
@@ -246,7 +258,7 @@ fn connected_names(items: Vec<InventoryItem>) -> Vec<String> {
 }
 
 /// Parses a query: PQL is text, an AST is an array; both may come from a file.
-pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
+pub(crate) fn query_value(text: &str) -> Result<Value, CommandFailure> {
     let (place, text) = match text.strip_prefix('@') {
         Some("-") => ("standard input".to_owned(), read_stdin()?),
         Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
@@ -254,19 +266,21 @@ pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
     };
     let text = text.trim();
     if text.is_empty() {
-        return Err(Failure::Usage(format!("there is no query in {place}")));
+        return Err(CommandFailure::Usage(format!(
+            "there is no query in {place}"
+        )));
     }
     if !text.starts_with('[') {
         return Ok(Value::String(text.to_owned()));
     }
-    decode_errors::json::from_str(text).map_err(|error| Failure::Content {
+    decode_errors::json::from_str(text).map_err(|error| CommandFailure::Content {
         place,
         what: format!("it begins with [ and is no JSON array: {error}"),
     })
 }
 
 /// Parses `a,b`, `@FILE`, or `-` for standard input, as Bolt does.
-pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
+pub(crate) fn parse(text: &str) -> Result<Vec<String>, CommandFailure> {
     let names = match text.strip_prefix('@') {
         Some("-") => split(&read_stdin()?),
         Some(path) => split(&read_limited(Path::new(path))?),
@@ -274,7 +288,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
         None => split(text),
     };
     if names.is_empty() {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "--nodes `{text}` names no node; write certnames with commas between them, a pattern such as 'web*', or all"
         )));
     }
@@ -290,7 +304,7 @@ fn split(text: &str) -> Vec<String> {
     {
         let mut rest = line;
         while !rest.is_empty() {
-            let end = end_of_expression(rest).unwrap_or(0);
+            let end = find_expression_end(rest).unwrap_or(0);
             let end = rest
                 .get(end..)
                 .and_then(|tail| tail.find(','))
@@ -305,7 +319,7 @@ fn split(text: &str) -> Vec<String> {
 
 /// The byte after the closing slash of a regular expression, if one starts here and ends before a
 /// comma.
-fn end_of_expression(text: &str) -> Option<usize> {
+fn find_expression_end(text: &str) -> Option<usize> {
     let blanks = text.len() - text.trim_start().len();
     let rest = text.trim_start().strip_prefix('/')?;
     let is_end = |at: &usize| {
@@ -319,13 +333,13 @@ fn end_of_expression(text: &str) -> Option<usize> {
         .map(|at| blanks + 1 + at + 1)
 }
 
-pub(crate) fn read_stdin() -> Result<String, Failure> {
+pub(crate) fn read_stdin() -> Result<String, CommandFailure> {
     let mut text = String::new();
     let read = std::io::stdin()
         .lock()
         .take(FILE_BYTES)
         .read_to_string(&mut text);
-    read.map_err(|source| Failure::Read {
+    read.map_err(|source| CommandFailure::Read {
         path: "standard input".into(),
         source,
     })?;

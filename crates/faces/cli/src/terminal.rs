@@ -40,12 +40,12 @@ pub fn is_watched() -> bool {
 }
 
 /// Style for success.
-pub fn good(text: impl Display) -> String {
+pub fn style_success(text: impl Display) -> String {
     text.green().to_string()
 }
 
 /// Style for failures.
-pub fn bad(text: impl Display) -> String {
+pub fn style_failure(text: impl Display) -> String {
     text.red().bold().to_string()
 }
 
@@ -55,43 +55,43 @@ pub fn error_output(text: impl Display) -> String {
 }
 
 /// Style for warnings.
-pub fn warn(text: impl Display) -> String {
+pub fn style_warning(text: impl Display) -> String {
     text.yellow().to_string()
 }
 
 /// Style for names of nodes, environments and other resources.
-pub fn name(text: impl Display) -> String {
+pub fn style_name(text: impl Display) -> String {
     text.cyan().to_string()
 }
 
 /// Style for changes that noop prevented.
-pub fn noop(text: impl Display) -> String {
+pub fn style_noop(text: impl Display) -> String {
     text.magenta().to_string()
 }
 
 /// Style for secondary text.
-pub fn dim(text: impl Display) -> String {
+pub fn style_dim(text: impl Display) -> String {
     text.dimmed().to_string()
 }
 
 /// Style for headings.
-pub fn heading(text: impl Display) -> String {
+pub fn style_heading(text: impl Display) -> String {
     text.bold().to_string()
 }
 
 /// A state in its colour.
-pub fn state(state: &str) -> String {
+pub fn style_state(state: &str) -> String {
     match state {
-        "finished" | "success" => good(state),
-        "failed" | "errored" | "failure" => bad(state),
-        "skipped" | "stopped" | "stopping" => warn(state),
-        _ => name(harmless(state)),
+        "finished" | "success" => style_success(state),
+        "failed" | "errored" | "failure" => style_failure(state),
+        "skipped" | "stopped" | "stopping" => style_warning(state),
+        _ => style_name(escape_control(state)),
     }
 }
 
 /// Escapes control characters in text from a node, except tabs: a node's output must not be able to
 /// clear the screen or to fake other output.
-pub fn harmless(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\t' => '\t',
@@ -113,12 +113,12 @@ mod tests {
 
     #[test]
     fn a_node_cannot_move_the_cursor() {
-        assert_eq!(harmless("a\x1b[2Jb\tc\r"), "a␛[2Jb\tc␍");
-        assert_eq!(harmless("x\u{202e}y\u{9b}z"), "x�y�z");
+        assert_eq!(escape_control("a\x1b[2Jb\tc\r"), "a␛[2Jb\tc␍");
+        assert_eq!(escape_control("x\u{202e}y\u{9b}z"), "x�y�z");
     }
 
     #[test]
     fn other_scripts_stay_as_they_are() {
-        assert_eq!(harmless("größe 大きさ"), "größe 大きさ");
+        assert_eq!(escape_control("größe 大きさ"), "größe 大きさ");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::terminal::harmless;
+use crate::terminal::escape_control;
 
 /// `0.42 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
 pub(crate) fn duration(seconds: f64) -> String {
@@ -16,7 +16,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// `1 row`, `2 rows`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+pub(crate) fn format_count(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
@@ -45,7 +45,7 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
                 let pad = " ".repeat(width.unwrap_or(0).saturating_sub(key.chars().count()));
                 lines.push(format!(
                     "{}{pad} : {}",
-                    harmless(key),
+                    escape_control(key),
                     value.next().unwrap_or_default()
                 ));
                 lines.extend(
@@ -58,7 +58,7 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
 }
 
 /// True for the result of a command or script: its output in three forms, and its exit code.
-pub(crate) fn is_of_program(fields: &Map<String, Value>) -> bool {
+pub(crate) fn is_program_result(fields: &Map<String, Value>) -> bool {
     let is_known = |key: &String| PROGRAM_KEYS.contains(&key.as_str()) || key.starts_with('_');
     fields.contains_key("merged_output") && fields.keys().all(is_known)
 }
@@ -68,7 +68,7 @@ pub(crate) const PROGRAM_KEYS: [&str; 4] = ["stdout", "stderr", "merged_output",
 
 /// The unchanged output of a command or script, and its error, which names the exit code.
 fn program_lines(fields: &Map<String, Value>) -> Option<Vec<String>> {
-    if !is_of_program(fields) {
+    if !is_program_result(fields) {
         return None;
     }
     let mut lines = text_lines(&fields["merged_output"]);
@@ -93,9 +93,9 @@ fn info_lines(info: &Value) -> Vec<String> {
 fn error_lines(error: &Value) -> Vec<String> {
     let kind = error["kind"].as_str().unwrap_or_default();
     let message = error["msg"].as_str().unwrap_or("failed without a message");
-    let mut lines: Vec<_> = message.lines().map(harmless).collect();
+    let mut lines: Vec<_> = message.lines().map(escape_control).collect();
     if !kind.is_empty() {
-        lines.push(format!("({})", harmless(kind)));
+        lines.push(format!("({})", escape_control(kind)));
     }
     lines
 }
@@ -108,7 +108,7 @@ fn text_lines(value: &Value) -> Vec<String> {
         }
         other => other.to_string(),
     };
-    text.trim_end().lines().map(harmless).collect()
+    text.trim_end().lines().map(escape_control).collect()
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! `tutti webhook …`: webhooks that receive events. Main type: [`Verb`].
+//! `tutti webhook …`: webhooks that receive events. Main type: [`WebhookVerb`].
 
 use api_types::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
 use clap::ValueEnum as _;
 use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::settings::Connection;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table};
+use crate::settings::ConnectionFlags;
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table};
 
 /// Route of the API.
 const WEBHOOKS: [&str; 3] = ["tutti", "v1", "webhooks"];
 
 /// Verbs of `tutti webhook`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum WebhookVerb {
     /// List the webhooks
     #[command(after_long_help = "Example:\n  tutti webhook list")]
     List(OutputOptions),
@@ -70,7 +70,7 @@ pub struct CreateOptions {
     events: Vec<String>,
     /// Format of messages: the event as JSON for programs, or that of a chat tool
     #[arg(long, value_enum, default_value = "json", value_name = "FORM")]
-    template: Template,
+    template: TemplateChoice,
     /// Free text that describes the webhook
     #[arg(long, default_value = "", hide_default_value = true)]
     description: String,
@@ -82,7 +82,7 @@ pub struct CreateOptions {
 /// The formats of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "lower")]
-enum Template {
+enum TemplateChoice {
     Json,
     Slack,
     Teams,
@@ -108,7 +108,7 @@ pub struct EditOptions {
     all_events: bool,
     /// Format of messages
     #[arg(long, value_enum, value_name = "FORM")]
-    template: Option<Template>,
+    template: Option<TemplateChoice>,
     /// Free text that describes the webhook
     #[arg(long)]
     description: Option<String>,
@@ -123,25 +123,28 @@ pub struct EditOptions {
     renew_secret: bool,
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: WebhookVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(shown) => list(&shown, &client).await,
-        Verb::Show(options) => show(&options, &client).await,
-        Verb::Create(options) => create(options, &client).await,
-        Verb::Edit(options) => edit(options, &client).await,
-        Verb::Delete(one) => {
+        WebhookVerb::List(shown) => list(&shown, &client).await,
+        WebhookVerb::Show(options) => show(&options, &client).await,
+        WebhookVerb::Create(options) => create(options, &client).await,
+        WebhookVerb::Edit(options) => edit(options, &client).await,
+        WebhookVerb::Delete(one) => {
             client.delete(&path(&one.id)).await?;
-            say!("Deleted webhook {}", harmless(&one.id));
+            say!("Deleted webhook {}", escape_control(&one.id));
             Ok(EXIT_SUCCESS)
         }
-        Verb::Test(one) => test(&one, &client).await,
+        WebhookVerb::Test(one) => test(&one, &client).await,
     }
 }
 
-async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
+async fn list(shown: &OutputOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let list: WebhookList = client.get(&WEBHOOKS, &[]).await?;
-    if shown.format == Format::Json {
+    if shown.format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
@@ -151,13 +154,13 @@ async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
     }
     let rows = list.items.iter().map(|hook| {
         vec![
-            terminal::name(harmless(&hook.id)),
+            terminal::style_name(escape_control(&hook.id)),
             state(hook),
-            harmless(&hook.url),
+            escape_control(&hook.url),
             events(hook),
-            harmless(&hook.template),
+            escape_control(&hook.template),
             hook.delivered.to_string(),
-            harmless(&hook.description),
+            escape_control(&hook.description),
         ]
     });
     let heading = [
@@ -173,25 +176,25 @@ async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
+async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let hook: Webhook = client.get(&path(&options.id), &[]).await?;
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&hook);
         return Ok(EXIT_SUCCESS);
     }
     let mut fields = vec![
-        ("webhook", harmless(&hook.id)),
+        ("webhook", escape_control(&hook.id)),
         ("state", state(&hook)),
-        ("url", harmless(&hook.url)),
+        ("url", escape_control(&hook.url)),
         ("events", events(&hook)),
-        ("template", harmless(&hook.template)),
-        ("description", harmless(&hook.description)),
+        ("template", escape_control(&hook.template)),
+        ("description", escape_control(&hook.description)),
         (
             "made",
             format!(
                 "{} by {}",
                 hook.created_timestamp,
-                harmless(&hook.created_by)
+                escape_control(&hook.created_by)
             ),
         ),
         ("delivered", hook.delivered.to_string()),
@@ -204,13 +207,13 @@ async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     fields.extend(
         hook.last_error
             .as_ref()
-            .map(|why| ("last error", harmless(why))),
+            .map(|why| ("last error", escape_control(why))),
     );
     table::fields(&fields);
     Ok(EXIT_SUCCESS)
 }
 
-async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
+async fn create(options: CreateOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let secret = options.secret_file.as_deref().map(first_line).transpose()?;
     let new = NewWebhook {
         url: options.url,
@@ -220,34 +223,37 @@ async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> 
         secret: secret.map(|secret| secret.expose_secret().to_owned()),
     };
     let made: WebhookWithSecret = client.post(&WEBHOOKS, &new).await?;
-    say!("Made webhook {}", harmless(&made.webhook.id));
-    tell_secret(&made);
+    say!("Made webhook {}", escape_control(&made.webhook.id));
+    print_secret(&made);
     Ok(EXIT_SUCCESS)
 }
 
-async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
+async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let events = options.all_events || !options.events.is_empty();
     let change = WebhookEdit {
         url: options.url,
         events: events.then_some(options.events),
-        template: options.template.map(Template::name),
+        template: options.template.map(TemplateChoice::name),
         description: options.description,
         enabled: (options.enable || options.disable).then_some(options.enable),
         renew_secret: options.renew_secret,
     };
     let changed: WebhookWithSecret = client.put(&path(&options.id), &change).await?;
-    say!("Changed webhook {}", harmless(&changed.webhook.id));
-    tell_secret(&changed);
+    say!("Changed webhook {}", escape_control(&changed.webhook.id));
+    print_secret(&changed);
     Ok(EXIT_SUCCESS)
 }
 
-async fn test(one: &WebhookIdOptions, client: &Client) -> Result<u8, Failure> {
+async fn test(one: &WebhookIdOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let [service, version, hooks, id] = path(&one.id);
     let path = [service, version, hooks, id, "test"];
     let outcome: WebhookTest = client.post_empty(&path).await?;
-    say!("sent: {}", harmless(&outcome.body));
+    say!("sent: {}", escape_control(&outcome.body));
     if outcome.delivered {
-        say!("{} the receiver accepted the message", terminal::good("✓"));
+        say!(
+            "{} the receiver accepted the message",
+            terminal::style_success("✓")
+        );
         return Ok(EXIT_SUCCESS);
     }
     let why = outcome
@@ -255,15 +261,15 @@ async fn test(one: &WebhookIdOptions, client: &Client) -> Result<u8, Failure> {
         .unwrap_or_else(|| "the reason is unknown".to_owned());
     say!(
         "{} the message was not accepted: {}",
-        terminal::bad("✗"),
-        harmless(&why)
+        terminal::style_failure("✗"),
+        escape_control(&why)
     );
     Ok(EXIT_NODES_FAILED)
 }
 
 // === impl Template ===
 
-impl Template {
+impl TemplateChoice {
     /// The name of the format in the API.
     fn name(self) -> String {
         let value = self.to_possible_value();
@@ -276,23 +282,26 @@ fn path(id: &str) -> [&str; 4] {
     [service, version, hooks, id]
 }
 
-fn tell_secret(hook: &WebhookWithSecret) {
+fn print_secret(hook: &WebhookWithSecret) {
     if let Some(secret) = &hook.secret {
-        say!("Its key, which is not shown again: {}", harmless(secret));
+        say!(
+            "Its key, which is not shown again: {}",
+            escape_control(secret)
+        );
     }
 }
 
 fn state(hook: &Webhook) -> String {
     match (hook.enabled, hook.failing_since) {
-        (false, _) => terminal::warn("off"),
-        (true, Some(_)) => terminal::bad("failing"),
-        (true, None) => terminal::good("on"),
+        (false, _) => terminal::style_warning("off"),
+        (true, Some(_)) => terminal::style_failure("failing"),
+        (true, None) => terminal::style_success("on"),
     }
 }
 
 fn events(hook: &Webhook) -> String {
     match hook.events.is_empty() {
         true => "all".to_owned(),
-        false => harmless(&hook.events.join(", ")),
+        false => escape_control(&hook.events.join(", ")),
     }
 }

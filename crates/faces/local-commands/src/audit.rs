@@ -8,19 +8,19 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use audit::{Expected, Fault, Head, KeptHeads, Report, Verifier};
+use audit::{ChainFault, ChainHead, ChainReport, ChainVerifier, ExpectedChain, HeadFileHeads};
 use store::{Store, StoreConfig};
 
-use cli::audit::{AuditPages, AuditVerification, AuditVerifyOptions, NotedHead};
+use cli::audit::{AuditPages, AuditVerification, AuditVerifyOptions, RecordedHead};
 use cli::output::json;
-use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, say, table, terminal};
+use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, table, terminal};
 
 use crate::defaults::AUDIT_LINE_BYTES;
 
 /// Checks the entries that a server or a file has.
-pub(crate) async fn verify(verification: &AuditVerification) -> Result<u8, Failure> {
+pub(crate) async fn verify(verification: &AuditVerification) -> Result<u8, CommandFailure> {
     let options = &verification.options;
-    let verifier = Verifier::new(expected(options)?);
+    let verifier = ChainVerifier::new(expected(options)?);
     let verified = match &options.file {
         Some(path) => file(verifier, path)?,
         None => service(verifier, &AuditPages::open(&verification.connection)?).await?,
@@ -29,18 +29,18 @@ pub(crate) async fn verify(verification: &AuditVerification) -> Result<u8, Failu
 }
 
 /// The heads that the entries must have.
-fn expected(options: &AuditVerifyOptions) -> Result<Expected, Failure> {
-    let mut expected = Expected::default();
-    for NotedHead { seq, hash } in &options.expect_head {
+fn expected(options: &AuditVerifyOptions) -> Result<ExpectedChain, CommandFailure> {
+    let mut expected = ExpectedChain::default();
+    for RecordedHead { seq, hash } in &options.expect_head {
         match seq {
-            Some(seq) => expected.heads.push(Head {
+            Some(seq) => expected.heads.push(ChainHead {
                 seq: *seq,
                 hash: *hash,
             }),
             None if expected.hash.is_none() => expected.hash = Some(*hash),
             None => {
                 let what = "--expect-head takes one hash without a number";
-                return Err(Failure::Usage(what.to_owned()));
+                return Err(CommandFailure::Usage(what.to_owned()));
             }
         }
     }
@@ -55,20 +55,20 @@ pub async fn verify_store(
     options: &AuditVerifyOptions,
     url: String,
     head_file: &Path,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let mut expected = expected(options)?;
-    let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
-    let kept = KeptHeads::read(head_file).map_err(|error| failed(&error))?;
+    let failed = |error: &(dyn std::error::Error + 'static)| CommandFailure::Usage(chain(error));
+    let kept = HeadFileHeads::read(head_file).map_err(|error| failed(&error))?;
     expected.heads.extend(kept.all());
     let store = Store::open_read_only(&StoreConfig::new(url)).await;
     let store = store.map_err(|error| failed(&error))?;
-    let verified = audit::verify(&store, expected).await;
+    let verified = audit::verify_store(&store, expected).await;
     store.close().await;
     let verified = verified.map_err(|error| failed(&error))?;
     if kept.head.is_none() {
         anstream::eprintln!(
             "{} there is no {}, so only the database says where the chain ends",
-            terminal::warn("warning:"),
+            terminal::style_warning("warning:"),
             head_file.display()
         );
     }
@@ -76,16 +76,16 @@ pub async fn verify_store(
 }
 
 async fn service(
-    mut verifier: Verifier,
+    mut verifier: ChainVerifier,
     pages: &AuditPages,
-) -> Result<Result<Report, Fault>, Failure> {
-    let answer = |what: String| Failure::Answer {
+) -> Result<Result<ChainReport, ChainFault>, CommandFailure> {
+    let answer = |what: String| CommandFailure::Answer {
         url: "/audit/v1/entries".to_owned(),
         what,
     };
     let first = pages.page(0, 0).await?;
     let head = |page: &api_types::audit::AuditHead| {
-        audit::wire::head(page).map_err(|error| answer(error.to_string()))
+        audit::wire::to_head(page).map_err(|error| answer(error.to_string()))
     };
     verifier.expect(head(&first.head)?);
     // The head that the server keeps outside its database.
@@ -96,31 +96,34 @@ async fn service(
     }
     let mut from = 0;
     loop {
-        let page = pages.next(from).await?;
+        let page = pages.next_page(from).await?;
         let head = head(&page.head)?;
         if page.items.is_empty() {
             return Ok(verifier.finish(head));
         }
         for entry in page.items {
-            let row = audit::wire::row(entry).map_err(|error| answer(error.to_string()))?;
+            let row = audit::wire::to_row(entry).map_err(|error| answer(error.to_string()))?;
             if let Err(fault) = verifier.feed(&row) {
                 return Ok(Err(fault));
             }
         }
         verifier.expect(head);
-        from = verifier.next();
+        from = verifier.next_number();
     }
 }
 
 /// Checks an export. A file has no head of its own: truncation at its end is found with
 /// `--expect-head` only.
-fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Failure> {
-    let read = |source| Failure::Read {
+fn file(
+    mut verifier: ChainVerifier,
+    path: &Path,
+) -> Result<Result<ChainReport, ChainFault>, CommandFailure> {
+    let read = |source| CommandFailure::Read {
         path: path.to_owned(),
         source,
     };
     let mut reader = BufReader::new(File::open(path).map_err(read)?);
-    let mut last = Head {
+    let mut last = ChainHead {
         seq: 0,
         hash: [0; 32],
     };
@@ -132,17 +135,17 @@ fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Fa
         if bytes == 0 {
             break;
         }
-        let content = |what: String| Failure::Content {
+        let content = |what: String| CommandFailure::Content {
             place: format!("line {number} of {}", path.display()),
             what,
         };
         let entry =
             decode_errors::json::from_str(&line).map_err(|error| content(error.to_string()))?;
-        let row = audit::wire::row(entry).map_err(|error| content(error.to_string()))?;
+        let row = audit::wire::to_row(entry).map_err(|error| content(error.to_string()))?;
         if let Err(fault) = verifier.feed(&row) {
             return Ok(Err(fault));
         }
-        last = Head {
+        last = ChainHead {
             seq: row.seq,
             hash: row.hash,
         };
@@ -150,10 +153,10 @@ fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Fa
     Ok(verifier.finish(last))
 }
 
-fn print_report(options: &AuditVerifyOptions, verified: Result<Report, Fault>) -> u8 {
+fn print_report(options: &AuditVerifyOptions, verified: Result<ChainReport, ChainFault>) -> u8 {
     let shown = options.shown.format;
     match verified {
-        Ok(report) if shown == Format::Json => {
+        Ok(report) if shown == OutputFormat::Json => {
             json(&serde_json::json!({ "whole": true, "report": report }));
             EXIT_SUCCESS
         }
@@ -162,23 +165,26 @@ fn print_report(options: &AuditVerifyOptions, verified: Result<Report, Fault>) -
             EXIT_SUCCESS
         }
         Err(fault) => {
-            if shown == Format::Json {
+            if shown == OutputFormat::Json {
                 json(&serde_json::json!({ "whole": false, "fault": fault.to_string() }));
             } else {
-                say!("{} {fault}", terminal::bad("The chain is not whole:"));
+                say!(
+                    "{} {fault}",
+                    terminal::style_failure("The chain is not whole:")
+                );
             }
             EXIT_NODES_FAILED
         }
     }
 }
 
-fn print(report: &Report) {
+fn print(report: &ChainReport) {
     let heading = match report.compared_through {
-        0 => terminal::warn(
+        0 => terminal::style_warning(
             "The chain is whole in itself. It was not compared with a head that was noted down: if its end was \
              cut off, or all of it written anew, this does not show it.",
         ),
-        _ => terminal::good("The chain is whole."),
+        _ => terminal::style_success("The chain is whole."),
     };
     say!("{heading}");
     let mut fields = vec![
@@ -201,14 +207,14 @@ fn print(report: &Report) {
     table::fields(&fields);
 }
 
-fn compared(report: &Report) -> String {
+fn compared(report: &ChainReport) -> String {
     match report.compared_through {
         0 => "with nothing; note the head down and give it with --expect-head".to_owned(),
         seq => format!("with a head that was noted down, up to entry {seq}"),
     }
 }
 
-fn without_result(report: &Report) -> String {
+fn without_result(report: &ChainReport) -> String {
     let count = report.without_result;
     if count == 0 {
         return "0 commands".to_owned();
@@ -258,21 +264,21 @@ mod tests {
             rows.push(row);
         }
         let written = |rows: &[store::AuditRow]| {
-            let entries = rows.iter().cloned().map(audit::wire::entry);
+            let entries = rows.iter().cloned().map(audit::wire::to_api_entry);
             let lines: Vec<_> = entries
                 .map(|entry| serde_json::json!(entry).to_string())
                 .collect();
             std::fs::write(&path, lines.join("\n")).unwrap();
-            file(Verifier::new(Expected::default()), &path).unwrap()
+            file(ChainVerifier::new(ExpectedChain::default()), &path).unwrap()
         };
         assert_eq!(written(&rows).unwrap().entries, 3);
         rows.swap(1, 2);
-        assert_eq!(written(&rows), Err(Fault::Missing { seq: 2, next: 3 }));
+        assert_eq!(written(&rows), Err(ChainFault::Missing { seq: 2, next: 3 }));
         rows.swap(1, 2);
         rows[1].entry.times = 7;
-        assert_eq!(written(&rows), Err(Fault::Edited { seq: 2 }));
+        assert_eq!(written(&rows), Err(ChainFault::Edited { seq: 2 }));
         std::fs::write(&path, "{}\n").unwrap();
-        let said = file(Verifier::new(Expected::default()), &path).unwrap_err();
+        let said = file(ChainVerifier::new(ExpectedChain::default()), &path).unwrap_err();
         assert!(said.to_string().contains("line 1 of"), "{said}");
     }
 }

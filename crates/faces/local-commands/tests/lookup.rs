@@ -2,7 +2,7 @@
 
 use clap::Parser as _;
 
-use cli::Failure;
+use cli::CommandFailure;
 use cli::say::{capture, captured};
 use local_commands::lookup::{Options, run};
 
@@ -60,7 +60,7 @@ impl Site {
         self.0.path().join(name).display().to_string()
     }
 
-    fn lookup(&self, arguments: &[&str]) -> (Result<u8, Failure>, String) {
+    fn lookup(&self, arguments: &[&str]) -> (Result<u8, CommandFailure>, String) {
         let (codedir, nowhere) = (self.path(""), self.path("hiera.yaml"));
         let fixed = ["lookup", "--codedir", &codedir, "--hiera_config", &nowhere];
         let fixed = fixed.into_iter().chain(["--environment", "test"]);

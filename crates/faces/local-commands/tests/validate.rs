@@ -2,7 +2,7 @@
 
 use clap::Parser as _;
 
-use cli::Failure;
+use cli::CommandFailure;
 use cli::say::{capture, captured};
 use local_commands::validate::{Options, run};
 
@@ -12,7 +12,7 @@ struct Line {
     options: Options,
 }
 
-fn validate(arguments: &[&str]) -> (Result<u8, Failure>, String) {
+fn validate(arguments: &[&str]) -> (Result<u8, CommandFailure>, String) {
     let line = Line::parse_from(std::iter::once("validate").chain(arguments.iter().copied()));
     capture();
     let code = run(&line.options);
@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_said() {
     assert_eq!(code.expect("readable"), 1);
     assert!(matches!(
         validate(&["/no/such.pp"]).0,
-        Err(Failure::Read { .. })
+        Err(CommandFailure::Read { .. })
     ));
 }
 

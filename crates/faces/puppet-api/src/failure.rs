@@ -1,5 +1,5 @@
 //! Errors in puppetserver's formats: JSON `{message, issue_kind}` from the Puppet API
-//! ([`Failure`]), plain text from the CA API ([`ca`](crate::ca)).
+//! ([`PuppetApiFailure`]), plain text from the CA API ([`ca`](crate::ca)).
 
 use axum::Json;
 use axum::http::{StatusCode, Uri};
@@ -8,19 +8,19 @@ use serde::Serialize;
 
 /// A request of the Puppet API that cannot be answered.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct PuppetApiFailure {
     status: StatusCode,
     message: String,
     issue_kind: &'static str,
 }
 
 #[derive(Serialize)]
-struct Body {
+struct PuppetErrorBody {
     message: String,
     issue_kind: &'static str,
 }
 
-impl Failure {
+impl PuppetApiFailure {
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self {
             status: StatusCode::NOT_FOUND,
@@ -56,9 +56,9 @@ impl Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for PuppetApiFailure {
     fn into_response(self) -> Response {
-        let body = Body {
+        let body = PuppetErrorBody {
             message: self.message,
             issue_kind: self.issue_kind,
         };
@@ -67,6 +67,6 @@ impl IntoResponse for Failure {
 }
 
 /// Answers every path that has no route.
-pub(crate) async fn not_found(uri: Uri) -> Failure {
-    Failure::not_found(format!("there is nothing at {}", uri.path()))
+pub(crate) async fn not_found(uri: Uri) -> PuppetApiFailure {
+    PuppetApiFailure::not_found(format!("there is nothing at {}", uri.path()))
 }

@@ -23,23 +23,23 @@ use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
 
 use crate::defaults::FILE_CHUNK_BYTES;
-use crate::failure::Failure;
-use crate::peer::Caller;
+use crate::failure::PuppetApiFailure;
+use crate::peer::PuppetApiCaller;
 
 #[derive(Clone)]
-struct Files {
+struct PuppetFileServer {
     code: Arc<dyn CodeReader>,
     blobs: BlobStore,
 }
 
 #[derive(Debug, Deserialize)]
-struct Params {
+struct FileQueryParams {
     environment: Option<String>,
     sha256: Option<String>,
 }
 
 /// A parsed request.
-enum Wanted {
+enum FileRequest {
     Content(Sha256),
     File {
         environment: EnvironmentName,
@@ -50,7 +50,7 @@ enum Wanted {
 }
 
 /// Content to send.
-struct Found {
+struct FoundFile {
     sha256: Sha256,
     size_bytes: u64,
     content: File,
@@ -59,50 +59,50 @@ struct Found {
 pub(crate) fn router(code: Arc<dyn CodeReader>, blobs: BlobStore) -> Router {
     Router::new()
         .route("/puppet/v3/file_content/{mount}/{*path}", get(fetch))
-        .with_state(Files { code, blobs })
+        .with_state(PuppetFileServer { code, blobs })
 }
 
 async fn fetch(
-    State(files): State<Files>,
+    State(files): State<PuppetFileServer>,
     Path((mount, path)): Path<(String, String)>,
-    params: Result<Query<Params>, QueryRejection>,
-    caller: Caller,
+    params: Result<Query<FileQueryParams>, QueryRejection>,
+    caller: PuppetApiCaller,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, PuppetApiFailure> {
     if caller.certname().is_none() {
-        return Err(Failure::forbidden(
+        return Err(PuppetApiFailure::forbidden(
             "file content is served to known nodes only; show a client certificate of this CA",
         ));
     }
     let Query(params) = params.map_err(|_| {
-        Failure::bad_request(
+        PuppetApiFailure::bad_request(
             "the query string cannot be read; it may have environment and sha256, each once",
         )
     })?;
-    let wanted = Wanted::parse(&mount, path, params)?;
-    let found = tokio::task::spawn_blocking(move || files.find(&wanted))
+    let wanted = FileRequest::parse(&mount, path, params)?;
+    let found = tokio::task::spawn_blocking(move || files.find_content(&wanted))
         .await
-        .map_err(|panic| Failure::internal(&panic))??;
+        .map_err(|panic| PuppetApiFailure::internal(&panic))??;
     Ok(found.respond(&headers))
 }
 
-impl Wanted {
-    fn parse(mount: &str, path: String, params: Params) -> Result<Self, Failure> {
-        let mount: FileMount = mount
-            .parse()
-            .map_err(|error: environments::UnknownMount| Failure::not_found(error.to_string()))?;
+impl FileRequest {
+    fn parse(mount: &str, path: String, params: FileQueryParams) -> Result<Self, PuppetApiFailure> {
+        let mount: FileMount = mount.parse().map_err(|error: environments::UnknownMount| {
+            PuppetApiFailure::not_found(error.to_string())
+        })?;
         if let Some(sha256) = params.sha256 {
-            let sha256 = sha256
-                .parse()
-                .map_err(|_| Failure::bad_request("sha256 must be 64 hexadecimal digits"))?;
+            let sha256 = sha256.parse().map_err(|_| {
+                PuppetApiFailure::bad_request("sha256 must be 64 hexadecimal digits")
+            })?;
             return Ok(Self::Content(sha256));
         }
         let environment = params
             .environment
-            .ok_or_else(|| Failure::bad_request("the parameter environment is missing"))?
+            .ok_or_else(|| PuppetApiFailure::bad_request("the parameter environment is missing"))?
             .parse()
             .map_err(|error: environments::EnvironmentNameError| {
-                Failure::bad_request(error.to_string())
+                PuppetApiFailure::bad_request(error.to_string())
             })?;
         if mount == FileMount::Plugins {
             return Ok(Self::File {
@@ -114,7 +114,7 @@ impl Wanted {
         }
         let (module, path) = path
             .split_once('/')
-            .ok_or_else(|| Failure::bad_request("the path must be <module>/<file>"))?;
+            .ok_or_else(|| PuppetApiFailure::bad_request("the path must be <module>/<file>"))?;
         let (module, path) = (Some(module.to_owned()), path.to_owned());
         Ok(Self::File {
             environment,
@@ -125,19 +125,21 @@ impl Wanted {
     }
 }
 
-impl Files {
-    fn find(&self, wanted: &Wanted) -> Result<Found, Failure> {
+impl PuppetFileServer {
+    fn find_content(&self, wanted: &FileRequest) -> Result<FoundFile, PuppetApiFailure> {
         match wanted {
-            Wanted::Content(sha256) => match self.blobs.open_blob(sha256) {
-                Ok(Some(blob)) => Ok(Found {
+            FileRequest::Content(sha256) => match self.blobs.open_blob(sha256) {
+                Ok(Some(blob)) => Ok(FoundFile {
                     sha256: *sha256,
                     size_bytes: blob.size_bytes,
                     content: blob.content,
                 }),
-                Ok(None) => Err(Failure::not_found(format!("no content {sha256} is kept"))),
-                Err(error) => Err(Failure::internal(&error)),
+                Ok(None) => Err(PuppetApiFailure::not_found(format!(
+                    "no content {sha256} is kept"
+                ))),
+                Err(error) => Err(PuppetApiFailure::internal(&error)),
             },
-            Wanted::File {
+            FileRequest::File {
                 environment,
                 mount,
                 module,
@@ -147,7 +149,7 @@ impl Files {
                 let file = version
                     .file(*mount, module.as_deref(), path)
                     .map_err(code_failure)?;
-                Ok(Found {
+                Ok(FoundFile {
                     sha256: file.sha256,
                     size_bytes: file.size_bytes,
                     content: file.content,
@@ -159,20 +161,20 @@ impl Files {
 
 /// Converts an error of reading code. A link out of the module looks like a missing file, so that
 /// nothing outside is revealed.
-fn code_failure(error: CodeError) -> Failure {
+fn code_failure(error: CodeError) -> PuppetApiFailure {
     match &error {
-        CodeError::InvalidPath { .. } => Failure::bad_request(error.to_string()),
+        CodeError::InvalidPath { .. } => PuppetApiFailure::bad_request(error.to_string()),
         CodeError::Refused { .. } => {
             tracing::warn!(%error, "a file is not served");
-            Failure::not_found("there is no such file")
+            PuppetApiFailure::not_found("there is no such file")
         }
-        _ if error.is_not_found() => Failure::not_found(missing(&error)),
-        _ => Failure::internal(&error),
+        _ if error.is_not_found() => PuppetApiFailure::not_found(missing_file_message(&error)),
+        _ => PuppetApiFailure::internal(&error),
     }
 }
 
 /// The message without the paths of this host, which the errors name.
-fn missing(error: &CodeError) -> String {
+fn missing_file_message(error: &CodeError) -> String {
     match error {
         CodeError::UnknownEnvironment { environment, .. } => {
             format!("there is no environment {environment}")
@@ -181,10 +183,10 @@ fn missing(error: &CodeError) -> String {
     }
 }
 
-impl Found {
+impl FoundFile {
     fn respond(self, headers: &HeaderMap) -> Response {
         let etag = format!("\"{}\"", self.sha256);
-        if is_known(headers, &etag) {
+        if matches_etag(headers, &etag) {
             return (StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response();
         }
         // Never more than was announced; if the file became shorter the connection is cut, so that
@@ -201,7 +203,7 @@ impl Found {
 }
 
 /// True if `If-None-Match` names this content.
-fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+fn matches_etag(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(header::IF_NONE_MATCH)
         .iter()

@@ -26,11 +26,11 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 
-pub use ca::{Autosign, AutosignError, CaService, CaWorkError, certificate_status};
+pub use ca::{AutosignError, AutosignPolicy, CaService, CaWorkError, certificate_status};
 
 /// State shared by the handlers.
 #[derive(Clone)]
-pub struct State {
+pub struct PuppetApiState {
     /// Modules and tasks of the environments.
     pub code: Arc<dyn environments::CodeReader>,
     /// Files of tasks in the state in which a job was created.
@@ -39,7 +39,7 @@ pub struct State {
     pub ca: Option<CaService>,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for PuppetApiState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("State")
             .field("ca", &self.ca)
@@ -49,7 +49,7 @@ impl std::fmt::Debug for State {
 
 /// The routes; serve them with [`https::serve`] and optional client
 /// certificates, since a new node has none yet.
-pub fn router(state: State) -> Router {
+pub fn router(state: PuppetApiState) -> Router {
     let ca = state.ca.clone().map(ca::router).unwrap_or_default();
     Router::new()
         .merge(files::router(state.code, state.blobs))

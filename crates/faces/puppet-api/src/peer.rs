@@ -1,4 +1,4 @@
-//! The caller of a request: [`Caller`].
+//! The caller of a request: [`PuppetApiCaller`].
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -9,14 +9,14 @@ use https::PeerCertificate;
 
 /// The caller of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
+pub(crate) struct PuppetApiCaller {
     /// The verified client certificate of the connection, if there is one.
     pub(crate) certificate: PeerCertificate,
     /// The IP address of the caller; `None` if it is not known.
     pub(crate) address: Option<IpAddr>,
 }
 
-impl<S: Sync> FromRequestParts<S> for Caller {
+impl<S: Sync> FromRequestParts<S> for PuppetApiCaller {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
@@ -29,7 +29,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-impl Caller {
+impl PuppetApiCaller {
     pub(crate) fn certname(&self) -> Option<&str> {
         self.certificate.certname()
     }

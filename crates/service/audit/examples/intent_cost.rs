@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use audit::{Act, Actor, ActorKind, Audit, AuditConfig, Object, Outcome};
+use audit::{ActorKind, Audit, AuditActor, AuditConfig, AuditObject, AuditOutcome, AuditedAction};
 use serde_json::{Value, json};
 use store::{NewJob, NewRun, Store, StoreConfig};
 use tokio::task::JoinSet;
@@ -71,7 +71,7 @@ async fn command(store: &Store, audit: &Audit) -> Failable<f64> {
     let started = Instant::now();
     let intent = audit.intent(act()).await?;
     store.insert_job(job()).await?;
-    intent.finish(Outcome::default()).await;
+    intent.finish(AuditOutcome::default()).await;
     Ok(started.elapsed().as_secs_f64() * 1e6)
 }
 
@@ -109,9 +109,9 @@ fn told(mut bare: Vec<f64>, mut audited: Vec<f64>) -> Value {
     json!({"bare_us": both(&bare), "audited_us": both(&audited)})
 }
 
-fn act() -> Act {
-    Act {
-        actor: Actor {
+fn act() -> AuditedAction {
+    AuditedAction {
+        actor: AuditActor {
             kind: ActorKind::User,
             id: "00000000-0000-4000-8000-000000000001".to_owned(),
             name: "ann".to_owned(),
@@ -119,7 +119,7 @@ fn act() -> Act {
         },
         service: "orchestrator".to_owned(),
         action: "run".to_owned(),
-        object: Object::named("task", "package"),
+        object: AuditObject::named("task", "package"),
         route: "POST /orchestrator/v1/command/task".to_owned(),
         permission: Some("tasks:run".to_owned()),
         details: Default::default(),

@@ -1,4 +1,4 @@
-//! The head of the chain in a second place: a file beside the database. Main type: [`Head`].
+//! The head of the chain in a second place: a file beside the database. Main type: [`ChainHead`].
 //!
 //! Invariant: an attacker who can change the database but not this file cannot remove entries from
 //! the end, or rewrite the chain, without detection.
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use store::AuditMark;
+use store::AuditPosition;
 
 use crate::HeadFileError;
 use crate::defaults::KEPT_HEADS;
@@ -18,7 +18,7 @@ pub(crate) const CONTRADICTED: &str = "contradicted";
 
 /// The number and the hash of the last entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// Number of the entry; 0 if there is none yet.
     pub seq: i64,
     /// SHA-256 hash of the entry.
@@ -35,13 +35,13 @@ pub struct HexHash(pub [u8; 32]);
 pub struct InvalidHash;
 
 #[derive(Serialize, Deserialize)]
-struct File {
+struct HeadFileContent {
     seq: i64,
     hash: String,
     at: jiff::Timestamp,
 }
 
-impl Head {
+impl ChainHead {
     /// Reads the file; `None` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, HeadFileError> {
         let content = |what: String| HeadFileError::Content {
@@ -56,7 +56,7 @@ impl Head {
                 return Err(HeadFileError::Io { path, source });
             }
         };
-        let file: File =
+        let file: HeadFileContent =
             decode_errors::json::from_str(&text).map_err(|error| content(error.to_string()))?;
         let HexHash(hash) = file
             .hash
@@ -70,7 +70,7 @@ impl Head {
 
     /// Writes the file atomically and durably. Blocks on the disk.
     pub(crate) fn write(self, path: &Path) -> Result<(), HeadFileError> {
-        let file = File {
+        let file = HeadFileContent {
             seq: self.seq,
             hash: HexHash(self.hash).to_string(),
             at: jiff::Timestamp::now(),
@@ -83,18 +83,18 @@ impl Head {
 /// The heads in the files beside the database: the current one, and those that the chain
 /// contradicted, until an administrator removes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeptHeads {
+pub struct HeadFileHeads {
     /// Head in the file itself; `None` if the file does not exist.
-    pub head: Option<Head>,
+    pub head: Option<ChainHead>,
     /// Contradicted heads, from the files that were renamed.
-    pub contradicted: Vec<Head>,
+    pub contradicted: Vec<ChainHead>,
 }
 
-impl KeptHeads {
+impl HeadFileHeads {
     /// Reads the file and the contradicted heads; of the latter, files without a valid head are
     /// skipped.
     pub fn read(path: &Path) -> Result<Self, HeadFileError> {
-        let head = Head::read(path)?;
+        let head = ChainHead::read(path)?;
         let io = |source| HeadFileError::Io {
             path: path.to_owned(),
             source,
@@ -117,7 +117,7 @@ impl KeptHeads {
         for entry in entries {
             let entry = entry.map_err(io)?;
             if entry.file_name().to_string_lossy().starts_with(&aside) {
-                contradicted.extend(Head::read(&entry.path()).ok().flatten());
+                contradicted.extend(ChainHead::read(&entry.path()).ok().flatten());
             }
         }
         contradicted.sort_by_key(|head| head.seq);
@@ -126,15 +126,15 @@ impl KeptHeads {
     }
 
     /// The current head and the contradicted ones.
-    pub fn all(&self) -> impl Iterator<Item = Head> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = ChainHead> + '_ {
         self.head
             .into_iter()
             .chain(self.contradicted.iter().copied())
     }
 }
 
-impl From<AuditMark> for Head {
-    fn from(mark: AuditMark) -> Self {
+impl From<AuditPosition> for ChainHead {
+    fn from(mark: AuditPosition) -> Self {
         Self {
             seq: mark.seq,
             hash: mark.hash,
@@ -143,7 +143,7 @@ impl From<AuditMark> for Head {
 }
 
 /// Formats the head as `SEQ:HASH`, as in reports.
-impl fmt::Display for Head {
+impl fmt::Display for ChainHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.seq, HexHash(self.hash))
     }
@@ -178,20 +178,20 @@ mod tests {
     fn a_file_is_read_as_it_was_written_and_a_broken_one_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("audit-head");
-        assert_eq!(Head::read(&path).unwrap(), None);
-        let head = Head {
+        assert_eq!(ChainHead::read(&path).unwrap(), None);
+        let head = ChainHead {
             seq: 7,
             hash: [0xab; 32],
         };
         head.write(&path).unwrap();
-        assert_eq!(Head::read(&path).unwrap(), Some(head));
+        assert_eq!(ChainHead::read(&path).unwrap(), Some(head));
         for broken in [
             "",
             "{",
             "{\"seq\":7,\"hash\":\"ab\",\"at\":\"2026-11-21T00:00:00Z\"}",
         ] {
             std::fs::write(&path, broken).unwrap();
-            let said = Head::read(&path).unwrap_err().to_string();
+            let said = ChainHead::read(&path).unwrap_err().to_string();
             assert!(said.contains("audit-head"), "{said}");
         }
     }

@@ -1,4 +1,4 @@
-//! A command between its two entries: [`Intent`].
+//! A command between its two entries: [`AuditIntent`].
 //!
 //! Invariant: every command gets a second entry, however it ends. A request that is aborted drops
 //! its intent, which writes an entry that records the abort; only a server that is killed leaves
@@ -6,22 +6,22 @@
 
 use std::time::Instant;
 
-use crate::act::{Act, Outcome, Phase};
+use crate::action::{AuditOutcome, AuditPhase, AuditedAction};
 use crate::now_ms;
-use crate::writer::Results;
+use crate::writer::ResultQueue;
 
 /// A command that was announced and may now be executed.
 #[derive(Debug)]
-pub struct Intent {
+pub struct AuditIntent {
     seq: i64,
     begun: Instant,
     /// `None` after the result was passed to the writer.
-    act: Option<Box<Act>>,
-    results: Results,
+    act: Option<Box<AuditedAction>>,
+    results: ResultQueue,
 }
 
-impl Intent {
-    pub(crate) fn new(seq: i64, act: Act, results: Results) -> Self {
+impl AuditIntent {
+    pub(crate) fn new(seq: i64, act: AuditedAction, results: ResultQueue) -> Self {
         Self {
             seq,
             begun: Instant::now(),
@@ -37,27 +37,27 @@ impl Intent {
 
     /// Passes the result to the writer. It is durable some milliseconds later, without waiting
     /// here.
-    pub async fn finish(mut self, outcome: Outcome) {
+    pub async fn finish(mut self, outcome: AuditOutcome) {
         if let Some(act) = self.act.take() {
-            self.results.put(self.entry(&act, outcome)).await;
+            self.results.send(self.result_entry(&act, outcome)).await;
         }
     }
 
-    fn entry(&self, act: &Act, mut outcome: Outcome) -> store::NewAudit {
+    fn result_entry(&self, act: &AuditedAction, mut outcome: AuditOutcome) -> store::NewAudit {
         let took = self.begun.elapsed().as_millis();
         outcome.duration_ms = u64::try_from(took).ok();
-        act.entry(Phase::Result { of: self.seq }, &outcome, now_ms())
+        act.to_entry(AuditPhase::Result { of: self.seq }, &outcome, now_ms())
     }
 }
 
-impl Drop for Intent {
+impl Drop for AuditIntent {
     fn drop(&mut self) {
         if let Some(act) = self.act.take() {
-            let outcome = Outcome {
+            let outcome = AuditOutcome {
                 error: Some("the request broke off before it was answered".to_owned()),
-                ..Outcome::default()
+                ..AuditOutcome::default()
             };
-            self.results.try_put(self.entry(&act, outcome));
+            self.results.try_send(self.result_entry(&act, outcome));
         }
     }
 }

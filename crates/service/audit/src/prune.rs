@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use store::{AuditRow, Store};
 
-use crate::act::{Act, Actor, Outcome, Phase};
+use crate::action::{AuditActor, AuditOutcome, AuditPhase, AuditedAction};
 use crate::defaults::PRUNE_ROWS;
 use crate::head::HexHash;
-use crate::verify::Checkpoint;
+use crate::verify::PruneCheckpoint;
 use crate::{AuditError, now_ms};
 
 /// Deletes the entries that are older than `keep`; returns their number. If the future is dropped,
@@ -23,11 +23,11 @@ pub async fn prune(store: &Store, keep: Duration) -> Result<u64, AuditError> {
     let last = store.last_audit_entry_before(before_ms).await;
     let checkpoint = store.last_audit_checkpoint().await;
     let told = checkpoint.map_err(AuditError::Read)?;
-    let told = told.map_or(0, |row| through(&row));
+    let told = told.map_or(0, |row| pruned_through(&row));
     let last = last.map_err(AuditError::Read)?;
     let through = match last.filter(|row| row.seq > told) {
         Some(last) => {
-            let appended = store.append_audit(vec![entry(&last)]).await;
+            let appended = store.append_audit(vec![checkpoint_entry(&last)]).await;
             appended.map_err(AuditError::Write)?;
             last.seq
         }
@@ -45,12 +45,12 @@ pub async fn prune(store: &Store, keep: Duration) -> Result<u64, AuditError> {
 }
 
 /// Number of the last entry that a checkpoint records as pruned.
-pub(crate) fn through(row: &AuditRow) -> i64 {
-    serde_json::from_str::<Checkpoint>(&row.entry.details).map_or(0, |told| told.through)
+pub(crate) fn pruned_through(row: &AuditRow) -> i64 {
+    serde_json::from_str::<PruneCheckpoint>(&row.entry.details).map_or(0, |told| told.through)
 }
 
-fn entry(last: &AuditRow) -> store::NewAudit {
-    let told = Checkpoint {
+fn checkpoint_entry(last: &AuditRow) -> store::NewAudit {
+    let told = PruneCheckpoint {
         through: last.seq,
         hash: HexHash(last.hash).to_string(),
     };
@@ -58,12 +58,12 @@ fn entry(last: &AuditRow) -> store::NewAudit {
         Value::Object(details) => details,
         _ => Map::new(),
     };
-    let act = Act {
-        actor: Actor::server(),
+    let act = AuditedAction {
+        actor: AuditActor::server(),
         service: "audit".to_owned(),
         action: "prune".to_owned(),
         details,
-        ..Act::default()
+        ..AuditedAction::default()
     };
-    act.entry(Phase::Checkpoint, &Outcome::default(), now_ms())
+    act.to_entry(AuditPhase::Checkpoint, &AuditOutcome::default(), now_ms())
 }

@@ -1,4 +1,4 @@
-//! Verifies a chain without I/O: [`Verifier`] receives one entry after the other.
+//! Verifies a chain without I/O: [`ChainVerifier`] receives one entry after the other.
 //!
 //! Invariant: no row is trusted. Each hash is computed again; each entry has to follow the one
 //! before; and the beginning and the end of the chain have to match a checkpoint and the heads
@@ -10,20 +10,20 @@ use serde::Deserialize;
 use store::{AUDIT_VERSION, AuditRow};
 
 use crate::defaults::{NAMED_INTENTS, OPEN_INTENTS};
-use crate::head::{Head, HexHash};
+use crate::head::{ChainHead, HexHash};
 
 /// Facts about the chain that were kept outside of it.
 #[derive(Clone, Debug, Default)]
-pub struct Expected {
+pub struct ExpectedChain {
     /// Former heads of the chain: entries that must still exist, or have been pruned.
-    pub heads: Vec<Head>,
+    pub heads: Vec<ChainHead>,
     /// A hash that one of the entries must have; `None` to skip this check.
     pub hash: Option<[u8; 32]>,
 }
 
 /// The first defect of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ChainFault {
     /// An entry cannot be read.
     #[error("entry {seq} cannot be read: {what}")]
     Unreadable {
@@ -117,7 +117,7 @@ pub enum Fault {
 
 /// Summary of an intact chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Report {
+pub struct ChainReport {
     /// Number of the first existing entry; 0 if there is none.
     pub first: i64,
     /// Number of the last entry.
@@ -142,10 +142,10 @@ pub struct Report {
 
 /// A verification in progress, which receives the entries in order.
 #[derive(Debug)]
-pub struct Verifier {
-    expected: Expected,
+pub struct ChainVerifier {
+    expected: ExpectedChain,
     /// Heads in the store itself, which an attacker who changes the store can change too.
-    own_heads: Vec<Head>,
+    own_heads: Vec<ChainHead>,
     hash_found: bool,
     /// Number of the entry that has the expected hash.
     hash_seq: i64,
@@ -155,12 +155,12 @@ pub struct Verifier {
     begins_rightly: bool,
     open: BTreeSet<i64>,
     open_forgotten: u64,
-    report: Report,
+    report: ChainReport,
 }
 
 /// The details of an entry of phase `checkpoint`.
 #[derive(serde::Serialize, Deserialize)]
-pub(crate) struct Checkpoint {
+pub(crate) struct PruneCheckpoint {
     /// Number of the last entry that was pruned.
     pub(crate) through: i64,
     /// Hash of that entry.
@@ -169,9 +169,9 @@ pub(crate) struct Checkpoint {
 
 // === impl Verifier ===
 
-impl Verifier {
+impl ChainVerifier {
     /// Starts a verification before the first entry.
-    pub fn new(expected: Expected) -> Self {
+    pub fn new(expected: ExpectedChain) -> Self {
         Self {
             hash_found: expected.hash.is_none(),
             hash_seq: 0,
@@ -182,17 +182,17 @@ impl Verifier {
             begins_rightly: false,
             open: BTreeSet::new(),
             open_forgotten: 0,
-            report: Report::default(),
+            report: ChainReport::default(),
         }
     }
 
     /// The required number of the next entry.
-    pub fn next(&self) -> i64 {
+    pub fn next_number(&self) -> i64 {
         self.last.map_or(1, |(seq, _)| seq.saturating_add(1))
     }
 
     /// Adds a head from the store itself.
-    pub fn expect(&mut self, head: Head) {
+    pub fn expect(&mut self, head: ChainHead) {
         // Heads of entries that were already verified add no information.
         let last = self.last.map_or(0, |(seq, _)| seq);
         self.own_heads.retain(|head| head.seq > last);
@@ -200,75 +200,75 @@ impl Verifier {
     }
 
     /// Adds a head that is kept outside of the store.
-    pub fn expect_kept(&mut self, head: Head) {
+    pub fn expect_kept(&mut self, head: ChainHead) {
         self.expected.heads.push(head);
     }
 
-    fn heads(&self) -> impl Iterator<Item = &Head> {
+    fn heads(&self) -> impl Iterator<Item = &ChainHead> {
         self.expected.heads.iter().chain(&self.own_heads)
     }
 
     /// Verifies the next entry.
-    pub fn feed(&mut self, row: &AuditRow) -> Result<(), Fault> {
+    pub fn feed(&mut self, row: &AuditRow) -> Result<(), ChainFault> {
         let seq = row.seq;
         if row.version != AUDIT_VERSION {
             let version = row.version;
-            return Err(Fault::Version { seq, version });
+            return Err(ChainFault::Version { seq, version });
         }
         match self.last {
-            None => self.begin(row)?,
-            Some((after, _)) if seq <= after => return Err(Fault::OutOfOrder { seq, after }),
+            None => self.check_first(row)?,
+            Some((after, _)) if seq <= after => return Err(ChainFault::OutOfOrder { seq, after }),
             Some((after, _)) if seq > after + 1 => {
                 let (seq, next) = (after + 1, seq);
-                return Err(Fault::Missing { seq, next });
+                return Err(ChainFault::Missing { seq, next });
             }
             Some(_) => {}
         }
         if row.computed_hash() != row.hash {
-            return Err(Fault::Edited { seq });
+            return Err(ChainFault::Edited { seq });
         }
         if self.last.is_some_and(|(_, hash)| hash != row.prev) {
-            return Err(Fault::Unlinked { seq });
+            return Err(ChainFault::Unlinked { seq });
         }
         if self
             .heads()
             .any(|head| head.seq == seq && head.hash != row.hash)
         {
-            return Err(Fault::Rewritten { seq });
+            return Err(ChainFault::Rewritten { seq });
         }
         if self.expected.hash == Some(row.hash) {
             self.hash_found = true;
             self.hash_seq = seq;
         }
         self.last = Some((seq, row.hash));
-        self.count(row);
+        self.count_entry(row);
         Ok(())
     }
 
     /// Completes the verification after the last entry, with the head in the store at that time.
-    pub fn finish(mut self, store_head: Head) -> Result<Report, Fault> {
+    pub fn finish(mut self, store_head: ChainHead) -> Result<ChainReport, ChainFault> {
         let (last, hash) = self.last.unwrap_or((0, [0; 32]));
         if store_head.seq < last {
             let (seq, head) = (store_head.seq + 1, store_head.seq);
-            return Err(Fault::Beyond { seq, head });
+            return Err(ChainFault::Beyond { seq, head });
         }
         let first = self.first.map_or(1, |(first, _)| first);
         let latest = self.heads().map(|head| head.seq).max();
         if let Some(head) = latest.filter(|head| *head > last) {
             let missing = last + 1;
-            return Err(Fault::End { missing, head });
+            return Err(ChainFault::End { missing, head });
         }
         if store_head.seq == last && store_head.hash != hash {
-            return Err(Fault::Rewritten { seq: last });
+            return Err(ChainFault::Rewritten { seq: last });
         }
         if first > 1 && !self.begins_rightly {
-            return Err(Fault::Beginning { first });
+            return Err(ChainFault::Beginning { first });
         }
         if let (false, Some(hash)) = (self.hash_found, self.expected.hash) {
             let hash = HexHash(hash).to_string();
-            return Err(Fault::NotThere { hash });
+            return Err(ChainFault::NotThere { hash });
         }
-        let (pruned, compared): (Vec<&Head>, Vec<&Head>) = (self.expected.heads.iter())
+        let (pruned, compared): (Vec<&ChainHead>, Vec<&ChainHead>) = (self.expected.heads.iter())
             .filter(|head| head.seq > 0)
             .partition(|head| head.seq < first);
         self.report.heads_pruned = pruned.len() as u64;
@@ -280,26 +280,26 @@ impl Verifier {
         self.report.compared_through = self.report.compared_through.max(latest);
         self.report.first = self.first.map_or(0, |(first, _)| first);
         self.report.last = last;
-        self.report.head = Head { seq: last, hash }.to_string();
+        self.report.head = ChainHead { seq: last, hash }.to_string();
         self.report.without_result = self.open.len() as u64 + self.open_forgotten;
         self.report.without_result_first = self.open.iter().take(NAMED_INTENTS).copied().collect();
         Ok(self.report)
     }
 
     /// The first entry has no predecessor, or the one that a later checkpoint names.
-    fn begin(&mut self, row: &AuditRow) -> Result<(), Fault> {
+    fn check_first(&mut self, row: &AuditRow) -> Result<(), ChainFault> {
         if row.seq < 1 {
             let (seq, after) = (row.seq, 0);
-            return Err(Fault::OutOfOrder { seq, after });
+            return Err(ChainFault::OutOfOrder { seq, after });
         }
         if row.seq == 1 && row.prev != [0; 32] {
-            return Err(Fault::Unlinked { seq: 1 });
+            return Err(ChainFault::Unlinked { seq: 1 });
         }
         self.first = Some((row.seq, row.prev));
         Ok(())
     }
 
-    fn count(&mut self, row: &AuditRow) {
+    fn count_entry(&mut self, row: &AuditRow) {
         self.report.entries += 1;
         if row.entry.decision == "denied" {
             self.report.denied += row.entry.times.unsigned_abs();
@@ -317,14 +317,14 @@ impl Verifier {
                     self.open.remove(&intent);
                 }
             }
-            "checkpoint" => self.checkpoint(&row.entry.details),
+            "checkpoint" => self.apply_checkpoint(&row.entry.details),
             _ => {}
         }
     }
 
     /// After an interrupted prune, some entries that the checkpoint covers still exist.
-    fn checkpoint(&mut self, details: &str) {
-        let Ok(told) = serde_json::from_str::<Checkpoint>(details) else {
+    fn apply_checkpoint(&mut self, details: &str) {
+        let Ok(told) = serde_json::from_str::<PruneCheckpoint>(details) else {
             return;
         };
         let Some((first, prev)) = self.first else {

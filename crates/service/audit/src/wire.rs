@@ -1,14 +1,14 @@
-//! Converts entries to the API's form and back: [`entry`], [`row`].
+//! Converts entries to the API's form and back: [`to_api_entry`], [`to_row`].
 //!
 //! Invariant: the conversion is lossless, so a client can compute the hashes itself.
 
 use api_types::audit::{AuditEntry, AuditHead};
 use store::{AuditRow, NewAudit};
 
-use crate::head::{Head, HexHash, InvalidHash};
+use crate::head::{ChainHead, HexHash, InvalidHash};
 
 /// Converts a row into the API's form.
-pub fn entry(row: AuditRow) -> AuditEntry {
+pub fn to_api_entry(row: AuditRow) -> AuditEntry {
     let entry = row.entry;
     AuditEntry {
         seq: row.seq,
@@ -37,7 +37,7 @@ pub fn entry(row: AuditRow) -> AuditEntry {
 }
 
 /// Converts an entry from the API's form into a row.
-pub fn row(entry: AuditEntry) -> Result<AuditRow, InvalidHash> {
+pub fn to_row(entry: AuditEntry) -> Result<AuditRow, InvalidHash> {
     let (HexHash(prev), HexHash(hash)) = (entry.prev.parse()?, entry.hash.parse()?);
     Ok(AuditRow {
         seq: entry.seq,
@@ -68,9 +68,9 @@ pub fn row(entry: AuditEntry) -> Result<AuditRow, InvalidHash> {
 }
 
 /// Converts the head from the API's form.
-pub fn head(head: &AuditHead) -> Result<Head, InvalidHash> {
+pub fn to_head(head: &AuditHead) -> Result<ChainHead, InvalidHash> {
     let HexHash(hash) = head.hash.parse()?;
-    Ok(Head {
+    Ok(ChainHead {
         seq: head.seq,
         hash,
     })

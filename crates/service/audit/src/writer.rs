@@ -14,49 +14,49 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::defaults::{FLOOD_WINDOW, HEAD_WRITTEN, PRUNE_EVERY, RESULTS, RESULTS_TOGETHER, RETRY};
-use crate::floods::Floods;
-use crate::head::Head;
-use crate::metrics::{self, Metrics};
-use crate::{prune, watch};
+use crate::head::ChainHead;
+use crate::metrics::{self, AuditMetrics};
+use crate::refusals::RefusalCounter;
+use crate::{head_watch, prune};
 
 /// The queue of results for the writer.
 #[derive(Clone, Debug)]
-pub(crate) struct Results(mpsc::Sender<NewAudit>);
+pub(crate) struct ResultQueue(mpsc::Sender<NewAudit>);
 
 /// State of the background writer.
-pub(crate) struct Writer {
+pub(crate) struct AuditWriter {
     pub(crate) store: Store,
-    pub(crate) floods: Arc<Mutex<Floods>>,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) floods: Arc<Mutex<RefusalCounter>>,
+    pub(crate) metrics: Arc<AuditMetrics>,
     pub(crate) head_file: Option<PathBuf>,
     pub(crate) keep: Option<Duration>,
     pub(crate) stop: CancellationToken,
     /// The head in the file.
-    pub(crate) written: Option<Head>,
+    pub(crate) written: Option<ChainHead>,
 }
 
 // === impl Results ===
 
-impl Results {
+impl ResultQueue {
     pub(crate) fn new() -> (Self, mpsc::Receiver<NewAudit>) {
         let (sender, receiver) = mpsc::channel(RESULTS);
         (Self(sender), receiver)
     }
 
-    pub(crate) async fn put(&self, entry: NewAudit) {
+    pub(crate) async fn send(&self, entry: NewAudit) {
         if let Err(mpsc::error::SendError(entry)) = self.0.send(entry).await {
-            lost(&entry, "the server has ended");
+            log_lost_entry(&entry, "the server has ended");
         }
     }
 
-    pub(crate) fn try_put(&self, entry: NewAudit) {
+    pub(crate) fn try_send(&self, entry: NewAudit) {
         if let Err(error) = self.0.try_send(entry) {
-            lost(&error.into_inner(), "too many others wait");
+            log_lost_entry(&error.into_inner(), "too many others wait");
         }
     }
 }
 
-fn lost(entry: &NewAudit, why: &str) {
+fn log_lost_entry(entry: &NewAudit, why: &str) {
     let (intent, action) = (entry.intent, &entry.action);
     tracing::error!(
         intent,
@@ -68,7 +68,7 @@ fn lost(entry: &NewAudit, why: &str) {
 // === impl Writer ===
 
 /// Writes until it is stopped.
-pub(crate) async fn run(mut writer: Writer, mut results: mpsc::Receiver<NewAudit>) {
+pub(crate) async fn run(mut writer: AuditWriter, mut results: mpsc::Receiver<NewAudit>) {
     let mut window = every(FLOOD_WINDOW);
     let mut head = every(HEAD_WRITTEN);
     let mut old = every(PRUNE_EVERY);
@@ -98,22 +98,22 @@ fn every(period: Duration) -> Interval {
     ticks
 }
 
-impl Writer {
+impl AuditWriter {
     /// Appends all entries, with retries until it succeeds or the server stops.
     async fn append(&self, entries: &mut Vec<NewAudit>) {
         let entries = std::mem::take(entries);
         loop {
             let Err(error) = self.store.append_audit(entries.clone()).await else {
-                metrics::count(&self.metrics.entries, entries.len());
+                metrics::add_count(&self.metrics.entries, entries.len());
                 return;
             };
-            metrics::count(&self.metrics.failures, 1);
+            metrics::add_count(&self.metrics.failures, 1);
             let count = entries.len();
             tracing::error!(%error, count, "cannot write entries of the audit");
             if self.stop.is_cancelled() {
                 entries
                     .iter()
-                    .for_each(|entry| lost(entry, "it could not be written"));
+                    .for_each(|entry| log_lost_entry(entry, "it could not be written"));
                 return;
             }
             tokio::select! {
@@ -128,7 +128,7 @@ impl Writer {
             .floods
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .end();
+            .end_window();
         if !entries.is_empty() {
             self.append(&mut entries).await;
         }
@@ -138,7 +138,7 @@ impl Writer {
         let Some(path) = self.head_file.clone() else {
             return;
         };
-        match watch::advance(&self.store, &path, self.written).await {
+        match head_watch::update_head(&self.store, &path, self.written).await {
             Ok(head) => self.written = Some(head),
             Err(error) => tracing::error!(
                 error = %error_causes::chain(&error),

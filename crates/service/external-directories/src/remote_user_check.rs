@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use rbac::{DueUser, Rbac};
+use rbac::{Rbac, UncheckedUser};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -80,7 +80,7 @@ async fn run_round(access: &Rbac, directories: &LdapDirectories, interval: Durat
 }
 
 /// Checks these users of one directory. Returns false at the first query without response.
-async fn ask_all(access: &Rbac, directories: &LdapDirectories, due: &[DueUser]) -> bool {
+async fn ask_all(access: &Rbac, directories: &LdapDirectories, due: &[UncheckedUser]) -> bool {
     for user in due {
         if !ask(access, directories, user).await {
             return false;
@@ -90,7 +90,7 @@ async fn ask_all(access: &Rbac, directories: &LdapDirectories, due: &[DueUser]) 
 }
 
 /// Checks one user. Returns false if the directory does not respond.
-async fn ask(access: &Rbac, directories: &LdapDirectories, user: &DueUser) -> bool {
+async fn ask(access: &Rbac, directories: &LdapDirectories, user: &UncheckedUser) -> bool {
     let written = match directories.look_up(&user.origin.origin, &user.login).await {
         Ok(Some(told)) => {
             let stays = access.confirm_remote_user(user, told);

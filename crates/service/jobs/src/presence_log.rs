@@ -131,7 +131,7 @@ impl PresenceLog {
             let rows = batch
                 .iter()
                 .map(|(certname, is_connected)| (certname.to_string(), *is_connected));
-            self.store.nodes_changed(rows.collect()).await?;
+            self.store.record_connection_changes(rows.collect()).await?;
             for (certname, is_connected) in batch {
                 self.changed.remove(&certname);
                 match is_connected {

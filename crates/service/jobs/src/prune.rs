@@ -43,7 +43,7 @@ impl JobPruner {
         match self.store.prune_jobs(older_than_ms).await {
             Ok(pruned) if pruned.jobs == 0 => {}
             Ok(pruned) => {
-                let store::Pruned { jobs, runs, events } = pruned;
+                let store::PrunedRows { jobs, runs, events } = pruned;
                 tracing::info!(jobs, runs, events, "old jobs pruned");
             }
             Err(error) => tracing::warn!(%error, "cannot prune old jobs; tried again later"),

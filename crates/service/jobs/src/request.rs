@@ -10,7 +10,7 @@ use api_types::rollout::RolloutOptions;
 use environments::{BlobError, CodeError, ParamProblem};
 use pcp::Certname;
 use serde_json::{Map, Value};
-use store::{PlanMark, SlotKey};
+use store::{PlanJournalWrite, SlotKey};
 
 use crate::native::NativeAction;
 use crate::over_ssh::OverSsh;
@@ -63,7 +63,7 @@ pub struct TaskRequest {
     pub plan_job: Option<i64>,
     /// Record about that plan which is stored with the job; `None` if this server does not run the
     /// plan.
-    pub mark: Option<PlanMark>,
+    pub mark: Option<PlanJournalWrite>,
     /// True if the caller began before the server restarted: nodes that are disconnected just after
     /// the restart then get time to reconnect.
     pub after_restart: bool,

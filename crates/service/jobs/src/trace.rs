@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::JobNumber;
-use telemetry::{Begun, Span, SpanId, SpanKind, Tracer};
+use telemetry::{SpanId, SpanKind, StartedSpan, TraceSpan, Tracer};
 
 use crate::defaults::TRACED_RUNS;
 use crate::over_ssh::NodeTransport;
@@ -19,7 +19,7 @@ use crate::state::{JobState, RunState};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "StoredTrace", into = "StoredTrace")]
 pub(crate) struct JobTrace {
-    begun: Begun,
+    begun: StartedSpan,
     kind: String,
     nodes: usize,
     /// State in which the job ended.
@@ -39,7 +39,7 @@ struct StoredTrace {
 /// A run that is traced, from its mark to the commit of its end.
 #[derive(Debug)]
 pub(crate) struct RunTrace {
-    begun: Begun,
+    begun: StartedSpan,
     accepted_at: Option<SystemTime>,
     outcome_at: Option<SystemTime>,
     decided_at: Option<(SystemTime, RunState)>,
@@ -67,8 +67,8 @@ impl JobTrace {
     }
 
     /// Span of the job's commit, which includes its first marks.
-    pub(crate) fn commit_span(&self, since: SystemTime) -> Span {
-        Begun::within(self.begun.context, since).ended("commit job", SystemTime::now())
+    pub(crate) fn commit_span(&self, since: SystemTime) -> TraceSpan {
+        StartedSpan::within(self.begun.context, since).finish("commit job", SystemTime::now())
     }
 
     /// The trace of the run at this index of the job, if it has one: all runs of a job of up to
@@ -76,7 +76,7 @@ impl JobTrace {
     pub(crate) fn begin_run(&self, index: usize, start: SystemTime) -> Option<RunTrace> {
         let every = self.nodes.div_ceil(TRACED_RUNS).max(1);
         index.is_multiple_of(every).then(|| RunTrace {
-            begun: Begun::within(self.begun.context, start),
+            begun: StartedSpan::within(self.begun.context, start),
             accepted_at: None,
             outcome_at: None,
             decided_at: None,
@@ -88,11 +88,11 @@ impl JobTrace {
     }
 
     /// Span of the whole job, whose end is durable.
-    pub(crate) fn into_span(self, number: JobNumber) -> Span {
+    pub(crate) fn into_span(self, number: JobNumber) -> TraceSpan {
         let state = self.state.unwrap_or(JobState::Failed);
         let mut span = self
             .begun
-            .ended("job", SystemTime::now())
+            .finish("job", SystemTime::now())
             .with("tutti.job", number.to_string())
             .with("tutti.job.kind", self.kind)
             .with("tutti.job.nodes", self.nodes)
@@ -108,7 +108,7 @@ impl TryFrom<StoredTrace> for JobTrace {
 
     fn try_from(kept: StoredTrace) -> Result<Self, Self::Error> {
         Ok(Self {
-            begun: Begun {
+            begun: StartedSpan {
                 context: kept.traceparent.parse()?,
                 parent: kept.parent,
                 start: SystemTime::UNIX_EPOCH + Duration::from_micros(kept.start_us),
@@ -160,13 +160,13 @@ impl RunTrace {
         job: JobNumber,
         certname: &str,
         via: NodeTransport,
-    ) -> Vec<Span> {
+    ) -> Vec<TraceSpan> {
         let now = SystemTime::now();
         let (decided, state) = self.decided_at.unwrap_or((now, RunState::Errored));
         let whole = self.begun.context;
         let mut run = self
             .begun
-            .ended("run", now)
+            .finish("run", now)
             .with("tutti.job", job.to_string())
             .with("tutti.certname", certname)
             .with("tutti.run.state", state.as_str());
@@ -174,13 +174,13 @@ impl RunTrace {
         let mut spans = vec![run];
         if let Some(told) = self.outcome_at {
             let since = self.accepted_at.unwrap_or(self.begun.start);
-            let mut agent = Begun::within(whole, since)
-                .ended(agent_name(via), told)
+            let mut agent = StartedSpan::within(whole, since)
+                .finish(agent_name(via), told)
                 .with("tutti.certname", certname);
             agent.kind = SpanKind::Client;
             spans.push(agent);
         }
-        spans.push(Begun::within(whole, decided).ended("commit result", now));
+        spans.push(StartedSpan::within(whole, decided).finish("commit result", now));
         spans
     }
 }
@@ -196,18 +196,18 @@ fn agent_name(via: NodeTransport) -> &'static str {
 mod tests {
     use std::sync::Arc;
 
-    use telemetry::{Context, Sink, TraceId};
+    use telemetry::{SpanSink, TraceContext, TraceId};
 
     use super::*;
 
     struct Nowhere;
 
-    impl Sink for Nowhere {
-        fn samples(&self, _: Option<&Context>, _: &TraceId) -> bool {
+    impl SpanSink for Nowhere {
+        fn samples(&self, _: Option<&TraceContext>, _: &TraceId) -> bool {
             true
         }
 
-        fn take(&self, _: Span) {}
+        fn take(&self, _: TraceSpan) {}
     }
 
     fn number(number: i64) -> JobNumber {

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use jobs::{PuppetRunRequest, TaskRequest};
 use serde_json::Value;
-use store::{JobNumber, PlanMark};
+use store::{JobNumber, PlanJournalWrite};
 
 use crate::step::StepOutcome;
 
@@ -75,7 +75,7 @@ pub trait PlanEffects: Send + Sync + 'static {
         &self,
         actor: &PlanActor,
         order: PlanStepJob,
-        mark: PlanMark,
+        mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError>;
 
     /// Waits until the job is over, and returns its outcome.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jobs::JobClock;
 use pki::seal::SealKey;
 use serde_json::{Value, json};
-use store::{Asks, NewPlanEvent, PlanAnswer, PlanJobRow, PlanStepRow, Store};
+use store::{AwaitedAnswer, NewPlanEvent, PlanAnswer, PlanJobRow, PlanStepRow, Store};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -237,9 +237,9 @@ impl Plans {
         };
         let asks = self.asks(number, &step).await?;
         let secret = match asks {
-            Asks::Nobody => return Err(not_asked()),
-            Asks::Openly => secret,
-            Asks::Secretly => true,
+            AwaitedAnswer::NotAwaited => return Err(not_asked()),
+            AwaitedAnswer::Plain => secret,
+            AwaitedAnswer::Sealed => true,
         };
         let PlansShared { store, seal, .. } = &*self.shared;
         let text = value.to_string();
@@ -309,17 +309,17 @@ impl Plans {
     }
 
     /// Returns whether this step waits for a user, and whether for a secret.
-    async fn asks(&self, number: i64, step: &StepId) -> Result<Asks, PlanError> {
+    async fn asks(&self, number: i64, step: &StepId) -> Result<AwaitedAnswer, PlanError> {
         let store = &self.shared.store;
         let row = store.plan_journal_step(number, &step_key(step)).await?;
         let open = row.filter(|row| row.step.state == "begun");
-        Ok(open.map_or(Asks::Nobody, |row| row.step.asks))
+        Ok(open.map_or(AwaitedAnswer::NotAwaited, |row| row.step.asks))
     }
 
     /// Returns true if the plan is a preview, and false if its launch cannot be read any more.
     async fn is_preview(&self, number: i64) -> Result<bool, PlanError> {
         let PlansShared { store, seal, .. } = &*self.shared;
-        let sealed = store.plan_run_sealed(number).await?;
+        let sealed = store.sealed_plan_request(number).await?;
         let launch = sealed.and_then(|sealed| PlanLaunch::unseal(&sealed, seal));
         Ok(launch.is_some_and(|launch| launch.preview.is_some()))
     }
@@ -328,7 +328,10 @@ impl Plans {
     async fn row(&self, number: i64) -> Result<PlanJobRow, PlanError> {
         let store = &self.shared.store;
         let unknown = || PlanError::Unknown(number);
-        store.plan_run_sealed(number).await?.ok_or_else(unknown)?;
+        store
+            .sealed_plan_request(number)
+            .await?
+            .ok_or_else(unknown)?;
         store.plan_job(number).await?.ok_or_else(unknown)
     }
 

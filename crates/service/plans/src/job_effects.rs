@@ -12,7 +12,7 @@ use jobs::{
     JobSubmitError, Jobs, PlanJobError, PuppetRunError, ReturnedSecret, RunTaskError, SENSITIVE,
 };
 use serde_json::{Value, json};
-use store::{JobNumber, JobRow, PlanMark, RunRow, Store, StoreError};
+use store::{JobNumber, JobRow, PlanJournalWrite, RunRow, Store, StoreError};
 
 use crate::defaults::RESULTS_PAGE;
 use crate::effects::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, PlanStepJob};
@@ -73,7 +73,7 @@ impl PlanEffects for JobPlanEffects {
         &self,
         actor: &PlanActor,
         order: PlanStepJob,
-        mark: PlanMark,
+        mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError> {
         let or = |given: String, own: &str| {
             if given.is_empty() {

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use secrecy::ExposeSecret as _;
-use store::{NewUser, Store, StoreError};
+use store::{NewUserRow, Store, StoreError};
 
 use crate::{RbacOpenError, UserIdentity, now_ms, password, random_secrets};
 
@@ -57,8 +57,8 @@ pub(crate) async fn ensure_api_user(store: &Store) -> Result<UserIdentity, Store
     UserIdentity::load(store, row).await
 }
 
-fn first_user(id: &str, login: &str, name: &str, password_hash: Option<String>) -> NewUser {
-    NewUser {
+fn first_user(id: &str, login: &str, name: &str, password_hash: Option<String>) -> NewUserRow {
+    NewUserRow {
         id: id.to_owned(),
         login: login.to_owned(),
         display_name: name.to_owned(),

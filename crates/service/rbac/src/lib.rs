@@ -72,7 +72,7 @@ pub use permission::{
 };
 pub use permissions::PermissionSet;
 pub use random_secrets::random_password;
-pub use remote_users::DueUser;
+pub use remote_users::UncheckedUser;
 pub use revoke::{RevokeError, RevokeFaults, TokenRevocation};
 pub use roles::{MemberChange, RoleSpec, RoleView};
 pub use session::{AuthenticateError, TokenSession};

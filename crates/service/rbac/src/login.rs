@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{NewUser, StoreError, UserChange, UserOrigin, UserRow};
+use store::{NewUserRow, StoreError, UserChange, UserOrigin, UserRow};
 use uuid::Uuid;
 
 use crate::defaults::{CREDENTIAL_BYTES, REMOTE_GROUPS};
@@ -311,7 +311,7 @@ impl Rbac {
         if known.is_some_and(|known| remote_users::are_different_persons(&known, &origin)) {
             return Err(LoginError::OtherPerson);
         }
-        let new = NewUser {
+        let new = NewUserRow {
             id: id.clone(),
             login,
             display_name: display_name.clone(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use store::{Store, StoreError, UserOrigin};
 
-pub use store::DueUser;
+pub use store::UncheckedUser;
 
 use crate::defaults::REMOTE_GROUPS;
 use crate::locked_write::CacheInvalidation;
@@ -31,7 +31,7 @@ impl Rbac {
         origin: &str,
         interval: Duration,
         limit: u32,
-    ) -> Result<Vec<DueUser>, StoreError> {
+    ) -> Result<Vec<UncheckedUser>, StoreError> {
         let now = now_ms();
         let before = now.saturating_sub(ms(interval));
         self.inner.store.due_users(origin, before, now, limit).await
@@ -40,7 +40,7 @@ impl Rbac {
     /// Records that the directory still has the user, and updates name, e-mail address and groups.
     pub async fn confirm_remote_user(
         &self,
-        user: &DueUser,
+        user: &UncheckedUser,
         mut told: RemoteUser,
     ) -> Result<(), LoginError> {
         let store = &self.inner.store;
@@ -63,7 +63,7 @@ impl Rbac {
         let same_groups = self.has_groups(&user.id, &told.origin, &groups).await?;
         if same_name && same_groups {
             // No cached token changes.
-            store.user_checked(&user.id, false, now_ms()).await?;
+            store.record_user_check(&user.id, false, now_ms()).await?;
             return Ok(());
         }
         Box::pin(self.save_remote_user(told)).await.map(|_| ())
@@ -75,14 +75,14 @@ impl Rbac {
     }
 
     /// Revokes the tokens of a user whom the directory has removed or disabled.
-    pub async fn revoke_remote_user(&self, user: &DueUser) -> Result<(), StoreError> {
+    pub async fn revoke_remote_user(&self, user: &UncheckedUser) -> Result<(), StoreError> {
         let turn = self.lock_rights().await;
         let was_gone = self.inner.store.is_user_gone(&user.id).await?;
         let id = user.id.clone();
         let write = move |store: Store| async move {
             store.revoke_tokens_of(&id, None, now_ms()).await?;
             store.set_groups_of_user(&id, "", &[]).await?;
-            store.user_checked(&id, true, now_ms()).await
+            store.record_user_check(&id, true, now_ms()).await
         };
         self.write_and_invalidate(Some(turn), CacheInvalidation::All, write)
             .await?;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{NewToken, Store, StoreError, TokenRow, UserRow};
+use store::{NewTokenRow, Store, StoreError, TokenRow, UserRow};
 use uuid::Uuid;
 
 use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
@@ -152,7 +152,7 @@ impl Rbac {
         }
         let secret = random_secrets::random_token();
         let hash = random_secrets::hash(secret.expose_secret());
-        let new = NewToken {
+        let new = NewTokenRow {
             hash,
             id: Uuid::new_v4().to_string(),
             user_id: user_id.to_owned(),

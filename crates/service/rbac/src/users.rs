@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use secrecy::SecretString;
-use store::{NewUser, Store, StoreError, UserChange, UserRow};
+use store::{NewUserRow, Store, StoreError, UserChange, UserRow};
 use uuid::Uuid;
 
 use crate::defaults::NAME_CHARS;
@@ -135,7 +135,7 @@ impl Rbac {
         let turn = self.lock_rights().await;
         self.check_login_is_free(&login).await?;
         self.require_member_changes(by, &[], &spec.role_ids).await?;
-        let new = NewUser {
+        let new = NewUserRow {
             id: Uuid::new_v4().to_string(),
             login,
             display_name,

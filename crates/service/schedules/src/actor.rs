@@ -46,7 +46,7 @@ impl ScheduleActor {
         while !self.parts.stopped.is_cancelled() {
             let pause = match Box::pin(self.handle_due_schedules()).await {
                 Ok(pause) => pause,
-                Err(error) if error.is_end() => break,
+                Err(error) if error.is_final() => break,
                 Err(error) => {
                     tracing::warn!(%error, "cannot look at the schedules; tried again until it works");
                     self.has_unsettled_slot = true;
@@ -110,7 +110,7 @@ impl ScheduleActor {
                 last_ms: slot_ms,
                 reason: SkipReason::Broken,
             };
-            let parked = store::Advance {
+            let parked = store::ScheduleProgress {
                 next_slot_ms: None,
                 next_ms: None,
                 queued_ms: None,
@@ -158,7 +158,7 @@ impl ScheduleActor {
     async fn record_skip(
         &self,
         row: &ScheduleRow,
-        advance: store::Advance,
+        advance: store::ScheduleProgress,
         skip: &SkippedSlots,
     ) -> Result<bool, StoreError> {
         let text = serde_json::json!(skip).to_string();

@@ -4,7 +4,7 @@
 //! goes back, even if the clock does; a slot that does not run is recorded with its reason.
 
 use serde::{Deserialize, Serialize};
-use store::Advance;
+use store::ScheduleProgress;
 
 use crate::compiled_timetable::{CompiledTimetable, ScheduleSlot, to_milliseconds};
 use crate::defaults::ON_TIME_MS;
@@ -27,20 +27,20 @@ pub struct SlotProgress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScheduleDecision {
     /// Do nothing before the time in the value.
-    Wait(Advance),
+    Wait(ScheduleProgress),
     /// Claim the slot and launch its job.
     Launch {
         /// Time of the slot, which identifies it, in milliseconds since 1970.
         slot_ms: i64,
         /// State of the schedule after the claim.
-        advance: Advance,
+        advance: ScheduleProgress,
     },
     /// Skip one or more slots.
     Pass {
         /// The skipped slots, with the reason.
         skip: SkippedSlots,
         /// State of the schedule after the skip.
-        advance: Advance,
+        advance: ScheduleProgress,
     },
 }
 
@@ -208,11 +208,11 @@ fn next_advance(
     plan: &CompiledTimetable,
     standing: &SlotProgress,
     cursor_ms: Option<i64>,
-) -> Advance {
+) -> ScheduleProgress {
     let left = standing.runs < plan.max_runs;
     let next = left.then(|| plan.next_after(effective_cursor(plan, cursor_ms)));
     let next = next.flatten();
-    Advance {
+    ScheduleProgress {
         cursor_ms,
         next_slot_ms: next.map(|slot| slot.slot_ms),
         next_ms: next.map(|slot| slot.start_ms),

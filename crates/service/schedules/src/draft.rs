@@ -8,7 +8,7 @@ use std::fmt;
 use pki::seal::SealKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::{Advance, ScheduleEdit, ScheduleRow};
+use store::{ScheduleEdit, ScheduleProgress, ScheduleRow};
 use zeroize::Zeroizing;
 
 use crate::compiled_timetable::CompiledTimetable;
@@ -123,10 +123,10 @@ pub(crate) fn initial_advance(
     timetable: &Timetable,
     schedule: i64,
     now_ms: i64,
-) -> Result<Advance, TimetableError> {
+) -> Result<ScheduleProgress, TimetableError> {
     let cursor_ms = now_ms.saturating_sub(1);
     let next = CompiledTimetable::new(schedule, timetable)?.next_after(cursor_ms);
-    Ok(Advance {
+    Ok(ScheduleProgress {
         cursor_ms: Some(cursor_ms),
         next_slot_ms: next.map(|slot| slot.slot_ms),
         next_ms: next.map(|slot| slot.start_ms),

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use pki::seal::{SealKey, UnsealError};
-use store::{Advance, NewSchedule, Page, ScheduleFilter, Store, StoreError};
+use store::{ListPage, NewSchedule, ScheduleFilter, ScheduleProgress, Store, StoreError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -146,7 +146,7 @@ impl Schedules {
         };
         let id = parts.store.insert_schedule(new).await?;
         if timetable.spread_seconds > 0 {
-            let advance: Advance = initial_advance(&timetable, id, now_ms)?;
+            let advance: ScheduleProgress = initial_advance(&timetable, id, now_ms)?;
             // An edit in between has computed its own value.
             parts.store.pass_slots(id, 1, advance, None).await?;
         }
@@ -205,7 +205,7 @@ impl Schedules {
     pub async fn list(
         &self,
         filter: &ScheduleFilter,
-        page: Page,
+        page: ListPage,
     ) -> Result<(Vec<ScheduleView>, u64), ScheduleError> {
         let (rows, total) = self.shared.parts.store.schedules(filter, page).await?;
         let items = rows.into_iter().map(ScheduleView::from_row);

@@ -103,7 +103,7 @@ pub(crate) async fn launch_slot(
     loop {
         match parts.store.end_slot(slot, text.as_deref()).await {
             Ok(()) => break,
-            Err(error) if error.is_end() => break,
+            Err(error) if error.is_final() => break,
             Err(error) => {
                 tracing::warn!(%error, ?slot, "cannot write what came of a slot; tried again");
                 // The slot stays open, and the next start of the server handles it.

@@ -79,7 +79,7 @@ impl AgentNodes {
             let new = self.next_batch();
             let wait = match new.is_empty() {
                 true => None,
-                false => match self.store.agents_seen(new.clone()).await {
+                false => match self.store.record_agents(new.clone()).await {
                     Ok(()) => continue,
                     Err(error) => {
                         tracing::warn!(%error, "cannot write down which nodes have agents");

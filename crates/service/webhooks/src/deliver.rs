@@ -1,4 +1,4 @@
-//! One attempt to deliver a message: [`Sender::send`].
+//! One attempt to deliver a message: [`DeliveryClient::send`].
 //!
 //! Invariant: only the status of the receiver's response is used; its body is not read, and
 //! redirects are not followed.
@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use pki::ClientTls;
 
-use crate::OpenError;
+use crate::OpenWebhooksError;
 use crate::defaults::{CONNECT_TIMEOUT, ERROR_CHARS, REQUEST_TIMEOUT};
-use crate::message::Message;
-use crate::metrics::{self, Metrics};
-use crate::signature::Secret;
-use crate::target::Target;
+use crate::message::DeliveryMessage;
+use crate::metrics::{self, DeliveryMetrics};
+use crate::signature::SigningSecret;
+use crate::target::ReceiverUrl;
 
 /// The HTTP client for the requests of all webhooks.
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub(crate) struct DeliveryClient {
     http: reqwest::Client,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<DeliveryMetrics>,
 }
 
 /// The reason that a delivery failed, as text for users.
@@ -38,9 +38,9 @@ pub enum DeliveryError {
 
 // === impl Sender ===
 
-impl Sender {
+impl DeliveryClient {
     /// Creates a client that trusts the root certificates of the machine.
-    pub(crate) fn new() -> Result<Self, OpenError> {
+    pub(crate) fn new() -> Result<Self, OpenWebhooksError> {
         let http = http_client::builder(ClientTls::machine_roots()?)
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(REQUEST_TIMEOUT)
@@ -51,9 +51,9 @@ impl Sender {
 
     pub(crate) async fn send(
         &self,
-        target: &Target,
-        secret: &Secret,
-        message: &Message,
+        target: &ReceiverUrl,
+        secret: &SigningSecret,
+        message: &DeliveryMessage,
     ) -> Result<(), DeliveryError> {
         let sent = self.attempt(target, secret, message).await;
         metrics::count(match &sent {
@@ -65,9 +65,9 @@ impl Sender {
 
     async fn attempt(
         &self,
-        target: &Target,
-        secret: &Secret,
-        message: &Message,
+        target: &ReceiverUrl,
+        secret: &SigningSecret,
+        message: &DeliveryMessage,
     ) -> Result<(), DeliveryError> {
         let now = jiff::Timestamp::now().as_second();
         let signature = secret.sign(&message.id, now, &message.body);
@@ -79,7 +79,10 @@ impl Sender {
             .header("webhook-timestamp", now.to_string())
             .header("webhook-signature", signature)
             .body(message.body.clone());
-        let answer = request.send().await.map_err(|error| unreachable(&error))?;
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| unreachable_error(&error))?;
         match answer.status().as_u16() {
             200..=299 => Ok(()),
             410 => Err(DeliveryError::Gone),
@@ -89,7 +92,7 @@ impl Sender {
 }
 
 /// The cause in one line, without the URL, which may contain a secret.
-fn unreachable(error: &reqwest::Error) -> DeliveryError {
+fn unreachable_error(error: &reqwest::Error) -> DeliveryError {
     let text = format!(
         "the receiver cannot be reached: {}",
         ConnectionError::from_error(error)

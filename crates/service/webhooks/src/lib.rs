@@ -9,8 +9,7 @@
 mod backoff;
 pub mod defaults;
 mod deliver;
-mod happening;
-mod hook;
+mod event;
 mod message;
 mod metrics;
 mod notice;
@@ -18,6 +17,7 @@ mod signature;
 mod subject;
 mod target;
 mod template;
+mod webhook;
 mod worker;
 mod workers;
 
@@ -29,30 +29,32 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 pub use deliver::DeliveryError;
-pub use hook::{Hook, HookChange, HookError, NewHook, TYPES};
-pub use metrics::Metrics;
-pub use signature::{Secret, SecretError};
-pub use target::{Target, TargetError};
-pub use template::{Template, TemplateError};
+pub use metrics::DeliveryMetrics;
+pub use signature::{SigningSecret, SigningSecretError};
+pub use target::{ReceiverUrl, TargetError};
+pub use template::{MessageTemplate, TemplateError};
+pub use webhook::{
+    InvalidWebhook, RegisteredWebhook, TYPES, WebhookChangeRequest, WebhookCreateRequest,
+};
 
 use crate::defaults::WEBHOOKS;
-use crate::deliver::Sender;
-use crate::message::Message;
-use crate::worker::Parts;
-use crate::workers::Workers;
+use crate::deliver::DeliveryClient;
+use crate::message::DeliveryMessage;
+use crate::worker::WorkerSettings;
+use crate::workers::DeliveryWorkers;
 
 /// The handle to the webhooks. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
-    inner: Arc<Inner>,
+    inner: Arc<WebhooksState>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct WebhooksState {
     store: Store,
     seal: SealKey,
-    sender: Sender,
-    workers: Workers,
+    sender: DeliveryClient,
+    workers: DeliveryWorkers,
     /// Held during a change, so that changes run one after another.
     changing: Mutex<()>,
 }
@@ -71,7 +73,7 @@ pub struct TestDelivery {
 pub enum WebhookError {
     /// The request is invalid.
     #[error(transparent)]
-    Invalid(#[from] HookError),
+    Invalid(#[from] InvalidWebhook),
     /// No webhook has this id.
     #[error("there is no webhook {0}; `tutti webhook list` shows those there are")]
     Unknown(Uuid),
@@ -88,7 +90,7 @@ pub enum WebhookError {
 
 /// The webhooks could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenWebhooksError {
     /// The store could not be read.
     #[error("cannot read webhooks")]
     Store(#[from] StoreError),
@@ -104,10 +106,10 @@ pub enum OpenError {
 
 impl Webhooks {
     /// Starts the webhooks, each from its stored position.
-    pub async fn open(store: Store, seal: SealKey) -> Result<Self, OpenError> {
-        let sender = Sender::new()?;
-        let workers = Workers::new(store.clone(), sender.clone());
-        let inner = Inner {
+    pub async fn open(store: Store, seal: SealKey) -> Result<Self, OpenWebhooksError> {
+        let sender = DeliveryClient::new()?;
+        let workers = DeliveryWorkers::new(store.clone(), sender.clone());
+        let inner = WebhooksState {
             store,
             seal,
             sender,
@@ -115,7 +117,7 @@ impl Webhooks {
             changing: Mutex::new(()),
         };
         for row in inner.store.webhooks().await? {
-            inner.begin(&row).await;
+            inner.start_worker(&row).await;
         }
         Ok(Self {
             inner: Arc::new(inner),
@@ -123,28 +125,37 @@ impl Webhooks {
     }
 
     /// Counters for export as metrics.
-    pub fn metrics(&self) -> &Metrics {
+    pub fn metrics(&self) -> &DeliveryMetrics {
         &self.inner.sender.metrics
     }
 
     /// All webhooks, oldest first.
-    pub async fn list(&self) -> Result<Vec<Hook>, WebhookError> {
+    pub async fn list(&self) -> Result<Vec<RegisteredWebhook>, WebhookError> {
         let rows = self.inner.store.webhooks().await?;
-        Ok(rows.into_iter().filter_map(Hook::of).collect())
+        Ok(rows
+            .into_iter()
+            .filter_map(RegisteredWebhook::from_row)
+            .collect())
     }
 
     /// The webhook with this id.
-    pub async fn get(&self, id: Uuid) -> Result<Hook, WebhookError> {
-        Hook::of(self.inner.row(id).await?).ok_or(WebhookError::Unknown(id))
+    pub async fn get(&self, id: Uuid) -> Result<RegisteredWebhook, WebhookError> {
+        RegisteredWebhook::from_row(self.inner.find_row(id).await?).ok_or(WebhookError::Unknown(id))
     }
 
     /// Creates a webhook, which gets the events from now on. The key is not shown again.
-    pub async fn create(&self, new: NewHook) -> Result<(Hook, Secret), WebhookError> {
+    pub async fn create(
+        &self,
+        new: WebhookCreateRequest,
+    ) -> Result<(RegisteredWebhook, SigningSecret), WebhookError> {
         let webhooks = self.clone();
-        whole(async move { webhooks.created(new).await }).await
+        run_to_completion(async move { webhooks.create_webhook(new).await }).await
     }
 
-    async fn created(&self, new: NewHook) -> Result<(Hook, Secret), WebhookError> {
+    async fn create_webhook(
+        &self,
+        new: WebhookCreateRequest,
+    ) -> Result<(RegisteredWebhook, SigningSecret), WebhookError> {
         let (target, secret) = new.check()?;
         let inner = &self.inner;
         let _one = inner.changing.lock().await;
@@ -169,8 +180,8 @@ impl Webhooks {
             last_error: None,
         };
         inner.store.insert_webhook(&row).await?;
-        inner.begin(&row).await;
-        let hook = Hook::of(row).ok_or(WebhookError::Sealed)?;
+        inner.start_worker(&row).await;
+        let hook = RegisteredWebhook::from_row(row).ok_or(WebhookError::Sealed)?;
         Ok((hook, secret))
     }
 
@@ -178,26 +189,26 @@ impl Webhooks {
     pub async fn change(
         &self,
         id: Uuid,
-        change: HookChange,
-    ) -> Result<(Hook, Option<Secret>), WebhookError> {
+        change: WebhookChangeRequest,
+    ) -> Result<(RegisteredWebhook, Option<SigningSecret>), WebhookError> {
         let webhooks = self.clone();
-        whole(async move { webhooks.changed(id, change).await }).await
+        run_to_completion(async move { webhooks.apply_change(id, change).await }).await
     }
 
-    async fn changed(
+    async fn apply_change(
         &self,
         id: Uuid,
-        change: HookChange,
-    ) -> Result<(Hook, Option<Secret>), WebhookError> {
+        change: WebhookChangeRequest,
+    ) -> Result<(RegisteredWebhook, Option<SigningSecret>), WebhookError> {
         change.check()?;
         let inner = &self.inner;
         let _one = inner.changing.lock().await;
-        let before = inner.row(id).await?;
+        let before = inner.find_row(id).await?;
         let secret = change
             .renew_secret
-            .then(Secret::random)
+            .then(SigningSecret::random)
             .transpose()
-            .map_err(HookError::from)?;
+            .map_err(InvalidWebhook::from)?;
         let woken = change.is_enabled == Some(true) && !before.is_enabled;
         let row = WebhookChange {
             url: change.url,
@@ -222,28 +233,28 @@ impl Webhooks {
         // Stops the worker first, so that it cannot overwrite the change with its progress.
         inner.workers.end(&before.id).await;
         let changed = inner.store.update_webhook(&before.id, row).await;
-        let after = inner.go_on(before).await;
+        let after = inner.restart_worker(before).await;
         changed?;
-        let hook = Hook::of(after).ok_or(WebhookError::Unknown(id))?;
+        let hook = RegisteredWebhook::from_row(after).ok_or(WebhookError::Unknown(id))?;
         Ok((hook, secret))
     }
 
     /// Deletes a webhook. A message in progress may still arrive.
     pub async fn delete(&self, id: Uuid) -> Result<(), WebhookError> {
         let webhooks = self.clone();
-        whole(async move { webhooks.deleted(id).await }).await
+        run_to_completion(async move { webhooks.delete_webhook(id).await }).await
     }
 
-    async fn deleted(&self, id: Uuid) -> Result<(), WebhookError> {
+    async fn delete_webhook(&self, id: Uuid) -> Result<(), WebhookError> {
         let inner = &self.inner;
         let _one = inner.changing.lock().await;
-        let before = inner.row(id).await?;
+        let before = inner.find_row(id).await?;
         inner.workers.end(&before.id).await;
         match inner.store.delete_webhook(&before.id).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(WebhookError::Unknown(id)),
             Err(error) => {
-                inner.go_on(before).await;
+                inner.restart_worker(before).await;
                 Err(error.into())
             }
         }
@@ -251,9 +262,9 @@ impl Webhooks {
 
     /// Sends one message of type `test` immediately; returns the message and the result.
     pub async fn test(&self, id: Uuid) -> Result<TestDelivery, WebhookError> {
-        let row = self.inner.row(id).await?;
-        let parts = self.inner.parts(&row)?;
-        let message = Message::test(jiff::Timestamp::now(), parts.template);
+        let row = self.inner.find_row(id).await?;
+        let parts = self.inner.worker_settings(&row)?;
+        let message = DeliveryMessage::test(jiff::Timestamp::now(), parts.template);
         let sender = &self.inner.sender;
         let outcome = sender.send(&parts.target, &parts.secret, &message).await;
         Ok(TestDelivery {
@@ -270,15 +281,15 @@ impl Webhooks {
 
 // === impl Inner ===
 
-impl Inner {
-    async fn row(&self, id: Uuid) -> Result<WebhookRow, WebhookError> {
+impl WebhooksState {
+    async fn find_row(&self, id: Uuid) -> Result<WebhookRow, WebhookError> {
         let row = self.store.webhook(&id.to_string()).await?;
         row.ok_or(WebhookError::Unknown(id))
     }
 
     /// Starts a webhook again with its stored settings, or, if these cannot be read, with the
     /// previous ones: a webhook that is shown as enabled always has a worker.
-    async fn go_on(&self, before: WebhookRow) -> WebhookRow {
+    async fn restart_worker(&self, before: WebhookRow) -> WebhookRow {
         let row = match self.store.webhook(&before.id).await {
             Ok(Some(row)) => row,
             Ok(None) => return before,
@@ -287,35 +298,38 @@ impl Inner {
                 before
             }
         };
-        self.begin(&row).await;
+        self.start_worker(&row).await;
         row
     }
 
     /// Starts the worker of an enabled webhook.
-    async fn begin(&self, row: &WebhookRow) {
+    async fn start_worker(&self, row: &WebhookRow) {
         if !row.is_enabled {
             return;
         }
-        match self.parts(row) {
-            Ok(parts) => self.workers.begin(row, parts).await,
+        match self.worker_settings(row) {
+            Ok(parts) => self.workers.start(row, parts).await,
             Err(error) => tracing::error!(webhook = row.id, %error, "a webhook cannot be used"),
         }
     }
 
-    fn parts(&self, row: &WebhookRow) -> Result<Parts, WebhookError> {
+    fn worker_settings(&self, row: &WebhookRow) -> Result<WorkerSettings, WebhookError> {
         let opened = self.seal.open(&row.sealed).ok();
         let text = opened.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        Ok(Parts {
-            target: Target::parse(&row.url).map_err(HookError::from)?,
-            secret: Secret::parse(&text.ok_or(WebhookError::Sealed)?).map_err(HookError::from)?,
+        Ok(WorkerSettings {
+            target: ReceiverUrl::parse(&row.url).map_err(InvalidWebhook::from)?,
+            secret: SigningSecret::parse(&text.ok_or(WebhookError::Sealed)?)
+                .map_err(InvalidWebhook::from)?,
             events: serde_json::from_str(&row.events).unwrap_or_default(),
-            template: row.template.parse().map_err(HookError::from)?,
+            template: row.template.parse().map_err(InvalidWebhook::from)?,
         })
     }
 }
 
 /// Completes a change even if its caller is cancelled.
-async fn whole<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> T {
+async fn run_to_completion<T: Send + 'static>(
+    change: impl Future<Output = T> + Send + 'static,
+) -> T {
     match tokio::spawn(change).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -1,39 +1,39 @@
-//! The message to a receiver: [`Message`].
+//! The message to a receiver: [`DeliveryMessage`].
 //!
 //! Invariant: an event has the same id and the same body at every delivery, so a receiver that
 //! remembers ids can ignore duplicates.
 
-use crate::happening::{Happening, Source};
-use crate::notice::Notice;
-use crate::subject::Subject;
-use crate::template::Template;
+use crate::event::{WebhookEvent, WebhookEventSource};
+use crate::notice::ChatNotice;
+use crate::subject::EventSubject;
+use crate::template::MessageTemplate;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 /// One event in the form in which it is sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
+pub(crate) struct DeliveryMessage {
     /// Value of the header `webhook-id`.
     pub(crate) id: String,
     pub(crate) body: Vec<u8>,
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct WebhookBody<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     timestamp: String,
-    data: Data<'a>,
+    data: WebhookData<'a>,
 }
 
 #[derive(Serialize)]
-struct Data<'a> {
+struct WebhookData<'a> {
     event: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<String>,
     #[serde(flatten)]
-    subject: &'a Subject,
+    subject: &'a EventSubject,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<&'a str>,
     message: &'a str,
@@ -42,12 +42,16 @@ struct Data<'a> {
 
 // === impl Message ===
 
-impl Message {
+impl DeliveryMessage {
     /// The message for an event; `None` if its details are not JSON, which should not occur.
-    pub(crate) fn of(event: &Happening, subject: &Subject, template: Template) -> Option<Self> {
-        let body = match template.render(&Notice::of(event, subject)) {
+    pub(crate) fn for_event(
+        event: &WebhookEvent,
+        subject: &EventSubject,
+        template: MessageTemplate,
+    ) -> Option<Self> {
+        let body = match template.render(&ChatNotice::for_event(event, subject)) {
             Some(chat) => chat.to_string().into_bytes(),
-            None => whole(event, subject)?,
+            None => event_json(event, subject)?,
         };
         Some(Self {
             id: event.id.to_string(),
@@ -56,9 +60,9 @@ impl Message {
     }
 
     /// A message without an event, for a test of the receiver.
-    pub(crate) fn test(now: jiff::Timestamp, template: Template) -> Self {
+    pub(crate) fn test(now: jiff::Timestamp, template: MessageTemplate) -> Self {
         let body = template
-            .render(&Notice::test())
+            .render(&ChatNotice::test())
             .unwrap_or_else(|| json!({"type": "test", "timestamp": now.to_string(), "data": {}}));
         Self {
             id: format!("test_{}", uuid::Uuid::new_v4()),
@@ -68,17 +72,17 @@ impl Message {
 }
 
 /// The complete event as JSON, for programs.
-fn whole(event: &Happening, subject: &Subject) -> Option<Vec<u8>> {
+fn event_json(event: &WebhookEvent, subject: &EventSubject) -> Option<Vec<u8>> {
     let details: &RawValue = serde_json::from_str(&event.details).ok()?;
     let timestamp = jiff::Timestamp::from_millisecond(event.at_ms).ok()?;
-    let body = Body {
+    let body = WebhookBody {
         kind: &event.kind,
         timestamp: timestamp.to_string(),
-        data: Data {
+        data: WebhookData {
             event: event.id.number().to_string(),
             job: match event.source {
-                Source::Job(job) => Some(job.to_string()),
-                Source::PlanJob(_) => None,
+                WebhookEventSource::Job(job) => Some(job.to_string()),
+                WebhookEventSource::PlanJob(_) => None,
             },
             subject,
             node: event.certname.as_deref(),

@@ -1,4 +1,4 @@
-//! An event as text for people: [`Notice`], which every chat template shows in its own form.
+//! An event as text for people: [`ChatNotice`], which every chat template shows in its own form.
 //!
 //! Invariant: texts are plain, bounded and of one line; each template escapes the markup and
 //! mentions of its chat tool.
@@ -6,20 +6,20 @@
 use serde_json::Value;
 
 use crate::defaults::{NOTICE_NAME_CHARS, NOTICE_TEXT_CHARS};
-use crate::happening::{Happening, Source};
-use crate::subject::Subject;
+use crate::event::{WebhookEvent, WebhookEventSource};
+use crate::subject::EventSubject;
 
 /// A title, and further information by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Notice {
+pub(crate) struct ChatNotice {
     pub(crate) title: String,
     pub(crate) facts: Vec<(&'static str, String)>,
-    pub(crate) tone: Tone,
+    pub(crate) tone: NoticeTone,
 }
 
 /// The rating of an event, good, bad or neutral.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub(crate) enum NoticeTone {
     Good,
     Bad,
     Neutral,
@@ -27,36 +27,40 @@ pub(crate) enum Tone {
 
 // === impl Notice ===
 
-impl Notice {
+impl ChatNotice {
     /// The text for an event of any type.
-    pub(crate) fn of(event: &Happening, subject: &Subject) -> Self {
+    pub(crate) fn for_event(event: &WebhookEvent, subject: &EventSubject) -> Self {
         let details: Value = serde_json::from_str(&event.details).unwrap_or_default();
         let state = details["state"].as_str().unwrap_or_default();
-        let what = what(subject);
+        let what = describe_job(subject);
         let (title, tone) = match (&*event.kind, event.certname.as_deref()) {
-            ("prompt", _) => (format!("{what} waits for an answer"), Tone::Neutral),
-            ("plan_finished", _) => (format!("{what} succeeded"), Tone::Good),
-            ("plan_failed", _) => (format!("{what} failed"), Tone::Bad),
+            ("prompt", _) => (format!("{what} waits for an answer"), NoticeTone::Neutral),
+            ("plan_finished", _) => (format!("{what} succeeded"), NoticeTone::Good),
+            ("plan_failed", _) => (format!("{what} failed"), NoticeTone::Bad),
             ("job_finished" | "job_aborted", _) => (
-                format!("{what} {}{}", ended_as(state), succeeded(subject)),
+                format!(
+                    "{what} {}{}",
+                    describe_state(state),
+                    describe_success(subject)
+                ),
                 match state {
-                    "finished" => Tone::Good,
-                    _ => Tone::Bad,
+                    "finished" => NoticeTone::Good,
+                    _ => NoticeTone::Bad,
                 },
             ),
             (kind, Some(node)) => {
                 let how = kind.strip_prefix("node_").unwrap_or(kind);
                 let tone = match how {
-                    "finished" => Tone::Good,
-                    "failed" | "errored" => Tone::Bad,
-                    _ => Tone::Neutral,
+                    "finished" => NoticeTone::Good,
+                    "failed" | "errored" => NoticeTone::Bad,
+                    _ => NoticeTone::Neutral,
                 };
-                (format!("{what} on {node}: {}", words(how)), tone)
+                (format!("{what} on {node}: {}", to_words(how)), tone)
             }
-            (kind, None) => (format!("{what}: {}", words(kind)), Tone::Neutral),
+            (kind, None) => (format!("{what}: {}", to_words(kind)), NoticeTone::Neutral),
         };
         let mut facts = Vec::new();
-        if let Source::Job(job) = event.source {
+        if let WebhookEventSource::Job(job) = event.source {
             facts.push(("Job", job.to_string()));
         }
         let plan = subject.plan.as_deref().zip(subject.plan_job.as_deref());
@@ -68,14 +72,14 @@ impl Notice {
         ] {
             facts.extend((!text.is_empty()).then(|| (name, text.clone())));
         }
-        facts.extend(counts(subject).map(|text| ("Nodes", text)));
+        facts.extend(describe_counts(subject).map(|text| ("Nodes", text)));
         facts.extend(event.certname.clone().map(|node| ("Node", node)));
         let facts = facts
             .into_iter()
-            .map(|(name, text)| (name, line(&text, NOTICE_NAME_CHARS)));
-        let message = ("Message", line(&event.message, NOTICE_TEXT_CHARS));
+            .map(|(name, text)| (name, single_line(&text, NOTICE_NAME_CHARS)));
+        let message = ("Message", single_line(&event.message, NOTICE_TEXT_CHARS));
         Self {
-            title: line(&title, NOTICE_NAME_CHARS),
+            title: single_line(&title, NOTICE_NAME_CHARS),
             facts: facts.chain([message]).collect(),
             tone,
         }
@@ -87,13 +91,13 @@ impl Notice {
         Self {
             title: "Tutti: a test of this webhook".to_owned(),
             facts: vec![("Message", message.to_owned())],
-            tone: Tone::Neutral,
+            tone: NoticeTone::Neutral,
         }
     }
 }
 
 /// Description of the job or plan job.
-fn what(subject: &Subject) -> String {
+fn describe_job(subject: &EventSubject) -> String {
     match (subject.command.as_deref(), subject.task.as_deref()) {
         (Some("deploy"), _) => "Puppet run".to_owned(),
         (Some("command"), _) => "Command".to_owned(),
@@ -109,7 +113,7 @@ fn what(subject: &Subject) -> String {
     }
 }
 
-fn ended_as(state: &str) -> &str {
+fn describe_state(state: &str) -> &str {
     match state {
         "finished" => "succeeded",
         "" => "is over",
@@ -117,7 +121,7 @@ fn ended_as(state: &str) -> &str {
     }
 }
 
-fn succeeded(subject: &Subject) -> String {
+fn describe_success(subject: &EventSubject) -> String {
     let nodes = subject
         .nodes
         .and_then(|nodes| Some((nodes.total, nodes.ended?)));
@@ -129,7 +133,7 @@ fn succeeded(subject: &Subject) -> String {
     }
 }
 
-fn counts(subject: &Subject) -> Option<String> {
+fn describe_counts(subject: &EventSubject) -> Option<String> {
     let nodes = subject.nodes?;
     let mut text = nodes.total.to_string();
     if let Some(ended) = nodes.ended {
@@ -149,13 +153,13 @@ fn counts(subject: &Subject) -> Option<String> {
 }
 
 /// `node_as_task` as words.
-fn words(kind: &str) -> String {
+fn to_words(kind: &str) -> String {
     kind.replace('_', " ")
 }
 
 /// One line of at most `chars` characters, without control characters and without those that
 /// change the direction of text.
-fn line(text: &str, chars: usize) -> String {
+fn single_line(text: &str, chars: usize) -> String {
     let is_direction = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let plain = text.chars().filter(|c| !is_direction(*c));
     let plain = plain.map(|c| {

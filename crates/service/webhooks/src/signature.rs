@@ -15,11 +15,11 @@ const KEY_BYTES: usize = 32;
 
 /// The secret key of a webhook.
 #[derive(Clone, Debug)]
-pub struct Secret(SecretString);
+pub struct SigningSecret(SecretString);
 
 /// The text is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
+pub enum SigningSecretError {
     /// The text after the prefix is not base64.
     #[error("the secret must be `whsec_` and base64, or left away for one to be made")]
     Form,
@@ -33,19 +33,19 @@ pub enum SecretError {
 
 // === impl Secret ===
 
-impl Secret {
+impl SigningSecret {
     /// Generates a new random key.
-    pub fn random() -> Result<Self, SecretError> {
+    pub fn random() -> Result<Self, SigningSecretError> {
         let mut key = [0u8; KEY_BYTES];
-        aws_lc_rs::rand::fill(&mut key).map_err(|_| SecretError::NoRandom)?;
+        aws_lc_rs::rand::fill(&mut key).map_err(|_| SigningSecretError::NoRandom)?;
         Ok(Self(format!("{PREFIX}{}", STANDARD.encode(key)).into()))
     }
 
     /// Parses a key that a user chose.
-    pub fn parse(text: &str) -> Result<Self, SecretError> {
-        let key = Self::key(text).ok_or(SecretError::Form)?;
+    pub fn parse(text: &str) -> Result<Self, SigningSecretError> {
+        let key = Self::decode_key(text).ok_or(SigningSecretError::Form)?;
         if !SECRET_BYTES.contains(&key.len()) {
-            return Err(SecretError::Length);
+            return Err(SigningSecretError::Length);
         }
         Ok(Self(text.to_owned().into()))
     }
@@ -57,8 +57,8 @@ impl Secret {
 
     /// Value of the header `webhook-signature`.
     pub fn sign(&self, id: &str, timestamp_seconds: i64, body: &[u8]) -> String {
-        // Only `parse` and `random` create a `Secret`, so it contains a valid key.
-        let key = Self::key(self.expose()).unwrap_or_default();
+        // Only `parse` and `random` create a `SigningSecret`, so it contains a valid key.
+        let key = Self::decode_key(self.expose()).unwrap_or_default();
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
         let mut context = hmac::Context::with_key(&key);
         context.update(id.as_bytes());
@@ -67,7 +67,7 @@ impl Secret {
         format!("v1,{}", STANDARD.encode(context.sign()))
     }
 
-    fn key(text: &str) -> Option<Vec<u8>> {
+    fn decode_key(text: &str) -> Option<Vec<u8>> {
         STANDARD.decode(text.strip_prefix(PREFIX)?).ok()
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     /// The example of the Standard Webhooks specification.
     #[test]
     fn the_published_example_is_reproduced() {
-        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let body = br#"{"test": 2432232314}"#;
         let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, body);
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
@@ -87,21 +87,33 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_refused() {
-        assert_eq!(Secret::parse("hunter2").unwrap_err(), SecretError::Form);
-        assert_eq!(Secret::parse("whsec_?").unwrap_err(), SecretError::Form);
         assert_eq!(
-            Secret::parse("whsec_aGk=").unwrap_err(),
-            SecretError::Length
+            SigningSecret::parse("hunter2").unwrap_err(),
+            SigningSecretError::Form
+        );
+        assert_eq!(
+            SigningSecret::parse("whsec_?").unwrap_err(),
+            SigningSecretError::Form
+        );
+        assert_eq!(
+            SigningSecret::parse("whsec_aGk=").unwrap_err(),
+            SigningSecretError::Length
         );
         let long = format!("whsec_{}", STANDARD.encode([7; 257]));
-        assert_eq!(Secret::parse(&long).unwrap_err(), SecretError::Length);
+        assert_eq!(
+            SigningSecret::parse(&long).unwrap_err(),
+            SigningSecretError::Length
+        );
     }
 
     #[test]
     fn a_random_key_is_one_and_is_not_shown() {
-        let (one, other) = (Secret::random().unwrap(), Secret::random().unwrap());
+        let (one, other) = (
+            SigningSecret::random().unwrap(),
+            SigningSecret::random().unwrap(),
+        );
         assert_ne!(one.expose(), other.expose());
-        assert!(Secret::parse(one.expose()).is_ok());
+        assert!(SigningSecret::parse(one.expose()).is_ok());
         assert!(!format!("{one:?}").contains(one.expose()));
     }
 }

@@ -1,4 +1,4 @@
-//! The job that an event is about, in the form for delivery: [`Subject`].
+//! The job that an event is about, in the form for delivery: [`EventSubject`].
 //!
 //! Invariant: the description of an event is the same at every read, so counts cover the events up
 //! to it, and the state of the job is that of the event.
@@ -7,11 +7,11 @@ use serde::Serialize;
 use store::{JobNumber, JobRow, PlanJobRow, Store, StoreError};
 
 use crate::defaults::DESCRIPTION_CHARS;
-use crate::happening::{Happening, Source};
+use crate::event::{WebhookEvent, WebhookEventSource};
 
 /// The job of an event, its owner and its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Subject {
+pub(crate) struct EventSubject {
     /// `task`, `deploy` (Puppet runs), `command`, `script`, …; `plan` in events of plan jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
@@ -30,12 +30,12 @@ pub(crate) struct Subject {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) nodes: Option<NodeCounts>,
+    pub(crate) nodes: Option<EventNodeCounts>,
 }
 
 /// Counts of a job's nodes: all, and those that had ended in each way when the event happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct NodeCounts {
+pub(crate) struct EventNodeCounts {
     pub(crate) total: u64,
     /// Absent in events of single nodes: with tens of thousands of them, counting would take longer than the job.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -53,19 +53,23 @@ pub(crate) struct EndedCounts {
 
 // === impl Subject ===
 
-impl Subject {
+impl EventSubject {
     /// Reads the job or plan job of an event; most fields are `None` if it is no longer stored.
-    pub(crate) async fn of(event: &Happening, store: &Store) -> Result<Self, StoreError> {
+    pub(crate) async fn load(event: &WebhookEvent, store: &Store) -> Result<Self, StoreError> {
         match event.source {
-            Source::Job(job) => Self::of_job(job, event, store).await,
-            Source::PlanJob(number) => {
+            WebhookEventSource::Job(job) => Self::load_job(job, event, store).await,
+            WebhookEventSource::PlanJob(number) => {
                 let plan_job = store.plan_job(number).await?;
-                Ok(Self::of_plan_job(number, plan_job))
+                Ok(Self::load_plan_job(number, plan_job))
             }
         }
     }
 
-    async fn of_job(job: JobNumber, event: &Happening, store: &Store) -> Result<Self, StoreError> {
+    async fn load_job(
+        job: JobNumber,
+        event: &WebhookEvent,
+        store: &Store,
+    ) -> Result<Self, StoreError> {
         let Some(row) = store.job(job).await? else {
             return Ok(Self::default());
         };
@@ -79,7 +83,7 @@ impl Subject {
         Ok(Self::new(row, plan, ended))
     }
 
-    fn of_plan_job(number: i64, row: Option<PlanJobRow>) -> Self {
+    fn load_plan_job(number: i64, row: Option<PlanJobRow>) -> Self {
         let (plan, owner, environment) = match row {
             Some(row) => (Some(row.plan), Some(row.owner), row.environment),
             None => (None, None, String::new()),
@@ -104,7 +108,7 @@ impl Subject {
             owner: Some(job.owner),
             environment: job.environment,
             description: job.description.chars().take(DESCRIPTION_CHARS).collect(),
-            nodes: Some(NodeCounts {
+            nodes: Some(EventNodeCounts {
                 total: job.node_count,
                 ended,
             }),

@@ -1,4 +1,4 @@
-//! The URL of a webhook, checked when it is entered: [`Target`].
+//! The URL of a webhook, checked when it is entered: [`ReceiverUrl`].
 //!
 //! Invariants: `https` is allowed everywhere, `http` for this machine only; the URL has no user
 //! and password (they would appear in lists and logs); redirects are never followed, so only the
@@ -10,7 +10,7 @@ use crate::defaults::URL_BYTES;
 
 /// A checked URL of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target(Url);
+pub struct ReceiverUrl(Url);
 
 /// The URL is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum TargetError {
 
 // === impl Target ===
 
-impl Target {
+impl ReceiverUrl {
     /// Parses and checks a URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         if text.len() > URL_BYTES {
@@ -72,7 +72,7 @@ mod tests {
             "http://127.0.0.1/",
             "http://[::1]:8080/",
         ] {
-            assert!(Target::parse(good).is_ok(), "{good}");
+            assert!(ReceiverUrl::parse(good).is_ok(), "{good}");
         }
     }
 
@@ -87,8 +87,8 @@ mod tests {
             ("https://u:p@example.com/", TargetError::Credentials),
             (long.as_str(), TargetError::Length),
         ] {
-            assert_eq!(Target::parse(bad).unwrap_err(), why, "{bad}");
+            assert_eq!(ReceiverUrl::parse(bad).unwrap_err(), why, "{bad}");
         }
-        assert_eq!(Target::parse("no"), Err(TargetError::Form));
+        assert_eq!(ReceiverUrl::parse("no"), Err(TargetError::Form));
     }
 }

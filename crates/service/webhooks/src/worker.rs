@@ -1,4 +1,4 @@
-//! The worker of one webhook: [`Worker`] reads the log from its stored position and delivers the
+//! The worker of one webhook: [`DeliveryWorker`] reads the log from its stored position and delivers the
 //! events in order.
 //!
 //! Invariants: events of jobs are delivered in their order, and so are events of plan jobs, which
@@ -12,55 +12,55 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff;
 use crate::defaults::{BATCH, GIVE_UP, POLL, PROGRESS_EVENTS, STORE_PAUSE};
-use crate::deliver::{DeliveryError, Sender};
-use crate::happening::{Happening, HappeningId};
-use crate::message::Message;
-use crate::signature::Secret;
-use crate::subject::Subject;
-use crate::target::Target;
-use crate::template::Template;
+use crate::deliver::{DeliveryClient, DeliveryError};
+use crate::event::{WebhookEvent, WebhookEventId};
+use crate::message::DeliveryMessage;
+use crate::signature::SigningSecret;
+use crate::subject::EventSubject;
+use crate::target::ReceiverUrl;
+use crate::template::MessageTemplate;
 
 /// The settings and dependencies of a worker.
-pub(crate) struct Parts {
-    pub(crate) target: Target,
-    pub(crate) secret: Secret,
+pub(crate) struct WorkerSettings {
+    pub(crate) target: ReceiverUrl,
+    pub(crate) secret: SigningSecret,
     /// Types of events to send; empty for all.
     pub(crate) events: Vec<String>,
-    pub(crate) template: Template,
+    pub(crate) template: MessageTemplate,
 }
 
-pub(crate) struct Worker {
+pub(crate) struct DeliveryWorker {
     pub(crate) id: String,
-    pub(crate) target: Target,
-    pub(crate) secret: Secret,
+    pub(crate) target: ReceiverUrl,
+    pub(crate) secret: SigningSecret,
     pub(crate) events: Vec<String>,
-    pub(crate) template: Template,
+    pub(crate) template: MessageTemplate,
     pub(crate) store: Store,
-    pub(crate) sender: Sender,
+    pub(crate) sender: DeliveryClient,
     pub(crate) stop: CancellationToken,
     progress: WebhookProgress,
     /// `true` if `progress` is newer than the stored one.
-    unsaved: bool,
+    is_unsaved: bool,
 }
 
 /// The result of the delivery of an event.
-enum Told {
-    Taken,
+enum DeliveryOutcome {
+    Accepted,
     GivenUp,
     /// The receiver responded that it no longer exists.
-    Gone,
+    ReceiverGone,
     /// The worker was stopped.
     Stopped,
 }
 
 // === impl Worker ===
 
-impl Worker {
+impl DeliveryWorker {
     pub(crate) fn new(
         row: &WebhookRow,
-        parts: Parts,
+        parts: WorkerSettings,
         store: Store,
-        sender: Sender,
+        sender: DeliveryClient,
         stop: CancellationToken,
     ) -> Self {
         let progress = WebhookProgress {
@@ -80,14 +80,14 @@ impl Worker {
             sender,
             stop,
             progress,
-            unsaved: false,
+            is_unsaved: false,
         }
     }
 
     /// Works until it is stopped, or until the receiver no longer exists.
     pub(crate) async fn run(mut self) {
         while !self.stop.is_cancelled() {
-            match self.turn().await {
+            match self.deliver_batch().await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
@@ -98,71 +98,76 @@ impl Worker {
             }
         }
         // Events after the saved position are sent again after the next start, with the same ids.
-        if let Err(error) = self.save().await {
+        if let Err(error) = self.save_progress().await {
             tracing::debug!(webhook = self.id, %error, "a webhook's progress was not saved");
         }
     }
 
     /// Delivers one batch; returns `false` when the worker must end.
-    async fn turn(&mut self) -> Result<bool, StoreError> {
+    async fn deliver_batch(&mut self) -> Result<bool, StoreError> {
         let mut events = self.events_of_jobs().await?;
         events.extend(self.events_of_plan_jobs().await?);
         if events.is_empty() {
-            self.save().await?;
+            self.save_progress().await?;
             self.pause(POLL).await;
             return Ok(true);
         }
         for event in events {
-            match self.tell(&event).await? {
-                Told::Taken => self.progress.delivered += i64::from(self.wants(&event)),
-                Told::GivenUp => self.progress.given_up += 1,
-                Told::Gone => {
-                    self.switch_off().await?;
+            match self.deliver_event(&event).await? {
+                DeliveryOutcome::Accepted => {
+                    self.progress.delivered += i64::from(self.is_subscribed(&event))
+                }
+                DeliveryOutcome::GivenUp => self.progress.given_up += 1,
+                DeliveryOutcome::ReceiverGone => {
+                    self.disable_webhook().await?;
                     return Ok(false);
                 }
-                Told::Stopped => return Ok(false),
+                DeliveryOutcome::Stopped => return Ok(false),
             }
             match event.id {
-                HappeningId::Job(number) => self.progress.next_event = number + 1,
-                HappeningId::Plan(number) => self.progress.next_plan_event = number + 1,
+                WebhookEventId::Job(number) => self.progress.next_event = number + 1,
+                WebhookEventId::Plan(number) => self.progress.next_plan_event = number + 1,
             }
-            self.unsaved = true;
+            self.is_unsaved = true;
             if self.progress.delivered >= PROGRESS_EVENTS {
-                self.save().await?;
+                self.save_progress().await?;
             }
         }
         Ok(true)
     }
 
-    async fn events_of_jobs(&self) -> Result<Vec<Happening>, StoreError> {
+    async fn events_of_jobs(&self) -> Result<Vec<WebhookEvent>, StoreError> {
         let from_id = self.progress.next_event;
         let events = self.store.all_events(from_id, BATCH).await?;
-        Ok(events.into_iter().map(Happening::from).collect())
+        Ok(events.into_iter().map(WebhookEvent::from).collect())
     }
 
     /// Questions and ends of plan jobs. Most of that log is neither, and is passed over without being read.
-    async fn events_of_plan_jobs(&mut self) -> Result<Vec<Happening>, StoreError> {
+    async fn events_of_plan_jobs(&mut self) -> Result<Vec<WebhookEvent>, StoreError> {
         let from_id = self.progress.next_plan_event;
         let last_id = self.store.last_plan_event_id().await?;
         if last_id < from_id {
             return Ok(Vec::new());
         }
-        let events = self.store.told_plan_events(from_id, last_id, BATCH).await?;
+        let events = self
+            .store
+            .announced_plan_events(from_id, last_id, BATCH)
+            .await?;
         if events.is_empty() {
             self.progress.next_plan_event = last_id + 1;
-            self.unsaved = true;
+            self.is_unsaved = true;
         }
-        Ok(events.into_iter().map(Happening::from).collect())
+        Ok(events.into_iter().map(WebhookEvent::from).collect())
     }
 
     /// Delivers one event until it is accepted or given up.
-    async fn tell(&mut self, event: &Happening) -> Result<Told, StoreError> {
-        if !self.wants(event) {
-            return Ok(Told::Taken);
+    async fn deliver_event(&mut self, event: &WebhookEvent) -> Result<DeliveryOutcome, StoreError> {
+        if !self.is_subscribed(event) {
+            return Ok(DeliveryOutcome::Accepted);
         }
-        let subject = Subject::of(event, &self.store).await?;
-        let Some(message) = Message::of(event, &subject, self.template) else {
-            return Ok(Told::Taken);
+        let subject = EventSubject::load(event, &self.store).await?;
+        let Some(message) = DeliveryMessage::for_event(event, &subject, self.template) else {
+            return Ok(DeliveryOutcome::Accepted);
         };
         let begun = Instant::now();
         let mut failures = 0;
@@ -170,32 +175,32 @@ impl Worker {
             let sent = self.sender.send(&self.target, &self.secret, &message);
             let sent = tokio::select! {
                 sent = sent => sent,
-                () = self.stop.cancelled() => return Ok(Told::Stopped),
+                () = self.stop.cancelled() => return Ok(DeliveryOutcome::Stopped),
             };
             match sent {
                 Ok(()) => {
-                    self.unsaved |= self.progress.failing_ms.take().is_some();
+                    self.is_unsaved |= self.progress.failing_ms.take().is_some();
                     self.progress.last_error = None;
-                    return Ok(Told::Taken);
+                    return Ok(DeliveryOutcome::Accepted);
                 }
-                Err(DeliveryError::Gone) => return Ok(Told::Gone),
-                Err(error) => self.failed(&error).await?,
+                Err(DeliveryError::Gone) => return Ok(DeliveryOutcome::ReceiverGone),
+                Err(error) => self.record_failure(&error).await?,
             }
             if begun.elapsed() >= GIVE_UP {
-                return Ok(Told::GivenUp);
+                return Ok(DeliveryOutcome::GivenUp);
             }
             failures += 1;
             let jitter = f64::from(rand::random::<u32>()) / f64::from(u32::MAX);
-            self.pause(backoff::wait(failures, jitter)).await;
+            self.pause(backoff::retry_delay(failures, jitter)).await;
         }
     }
 
-    fn wants(&self, event: &Happening) -> bool {
+    fn is_subscribed(&self, event: &WebhookEvent) -> bool {
         self.events.is_empty() || self.events.contains(&event.kind)
     }
 
     /// Stores the first failure and each new reason; a repeated reason is not stored again.
-    async fn failed(&mut self, error: &DeliveryError) -> Result<(), StoreError> {
+    async fn record_failure(&mut self, error: &DeliveryError) -> Result<(), StoreError> {
         let error = error.to_string();
         if self.progress.failing_ms.is_none() {
             self.progress.failing_ms = Some(Timestamp::now().as_millisecond());
@@ -203,17 +208,17 @@ impl Worker {
         if self.progress.last_error.as_ref() != Some(&error) {
             tracing::warn!(webhook = self.id, error, "a webhook's receiver fails");
             self.progress.last_error = Some(error);
-            self.unsaved = true;
-            self.save().await?;
+            self.is_unsaved = true;
+            self.save_progress().await?;
         }
         Ok(())
     }
 
-    async fn switch_off(&mut self) -> Result<(), StoreError> {
+    async fn disable_webhook(&mut self) -> Result<(), StoreError> {
         self.progress.failing_ms = Some(Timestamp::now().as_millisecond());
         self.progress.last_error = Some(DeliveryError::Gone.to_string());
-        self.unsaved = true;
-        self.save().await?;
+        self.is_unsaved = true;
+        self.save_progress().await?;
         let off = store::WebhookChange {
             is_enabled: Some(false),
             ..store::WebhookChange::default()
@@ -221,14 +226,14 @@ impl Worker {
         self.store.update_webhook(&self.id, off).await.map(|_| ())
     }
 
-    async fn save(&mut self) -> Result<(), StoreError> {
-        if !self.unsaved {
+    async fn save_progress(&mut self) -> Result<(), StoreError> {
+        if !self.is_unsaved {
             return Ok(());
         }
         self.store
             .advance_webhook(&self.id, self.progress.clone())
             .await?;
-        self.unsaved = false;
+        self.is_unsaved = false;
         self.progress.delivered = 0;
         self.progress.given_up = 0;
         Ok(())

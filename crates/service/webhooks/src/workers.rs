@@ -1,4 +1,4 @@
-//! The tasks of the webhooks: [`Workers`] starts and stops them.
+//! The tasks of the webhooks: [`DeliveryWorkers`] starts and stops them.
 
 use std::collections::HashMap;
 
@@ -7,27 +7,27 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::deliver::Sender;
-use crate::worker::{Parts, Worker};
+use crate::deliver::DeliveryClient;
+use crate::worker::{DeliveryWorker, WorkerSettings};
 
 #[derive(Debug)]
-pub(crate) struct Workers {
+pub(crate) struct DeliveryWorkers {
     store: Store,
-    sender: Sender,
+    sender: DeliveryClient,
     stop: CancellationToken,
-    running: Mutex<HashMap<String, Running>>,
+    running: Mutex<HashMap<String, RunningWorker>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningWorker {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 // === impl Workers ===
 
-impl Workers {
-    pub(crate) fn new(store: Store, sender: Sender) -> Self {
+impl DeliveryWorkers {
+    pub(crate) fn new(store: Store, sender: DeliveryClient) -> Self {
         Self {
             store,
             sender,
@@ -37,16 +37,16 @@ impl Workers {
     }
 
     /// Starts the worker of a webhook; a running one is stopped first.
-    pub(crate) async fn begin(&self, row: &WebhookRow, parts: Parts) {
+    pub(crate) async fn start(&self, row: &WebhookRow, parts: WorkerSettings) {
         let mut running = self.running.lock().await;
         if let Some(before) = running.remove(&row.id) {
             before.end().await;
         }
         let stop = self.stop.child_token();
         let (store, sender) = (self.store.clone(), self.sender.clone());
-        let worker = Worker::new(row, parts, store, sender, stop.clone());
+        let worker = DeliveryWorker::new(row, parts, store, sender, stop.clone());
         let task = tokio::spawn(worker.run());
-        running.insert(row.id.clone(), Running { stop, task });
+        running.insert(row.id.clone(), RunningWorker { stop, task });
     }
 
     /// Stops the worker of a webhook, if there is one.
@@ -67,7 +67,7 @@ impl Workers {
 
 // === impl Running ===
 
-impl Running {
+impl RunningWorker {
     async fn end(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {

@@ -1,4 +1,4 @@
-//! POSIX access control lists, in the form of Linux's extended attribute: [`Acl`].
+//! POSIX access control lists, in the form of Linux's extended attribute: [`PosixAcl`].
 
 /// Extended attribute that contains the list of a file.
 pub(super) const ATTRIBUTE: &str = "system.posix_acl_access";
@@ -11,7 +11,7 @@ const MASK: u16 = 0x10;
 
 /// Entries of a list other than those of the owner and of others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Acl {
+pub struct PosixAcl {
     users: Vec<(u32, u8)>,
     groups: Vec<(u32, u8)>,
     group_of_owner: u8,
@@ -20,7 +20,7 @@ pub struct Acl {
 
 // === impl Acl ===
 
-impl Acl {
+impl PosixAcl {
     /// Parses a list in the kernel's form; `None` if it is invalid.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (version, entries) = bytes.split_first_chunk::<4>()?;
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_named_user_gets_what_the_mask_leaves() {
-        let acl = Acl::parse(&list(&[
+        let acl = PosixAcl::parse(&list(&[
             (USER, 0o7, 998),
             (GROUP_OF_OWNER, 0, 0),
             (MASK, 0o4, 0),
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn one_of_several_groups_is_enough() {
         let entries = [(GROUP_OF_OWNER, 0, 0), (GROUP, 0o5, 52), (MASK, 0o7, 0)];
-        let acl = Acl::parse(&list(&entries)).unwrap();
+        let acl = PosixAcl::parse(&list(&entries)).unwrap();
         assert_eq!(acl.allows(1, &[0, 52], 0, 0o4), Some(true));
         assert_eq!(acl.allows(1, &[0], 0, 0o4), Some(false));
         assert_eq!(acl.allows(1, &[7], 0, 0o4), None);
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn other_bytes_are_no_list() {
         for bytes in [&b""[..], b"\x02\0\0", b"\x01\0\0\0", b"\x02\0\0\0\x01"] {
-            assert_eq!(Acl::parse(bytes), None);
+            assert_eq!(PosixAcl::parse(bytes), None);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Requirements on a path: [`Expected`].
+//! Requirements on a path: [`PathExpectation`].
 
 use std::path::{Path, PathBuf};
 
 /// The access that a service needs to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum FileAccess {
     /// Reading; for a directory, listing it.
     Read,
     /// Reading and writing; for a directory, creating entries.
@@ -13,7 +13,7 @@ pub enum Access {
 
 /// Directory by which findings are grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
+pub struct CheckedTree {
     /// Path of the directory.
     pub path: PathBuf,
     /// True if all files below belong to the service, so that their owner may be changed.
@@ -22,13 +22,13 @@ pub struct Tree {
 
 /// A path and the requirements on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct PathExpectation {
     /// The path that is checked.
     pub path: PathBuf,
     /// Tree that contains the path.
-    pub tree: Tree,
+    pub tree: CheckedTree,
     /// Access that the service needs.
-    pub access: Access,
+    pub access: FileAccess,
     /// True if other users must not read the path.
     pub is_secret: bool,
     /// True if the service refuses the path if its mode allows a user other than the owner to read
@@ -40,7 +40,7 @@ pub struct Expected {
 
 // === impl Tree ===
 
-impl Tree {
+impl CheckedTree {
     /// Creates the tree of a directory that belongs to the service.
     pub fn own(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -58,11 +58,11 @@ impl Tree {
     }
 
     /// A path in this tree that the service reads.
-    pub fn read(&self, path: impl AsRef<Path>) -> Expected {
-        Expected {
+    pub fn read(&self, path: impl AsRef<Path>) -> PathExpectation {
+        PathExpectation {
             path: self.path.join(path),
             tree: self.clone(),
-            access: Access::Read,
+            access: FileAccess::Read,
             is_secret: false,
             is_for_owner_alone: false,
             is_required: false,
@@ -70,9 +70,9 @@ impl Tree {
     }
 
     /// A path in this tree that the service writes.
-    pub fn write(&self, path: impl AsRef<Path>) -> Expected {
-        Expected {
-            access: Access::Write,
+    pub fn write(&self, path: impl AsRef<Path>) -> PathExpectation {
+        PathExpectation {
+            access: FileAccess::Write,
             ..self.read(path)
         }
     }
@@ -80,7 +80,7 @@ impl Tree {
 
 // === impl Expected ===
 
-impl Expected {
+impl PathExpectation {
     /// Adds the requirement that other users must not read the path.
     #[must_use]
     pub fn secret(self) -> Self {
@@ -92,7 +92,7 @@ impl Expected {
 
     /// Adds the requirement that the mode allows access only to the owner.
     #[must_use]
-    pub fn for_owner_alone(self) -> Self {
+    pub fn with_owner_only(self) -> Self {
         Self {
             is_secret: true,
             is_for_owner_alone: true,

@@ -1,12 +1,12 @@
-//! Owners, groups and modes of paths: [`PathFacts`], gathered by [`look`].
+//! Owners, groups and modes of paths: [`PathFacts`], gathered by [`examine_path`].
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::acl::{self, Acl};
-use crate::accounts::Account;
+use super::acl::{self, PosixAcl};
+use crate::accounts::ServiceAccount;
 
 /// Maximum size in bytes of an access control list: about 500 entries.
 const ACL_BYTES: usize = 4096;
@@ -30,18 +30,18 @@ pub struct FileFacts {
     /// Permission bits of the mode.
     pub mode: u32,
     /// Access control list; `None` if there is none.
-    pub acl: Option<Acl>,
+    pub acl: Option<PosixAcl>,
 }
 
 /// Result of examining a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sighting {
+pub enum PathSighting {
     /// The path exists.
-    There(FileFacts),
+    Exists(FileFacts),
     /// The path does not exist.
     Missing,
     /// The path is not accessible to this user, with the reason.
-    Hidden(String),
+    Inaccessible(String),
 }
 
 /// A path and the directories above it, starting at the root.
@@ -50,19 +50,19 @@ pub struct PathFacts {
     /// The path as requested, with links unresolved.
     pub path: PathBuf,
     /// Result of examining the path itself.
-    pub found: Sighting,
+    pub path_state: PathSighting,
     /// Directories above the path, which must be searchable.
     pub above: Vec<FileFacts>,
 }
 
 /// Examines a path and all directories above it.
-pub fn look(path: &Path) -> PathFacts {
+pub fn examine_path(path: &Path) -> PathFacts {
     // The target of a link has other directories above it.
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let found = match std::fs::metadata(path) {
-        Ok(metadata) => Sighting::There(facts(&real, &metadata)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Sighting::Missing,
-        Err(error) => Sighting::Hidden(error.to_string()),
+        Ok(metadata) => PathSighting::Exists(facts(&real, &metadata)),
+        Err(error) if error.kind() == ErrorKind::NotFound => PathSighting::Missing,
+        Err(error) => PathSighting::Inaccessible(error.to_string()),
     };
     let mut above: Vec<FileFacts> = real
         .ancestors()
@@ -72,7 +72,7 @@ pub fn look(path: &Path) -> PathFacts {
     above.reverse();
     PathFacts {
         path: path.to_owned(),
-        found,
+        path_state: found,
         above,
     }
 }
@@ -88,18 +88,18 @@ fn facts(path: &Path, metadata: &Metadata) -> FileFacts {
     }
 }
 
-fn acl_of(path: &Path) -> Option<Acl> {
+fn acl_of(path: &Path) -> Option<PosixAcl> {
     let mut bytes = vec![0; ACL_BYTES];
     // Most files have none, and some file systems do not support it.
     let length = rustix::fs::getxattr(path, acl::ATTRIBUTE, &mut bytes[..]).ok()?;
-    Acl::parse(bytes.get(..length)?)
+    PosixAcl::parse(bytes.get(..length)?)
 }
 
 // === impl FileFacts ===
 
 impl FileFacts {
     /// True if a process of the account has all of these permissions.
-    pub(super) fn allows(&self, account: &Account, want: u8) -> bool {
+    pub(super) fn allows(&self, account: &ServiceAccount, want: u8) -> bool {
         let class = |shift: u32| ((self.mode >> shift) & 0o7) as u8;
         let has = |bits: u8| bits & want == want;
         if account.uid == 0 {
@@ -141,8 +141,8 @@ mod tests {
         }
     }
 
-    fn account(uid: u32, groups: &[u32]) -> Account {
-        Account {
+    fn account(uid: u32, groups: &[u32]) -> ServiceAccount {
+        ServiceAccount {
             name: "tutti".to_owned(),
             uid,
             gid: groups[0],
@@ -177,14 +177,20 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&file, root.join("link")).unwrap();
-        let looked = look(&root.join("link"));
+        let looked = examine_path(&root.join("link"));
         assert_eq!(looked.above.last().unwrap().path, root.join("real"));
-        let Sighting::There(facts) = looked.found else {
+        let PathSighting::Exists(facts) = looked.path_state else {
             panic!("{looked:?}")
         };
         assert_eq!((facts.mode, facts.is_directory), (0o640, false));
-        assert_eq!(look(&root.join("none")).found, Sighting::Missing);
-        let hidden = look(&file.join("below")).found;
-        assert!(matches!(hidden, Sighting::Hidden(_)), "{hidden:?}");
+        assert_eq!(
+            examine_path(&root.join("none")).path_state,
+            PathSighting::Missing
+        );
+        let hidden = examine_path(&file.join("below")).path_state;
+        assert!(
+            matches!(hidden, PathSighting::Inaccessible(_)),
+            "{hidden:?}"
+        );
     }
 }

@@ -9,9 +9,9 @@ mod expectation;
 mod facts;
 mod judge;
 
-pub use expectation::{Access, Expected, Tree};
-pub use facts::{FileFacts, PathFacts, Sighting, look};
-pub use judge::{Service, judge};
+pub use expectation::{CheckedTree, FileAccess, PathExpectation};
+pub use facts::{FileFacts, PathFacts, PathSighting, examine_path};
+pub use judge::{CheckedService, judge};
 
 /// Name of the check in findings.
 pub const CHECK: &str = "files";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::program::output_of;
+use crate::program::run_for_output;
 
 /// Exists while systemd is the first process of the machine.
 const SYSTEMD_RUNS: &str = "/run/systemd/system";
@@ -34,12 +34,12 @@ pub enum UnitSighting {
 }
 
 /// Queries systemd for a unit.
-pub fn look(unit: &str) -> UnitSighting {
+pub fn examine_unit(unit: &str) -> UnitSighting {
     if !Path::new(SYSTEMD_RUNS).exists() {
         return UnitSighting::NoSystemd;
     }
     let properties = format!("--property={PROPERTIES}");
-    match output_of(
+    match run_for_output(
         "systemctl",
         &["show", "--no-pager", &properties, "--", unit],
     ) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::CHECK;
 use super::facts::{UnitFacts, UnitSighting};
 use super::sandbox::{is_allowed, is_mounted_writable};
-use crate::finding::Finding;
+use crate::finding::DiagnosisFinding;
 
 /// Requirements on a systemd unit.
 #[derive(Clone, Debug, Default)]
@@ -27,33 +27,34 @@ pub struct ExpectedUnit {
 }
 
 /// Returns one finding for each fault, or one for a unit without a fault.
-pub fn judge(sighting: &UnitSighting, expected: &ExpectedUnit) -> Vec<Finding> {
+pub fn judge(sighting: &UnitSighting, expected: &ExpectedUnit) -> Vec<DiagnosisFinding> {
     let name = expected.name;
     let unit = match sighting {
         UnitSighting::Known(unit) => unit,
         UnitSighting::NoSystemd => {
             let cause = "systemd does not run on this machine, so nothing is known of a unit";
-            return vec![Finding::note(CHECK, name, cause)];
+            return vec![DiagnosisFinding::note(CHECK, name, cause)];
         }
         UnitSighting::Silent(why) => {
             let cause = format!("systemd does not tell: {why}");
             return vec![
-                Finding::note(CHECK, name, cause).remedy(format!("systemctl status {name}")),
+                DiagnosisFinding::note(CHECK, name, cause)
+                    .remedy(format!("systemctl status {name}")),
             ];
         }
     };
     if !unit.is_installed() {
         let cause = "it is not installed, so nothing starts the service when the machine boots";
         let finding = match expected.is_required {
-            true => Finding::problem(CHECK, name, cause),
-            false => Finding::note(CHECK, name, cause),
+            true => DiagnosisFinding::problem(CHECK, name, cause),
+            false => DiagnosisFinding::note(CHECK, name, cause),
         };
         return vec![finding.remedy(&expected.installation)];
     }
-    let mut findings: Vec<Finding> = [
-        activity(unit, name),
-        enablement(unit, name),
-        reload(unit, name),
+    let mut findings: Vec<DiagnosisFinding> = [
+        check_active(unit, name),
+        check_enabled(unit, name),
+        check_reload(unit, name),
         read_only(unit, expected),
         other_configuration(unit, expected),
     ]
@@ -66,34 +67,34 @@ pub fn judge(sighting: &UnitSighting, expected: &ExpectedUnit) -> Vec<Finding> {
             "" => "it is enabled and runs".to_owned(),
             status => format!("it is enabled and runs: {status}"),
         };
-        findings.push(Finding::ok(CHECK, name, cause));
+        findings.push(DiagnosisFinding::ok(CHECK, name, cause));
     }
     findings
 }
 
-fn activity(unit: &UnitFacts, name: &str) -> Option<Finding> {
+fn check_active(unit: &UnitFacts, name: &str) -> Option<DiagnosisFinding> {
     let (state, sub) = (unit.property("ActiveState"), unit.property("SubState"));
     let log = format!("journalctl -u {name} -n 50");
     let result = unit.property("Result");
     match (state, sub) {
         ("activating", "auto-restart") => {
             let cause = format!("it fails and is started again and again ({result})");
-            Some(Finding::problem(CHECK, name, cause).remedy(log))
+            Some(DiagnosisFinding::problem(CHECK, name, cause).remedy(log))
         }
         ("active" | "reloading" | "activating", _) => None,
         ("failed", _) => {
             let cause = format!("it has failed ({result}) and does not run");
             let command = format!("{log}; systemctl restart {name}");
-            Some(Finding::problem(CHECK, name, cause).remedy(command))
+            Some(DiagnosisFinding::problem(CHECK, name, cause).remedy(command))
         }
         _ => Some(
-            Finding::problem(CHECK, name, "it does not run")
+            DiagnosisFinding::problem(CHECK, name, "it does not run")
                 .remedy(format!("systemctl start {name}")),
         ),
     }
 }
 
-fn enablement(unit: &UnitFacts, name: &str) -> Option<Finding> {
+fn check_enabled(unit: &UnitFacts, name: &str) -> Option<DiagnosisFinding> {
     let state = unit.property("UnitFileState");
     let command = match state {
         "masked" | "masked-runtime" => {
@@ -103,19 +104,19 @@ fn enablement(unit: &UnitFacts, name: &str) -> Option<Finding> {
         _ => return None,
     };
     let cause = format!("it is {state}: it does not start when the machine boots");
-    Some(Finding::problem(CHECK, name, cause).remedy(command))
+    Some(DiagnosisFinding::problem(CHECK, name, cause).remedy(command))
 }
 
-fn reload(unit: &UnitFacts, name: &str) -> Option<Finding> {
+fn check_reload(unit: &UnitFacts, name: &str) -> Option<DiagnosisFinding> {
     (unit.property("NeedDaemonReload") == "yes").then(|| {
         let cause = "its file has changed since systemd read it";
         let command = format!("systemctl daemon-reload && systemctl restart {name}");
-        Finding::note(CHECK, name, cause).remedy(command)
+        DiagnosisFinding::note(CHECK, name, cause).remedy(command)
     })
 }
 
 /// Directories that the service cannot write, all in one finding.
-fn read_only(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<Finding> {
+fn read_only(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<DiagnosisFinding> {
     let name = expected.name;
     let names = |paths: &[&PathBuf]| {
         let shown: Vec<String> = paths
@@ -140,42 +141,44 @@ fn read_only(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<Finding> {
             "mkdir -p {directory} && printf '[Service]\\nReadWritePaths={paths}\\n' > \
              {directory}/writable-paths.conf && systemctl daemon-reload && systemctl restart {name}"
         );
-        return Some(Finding::problem(CHECK, name, cause).remedy(command));
+        return Some(DiagnosisFinding::problem(CHECK, name, cause).remedy(command));
     }
     let mounts = unit.mounts.as_deref()?;
-    let is_stale = |path: &&PathBuf| is_mounted_writable(mounts, nearest(path)) == Some(false);
+    let is_stale =
+        |path: &&PathBuf| is_mounted_writable(mounts, nearest_existing(path)) == Some(false);
     let stale: Vec<&PathBuf> = expected.written.iter().filter(is_stale).collect();
     (!stale.is_empty()).then(|| {
         let cause = format!(
             "{} is still read-only for the running service: it was not there, or not allowed, at its start",
             names(&stale)
         );
-        Finding::problem(CHECK, name, cause).remedy(format!("systemctl restart {name}"))
+        DiagnosisFinding::problem(CHECK, name, cause).remedy(format!("systemctl restart {name}"))
     })
 }
 
 /// The path, or its nearest existing ancestor.
-fn nearest(path: &Path) -> &Path {
+fn nearest_existing(path: &Path) -> &Path {
     path.ancestors().find(|it| it.exists()).unwrap_or(path)
 }
 
-fn other_configuration(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<Finding> {
+fn other_configuration(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<DiagnosisFinding> {
     let (config, named) = (expected.config.as_deref()?, unit.option("--config")?);
     (Path::new(named) != config).then(|| {
         let cause = format!(
             "it uses the configuration {named}, and {} was looked at",
             config.display()
         );
-        Finding::note(CHECK, expected.name, cause).remedy(format!("tutti doctor --config {named}"))
+        DiagnosisFinding::note(CHECK, expected.name, cause)
+            .remedy(format!("tutti doctor --config {named}"))
     })
 }
 
-fn other_settings(unit: &UnitFacts, expected: &ExpectedUnit) -> Vec<Finding> {
+fn other_settings(unit: &UnitFacts, expected: &ExpectedUnit) -> Vec<DiagnosisFinding> {
     let differing = expected.settings.iter().filter_map(|(key, consequence)| {
         let shipped = shipped_setting(expected.shipped, key);
         let set = unit.property(key);
         let is_default = |value: &str| matches!(value, "" | "no" | "false");
-        if set == shipped || is_default(set) && is_default(shipped) || is_more(set, shipped) {
+        if set == shipped || is_default(set) && is_default(shipped) || is_at_least(set, shipped) {
             return None;
         }
         let shown = if shipped.is_empty() { "no" } else { shipped };
@@ -184,13 +187,13 @@ fn other_settings(unit: &UnitFacts, expected: &ExpectedUnit) -> Vec<Finding> {
             "systemctl edit {}  # [Service] {key}={shown}",
             expected.name
         );
-        Some(Finding::problem(CHECK, expected.name, cause).remedy(command))
+        Some(DiagnosisFinding::problem(CHECK, expected.name, cause).remedy(command))
     });
     differing.collect()
 }
 
 /// True if a limit is at least the shipped one, which is allowed.
-fn is_more(set: &str, shipped: &str) -> bool {
+fn is_at_least(set: &str, shipped: &str) -> bool {
     match (set.parse::<u64>(), shipped.parse::<u64>()) {
         (Ok(set), Ok(shipped)) => set >= shipped,
         _ => set == "infinity",
@@ -209,7 +212,7 @@ fn shipped_setting<'t>(text: &'t str, key: &str) -> &'t str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Severity;
+    use crate::FindingSeverity;
 
     const SHIPPED: &str = "[Service]\nType=notify\nKillMode=process\nLimitNOFILE=131072\n";
     const FINE: &str = "LoadState=loaded\nFragmentPath=/etc/systemd/system/tutti.service\nActiveState=active\n\
@@ -233,7 +236,7 @@ mod tests {
         }
     }
 
-    fn judged(changes: &str, expected: &ExpectedUnit) -> Vec<Finding> {
+    fn judged(changes: &str, expected: &ExpectedUnit) -> Vec<DiagnosisFinding> {
         // Later lines take precedence.
         let unit = UnitFacts::parse(&format!("{FINE}{changes}"));
         judge(&UnitSighting::Known(unit), expected)
@@ -242,62 +245,70 @@ mod tests {
     #[test]
     fn each_fault_of_a_unit_is_one_line() {
         for (changes, severity, part) in [
-            ("", Severity::Ok, "enabled and runs"),
-            ("StatusText=connected\n", Severity::Ok, "connected"),
+            ("", FindingSeverity::Ok, "enabled and runs"),
+            ("StatusText=connected\n", FindingSeverity::Ok, "connected"),
             (
                 "LoadState=not-found\nFragmentPath=\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "not installed",
             ),
             (
                 "ActiveState=inactive\nSubState=dead\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "does not run",
             ),
             (
                 "ActiveState=failed\nResult=exit-code\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "(exit-code)",
             ),
             (
                 "ActiveState=activating\nSubState=auto-restart\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "again and again",
             ),
             (
                 "ActiveState=activating\nSubState=start\n",
-                Severity::Ok,
+                FindingSeverity::Ok,
                 "runs",
             ),
             (
                 "UnitFileState=disabled\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "does not start when",
             ),
-            ("UnitFileState=masked\n", Severity::Problem, "masked"),
-            ("NeedDaemonReload=yes\n", Severity::Note, "has changed"),
+            ("UnitFileState=masked\n", FindingSeverity::Problem, "masked"),
+            (
+                "NeedDaemonReload=yes\n",
+                FindingSeverity::Note,
+                "has changed",
+            ),
             (
                 "ReadWritePaths=\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "makes /opt/puppetlabs/tutti/code read-only",
             ),
             (
                 "KillMode=control-group\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "tasks are killed",
             ),
             (
                 "LimitNOFILE=1024\n",
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "connections are refused",
             ),
-            ("LimitNOFILE=524288\n", Severity::Ok, "runs"),
-            ("LimitNOFILE=infinity\n", Severity::Ok, "runs"),
-            ("NoNewPrivileges=no\n", Severity::Ok, "runs"),
-            ("NoNewPrivileges=yes\n", Severity::Problem, "sudo fails"),
+            ("LimitNOFILE=524288\n", FindingSeverity::Ok, "runs"),
+            ("LimitNOFILE=infinity\n", FindingSeverity::Ok, "runs"),
+            ("NoNewPrivileges=no\n", FindingSeverity::Ok, "runs"),
+            (
+                "NoNewPrivileges=yes\n",
+                FindingSeverity::Problem,
+                "sudo fails",
+            ),
             (
                 "ExecStart=tutti server --config /x.toml\n",
-                Severity::Note,
+                FindingSeverity::Note,
                 "/x.toml",
             ),
         ] {
@@ -349,7 +360,10 @@ mod tests {
             UnitSighting::Silent("no bus".to_owned()),
         ] {
             let findings = judge(&sighting, &expected());
-            assert_eq!((findings.len(), findings[0].severity), (1, Severity::Note));
+            assert_eq!(
+                (findings.len(), findings[0].severity),
+                (1, FindingSeverity::Note)
+            );
         }
     }
 }

@@ -7,7 +7,7 @@ mod facts;
 mod judge;
 mod sandbox;
 
-pub use facts::{UnitFacts, UnitSighting, look};
+pub use facts::{UnitFacts, UnitSighting, examine_unit};
 pub use judge::{ExpectedUnit, judge};
 
 /// Name of the check in findings.

@@ -53,7 +53,7 @@ pub(super) fn is_mounted_writable(mounts: &str, path: &Path) -> Option<bool> {
         let (Some(point), Some(options)) = (fields.get(4), fields.get(5)) else {
             continue;
         };
-        let point = PathBuf::from(unescaped(point));
+        let point = PathBuf::from(unescape(point));
         if !path.starts_with(&point) {
             continue;
         }
@@ -71,7 +71,7 @@ pub(super) fn is_mounted_writable(mounts: &str, path: &Path) -> Option<bool> {
 }
 
 /// Restores spaces and other characters that the kernel writes as `\040` and the like.
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut shown = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use tokio_postgres::{Client, Statement};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Connector;
-use super::holder::{self, Holder, SessionId, Successor};
-use super::session::{self, SessionError, answered, answered_within};
+use super::PostgresConnector;
+use super::holder::{self, DatabaseHolder, SessionId, SessionTakeover};
+use super::session::{self, SessionError, await_answer, await_answer_within};
 use crate::OpenStoreError;
 use crate::defaults::POSTGRES_OPEN;
 
 /// A connection that holds the advisory lock.
-pub(crate) struct Link {
+pub(crate) struct LockedConnection {
     pub(crate) client: Client,
     pub(crate) statements: HashMap<&'static str, Statement>,
     pub(crate) id: SessionId,
@@ -25,15 +25,15 @@ pub(crate) enum LinkError {
     #[error("cannot connect")]
     Connect(#[from] SessionError),
     #[error("in use by another server process ({})", .0.session)]
-    Held(Holder),
+    Held(DatabaseHolder),
 }
 
-impl Link {
+impl LockedConnection {
     pub(crate) async fn open(
-        connector: &Connector,
-        successor: Successor<'_>,
+        connector: &PostgresConnector,
+        successor: SessionTakeover<'_>,
     ) -> Result<Self, LinkError> {
-        let (client, connection) = answered_within(
+        let (client, connection) = await_answer_within(
             POSTGRES_OPEN,
             Box::pin(connector.config.connect(connector.tls.clone())),
         )
@@ -45,14 +45,14 @@ impl Link {
         });
         let connection = AbortOnDropHandle::new(connection);
         let ready = async {
-            session::settle(&client).await?;
+            session::apply_timeouts(&client).await?;
             let id = SessionId::read(&client).await?;
-            Ok(match holder::take(&client).await? {
+            Ok(match holder::try_lock_database(&client).await? {
                 true => Ok(id),
-                false => Err(Holder::meet(&client, successor).await?),
+                false => Err(DatabaseHolder::read_or_terminate(&client, successor).await?),
             })
         };
-        match answered_within(POSTGRES_OPEN, ready).await? {
+        match await_answer_within(POSTGRES_OPEN, ready).await? {
             Ok(id) => Ok(Self {
                 client,
                 statements: HashMap::new(),
@@ -65,7 +65,7 @@ impl Link {
 
     /// Releases the database for the next server process, and returns only after that.
     pub(crate) async fn close(self) {
-        if let Err(error) = answered(holder::free(&self.client)).await {
+        if let Err(error) = await_answer(holder::release_locks(&self.client)).await {
             // The end of the connection releases the lock as well, a little later.
             tracing::debug!(%error, "the lock was not given back");
         }
@@ -76,16 +76,16 @@ impl Link {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = answered(self.client.prepare(sql)).await?;
+        let statement = await_answer(self.client.prepare(sql)).await?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }
 }
 
 impl LinkError {
-    pub(crate) fn opening(self, place: &str) -> OpenStoreError {
+    pub(crate) fn into_open_error(self, place: &str) -> OpenStoreError {
         match self {
-            Self::Connect(error) => engine(place, error),
+            Self::Connect(error) => engine_error(place, error),
             Self::Held(holder) => OpenStoreError::Locked {
                 place: place.to_owned(),
                 holder: holder.session,
@@ -94,7 +94,7 @@ impl LinkError {
     }
 }
 
-pub(crate) fn engine(
+pub(crate) fn engine_error(
     place: &str,
     source: impl std::error::Error + Send + Sync + 'static,
 ) -> OpenStoreError {

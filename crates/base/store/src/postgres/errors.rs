@@ -52,7 +52,7 @@ fn from_engine(error: Error) -> StoreError {
         return StoreError::Unavailable(Arc::new(error));
     }
     match error.code() {
-        Some(state) if passes(state) => StoreError::Unavailable(Arc::new(error)),
+        Some(state) if is_temporary(state) => StoreError::Unavailable(Arc::new(error)),
         Some(state) if *state == SqlState::DISK_FULL => StoreError::DiskFull(Arc::new(error)),
         Some(state) if state.code().starts_with("XX") => StoreError::Corrupt(Arc::new(error)),
         _ => StoreError::Refused(Arc::new(error)),
@@ -67,7 +67,7 @@ pub(crate) fn from_session(error: SessionError) -> StoreError {
 }
 
 /// True if the refusal is due to the state of the server and not to the statement.
-fn passes(state: &SqlState) -> bool {
+fn is_temporary(state: &SqlState) -> bool {
     [
         SqlState::QUERY_CANCELED,
         SqlState::LOCK_NOT_AVAILABLE,

@@ -1,4 +1,4 @@
-//! The session that holds the database, as seen from one that requests it: [`Holder`].
+//! The session that holds the database, as seen from one that requests it: [`DatabaseHolder`].
 //!
 //! A server holds [`LOCK`] on its writing session, and [`BEATS`] as its commitment to send
 //! something at least every [`POSTGRES_HEARTBEAT`](crate::defaults::POSTGRES_HEARTBEAT). Invariant:
@@ -83,7 +83,7 @@ pub(crate) struct SessionId {
 
 /// The other server process that holds the database.
 #[derive(Clone, Debug)]
-pub(crate) struct Holder {
+pub(crate) struct DatabaseHolder {
     /// Description of its session.
     pub(crate) session: String,
     /// Epoch in the ledger; `None` if it cannot be read.
@@ -94,16 +94,16 @@ pub(crate) struct Holder {
 
 /// Session that takes the database over; it determines which holder may be terminated.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Successor<'a> {
+pub(crate) enum SessionTakeover<'a> {
     /// A starting server, which may terminate a silent holder.
-    OfSilent,
+    StartingServer,
     /// A server that lost its connection, which may terminate its own earlier session if PostgreSQL
     /// has not noticed the loss yet.
-    OfOwn(&'a SessionId),
+    ReconnectingServer(&'a SessionId),
 }
 
 /// Takes the locks of the database for this session. `false`: another session holds it.
-pub(super) async fn take(client: &Client) -> Result<bool, Error> {
+pub(super) async fn try_lock_database(client: &Client) -> Result<bool, Error> {
     if !lock(client, LOCK).await? {
         return Ok(false);
     }
@@ -117,7 +117,7 @@ async fn lock(client: &Client, key: i64) -> Result<bool, Error> {
 }
 
 /// Releases the lock by which this session holds the database.
-pub(super) async fn free(client: &Client) -> Result<(), Error> {
+pub(super) async fn release_locks(client: &Client) -> Result<(), Error> {
     client
         .execute("SELECT pg_advisory_unlock_all()", &[])
         .await
@@ -137,7 +137,7 @@ impl SessionId {
 }
 
 /// Description of the session that holds the database; nothing is terminated.
-pub(super) async fn session(client: &Client) -> Result<Option<String>, Error> {
+pub(super) async fn describe_holder(client: &Client) -> Result<Option<String>, Error> {
     let row = client.query_opt(HOLDER, &[&LOCK, &BEATS]).await?;
     let session = row
         .map(|row| row.try_get::<_, Option<String>>(0))
@@ -147,10 +147,13 @@ pub(super) async fn session(client: &Client) -> Result<Option<String>, Error> {
 
 // === impl Holder ===
 
-impl Holder {
+impl DatabaseHolder {
     /// The holder, after it was terminated if `successor` allows that: the next attempt shows the
     /// result.
-    pub(super) async fn meet(client: &Client, successor: Successor<'_>) -> Result<Self, Error> {
+    pub(super) async fn read_or_terminate(
+        client: &Client,
+        successor: SessionTakeover<'_>,
+    ) -> Result<Self, Error> {
         let row = client.query_opt(HOLDER, &[&LOCK, &BEATS]).await?;
         let (session, silent_ms, beats) = match row {
             Some(row) => (
@@ -164,11 +167,11 @@ impl Holder {
             format!("backend {text}")
         });
         let ended = match successor {
-            Successor::OfOwn(own) => {
+            SessionTakeover::ReconnectingServer(own) => {
                 let pid = i32::try_from(own.pid).unwrap_or_default();
                 client.query(END_OWN, &[&LOCK, &pid, &own.start]).await
             }
-            Successor::OfSilent => {
+            SessionTakeover::StartingServer => {
                 let limit = i64::try_from(POSTGRES_SILENCE.as_millis()).unwrap_or(i64::MAX);
                 client.query(END_SILENT, &[&LOCK, &BEATS, &limit]).await
             }

@@ -1,6 +1,6 @@
 //! PostgreSQL: one writing connection and a pool of reading connections.
 //!
-//! [`Postgres`] owns the pool and the writer task. Invariants: only one server process writes to a
+//! [`PostgresReader`] owns the pool and the writer task. Invariants: only one server process writes to a
 //! database (an advisory lock on the writing connection), a restart of PostgreSQL is survived, and
 //! a commit whose answer was lost is looked up, never guessed.
 
@@ -20,19 +20,19 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use self::session::{SessionError, answered, answered_within};
+use self::session::{SessionError, await_answer, await_answer_within};
 use self::tls::TlsOptions;
-use self::writer::Writer;
+use self::writer::PostgresWriter;
 use crate::defaults::{
     POSTGRES_CONNECT, POSTGRES_OPEN, POSTGRES_POOL_WAIT, POSTGRES_RETRY, WRITE_QUEUE,
 };
 use crate::older_history::OlderHistory;
-use crate::request::Message;
-use crate::value::{FromRow, Value};
+use crate::request::WriterMessage;
+use crate::value::{FromRow, SqlValue};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// The reading half of the engine, with a channel that reports the end of the writing half.
-pub(crate) struct Postgres {
+pub(crate) struct PostgresReader {
     place: String,
     pool: Pool,
     /// Closed when the writer has released the database.
@@ -40,16 +40,17 @@ pub(crate) struct Postgres {
     ended: watch::Receiver<Option<StoreError>>,
 }
 
-impl Postgres {
+impl PostgresReader {
     pub(crate) async fn open(
         url: &str,
         settings: &StoreConfig,
-    ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
+    ) -> Result<(Self, mpsc::Sender<WriterMessage>, Option<OlderHistory>), OpenStoreError> {
         let connector = connector(url)?;
         let place = place(&connector.config);
-        let (writer, older) = Box::pin(Writer::open(connector.clone(), &place, settings)).await?;
+        let (writer, older) =
+            Box::pin(PostgresWriter::open(connector.clone(), &place, settings)).await?;
         let pool = pool(connector, &place, settings)?;
-        let ended = writer.ended();
+        let ended = writer.watch_end();
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
         // The task ends when the queue is closed: by `close`, or when the last handle is dropped.
@@ -84,7 +85,7 @@ impl Postgres {
         let first = Box::pin(pool.get()).await;
         first
             .map(drop)
-            .map_err(|error| connect::engine(&place, error))?;
+            .map_err(|error| connect::engine_error(&place, error))?;
         let (_, writer) = watch::channel(());
         Ok(Self {
             place,
@@ -102,7 +103,7 @@ impl Postgres {
     pub(crate) async fn query<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<Value<'static>>,
+        values: Vec<SqlValue<'static>>,
     ) -> Result<Vec<T>, StoreError> {
         let deadline = Instant::now() + POSTGRES_POOL_WAIT;
         loop {
@@ -119,11 +120,11 @@ impl Postgres {
     async fn try_query<T: FromRow>(
         &self,
         sql: &'static str,
-        values: &[Value<'static>],
+        values: &[SqlValue<'static>],
     ) -> Result<Vec<T>, StoreError> {
         let client = self.pool.get().await.map_err(errors::from_pool)?;
         let params: Vec<_> = values.iter().map(|value| value as _).collect();
-        let answer = answered(Box::pin(async {
+        let answer = await_answer(Box::pin(async {
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, &params).await
         }))
@@ -138,17 +139,17 @@ impl Postgres {
 
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
         let client = Box::pin(self.pool.get()).await.map_err(errors::from_pool)?;
-        let prepared = answered(client.prepare(sql)).await;
+        let prepared = await_answer(client.prepare(sql)).await;
         prepared.map(drop).map_err(errors::from_session)
     }
 
     /// Watches the end of commits: `Some(reason)` once commits have ended.
-    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+    pub(crate) fn watch_end(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.clone()
     }
 
     /// Returns when the database is free for another server process.
-    pub(crate) async fn closed(&self) {
+    pub(crate) async fn wait_until_closed(&self) {
         self.pool.close();
         let mut writer = self.writer.clone();
         while writer.changed().await.is_ok() {}
@@ -156,7 +157,7 @@ impl Postgres {
 }
 
 fn pool(
-    Connector { config, tls }: Connector,
+    PostgresConnector { config, tls }: PostgresConnector,
     place: &str,
     settings: &StoreConfig,
 ) -> Result<Pool, OpenStoreError> {
@@ -167,7 +168,8 @@ fn pool(
         .max_size(settings.readers.max(1))
         .post_create(Hook::async_fn(|client, _| {
             Box::pin(async move {
-                let settled = answered_within(POSTGRES_OPEN, session::settle(client)).await;
+                let settled =
+                    await_answer_within(POSTGRES_OPEN, session::apply_timeouts(client)).await;
                 settled.map_err(|error| HookError::message(error.to_string()))
             })
         }))
@@ -175,29 +177,29 @@ fn pool(
         .create_timeout(Some(POSTGRES_CONNECT))
         .runtime(Runtime::Tokio1)
         .build()
-        .map_err(|error| connect::engine(place, error))
+        .map_err(|error| connect::engine_error(place, error))
 }
 
 /// Address, TLS and settings with which every connection is made.
 #[derive(Clone)]
-pub(crate) struct Connector {
+pub(crate) struct PostgresConnector {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) tls: MakeRustlsConnect,
 }
 
-fn connector(url: &str) -> Result<Connector, OpenStoreError> {
-    let (options, url) = TlsOptions::split(url)?;
+fn connector(url: &str) -> Result<PostgresConnector, OpenStoreError> {
+    let (options, url) = TlsOptions::extract_options(url)?;
     let parsed = url.parse().map_err(|error: tokio_postgres::Error| {
         let what = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
         OpenStoreError::InvalidUrl { what }
     });
     let mut config: tokio_postgres::Config = parsed?;
-    let tls = options.apply(&mut config)?;
+    let tls = options.into_connector(&mut config)?;
     session::configure(&mut config, &url);
     if config.get_application_name().is_none() {
         config.application_name("tutti");
     }
-    Ok(Connector { config, tls })
+    Ok(PostgresConnector { config, tls })
 }
 
 /// Host and name of the database, without user and password.

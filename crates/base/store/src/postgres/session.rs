@@ -1,6 +1,6 @@
 //! Settings of every session, on both ends of its connection.
 //!
-//! [`configure`] sets the client's end, [`settle`] the server's. Invariant: a peer that vanished
+//! [`configure`] sets the client's end, [`apply_timeouts`] the server's. Invariant: a peer that vanished
 //! without closing the connection is noticed by the other end within [`POSTGRES_SILENCE`], and a
 //! session whose client stands still inside a transaction keeps its locks no longer than
 //! [`POSTGRES_IDLE_IN_TRANSACTION`].
@@ -52,7 +52,7 @@ pub(super) fn configure(config: &mut Config, url: &str) {
 /// Sets the server's timeouts for this session: keep-alive, idle transactions and locks. A database
 /// may be configured to acknowledge a commit before it is written; `synchronous_commit` overrides
 /// that.
-pub(super) async fn settle(client: &Client) -> Result<(), tokio_postgres::Error> {
+pub(super) async fn apply_timeouts(client: &Client) -> Result<(), tokio_postgres::Error> {
     let seconds = |duration: Duration| duration.as_secs().to_string();
     let milliseconds = |duration: Duration| duration.as_millis().to_string();
     client
@@ -72,13 +72,13 @@ pub(super) async fn settle(client: &Client) -> Result<(), tokio_postgres::Error>
 }
 
 /// Waits for an answer, but only for a limited time: a middlebox may keep a dead connection open.
-pub(super) async fn answered<T>(
+pub(super) async fn await_answer<T>(
     answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, SessionError> {
-    answered_within(POSTGRES_ANSWER, answer).await
+    await_answer_within(POSTGRES_ANSWER, answer).await
 }
 
-pub(super) async fn answered_within<T>(
+pub(super) async fn await_answer_within<T>(
     bound: Duration,
     answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, SessionError> {

@@ -3,13 +3,13 @@
 use tokio_postgres::Client;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::connect::engine;
-use super::session::answered_within;
-use super::{Postgres, connector, holder, place};
+use super::connect::engine_error;
+use super::session::await_answer_within;
+use super::{PostgresReader, connector, holder, place};
 use crate::OpenStoreError;
+use crate::database_survey::{ConnectionEncryption, DatabaseSurvey, SchemaState};
 use crate::defaults::POSTGRES_OPEN;
 use crate::migrations;
-use crate::survey::{ConnectionEncryption, DatabaseSurvey, SchemaState};
 
 /// Version, encryption of this session, address of its peer, and the time in milliseconds.
 const SESSION: &str = "SELECT current_setting('server_version'), s.ssl, s.version, \
@@ -17,25 +17,25 @@ const SESSION: &str = "SELECT current_setting('server_version'), s.ssl, s.versio
      FROM pg_stat_ssl s WHERE s.pid = pg_backend_pid()";
 const HAS_SCHEMA: &str = "SELECT to_regclass('schema_migrations') IS NOT NULL";
 
-impl Postgres {
+impl PostgresReader {
     /// Surveys the database of a URL in one session, which ends before this returns.
     pub(crate) async fn survey(url: &str) -> Result<DatabaseSurvey, OpenStoreError> {
         let connector = connector(url)?;
         let place = place(&connector.config);
         let connecting = Box::pin(connector.config.connect(connector.tls.clone()));
-        let (client, connection) = answered_within(POSTGRES_OPEN, connecting)
+        let (client, connection) = await_answer_within(POSTGRES_OPEN, connecting)
             .await
-            .map_err(|error| engine(&place, error))?;
+            .map_err(|error| engine_error(&place, error))?;
         let _connection = AbortOnDropHandle::new(tokio::spawn(async move {
             // The session ends here.
             drop(connection.await);
         }));
-        let facts = answered_within(POSTGRES_OPEN, Box::pin(facts(&client, &place)));
-        facts.await.map_err(|error| engine(&place, error))
+        let facts = await_answer_within(POSTGRES_OPEN, Box::pin(read_facts(&client, &place)));
+        facts.await.map_err(|error| engine_error(&place, error))
     }
 }
 
-async fn facts(client: &Client, place: &str) -> Result<DatabaseSurvey, tokio_postgres::Error> {
+async fn read_facts(client: &Client, place: &str) -> Result<DatabaseSurvey, tokio_postgres::Error> {
     let row = client.query_one(SESSION, &[]).await?;
     let (version, is_encrypted): (String, bool) = (row.try_get(0)?, row.try_get(1)?);
     let tls: Option<String> = row.try_get(2)?;
@@ -58,11 +58,11 @@ async fn facts(client: &Client, place: &str) -> Result<DatabaseSurvey, tokio_pos
         }
     };
     Ok(DatabaseSurvey {
-        place: place.to_owned(),
+        database: place.to_owned(),
         engine: format!("PostgreSQL {version}"),
         schema,
         encryption,
-        holder: holder::session(client).await?,
+        holder: holder::describe_holder(client).await?,
         integrity: None,
         clock_ms: Some(row.try_get(4)?),
     })

@@ -48,7 +48,7 @@ pub(super) struct TlsOptions {
 impl TlsOptions {
     /// Extracts the options from the URL. Returns them and the URL without them, for the other
     /// parser.
-    pub(super) fn split(url: &str) -> Result<(Self, String), OpenStoreError> {
+    pub(super) fn extract_options(url: &str) -> Result<(Self, String), OpenStoreError> {
         let mut options = Self::default();
         let Some((base, query)) = url.split_once('?') else {
             return Ok((options, url.to_owned()));
@@ -73,7 +73,10 @@ impl TlsOptions {
     }
 
     /// Sets the negotiation, and returns the TLS connector. Reads the files.
-    pub(super) fn apply(self, config: &mut Config) -> Result<MakeRustlsConnect, OpenStoreError> {
+    pub(super) fn into_connector(
+        self,
+        config: &mut Config,
+    ) -> Result<MakeRustlsConnect, OpenStoreError> {
         let only_sockets = is_every_host(config, |host| matches!(host, Host::Unix(_)));
         let mode = match self.mode {
             // As in libpq, a socket of this machine is not encrypted.
@@ -89,24 +92,28 @@ impl TlsOptions {
         });
         let client = match mode {
             SslMode::Disable => ClientTls::first_contact(),
-            _ => self.client(mode)?,
+            _ => self.client_config(mode)?,
         };
         Ok(MakeRustlsConnect::new(Arc::unwrap_or_clone(client)))
     }
 
-    fn client(&self, mode: SslMode) -> Result<Arc<ClientConfig>, OpenStoreError> {
+    fn client_config(&self, mode: SslMode) -> Result<Arc<ClientConfig>, OpenStoreError> {
         let root = self.root.as_deref();
         let check = match (mode, root) {
             (SslMode::VerifyFull, None | Some(SYSTEM)) => {
-                let verifier = Verifier::new(pki::tls::provider()).map_err(refused)?;
+                let verifier = Verifier::new(pki::tls::provider()).map_err(tls_error)?;
                 ServerCheck::By(Arc::new(verifier))
             }
             (_, Some(SYSTEM)) => {
-                return Err(invalid("sslrootcert=system: needs sslmode=verify-full"));
+                return Err(invalid_url_error(
+                    "sslrootcert=system: needs sslmode=verify-full",
+                ));
             }
             (SslMode::VerifyFull, Some(root)) => ServerCheck::Full(root.into()),
             (SslMode::VerifyCa, None) => {
-                return Err(invalid("sslmode=verify-ca: needs sslrootcert=FILE"));
+                return Err(invalid_url_error(
+                    "sslmode=verify-ca: needs sslrootcert=FILE",
+                ));
             }
             // As in libpq, naming a CA means checking it.
             (SslMode::VerifyCa | SslMode::Require, Some(root)) => ServerCheck::Chain(root.into()),
@@ -115,9 +122,9 @@ impl TlsOptions {
         let identity = match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => Some((cert.as_path(), key.as_path())),
             (None, None) => None,
-            _ => return Err(invalid("sslcert and sslkey: one needs the other")),
+            _ => return Err(invalid_url_error("sslcert and sslkey: one needs the other")),
         };
-        ClientTls::with_certname_check(check, identity).map_err(refused)
+        ClientTls::with_certname_check(check, identity).map_err(tls_error)
     }
 }
 
@@ -132,7 +139,7 @@ impl SslMode {
             "verify-ca" => Self::VerifyCa,
             "verify-full" => Self::VerifyFull,
             _ => {
-                return Err(invalid(
+                return Err(invalid_url_error(
                     "sslmode: expected disable, prefer, require, verify-ca or verify-full",
                 ));
             }
@@ -140,13 +147,13 @@ impl SslMode {
     }
 }
 
-fn refused(source: impl std::error::Error + Send + Sync + 'static) -> OpenStoreError {
+fn tls_error(source: impl std::error::Error + Send + Sync + 'static) -> OpenStoreError {
     OpenStoreError::Tls {
         source: Box::new(source),
     }
 }
 
-fn invalid(what: &str) -> OpenStoreError {
+fn invalid_url_error(what: &str) -> OpenStoreError {
     OpenStoreError::InvalidUrl {
         what: what.to_owned(),
     }
@@ -174,7 +181,7 @@ fn is_every_host(config: &Config, is: impl Fn(&Host) -> bool) -> bool {
 
 /// Decodes percent-encoded characters such as `%2F`.
 fn decode(name: &str, value: &str) -> Result<String, OpenStoreError> {
-    let bad = || invalid(&format!("{name}: not a percent-encoded text"));
+    let bad = || invalid_url_error(&format!("{name}: not a percent-encoded text"));
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
     while let Some(byte) = rest.next() {
@@ -196,12 +203,13 @@ mod tests {
     use super::*;
 
     fn negotiated(url: &str) -> Result<Negotiation, String> {
-        let (options, rest) = TlsOptions::split(url).map_err(|error| error.to_string())?;
+        let (options, rest) =
+            TlsOptions::extract_options(url).map_err(|error| error.to_string())?;
         let mut config: Config = rest
             .parse()
             .map_err(|error: tokio_postgres::Error| error.to_string())?;
         options
-            .apply(&mut config)
+            .into_connector(&mut config)
             .map_err(|error| error.to_string())?;
         Ok(config.get_ssl_mode())
     }
@@ -245,7 +253,7 @@ mod tests {
     #[test]
     fn other_options_stay() {
         let url = "postgresql://u@h/x?a=1&sslmode=disable&b=%2F";
-        let (options, rest) = TlsOptions::split(url).unwrap();
+        let (options, rest) = TlsOptions::extract_options(url).unwrap();
         assert_eq!(rest, "postgresql://u@h/x?a=1&b=%2F");
         assert_eq!(options.mode, Some(SslMode::Disable));
     }

@@ -5,7 +5,7 @@
 
 use rusqlite::Statement;
 
-use crate::value::Value;
+use crate::value::SqlValue;
 
 /// Names of parameters; no statement has more.
 const NAMES: [&str; 24] = [
@@ -14,7 +14,7 @@ const NAMES: [&str; 24] = [
 ];
 
 /// Binds every value; a value that the statement does not name is an error.
-pub(crate) fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> rusqlite::Result<()> {
+pub(crate) fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> rusqlite::Result<()> {
     let named = statement.parameter_count();
     if named != values.len() || named > NAMES.len() {
         return Err(rusqlite::Error::InvalidParameterCount(values.len(), named));

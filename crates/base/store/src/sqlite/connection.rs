@@ -16,7 +16,7 @@ use crate::migrations::{self, MigrateError};
 /// Opens the connection that writes, and migrates the schema.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenStoreError> {
     create_private(path)?;
-    let engine = |source: rusqlite::Error| refused(path, source);
+    let engine = |source: rusqlite::Error| open_error(path, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(engine)?;
     configure(&connection).map_err(engine)?;
@@ -41,7 +41,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenStoreError> {
 
 /// Opens a connection that only reads.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenStoreError> {
-    let engine = |source: rusqlite::Error| refused(path, source);
+    let engine = |source: rusqlite::Error| open_error(path, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(engine)?;
     configure(&connection).map_err(engine)?;
@@ -75,7 +75,7 @@ fn create_private(path: &Path) -> Result<(), OpenStoreError> {
 }
 
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreError> {
-    let engine = |source: rusqlite::Error| refused(path, source);
+    let engine = |source: rusqlite::Error| open_error(path, source);
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(engine)?;
@@ -91,7 +91,8 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreErro
         })
         .map_err(engine)?;
     let applied: Vec<(i64, String)> = applied;
-    let pending: Result<_, MigrateError> = migrations::pending(migrations::SQLITE, &applied);
+    let pending: Result<_, MigrateError> =
+        migrations::pending_migrations(migrations::SQLITE, &applied);
     for migration in pending? {
         transaction.execute_batch(migration.sql).map_err(engine)?;
         let values = (migration.number, migration.name, migration.checksum());
@@ -102,7 +103,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreErro
     transaction.commit().map_err(engine)
 }
 
-pub(crate) fn refused(path: &Path, source: rusqlite::Error) -> OpenStoreError {
+pub(crate) fn open_error(path: &Path, source: rusqlite::Error) -> OpenStoreError {
     // SQLite returns an I/O error if there is no space for the index of the write-ahead log.
     let full = source.sqlite_error().is_some_and(|error| {
         [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE].contains(&error.extended_code)

@@ -1,6 +1,6 @@
 //! The lock that limits a file to one server process.
 //!
-//! [`take`] locks a file beside the database, not the database itself: closing any descriptor of a
+//! [`try_lock_database`] locks a file beside the database, not the database itself: closing any descriptor of a
 //! SQLite file drops SQLite's own locks on it. The kernel releases the lock when the process ends,
 //! for any reason.
 
@@ -13,12 +13,12 @@ use crate::OpenStoreError;
 
 /// Holds the lock until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct DatabaseLock {
     _file: File,
 }
 
 /// Locks the database at `path` for this process.
-pub(crate) fn take(path: &Path) -> Result<Lock, OpenStoreError> {
+pub(crate) fn take(path: &Path) -> Result<DatabaseLock, OpenStoreError> {
     let lock_path = lock_path(path);
     let io = |source| OpenStoreError::Io {
         path: lock_path.clone(),
@@ -37,14 +37,14 @@ pub(crate) fn take(path: &Path) -> Result<Lock, OpenStoreError> {
         Err(TryLockError::WouldBlock) => {
             return Err(OpenStoreError::Locked {
                 place: path.display().to_string(),
-                holder: holder(&mut file),
+                holder: read_holder(&mut file),
             });
         }
         Err(TryLockError::Error(source)) => return Err(io(source)),
     }
     file.set_len(0).map_err(io)?;
     writeln!(file, "{}", std::process::id()).map_err(io)?;
-    Ok(Lock { _file: file })
+    Ok(DatabaseLock { _file: file })
 }
 
 /// Path of the file whose lock the server holds.
@@ -54,7 +54,7 @@ pub(super) fn lock_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn holder(file: &mut File) -> String {
+fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
     // Only for the message: a holder that has not written its process id yet is described as such.
     let _ = file.read_to_string(&mut text);

@@ -1,6 +1,6 @@
 //! SQLite: one file, one writer thread, several readers.
 //!
-//! [`Sqlite`] owns the reading connections and the thread. Invariants: write-ahead log with
+//! [`SqliteReader`] owns the reading connections and the thread. Invariants: write-ahead log with
 //! `synchronous=FULL`, so a commit is on the disk when it returns; only the writer writes; only one
 //! server process holds the file.
 
@@ -15,28 +15,28 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::{mpsc, watch};
 
-use self::readers::Readers;
-use self::writer::Writer;
+use self::readers::SqliteReaderPool;
+use self::writer::SqliteWriter;
 use crate::defaults::WRITE_QUEUE;
 use crate::older_history::OlderHistory;
-use crate::request::Message;
-use crate::value::{FromRow, Value};
+use crate::request::WriterMessage;
+use crate::value::{FromRow, SqlValue};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// The reading half of the engine, with a channel that reports the end of the writing half.
-pub(crate) struct Sqlite {
+pub(crate) struct SqliteReader {
     path: PathBuf,
-    readers: Readers,
+    readers: SqliteReaderPool,
     /// Closed when the writer thread has released the file.
     writer: watch::Receiver<()>,
     ended: watch::Receiver<Option<StoreError>>,
 }
 
-impl Sqlite {
+impl SqliteReader {
     pub(crate) async fn open(
         path: PathBuf,
         settings: StoreConfig,
-    ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
+    ) -> Result<(Self, mpsc::Sender<WriterMessage>, Option<OlderHistory>), OpenStoreError> {
         // Opening reads files, waits for locks and may migrate, so it must not block the runtime's
         // threads.
         tokio::task::spawn_blocking(move || Self::open_blocking(path, &settings))
@@ -50,7 +50,7 @@ impl Sqlite {
         readers: usize,
     ) -> Result<Self, OpenStoreError> {
         tokio::task::spawn_blocking(move || {
-            let readers = Readers::open(&path, readers.max(1))?;
+            let readers = SqliteReaderPool::open(&path, readers.max(1))?;
             let (_, writer) = watch::channel(());
             Ok(Self {
                 path,
@@ -66,12 +66,12 @@ impl Sqlite {
     fn open_blocking(
         path: PathBuf,
         settings: &StoreConfig,
-    ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
+    ) -> Result<(Self, mpsc::Sender<WriterMessage>, Option<OlderHistory>), OpenStoreError> {
         let lock = lock::take(&path)?;
         let connection = connection::open_writer(&path)?;
-        let (writer, older) = Writer::open(connection, &path, settings)?;
-        let readers = Readers::open(&path, settings.readers.max(1))?;
-        let ended = writer.ended();
+        let (writer, older) = SqliteWriter::open(connection, &path, settings)?;
+        let readers = SqliteReaderPool::open(&path, settings.readers.max(1))?;
+        let ended = writer.watch_end();
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
         std::thread::Builder::new()
@@ -104,7 +104,7 @@ impl Sqlite {
     pub(crate) async fn query<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<Value<'static>>,
+        values: Vec<SqlValue<'static>>,
     ) -> Result<Vec<T>, StoreError> {
         self.readers.query(sql, values).await
     }
@@ -114,12 +114,12 @@ impl Sqlite {
     }
 
     /// Watches the end of commits: `Some(reason)` once commits have ended.
-    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
+    pub(crate) fn watch_end(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.clone()
     }
 
     /// Returns when the file is closed.
-    pub(crate) async fn closed(&self) {
+    pub(crate) async fn wait_until_closed(&self) {
         self.readers.close();
         let mut writer = self.writer.clone();
         while writer.changed().await.is_ok() {}

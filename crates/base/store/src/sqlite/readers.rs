@@ -8,16 +8,16 @@ use tokio::sync::Semaphore;
 
 use super::bind::bind;
 use super::connection::open_reader;
-use crate::value::{FromRow, Value};
+use crate::value::{FromRow, SqlValue};
 use crate::{OpenStoreError, StoreError};
 
 /// The pool of reading connections.
-pub(crate) struct Readers {
+pub(crate) struct SqliteReaderPool {
     idle: Arc<std::sync::Mutex<Vec<Connection>>>,
     permits: Arc<Semaphore>,
 }
 
-impl Readers {
+impl SqliteReaderPool {
     pub(crate) fn open(path: &Path, count: usize) -> Result<Self, OpenStoreError> {
         let idle = (0..count)
             .map(|_| open_reader(path))
@@ -32,9 +32,9 @@ impl Readers {
     pub(crate) async fn query<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<Value<'static>>,
+        values: Vec<SqlValue<'static>>,
     ) -> Result<Vec<T>, StoreError> {
-        self.with(move |connection| {
+        self.run_with(move |connection| {
             let mut statement = connection.prepare_cached(sql)?;
             bind(&mut statement, &values)?;
             let mut rows = statement.raw_query();
@@ -48,24 +48,24 @@ impl Readers {
     }
 
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
-        self.with(move |connection| Ok(connection.prepare(sql).map(drop)?))
+        self.run_with(move |connection| Ok(connection.prepare(sql).map(drop)?))
             .await
     }
 
     /// Refuses new reads.
     pub(crate) fn close(&self) {
         self.permits.close();
-        self.idle().clear();
+        self.lock_idle().clear();
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
         // The lock cannot be poisoned, since nothing fails while it is held.
         self.idle
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    async fn with<T: Send + 'static>(
+    async fn run_with<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -74,7 +74,7 @@ impl Readers {
             .acquire_owned()
             .await
             .map_err(|_| StoreError::Closed)?;
-        let connection = self.idle().pop().ok_or(StoreError::Closed)?;
+        let connection = self.lock_idle().pop().ok_or(StoreError::Closed)?;
         let (idle, permits) = (Arc::clone(&self.idle), Arc::clone(&self.permits));
         let task = tokio::task::spawn_blocking(move || {
             let outcome = read(&connection);

@@ -1,9 +1,9 @@
 //! The writer thread.
 //!
-//! [`Writer`] combines waiting requests into one transaction, commits, and answers every caller.
+//! [`SqliteWriter`] combines waiting requests into one transaction, commits, and answers every caller.
 //! Invariants: a request that cannot be written does not affect the others of its batch, since the
 //! batch is then undone and each request is tried alone; and the writer stops when the database's
-//! last commit is not that of this process ([`History`]).
+//! last commit is not that of this process ([`CommitHistory`]).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,35 +14,35 @@ use tokio::sync::{mpsc, watch};
 
 use super::bind::bind;
 use super::connection;
-use crate::batch::{self, Batch};
-use crate::history::History;
-use crate::ledger::{self, Ledger};
+use crate::batch::{self, WriteBatch};
+use crate::history::CommitHistory;
+use crate::ledger::{self, NumberLedger};
 use crate::older_history::OlderHistory;
-use crate::request::{Message, Request};
+use crate::request::{WriteRequest, WriterMessage};
 use crate::value::{ColumnError, FromRow};
-use crate::write::Written;
+use crate::write::WriteResult;
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
 /// Writes to one file, as long as the file is the one that was opened and its history that of this
 /// process.
-pub(crate) struct Writer {
+pub(crate) struct SqliteWriter {
     connection: Connection,
     path: PathBuf,
     /// Device and inode of the file that was opened.
     file: (u64, u64),
-    history: History,
+    history: CommitHistory,
 }
 
 // === impl Writer ===
 
-impl Writer {
+impl SqliteWriter {
     /// Compares the database with the known history, and starts this process's epoch.
     pub(crate) fn open(
         connection: Connection,
         path: &Path,
         settings: &StoreConfig,
     ) -> Result<(Self, Option<OlderHistory>), OpenStoreError> {
-        let engine = |source: rusqlite::Error| connection::refused(path, source);
+        let engine = |source: rusqlite::Error| connection::open_error(path, source);
         let unreadable = |error: ColumnError| OpenStoreError::Engine {
             place: path.display().to_string(),
             source: Box::new(error),
@@ -52,17 +52,17 @@ impl Writer {
             .map_err(engine)?;
         let read = |sql: &'static str, values: &[i64]| {
             let values = rusqlite::params_from_iter(values);
-            connection.query_row(sql, values, |row| Ok(Ledger::from_row(row)))
+            connection.query_row(sql, values, |row| Ok(NumberLedger::from_row(row)))
         };
         let found = read(ledger::READ, &[])
             .map_err(engine)?
             .map_err(unreadable)?;
         let place = path.display().to_string();
-        let older = History::open(settings.history.as_deref(), &place, &identity, &found)?;
+        let older = CommitHistory::open(settings.history.as_deref(), &place, &identity, &found)?;
         if let Some(older) = older.clone().filter(|_| !settings.older_history) {
             return Err(OpenStoreError::HistoryWentBack(Box::new(older)));
         }
-        let above = older.as_ref().map_or(0, |older| older.known.epoch);
+        let above = older.as_ref().map_or(0, |older| older.last_known.epoch);
         let begun = read(ledger::NEW_EPOCH, &[above])
             .map_err(engine)?
             .map_err(unreadable)?;
@@ -71,7 +71,12 @@ impl Writer {
             source,
         })?;
         let writer = Self {
-            history: History::of_epoch(settings.history.clone(), identity, begun, older.as_ref()),
+            history: CommitHistory::from_epoch(
+                settings.history.clone(),
+                identity,
+                begun,
+                older.as_ref(),
+            ),
             connection,
             path: path.to_owned(),
             file,
@@ -79,14 +84,14 @@ impl Writer {
         Ok((writer, older))
     }
 
-    pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
-        self.history.ended()
+    pub(crate) fn watch_end(&self) -> watch::Receiver<Option<StoreError>> {
+        self.history.watch_end()
     }
 
     /// Writes until the store is closed or dropped.
-    pub(crate) fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+    pub(crate) fn run(mut self, mut queue: mpsc::Receiver<WriterMessage>) {
         while let Some(first) = queue.blocking_recv() {
-            let batch = batch::fill(first, &mut queue);
+            let batch = batch::collect(first, &mut queue);
             if batch.last {
                 // Senders that wait for space in the queue get an error; queued requests are
                 // written.
@@ -107,19 +112,19 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, batch: Batch) {
+    fn write(&mut self, batch: WriteBatch) {
         let mut requests = batch.requests;
         match self.transact(&requests) {
-            Ok(written) => batch::answer(requests, written),
+            Ok(written) => batch::send_results(requests, written),
             Err(error) if requests.len() == 1 => {
-                batch::fail(requests.remove(0), error);
+                batch::send_error(requests.remove(0), error);
             }
             Err(error) => {
                 tracing::debug!(%error, requests = requests.len(), "batch undone, each is tried alone");
                 for request in requests {
                     match self.transact(std::slice::from_ref(&request)) {
-                        Ok(written) => batch::answer(vec![request], written),
-                        Err(error) => batch::fail(request, error),
+                        Ok(written) => batch::send_results(vec![request], written),
+                        Err(error) => batch::send_error(request, error),
                     }
                 }
             }
@@ -127,11 +132,11 @@ impl Writer {
     }
 
     /// Writes all requests in one transaction; on an error nothing is kept.
-    fn transact(&mut self, requests: &[Request]) -> Result<Vec<Written>, StoreError> {
+    fn transact(&mut self, requests: &[WriteRequest]) -> Result<Vec<WriteResult>, StoreError> {
         if requests.is_empty() {
             return Ok(Vec::new());
         }
-        self.history.check()?;
+        self.history.check_not_ended()?;
         self.check_file()?;
         transact(&mut self.connection, requests, &mut self.history)
     }
@@ -146,8 +151,8 @@ impl Writer {
             Ok(_) | Err(_) => return Ok(()),
         }
         let path = self.path.clone();
-        self.history.end(StoreError::Replaced { path });
-        self.history.check()
+        self.history.end_commits(StoreError::Replaced { path });
+        self.history.check_not_ended()
     }
 }
 
@@ -158,30 +163,30 @@ fn file_id(path: &Path) -> std::io::Result<(u64, u64)> {
 
 fn transact(
     connection: &mut Connection,
-    requests: &[Request],
-    history: &mut History,
-) -> Result<Vec<Written>, StoreError> {
+    requests: &[WriteRequest],
+    history: &mut CommitHistory,
+) -> Result<Vec<WriteResult>, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut ledger = {
         let mut statement = transaction.prepare_cached(ledger::BEGIN)?;
         let mut rows = statement.query([])?;
         let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        let ledger = Ledger::from_row(row)?;
+        let ledger = NumberLedger::from_row(row)?;
         // The statement counts as run only after it was read to its end.
         while rows.next()?.is_some() {}
         ledger
     };
-    history.begun(&ledger)?;
+    history.compare_begun(&ledger)?;
     let mut written = Vec::with_capacity(requests.len());
     for request in requests {
-        let plan = request.write.plan(&mut ledger)?;
-        let mut rows = Vec::with_capacity(plan.steps.len());
-        for step in &plan.steps {
+        let plan = request.write.plan_statements(&mut ledger)?;
+        let mut rows = Vec::with_capacity(plan.statements.len());
+        for step in &plan.statements {
             let mut statement = transaction.prepare_cached(step.sql)?;
             bind(&mut statement, &step.values)?;
             rows.push(statement.raw_execute()? as u64);
         }
-        written.push(plan.written(&rows));
+        written.push(plan.to_result(&rows));
     }
     transaction.prepare_cached(ledger::END)?.execute((
         ledger.job,
@@ -191,12 +196,12 @@ fn transact(
     ))?;
     match transaction.commit().map_err(commit_error) {
         Ok(()) => {
-            history.committed(ledger);
+            history.record_commit(ledger);
             Ok(written)
         }
         Err(error) => {
             if matches!(error, StoreError::OutcomeUnknown(_)) {
-                history.doubt(ledger.commits);
+                history.mark_in_doubt(ledger.commits);
             }
             Err(error)
         }

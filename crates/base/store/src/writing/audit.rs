@@ -6,9 +6,9 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::ledger::Ledger;
-use crate::step::Step;
-use crate::value::{Value, without_nul};
+use crate::ledger::NumberLedger;
+use crate::statement::SqlStatement;
+use crate::value::{SqlValue, replace_nul};
 
 /// Version of the encoding that [`NewAudit::hash`] writes. A change of the encoding or of the
 /// columns requires a new version.
@@ -57,7 +57,7 @@ pub struct NewAudit {
 
 /// The position and hash of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuditMark {
+pub struct AuditPosition {
     /// Position in the chain, counted from 1 without gaps.
     pub seq: i64,
     /// Hash of the entry.
@@ -74,47 +74,47 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT];
 /// Appends one entry to the chain whose last entry is in the ledger.
 pub(crate) fn plan_append<'a>(
     entry: &'a NewAudit,
-    ledger: &mut Ledger,
-    steps: &mut Vec<Step<'a>>,
-) -> AuditMark {
+    ledger: &mut NumberLedger,
+    steps: &mut Vec<SqlStatement<'a>>,
+) -> AuditPosition {
     let (seq, prev) = (ledger.audit + 1, ledger.audit_hash);
     let hash = entry.hash(AUDIT_VERSION, seq, &prev);
-    let owned = |hash: [u8; 32]| Value::Blob(hash.to_vec().into());
-    let mut values = vec![Value::Int(seq), Value::Int(AUDIT_VERSION)];
+    let owned = |hash: [u8; 32]| SqlValue::Blob(hash.to_vec().into());
+    let mut values = vec![SqlValue::Int(seq), SqlValue::Int(AUDIT_VERSION)];
     values.extend(entry.columns());
     values.extend([owned(prev), owned(hash)]);
-    steps.push(Step {
+    steps.push(SqlStatement {
         sql: INSERT,
         values,
     });
     (ledger.audit, ledger.audit_hash) = (seq, hash);
-    AuditMark { seq, hash }
+    AuditPosition { seq, hash }
 }
 
 // === impl NewAudit ===
 
 impl NewAudit {
     /// The columns of the entry's content, in the order of the table.
-    fn columns(&self) -> [Value<'_>; 18] {
+    fn columns(&self) -> [SqlValue<'_>; 18] {
         [
-            Value::Int(self.at_ms),
-            Value::text(&self.phase),
-            Value::opt_int(self.intent),
-            Value::text(&self.actor_type),
-            Value::text(&self.actor_id),
-            Value::text(&self.actor_name),
-            Value::opt_text(self.address.as_deref()),
-            Value::text(&self.service),
-            Value::text(&self.action),
-            Value::text(&self.object_type),
-            Value::text(&self.object_id),
-            Value::text(&self.object_name),
-            Value::text(&self.route),
-            Value::text(&self.decision),
-            Value::opt_text(self.permission.as_deref()),
-            Value::opt_int(self.status),
-            Value::Int(self.times),
-            Value::text(&self.details),
+            SqlValue::Int(self.at_ms),
+            SqlValue::text(&self.phase),
+            SqlValue::opt_int(self.intent),
+            SqlValue::text(&self.actor_type),
+            SqlValue::text(&self.actor_id),
+            SqlValue::text(&self.actor_name),
+            SqlValue::opt_text(self.address.as_deref()),
+            SqlValue::text(&self.service),
+            SqlValue::text(&self.action),
+            SqlValue::text(&self.object_type),
+            SqlValue::text(&self.object_id),
+            SqlValue::text(&self.object_name),
+            SqlValue::text(&self.route),
+            SqlValue::text(&self.decision),
+            SqlValue::opt_text(self.permission.as_deref()),
+            SqlValue::opt_int(self.status),
+            SqlValue::Int(self.times),
+            SqlValue::text(&self.details),
         ]
     }
 
@@ -125,11 +125,15 @@ impl NewAudit {
     pub fn hash(&self, version: i64, seq: i64, prev: &[u8; 32]) -> [u8; 32] {
         let mut sha = Sha256::new();
         sha.update(b"tutti audit\0");
-        for field in [Value::Int(version), Value::Int(seq), Value::blob(prev)] {
-            feed(&mut sha, &field);
+        for field in [
+            SqlValue::Int(version),
+            SqlValue::Int(seq),
+            SqlValue::blob(prev),
+        ] {
+            hash_field(&mut sha, &field);
         }
         for field in self.columns() {
-            feed(&mut sha, &field);
+            hash_field(&mut sha, &field);
         }
         sha.finalize().into()
     }
@@ -140,7 +144,7 @@ impl NewAudit {
     }
 }
 
-fn feed(sha: &mut Sha256, field: &Value<'_>) {
+fn hash_field(sha: &mut Sha256, field: &SqlValue<'_>) {
     let mut long = |kind: u8, bytes: &[u8]| {
         sha.update([kind]);
         sha.update((bytes.len() as u64).to_be_bytes());
@@ -148,10 +152,10 @@ fn feed(sha: &mut Sha256, field: &Value<'_>) {
     };
     match field {
         // `columns` has replaced the NULs of new entries; stored entries have none.
-        Value::Text(text) => long(2, without_nul(text).as_bytes()),
-        Value::Blob(bytes) => long(3, bytes),
-        Value::Null => sha.update([0]),
-        Value::Int(number) => {
+        SqlValue::Text(text) => long(2, replace_nul(text).as_bytes()),
+        SqlValue::Blob(bytes) => long(3, bytes),
+        SqlValue::Null => sha.update([0]),
+        SqlValue::Int(number) => {
             sha.update([1]);
             sha.update(number.to_be_bytes());
         }

@@ -1,4 +1,4 @@
-//! Changes that a Puppet run made on its node, according to its result: [`Changes`].
+//! Changes that a Puppet run made on its node, according to its result: [`ResourceChanges`].
 //!
 //! Invariant: they are read once, when the result is written, so that counting changes by day does
 //! not require reading the results. A result without metrics, or with invalid ones, counts nothing.
@@ -9,7 +9,7 @@ use crate::defaults::RUN_CHANGES;
 
 /// Numbers of changed resources, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changes {
+pub(crate) struct ResourceChanges {
     /// Resources that were changed outside Puppet, and were restored.
     pub(crate) corrective: i64,
     /// Resources for which the catalog required something new.
@@ -17,28 +17,28 @@ pub(crate) struct Changes {
 }
 
 #[derive(Deserialize)]
-struct Result {
-    metrics: Metrics,
+struct RunResultMetrics {
+    metrics: ReportedChanges,
 }
 
 #[derive(Deserialize)]
-struct Metrics {
+struct ReportedChanges {
     changed: i64,
     #[serde(default)]
     corrective_change: i64,
 }
 
 /// Reads the changes from the JSON of a result; `None` if it contains none.
-pub(crate) fn of(result: &str) -> Option<Changes> {
+pub(crate) fn from_result(result: &str) -> Option<ResourceChanges> {
     // Most results are large and from tasks; only those of Puppet contain this.
     if !result.contains(r#""metrics""#) {
         return None;
     }
-    let Result { metrics } = serde_json::from_str(result).ok()?;
+    let RunResultMetrics { metrics } = serde_json::from_str(result).ok()?;
     let changed = metrics.changed.clamp(0, RUN_CHANGES);
     // Puppet's count also includes corrective changes that noop held back.
     let corrective = metrics.corrective_change.clamp(0, changed);
-    Some(Changes {
+    Some(ResourceChanges {
         corrective,
         intentional: changed - corrective,
     })
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn what_was_put_back_is_told_from_what_is_new() {
         let of = |metrics: &str| {
-            let said = of(&format!(r#"{{"status":"x","metrics":{metrics}}}"#))?;
+            let said = from_result(&format!(r#"{{"status":"x","metrics":{metrics}}}"#))?;
             Some((said.corrective, said.intentional))
         };
         assert_eq!(of(r#"{"changed":5,"corrective_change":2}"#), Some((2, 3)));
@@ -77,18 +77,19 @@ mod tests {
             r#"{"metrics":{"changed":99999999999999999999}}"#,
             r#"{"_output":"metrics"}"#,
         ] {
-            assert_eq!(of(said), None, "{said}");
+            assert_eq!(from_result(said), None, "{said}");
         }
-        let most = of(r#"{"metrics":{"changed":9223372036854775807,"corrective_change":-1}}"#);
+        let most =
+            from_result(r#"{"metrics":{"changed":9223372036854775807,"corrective_change":-1}}"#);
         let (corrective, intentional) = (0, RUN_CHANGES);
         assert_eq!(
             most,
-            Some(Changes {
+            Some(ResourceChanges {
                 corrective,
                 intentional
             })
         );
-        let less = of(r#"{"metrics":{"changed":-5,"corrective_change":-7}}"#);
-        assert_eq!(less, Some(Changes::default()));
+        let less = from_result(r#"{"metrics":{"changed":-5,"corrective_change":-7}}"#);
+        assert_eq!(less, Some(ResourceChanges::default()));
     }
 }

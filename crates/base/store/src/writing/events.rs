@@ -1,8 +1,8 @@
 //! The rows of the event log.
 
 use crate::JobNumber;
-use crate::step::Step;
-use crate::value::Value;
+use crate::statement::SqlStatement;
+use crate::value::SqlValue;
 
 /// An event that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,22 +42,22 @@ impl NewEvent {
         self.details.len() + self.message.len()
     }
 
-    fn values(&self, id: i64, job: JobNumber) -> Vec<Value<'_>> {
+    fn values(&self, id: i64, job: JobNumber) -> Vec<SqlValue<'_>> {
         vec![
-            Value::Int(id),
-            Value::Int(job.get()),
-            Value::text(&self.kind),
-            Value::Int(self.at_ms),
-            Value::opt_text(self.certname.as_deref()),
-            Value::text(&self.details),
-            Value::text(&self.message),
+            SqlValue::Int(id),
+            SqlValue::Int(job.get()),
+            SqlValue::text(&self.kind),
+            SqlValue::Int(self.at_ms),
+            SqlValue::opt_text(self.certname.as_deref()),
+            SqlValue::text(&self.details),
+            SqlValue::text(&self.message),
         ]
     }
 }
 
 /// Inserts an event of a job that is being inserted.
-pub(crate) fn insert(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
-    Step {
+pub(crate) fn insert(event: &NewEvent, id: i64, job: JobNumber) -> SqlStatement<'_> {
+    SqlStatement {
         sql: INSERT,
         values: event.values(id, job),
     }
@@ -69,26 +69,26 @@ pub(crate) fn insert_after_run<'a>(
     id: i64,
     job: JobNumber,
     certname: &'a str,
-) -> Step<'a> {
+) -> SqlStatement<'a> {
     let mut values = event.values(id, job);
-    values.push(Value::text(certname));
-    Step {
+    values.push(SqlValue::text(certname));
+    SqlStatement {
         sql: INSERT_AFTER_RUN,
         values,
     }
 }
 
 /// Inserts the event of a job's transition, if the transition was applied.
-pub(crate) fn insert_after_job(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
-    Step {
+pub(crate) fn insert_after_job(event: &NewEvent, id: i64, job: JobNumber) -> SqlStatement<'_> {
+    SqlStatement {
         sql: INSERT_AFTER_JOB,
         values: event.values(id, job),
     }
 }
 
 /// Inserts an event that belongs to no transition.
-pub(crate) fn insert_for_job(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
-    Step {
+pub(crate) fn insert_for_job(event: &NewEvent, id: i64, job: JobNumber) -> SqlStatement<'_> {
+    SqlStatement {
         sql: INSERT_FOR_JOB,
         values: event.values(id, job),
     }

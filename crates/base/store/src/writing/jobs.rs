@@ -3,13 +3,13 @@
 use super::events::{self, NewEvent};
 use super::runs::{self, NewRun};
 use crate::change::{BatchChange, JobChange};
-use crate::ledger::Ledger;
+use crate::ledger::NumberLedger;
 use crate::plan_jobs;
-use crate::plan_journal::PlanMark;
+use crate::plan_journal::PlanJournalWrite;
 use crate::schedule_slots::SlotKey;
-use crate::state::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
-use crate::step::Step;
-use crate::value::Value;
+use crate::state_progress::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
+use crate::statement::SqlStatement;
+use crate::value::SqlValue;
 use crate::{JobNumber, StoreError};
 
 /// A new job with its runs, written in one transaction.
@@ -49,7 +49,7 @@ pub struct NewJob {
     /// The plan job that the job is a step of. The job is refused if the plan job is over.
     pub plan_job: Option<i64>,
     /// Changes of the plan's journal that are written with the job, if this server runs the plan.
-    pub mark: Option<PlanMark>,
+    pub mark: Option<PlanJournalWrite>,
 }
 
 const INSERT: &str = "INSERT INTO jobs (number, command, kind, task, state, progress, environment, \
@@ -96,10 +96,10 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl NewJob {
     /// Approximate number of statements for the journal of the job's plan.
-    pub(crate) fn marked(&self) -> usize {
+    pub(crate) fn journal_statement_count(&self) -> usize {
         self.mark
             .as_ref()
-            .map_or(0, |mark| 1 + 2 * mark.before.len())
+            .map_or(0, |mark| 1 + 2 * mark.earlier_changes.len())
     }
 
     pub(crate) fn validate(&self) -> Result<(), StoreError> {
@@ -118,8 +118,8 @@ impl NewJob {
 /// The statements of a new job.
 pub(crate) fn plan_insert<'a>(
     job: &'a NewJob,
-    ledger: &mut Ledger,
-    steps: &mut Vec<Step<'a>>,
+    ledger: &mut NumberLedger,
+    steps: &mut Vec<SqlStatement<'a>>,
 ) -> Result<JobNumber, StoreError> {
     let number = ledger.next_job();
     let state = job.states.last().ok_or(StoreError::NoState)?;
@@ -128,54 +128,56 @@ pub(crate) fn plan_insert<'a>(
         .states
         .iter()
         .any(|state| matches!(job_progress(state), Ok(JOB_RUNNING)));
-    steps.push(Step {
+    steps.push(SqlStatement {
         sql: INSERT,
         values: vec![
-            Value::Int(number.get()),
-            Value::text(&job.command),
-            Value::text(&job.kind),
-            Value::opt_text(job.task.as_deref()),
-            Value::text(state),
-            Value::Int(progress),
-            Value::text(&job.environment),
-            Value::text(&job.options),
-            job.sealed.as_deref().map_or(Value::Null, Value::blob),
-            Value::text(&job.owner),
-            Value::text(&job.description),
-            Value::text(&job.userdata),
-            Value::Int(i64::try_from(job.runs.len()).unwrap_or(i64::MAX)),
-            Value::Int(job.created_ms),
-            Value::opt_int(started.then_some(job.created_ms)),
-            Value::opt_int((progress == JOB_OVER).then_some(job.created_ms)),
-            Value::Int(job.created_ms),
-            Value::opt_int(job.batches.map(i64::from)),
-            Value::opt_int(job.batches.map(|_| 1)),
+            SqlValue::Int(number.get()),
+            SqlValue::text(&job.command),
+            SqlValue::text(&job.kind),
+            SqlValue::opt_text(job.task.as_deref()),
+            SqlValue::text(state),
+            SqlValue::Int(progress),
+            SqlValue::text(&job.environment),
+            SqlValue::text(&job.options),
+            job.sealed.as_deref().map_or(SqlValue::Null, SqlValue::blob),
+            SqlValue::text(&job.owner),
+            SqlValue::text(&job.description),
+            SqlValue::text(&job.userdata),
+            SqlValue::Int(i64::try_from(job.runs.len()).unwrap_or(i64::MAX)),
+            SqlValue::Int(job.created_ms),
+            SqlValue::opt_int(started.then_some(job.created_ms)),
+            SqlValue::opt_int((progress == JOB_OVER).then_some(job.created_ms)),
+            SqlValue::Int(job.created_ms),
+            SqlValue::opt_int(job.batches.map(i64::from)),
+            SqlValue::opt_int(job.batches.map(|_| 1)),
         ],
     });
     for state in &job.states {
         let progress = job_progress(state)?;
         let values = vec![
-            Value::Int(number.get()),
-            Value::Int(progress),
-            Value::text(state),
-            Value::Int(job.created_ms),
+            SqlValue::Int(number.get()),
+            SqlValue::Int(progress),
+            SqlValue::text(state),
+            SqlValue::Int(job.created_ms),
         ];
-        steps.push(Step {
+        steps.push(SqlStatement {
             sql: INSERT_STATE,
             values,
         });
     }
-    steps.extend(job.slot.map(|slot| slot.launch(number)));
+    steps.extend(job.slot.map(|slot| slot.launch_statement(number)));
     if let Some(plan_job) = job.plan_job {
         // Earlier events of the plan come before the events of this job.
         if let Some(mark) = &job.mark {
-            mark.before(plan_job, steps);
+            mark.add_earlier_statements(plan_job, steps);
         }
-        for step in plan_jobs::join(plan_job, number, job.task.as_deref(), job.created_ms) {
+        for step in
+            plan_jobs::join_statements(plan_job, number, job.task.as_deref(), job.created_ms)
+        {
             steps.push(step);
         }
         if let Some(mark) = &job.mark {
-            mark.begin(plan_job, number, steps);
+            mark.add_begin_statement(plan_job, number, steps);
         }
     }
     for run in &job.runs {
@@ -188,49 +190,51 @@ pub(crate) fn plan_insert<'a>(
 }
 
 /// The statement of a job's transition.
-pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<Step<'_>, StoreError> {
+pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<SqlStatement<'_>, StoreError> {
     let progress = job_progress(&change.to_state)?;
-    Ok(Step {
+    Ok(SqlStatement {
         sql: TRANSITION,
         values: vec![
-            Value::Int(change.job.get()),
-            Value::text(&change.to_state),
-            Value::Int(progress),
-            Value::opt_int((progress == JOB_RUNNING).then_some(change.at_ms)),
-            Value::opt_int((progress == JOB_OVER).then_some(change.at_ms)),
-            Value::Int(change.at_ms),
-            Value::Int(mark),
-            Value::opt_int(change.duration_ms),
+            SqlValue::Int(change.job.get()),
+            SqlValue::text(&change.to_state),
+            SqlValue::Int(progress),
+            SqlValue::opt_int((progress == JOB_RUNNING).then_some(change.at_ms)),
+            SqlValue::opt_int((progress == JOB_OVER).then_some(change.at_ms)),
+            SqlValue::Int(change.at_ms),
+            SqlValue::Int(mark),
+            SqlValue::opt_int(change.duration_ms),
         ],
     })
 }
 
 /// The statement of a job's next batch, or of the pause before it.
-pub(crate) fn enter_batch(change: &BatchChange, mark: i64) -> Step<'static> {
-    Step {
+pub(crate) fn enter_batch(change: &BatchChange, mark: i64) -> SqlStatement<'static> {
+    SqlStatement {
         sql: ENTER_BATCH,
         values: vec![
-            Value::Int(change.job.get()),
-            Value::Int(change.batch.into()),
-            Value::opt_int(change.next_batch_ms),
-            Value::Int(mark),
+            SqlValue::Int(change.job.get()),
+            SqlValue::Int(change.batch.into()),
+            SqlValue::opt_int(change.next_batch_ms),
+            SqlValue::Int(mark),
         ],
     }
 }
 
 /// The statement of the entry in the job's history, written if the transition was applied.
-pub(crate) fn enter_state(change: &JobChange, mark: i64) -> Step<'static> {
-    Step {
+pub(crate) fn enter_state(change: &JobChange, mark: i64) -> SqlStatement<'static> {
+    SqlStatement {
         sql: ENTER_STATE,
-        values: vec![Value::Int(change.job.get()), Value::Int(mark)],
+        values: vec![SqlValue::Int(change.job.get()), SqlValue::Int(mark)],
     }
 }
 
 /// The statement that stores the numbers of runs by state, if the transition ends the job.
-pub(crate) fn sum_up(change: &JobChange) -> Result<Option<Step<'static>>, StoreError> {
+pub(crate) fn count_runs_statement(
+    change: &JobChange,
+) -> Result<Option<SqlStatement<'static>>, StoreError> {
     let over = job_progress(&change.to_state)? == JOB_OVER;
-    Ok(over.then(|| Step {
+    Ok(over.then(|| SqlStatement {
         sql: SUM_UP,
-        values: vec![Value::Int(change.job.get())],
+        values: vec![SqlValue::Int(change.job.get())],
     }))
 }

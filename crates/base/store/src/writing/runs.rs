@@ -3,10 +3,10 @@
 use super::changes;
 use super::events::{self, NewEvent};
 use crate::change::{DetailsChange, RunChange};
-use crate::ledger::Ledger;
-use crate::state::{RUN_OVER, RUN_RUNNING, run_progress};
-use crate::step::Step;
-use crate::value::Value;
+use crate::ledger::NumberLedger;
+use crate::state_progress::{RUN_OVER, RUN_RUNNING, run_progress};
+use crate::statement::SqlStatement;
+use crate::value::SqlValue;
 use crate::{JobNumber, StoreError};
 
 /// A run of a new job.
@@ -50,25 +50,25 @@ pub(crate) fn plan_insert<'a>(
     run: &'a NewRun,
     job: JobNumber,
     at_ms: i64,
-    ledger: &mut Ledger,
-    steps: &mut Vec<Step<'a>>,
+    ledger: &mut NumberLedger,
+    steps: &mut Vec<SqlStatement<'a>>,
 ) -> Result<(), StoreError> {
     let progress = run_progress(&run.state)?;
     let mark = run.event.as_ref().map_or(0, |_| ledger.next_event());
-    steps.push(Step {
+    steps.push(SqlStatement {
         sql: INSERT,
         values: vec![
-            Value::Int(job.get()),
-            Value::text(&run.certname),
-            Value::text(&run.transaction_id),
-            Value::text(&run.state),
-            Value::Int(progress),
-            Value::opt_int((progress == RUN_RUNNING).then_some(at_ms)),
-            Value::opt_int((progress == RUN_OVER).then_some(at_ms)),
-            Value::opt_text(run.details.as_deref()),
-            Value::opt_text(run.result.as_deref()),
-            Value::Int(mark),
-            Value::opt_int(run.batch.map(i64::from)),
+            SqlValue::Int(job.get()),
+            SqlValue::text(&run.certname),
+            SqlValue::text(&run.transaction_id),
+            SqlValue::text(&run.state),
+            SqlValue::Int(progress),
+            SqlValue::opt_int((progress == RUN_RUNNING).then_some(at_ms)),
+            SqlValue::opt_int((progress == RUN_OVER).then_some(at_ms)),
+            SqlValue::opt_text(run.details.as_deref()),
+            SqlValue::opt_text(run.result.as_deref()),
+            SqlValue::Int(mark),
+            SqlValue::opt_int(run.batch.map(i64::from)),
         ],
     });
     steps.extend(
@@ -80,37 +80,37 @@ pub(crate) fn plan_insert<'a>(
 }
 
 /// The statement of new details of a run that is in progress.
-pub(crate) fn set_details(change: &DetailsChange) -> Step<'_> {
-    Step {
+pub(crate) fn set_details(change: &DetailsChange) -> SqlStatement<'_> {
+    SqlStatement {
         sql: SET_DETAILS,
         values: vec![
-            Value::Int(change.job.get()),
-            Value::text(&change.certname),
-            Value::text(&change.details),
+            SqlValue::Int(change.job.get()),
+            SqlValue::text(&change.certname),
+            SqlValue::text(&change.details),
         ],
     }
 }
 
 /// The statement of a run's transition.
-pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, StoreError> {
+pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<SqlStatement<'_>, StoreError> {
     let progress = run_progress(&change.to_state)?;
     let result = change.result.as_deref();
-    let changes = result.and_then(changes::of);
-    Ok(Step {
+    let changes = result.and_then(changes::from_result);
+    Ok(SqlStatement {
         sql: TRANSITION,
         values: vec![
-            Value::Int(change.job.get()),
-            Value::text(&change.certname),
-            Value::text(&change.to_state),
-            Value::Int(progress),
-            Value::opt_int((progress == RUN_RUNNING).then_some(change.at_ms)),
-            Value::opt_int((progress == RUN_OVER).then_some(change.at_ms)),
-            Value::opt_text(result),
-            Value::opt_text(change.details.as_deref()),
-            Value::Int(mark),
-            Value::opt_int(changes.map(|changes| changes.corrective)),
-            Value::opt_int(changes.map(|changes| changes.intentional)),
-            Value::opt_int(change.duration_ms),
+            SqlValue::Int(change.job.get()),
+            SqlValue::text(&change.certname),
+            SqlValue::text(&change.to_state),
+            SqlValue::Int(progress),
+            SqlValue::opt_int((progress == RUN_RUNNING).then_some(change.at_ms)),
+            SqlValue::opt_int((progress == RUN_OVER).then_some(change.at_ms)),
+            SqlValue::opt_text(result),
+            SqlValue::opt_text(change.details.as_deref()),
+            SqlValue::Int(mark),
+            SqlValue::opt_int(changes.map(|changes| changes.corrective)),
+            SqlValue::opt_int(changes.map(|changes| changes.intentional)),
+            SqlValue::opt_int(change.duration_ms),
         ],
     })
 }

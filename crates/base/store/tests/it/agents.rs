@@ -6,9 +6,9 @@ both!(agents_are_kept_once_and_read_in_pages);
 
 async fn agents_are_kept_once_and_read_in_pages(mut bench: Bench) {
     let names = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
-    let seen = bench.store.agents_seen(names(&["b", "c"]));
+    let seen = bench.store.record_agents(names(&["b", "c"]));
     seen.await.unwrap();
-    bench.store.agents_seen(names(&["a", "b"])).await.unwrap();
+    bench.store.record_agents(names(&["a", "b"])).await.unwrap();
     bench.reopen().await;
     let page = async |after, limit| bench.store.agents(after, limit).await.unwrap();
     assert_eq!(page("", 2).await, names(&["a", "b"]));

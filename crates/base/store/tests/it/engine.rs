@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use store::{
-    Change, JobChange, JobNumber, NewEvent, NewJob, NewRun, RunChange, Store, StoreConfig,
+    JobChange, JobNumber, JobRunChange, NewEvent, NewJob, NewRun, RunChange, Store, StoreConfig,
 };
 use testkit::postgres::Postgres;
 
@@ -124,8 +124,8 @@ pub(crate) fn event(kind: &str, at_ms: i64) -> NewEvent {
     }
 }
 
-pub(crate) fn run_to(job: JobNumber, certname: &str, state: &str, at_ms: i64) -> Change {
-    Change::Run(RunChange {
+pub(crate) fn run_to(job: JobNumber, certname: &str, state: &str, at_ms: i64) -> JobRunChange {
+    JobRunChange::Run(RunChange {
         job,
         certname: certname.to_owned(),
         to_state: state.to_owned(),
@@ -138,9 +138,9 @@ pub(crate) fn run_to(job: JobNumber, certname: &str, state: &str, at_ms: i64) ->
     })
 }
 
-pub(crate) fn job_to(job: JobNumber, state: &str, at_ms: i64) -> Change {
+pub(crate) fn job_to(job: JobNumber, state: &str, at_ms: i64) -> JobRunChange {
     let event = Some(event(&format!("job_{state}"), at_ms));
-    Change::Job(JobChange {
+    JobRunChange::Job(JobChange {
         job,
         to_state: state.to_owned(),
         at_ms,
@@ -150,6 +150,6 @@ pub(crate) fn job_to(job: JobNumber, state: &str, at_ms: i64) -> Change {
 }
 
 /// Commits one change and returns if it was applied.
-pub(crate) async fn applied(store: &Store, change: Change) -> bool {
+pub(crate) async fn applied(store: &Store, change: JobRunChange) -> bool {
     store.commit(vec![change]).await.unwrap()[0].changed
 }

@@ -1,6 +1,6 @@
 //! The event log.
 
-use store::{Change, EventChange, JobNumber};
+use store::{EventChange, JobNumber, JobRunChange};
 
 use crate::engine::{Bench, both, event, job, run_to};
 
@@ -31,7 +31,7 @@ async fn events_are_read_from_an_id_on(bench: Bench) {
     let number = store.insert_job(job(&["a"])).await.unwrap();
     let other = store.insert_job(job(&["a"])).await.unwrap();
     let note = |job, at_ms| {
-        Change::Event(EventChange {
+        JobRunChange::Event(EventChange {
             job,
             event: event("note", at_ms),
         })

@@ -34,7 +34,7 @@ async fn child() {
             std::io::stdin().read_line(&mut line).unwrap();
         }
         match store.insert_job(job(&["a"])).await {
-            Err(error) if error.is_end() => return println!("ended {error:?}"),
+            Err(error) if error.is_final() => return println!("ended {error:?}"),
             // The outcome of a commit that was in progress is not known; the next one is refused.
             Ok(_) | Err(_) => {}
         }

@@ -30,7 +30,10 @@ fn report(certname: &str, uuid: &str, received_ms: i64) -> InventoryReportRow {
 
 async fn late_facts_do_not_replace_newer_ones(bench: Bench) {
     let store = &bench.store;
-    store.inventory_seen(&["a".to_owned()]).await.unwrap();
+    store
+        .record_inventory_nodes(&["a".to_owned()])
+        .await
+        .unwrap();
     let seen = store.inventory_nodes("", 10).await.unwrap();
     assert_eq!((seen.len(), seen[0].facts.as_ref()), (1, None));
     let put = async |text, at_ms| {
@@ -40,7 +43,10 @@ async fn late_facts_do_not_replace_newer_ones(bench: Bench) {
     assert!(put("{\"x\":1}", 5).await);
     assert!(!put("{\"x\":0}", 4).await);
     assert!(put("{\"x\":2}", 5).await, "the same moment: the last word");
-    store.inventory_seen(&["a".to_owned()]).await.unwrap();
+    store
+        .record_inventory_nodes(&["a".to_owned()])
+        .await
+        .unwrap();
     let kept = store.inventory_nodes("", 10).await.unwrap();
     assert_eq!(kept[0].facts, Some(facts("{\"x\":2}", 5)));
 }

@@ -1,6 +1,8 @@
 //! Jobs: numbers, states, lists.
 
-use store::{BatchChange, Change, JobFilter, JobNumber, JobOrder, Page, RolloutRow, StoreError};
+use store::{
+    BatchChange, JobListFilter, JobNumber, JobOrder, JobRunChange, ListPage, RolloutRow, StoreError,
+};
 
 use crate::engine::{Bench, applied, both, event, job, job_to, run_to};
 
@@ -138,26 +140,26 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
     (waiting.kind, waiting.task) = ("deploy".to_owned(), None);
     store.insert_job(waiting).await.unwrap();
 
-    let listed = async |filter: JobFilter, page| {
+    let listed = async |filter: JobListFilter, page| {
         let (rows, total) = store.jobs(&filter, page).await.unwrap();
         (
             rows.iter().map(|row| row.number.get()).collect::<Vec<_>>(),
             total,
         )
     };
-    let all = Page::default();
-    let filter = JobFilter::default();
+    let all = ListPage::default();
+    let filter = JobListFilter::default();
     assert_eq!(listed(filter.clone(), all).await, (vec![1, 2, 3, 4], 4));
-    let descending = JobFilter {
+    let descending = JobListFilter {
         descending: true,
         ..filter.clone()
     };
-    let page = Page {
+    let page = ListPage {
         limit: Some(2),
         offset: 1,
     };
     assert_eq!(listed(descending, page).await, (vec![3, 2], 4));
-    let by_owner = JobFilter {
+    let by_owner = JobListFilter {
         order_by: JobOrder::Owner,
         ..filter.clone()
     };
@@ -166,7 +168,7 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
         [2, 4, 3, 1],
         "by bytes on both engines"
     );
-    let task = |part: &str| JobFilter {
+    let task = |part: &str| JobListFilter {
         task: Some(part.to_owned()),
         ..filter.clone()
     };
@@ -178,29 +180,29 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
     );
     assert_eq!(listed(task("Pack"), all).await.0, [0; 0], "case counts");
     assert_eq!(listed(task(""), all).await.1, 4);
-    let deploys = JobFilter {
+    let deploys = JobListFilter {
         kind: Some("deploy".to_owned()),
         ..filter.clone()
     };
     assert_eq!(listed(deploys, all).await.0, [4]);
-    let of_ann = JobFilter {
+    let of_ann = JobListFilter {
         owner: Some("Ann".to_owned()),
         ..filter.clone()
     };
     assert_eq!(listed(of_ann, all).await, (vec![2], 1));
-    let finished = JobFilter {
+    let finished = JobListFilter {
         state: Some("finished".to_owned()),
         ..filter.clone()
     };
     assert_eq!(listed(finished, all).await, (vec![1, 2, 3], 3));
-    let with = |certname: &str| JobFilter {
+    let with = |certname: &str| JobListFilter {
         certname: Some(certname.to_owned()),
         ..filter.clone()
     };
     assert_eq!(listed(with("b"), all).await, (vec![2], 1));
     assert_eq!(listed(with("a"), all).await.1, 4);
     assert_eq!(listed(with("' OR 1=1 --"), all).await.1, 0);
-    let ended = JobFilter {
+    let ended = JobListFilter {
         min_finish_ms: Some(10_001),
         max_finish_ms: Some(10_001),
         ..filter.clone()
@@ -213,7 +215,7 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
         JobOrder::State,
     ] {
         for descending in [false, true] {
-            let filter = JobFilter {
+            let filter = JobListFilter {
                 order_by,
                 descending,
                 ..filter.clone()
@@ -241,7 +243,7 @@ async fn unfinished_jobs_come_with_their_secrets_and_runs(bench: Bench) {
             .iter()
             .all(|applied| applied.changed)
     );
-    let unfinished = store.unfinished().await.unwrap();
+    let unfinished = store.unfinished_jobs().await.unwrap();
     assert_eq!(unfinished.len(), 1);
     let job = &unfinished[0];
     assert_eq!(
@@ -267,7 +269,7 @@ async fn batches_go_forward_only_and_a_job_that_stops_waits_for_none(mut bench: 
     let number = bench.store.insert_job(new).await.unwrap();
     let enter = |job, batch, next_batch_ms| {
         let event = Some(event("batch_started", 5));
-        Change::Batch(BatchChange {
+        JobRunChange::Batch(BatchChange {
             job,
             batch,
             next_batch_ms,

@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use store::{JobFilter, JobOrder, Page, Store, StoreConfig};
+use store::{JobListFilter, JobOrder, ListPage, Store, StoreConfig};
 
 use crate::engine::{job, run_to};
 
@@ -65,11 +65,11 @@ async fn what_was_acknowledged_survives_kills() {
         let events = store.events(number, event_id, 1).await.unwrap();
         assert_eq!(events[0].id, event_id);
     }
-    let filter = JobFilter {
+    let filter = JobListFilter {
         order_by: JobOrder::Number,
-        ..JobFilter::default()
+        ..JobListFilter::default()
     };
-    let (jobs, total) = store.jobs(&filter, Page::default()).await.unwrap();
+    let (jobs, total) = store.jobs(&filter, ListPage::default()).await.unwrap();
     let numbers: Vec<i64> = jobs.iter().map(|row| row.number.get()).collect();
     assert_eq!(
         numbers,

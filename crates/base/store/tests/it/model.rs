@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use store::{Change, JobNumber, Page, RunFilter};
+use store::{JobNumber, JobRunChange, ListPage, RunFilter};
 
 use crate::engine::{Bench, both, job, job_to, run_to};
 
@@ -137,7 +137,7 @@ async fn check(bench: &Bench, batches: Vec<Vec<Act>>) {
         );
         let all = bench
             .store
-            .runs(*number, &RunFilter::default(), Page::default())
+            .runs(*number, &RunFilter::default(), ListPage::default())
             .await
             .unwrap();
         let stored: Vec<_> = all
@@ -154,7 +154,7 @@ async fn check(bench: &Bench, batches: Vec<Vec<Act>>) {
     }
 }
 
-fn change(act: &Act, numbers: &[JobNumber]) -> Change {
+fn change(act: &Act, numbers: &[JobNumber]) -> JobRunChange {
     match *act {
         Act::Insert => unreachable!("an insertion is no change"),
         Act::Run(job, node, state) => run_to(numbers[job], NODES[node], RUN_STATES[state], 1),

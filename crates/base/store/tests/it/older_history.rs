@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use store::{
-    AcceptedHistory, Advance, JobNumber, NewPlanJob, NewSchedule, OpenStoreError, ScheduleEdit,
-    Store, StoreConfig, StoreError,
+    AcceptedHistory, JobNumber, NewPlanJob, NewSchedule, OpenStoreError, ScheduleEdit,
+    ScheduleProgress, Store, StoreConfig, StoreError,
 };
 use testkit::postgres::Postgres;
 
@@ -51,7 +51,7 @@ async fn nothing_is_begun_again(store: &Store, first: JobNumber, lost: JobNumber
         let run = store.run(first, node).await.unwrap().unwrap();
         assert_eq!(run.state, "running", "{node} is asked about, not sent");
     }
-    let unfinished = store.unfinished().await.unwrap();
+    let unfinished = store.unfinished_jobs().await.unwrap();
     assert_eq!(unfinished[0].job.state, "running");
     assert!(store.job(lost).await.unwrap().is_none());
     let next = store.insert_job(job(&["a"])).await.unwrap();
@@ -77,9 +77,9 @@ async fn a_fail_over_to_a_lagging_standby_is_noticed_at_the_first_commit() {
     for _ in 0..2 {
         let error = store.insert_job(job(&["a"])).await.unwrap_err();
         let went_back = matches!(error, StoreError::HistoryWentBack { .. });
-        assert!(went_back && error.is_end(), "{error:?}");
+        assert!(went_back && error.is_final(), "{error:?}");
     }
-    assert!(store.ended().await.is_end(), "its process ends with it");
+    assert!(store.ended().await.is_final(), "its process ends with it");
     store.close().await;
     let error = Store::open(&config).await.unwrap_err();
     let text = error.to_string();
@@ -87,8 +87,8 @@ async fn a_fail_over_to_a_lagging_standby_is_noticed_at_the_first_commit() {
     let OpenStoreError::HistoryWentBack(older) = error else {
         panic!("{text}")
     };
-    assert_eq!(older.known.job, lost.get());
-    assert_eq!(older.found.job, first.get());
+    assert_eq!(older.last_known.job, lost.get());
+    assert_eq!(older.in_database.job, first.get());
     let (store, accepted) = opened_by_force(&config).await;
     assert_eq!(accepted.runs, 1, "the one that waited");
     nothing_is_begun_again(&store, first, lost).await;
@@ -202,7 +202,7 @@ fn schedule(name: &str, next_ms: i64) -> NewSchedule {
             sensitive: text("[]"),
             sealed: None,
             timetable: text("{}"),
-            advance: Advance {
+            advance: ScheduleProgress {
                 cursor_ms: Some(1_000),
                 next_slot_ms: Some(next_ms),
                 next_ms: Some(next_ms),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{JobFilter, Page, Store, StoreConfig, StoreError};
+use store::{JobListFilter, ListPage, Store, StoreConfig, StoreError};
 use testkit::door::{Door, Moment};
 use testkit::postgres::Postgres;
 
@@ -71,11 +71,11 @@ async fn what_became_of_a_job_whose_commit_was_not_answered_is_told_later() {
         door.shut_at(moment);
         let error = store.insert_job(new).await.unwrap_err();
         assert!(matches!(error, StoreError::OutcomeUnknown(_)), "{error:?}");
-        let error = store.inserted(&transaction_id).await.unwrap_err();
+        let error = store.inserted_job(&transaction_id).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
         door.open();
         kept += i64::from(moment == Moment::AfterCommit);
-        let number = store.inserted(&transaction_id).await.unwrap();
+        let number = store.inserted_job(&transaction_id).await.unwrap();
         let expected = (moment == Moment::AfterCommit).then_some(kept);
         assert_eq!(number.map(|number| number.get()), expected, "{moment:?}");
     }
@@ -118,11 +118,11 @@ trait LastJob {
 
 impl LastJob for Store {
     async fn last_job(&self) -> i64 {
-        let filter = JobFilter {
+        let filter = JobListFilter {
             descending: true,
-            ..JobFilter::default()
+            ..JobListFilter::default()
         };
-        let page = Page {
+        let page = ListPage {
             limit: Some(1),
             offset: 0,
         };

@@ -1,7 +1,7 @@
 //! Plan jobs: numbers, steps in the transaction of their job, the end, pruning.
 
 use store::{
-    JobOrder, NewPlanEvent, NewPlanJob, Page, PlanJobFilter, PlanJobRow, PlanOutcome, Store,
+    JobOrder, ListPage, NewPlanEvent, NewPlanJob, PlanJobFilter, PlanJobRow, PlanOutcome, Store,
     StoreError,
 };
 
@@ -154,7 +154,7 @@ async fn lists_are_ordered_and_leave_results_out(bench: Bench) {
             results,
             ..PlanJobFilter::default()
         };
-        let (rows, total) = store.plan_jobs(&filter, Page::default()).await.unwrap();
+        let (rows, total) = store.plan_jobs(&filter, ListPage::default()).await.unwrap();
         assert_eq!(total, 3);
         rows
     };

@@ -1,8 +1,9 @@
 //! The journal of plans: steps started once, with their job, and ended once; cutting and resuming.
 
 use store::{
-    Asks, NewPlanEvent, NewPlanJob, NewPlanStep, Page, PlanAnswer, PlanChange, PlanMark,
-    PlanOutcome, PlanRunRow, PlanStepEnd, PlanStepKey, PlanStepRow, Store, StoreError,
+    AwaitedAnswer, ListPage, NewPlanEvent, NewPlanJob, NewPlanStep, PlanAnswer, PlanChange,
+    PlanJournalWrite, PlanOutcome, PlanRunRow, PlanStepEnd, PlanStepKey, PlanStepRow, Store,
+    StoreError,
 };
 
 use crate::engine::{Bench, both, job, job_to, run_to};
@@ -59,7 +60,7 @@ fn step(branch: &str, number: i64, began: i64) -> NewPlanStep {
         began,
         delivered: None,
         until_ms: None,
-        asks: Asks::Nobody,
+        asks: AwaitedAnswer::NotAwaited,
         outcome: None,
         begun_ms: 1_000,
     }
@@ -111,7 +112,7 @@ async fn write(store: &Store, plan: i64, changes: &[PlanChange]) -> bool {
 async fn what_is_written_is_read_and_survives(mut bench: Bench) {
     let plan = begun(&bench.store).await;
     assert_eq!(
-        bench.store.plan_run_sealed(plan).await.unwrap(),
+        bench.store.sealed_plan_request(plan).await.unwrap(),
         Some(vec![7])
     );
     let told = NewPlanStep {
@@ -155,8 +156,8 @@ async fn a_step_is_begun_once_and_makes_one_job(bench: Bench) {
     let marked = |number: i64| {
         let mut new = job(&["a"]);
         new.plan_job = Some(plan);
-        new.mark = Some(PlanMark {
-            before: vec![PlanChange::Event(event("out_message"))],
+        new.mark = Some(PlanJournalWrite {
+            earlier_changes: vec![PlanChange::Event(event("out_message"))],
             step: step("", number, number),
         });
         new
@@ -207,7 +208,10 @@ async fn nothing_is_written_to_a_plan_that_is_over(bench: Bench) {
     let mut late = job(&["a"]);
     late.plan_job = Some(plan);
     let (before, step) = (Vec::new(), step("", 3, 3));
-    late.mark = Some(PlanMark { before, step });
+    late.mark = Some(PlanJournalWrite {
+        earlier_changes: before,
+        step,
+    });
     assert!(matches!(
         store.insert_job(late).await,
         Err(StoreError::Refused(_))
@@ -223,14 +227,14 @@ async fn nothing_is_written_to_a_plan_that_is_over(bench: Bench) {
     assert!(!reopened.unwrap());
     assert_eq!(store.prune_plan_jobs(9_000).await.unwrap(), 1);
     assert_eq!(journal(store, plan).await, []);
-    assert_eq!(store.plan_run_sealed(plan).await.unwrap(), None);
+    assert_eq!(store.sealed_plan_request(plan).await.unwrap(), None);
 }
 
 async fn an_answer_counts_once(bench: Bench) {
     let store = &bench.store;
     let plan = begun(store).await;
     let asked = NewPlanStep {
-        asks: Asks::Secretly,
+        asks: AwaitedAnswer::Sealed,
         ..step("", 1, 1)
     };
     let works = step("", 3, 2);
@@ -369,7 +373,10 @@ async fn results_that_a_plan_may_need_are_kept(bench: Bench) {
     let mut new = job(&["a"]);
     new.plan_job = Some(plan);
     let (before, step) = (Vec::new(), step("", 1, 1));
-    new.mark = Some(PlanMark { before, step });
+    new.mark = Some(PlanJournalWrite {
+        earlier_changes: before,
+        step,
+    });
     let number = store.insert_job(new).await.unwrap();
     let changes = vec![
         run_to(number, "a", "finished", 2_000),
@@ -386,7 +393,7 @@ async fn steps_are_shown_in_their_order_and_by_what_they_wait_for(bench: Bench) 
     let store = &bench.store;
     let plan = begun(store).await;
     let asked = NewPlanStep {
-        asks: Asks::Openly,
+        asks: AwaitedAnswer::Plain,
         ..step("", 10, 2)
     };
     let sleeps = NewPlanStep {
@@ -402,7 +409,7 @@ async fn steps_are_shown_in_their_order_and_by_what_they_wait_for(bench: Bench) 
     ];
     assert!(write(store, plan, &changes).await);
     let list = async |state, limit, offset| {
-        let page = Page {
+        let page = ListPage {
             limit: Some(limit),
             offset,
         };

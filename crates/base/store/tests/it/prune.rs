@@ -1,6 +1,6 @@
 //! Pruning of old jobs.
 
-use store::{JobFilter, Page, Pruned};
+use store::{JobListFilter, ListPage, PrunedRows};
 
 use crate::engine::{Bench, both, job, job_to, run_to};
 
@@ -26,15 +26,18 @@ async fn old_jobs_go_and_their_numbers_stay_used(bench: Bench) {
     let pruned = store.prune_jobs(9_000).await.unwrap();
     assert_eq!(
         pruned,
-        Pruned {
+        PrunedRows {
             jobs: 68,
             events: 136,
             runs: 136
         }
     );
-    assert_eq!(store.prune_jobs(9_000).await.unwrap(), Pruned::default());
+    assert_eq!(
+        store.prune_jobs(9_000).await.unwrap(),
+        PrunedRows::default()
+    );
     let (left, total) = store
-        .jobs(&JobFilter::default(), Page::default())
+        .jobs(&JobListFilter::default(), ListPage::default())
         .await
         .unwrap();
     let left: Vec<_> = left.iter().map(|row| row.number).collect();

@@ -1,6 +1,6 @@
 //! Sensitive output of nodes, sealed: kept for plans that may read it, and deleted with their end.
 
-use store::{Change, JobNumber, NewPlanEvent, NewPlanJob, PlanOutcome, Store};
+use store::{JobNumber, JobRunChange, NewPlanEvent, NewPlanJob, PlanOutcome, Store};
 
 use crate::engine::{Bench, both, job, job_to, run_to};
 
@@ -47,11 +47,11 @@ async fn step(store: &Store, plan: Option<i64>) -> JobNumber {
 }
 
 async fn tell(store: &Store, job: JobNumber, certname: &str, sealed: &[u8]) -> bool {
-    let Change::Run(mut change) = run_to(job, certname, "finished", 5) else {
+    let JobRunChange::Run(mut change) = run_to(job, certname, "finished", 5) else {
         unreachable!("a run's change")
     };
     change.sealed = Some(sealed.to_vec());
-    store.commit(vec![Change::Run(change)]).await.unwrap()[0].changed
+    store.commit(vec![JobRunChange::Run(change)]).await.unwrap()[0].changed
 }
 
 async fn told(store: &Store, job: JobNumber) -> Vec<(String, Vec<u8>)> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{Change, Page, RunFilter, RunOrder};
+use store::{JobRunChange, ListPage, RunFilter, RunListOrder};
 
 use crate::engine::{Bench, applied, both, job, job_to, run_to};
 
@@ -84,18 +84,18 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
         descending,
         ..RunFilter::default()
     };
-    let all = Page::default();
+    let all = ListPage::default();
     for (order_by, descending, expected) in [
-        (RunOrder::Certname, false, "abcd"),
-        (RunOrder::Certname, true, "dcba"),
-        (RunOrder::Duration, false, "bacd"),
-        (RunOrder::Duration, true, "abcd"),
-        (RunOrder::State, false, "badc"),
-        (RunOrder::State, true, "cdab"),
-        (RunOrder::Started, false, "abcd"),
-        (RunOrder::Started, true, "cbad"),
-        (RunOrder::Finished, false, "bacd"),
-        (RunOrder::Finished, true, "abcd"),
+        (RunListOrder::Certname, false, "abcd"),
+        (RunListOrder::Certname, true, "dcba"),
+        (RunListOrder::Duration, false, "bacd"),
+        (RunListOrder::Duration, true, "abcd"),
+        (RunListOrder::State, false, "badc"),
+        (RunListOrder::State, true, "cdab"),
+        (RunListOrder::Started, false, "abcd"),
+        (RunListOrder::Started, true, "cbad"),
+        (RunListOrder::Finished, false, "bacd"),
+        (RunListOrder::Finished, true, "abcd"),
     ] {
         let listed = listed(by(order_by, descending), all).await;
         assert_eq!(
@@ -104,7 +104,7 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
             "{order_by:?} {descending}"
         );
     }
-    let page = Page {
+    let page = ListPage {
         limit: Some(2),
         offset: 1,
     };
@@ -135,11 +135,11 @@ async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench:
             order_by,
             descending,
         };
-        let all = store.run_names(number, &filter, Page::default()).await;
+        let all = store.run_names(number, &filter, ListPage::default()).await;
         let all = all.unwrap();
         // The pages together are the same list.
         for offset in 0..=all.len() {
-            let page = Page {
+            let page = ListPage {
                 limit: Some(2),
                 offset: offset as u64,
             };
@@ -149,27 +149,43 @@ async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench:
         all.join(" ")
     };
     for (order_by, ascending, descending) in [
-        (RunOrder::Certname, "B a-b a.b a_b ab", "ab a_b a.b a-b B"),
-        (RunOrder::State, "a_b ab a-b B a.b", "a.b B a-b ab a_b"),
-        (RunOrder::Started, "B a.b a_b ab a-b", "B a.b a_b ab a-b"),
-        (RunOrder::Finished, "a_b ab B a-b a.b", "a_b ab B a-b a.b"),
-        (RunOrder::Duration, "a_b ab B a-b a.b", "a_b ab B a-b a.b"),
+        (
+            RunListOrder::Certname,
+            "B a-b a.b a_b ab",
+            "ab a_b a.b a-b B",
+        ),
+        (RunListOrder::State, "a_b ab a-b B a.b", "a.b B a-b ab a_b"),
+        (
+            RunListOrder::Started,
+            "B a.b a_b ab a-b",
+            "B a.b a_b ab a-b",
+        ),
+        (
+            RunListOrder::Finished,
+            "a_b ab B a-b a.b",
+            "a_b ab B a-b a.b",
+        ),
+        (
+            RunListOrder::Duration,
+            "a_b ab B a-b a.b",
+            "a_b ab B a-b a.b",
+        ),
     ] {
         assert_eq!(listed(None, order_by, false).await, ascending);
         assert_eq!(listed(None, order_by, true).await, descending);
     }
     for (order_by, ascending, descending) in [
-        (RunOrder::Certname, "a_b ab", "ab a_b"),
-        (RunOrder::State, "a_b ab", "ab a_b"),
-        (RunOrder::Started, "a_b ab", "a_b ab"),
-        (RunOrder::Finished, "a_b ab", "a_b ab"),
-        (RunOrder::Duration, "a_b ab", "a_b ab"),
+        (RunListOrder::Certname, "a_b ab", "ab a_b"),
+        (RunListOrder::State, "a_b ab", "ab a_b"),
+        (RunListOrder::Started, "a_b ab", "a_b ab"),
+        (RunListOrder::Finished, "a_b ab", "a_b ab"),
+        (RunListOrder::Duration, "a_b ab", "a_b ab"),
     ] {
         let failed = Some("failed");
         assert_eq!(listed(failed, order_by, false).await, ascending);
         assert_eq!(listed(failed, order_by, true).await, descending);
     }
-    let nowhere = listed(Some("no such"), RunOrder::State, true).await;
+    let nowhere = listed(Some("no such"), RunListOrder::State, true).await;
     assert_eq!(nowhere, "");
 }
 
@@ -188,28 +204,28 @@ async fn durations_that_were_measured_come_before_differences_of_times_of_day(be
             .commit(vec![run_to(number, node, "running", 100)])
             .await
             .unwrap();
-        let Change::Run(mut end) = run_to(number, node, "finished", end_ms) else {
+        let JobRunChange::Run(mut end) = run_to(number, node, "finished", end_ms) else {
             unreachable!("a run's change");
         };
         end.duration_ms = duration_ms;
-        store.commit(vec![Change::Run(end)]).await.unwrap();
+        store.commit(vec![JobRunChange::Run(end)]).await.unwrap();
         let run = store.run(number, node).await.unwrap().unwrap();
         assert_eq!(run.duration_ms, duration_ms);
     }
     for (descending, expected) in [(false, "bcad"), (true, "dacb")] {
         let filter = RunFilter {
-            order_by: RunOrder::Duration,
+            order_by: RunListOrder::Duration,
             descending,
             ..RunFilter::default()
         };
-        let names = store.run_names(number, &filter, Page::default()).await;
+        let names = store.run_names(number, &filter, ListPage::default()).await;
         assert_eq!(names.unwrap().concat(), expected);
     }
-    let Change::Job(mut over) = job_to(number, "finished", 200) else {
+    let JobRunChange::Job(mut over) = job_to(number, "finished", 200) else {
         unreachable!("a job's change");
     };
     over.duration_ms = Some(77);
-    assert!(applied(store, Change::Job(over)).await);
+    assert!(applied(store, JobRunChange::Job(over)).await);
     let row = store.job(number).await.unwrap().unwrap();
     assert_eq!(row.duration_ms, Some(77));
 }
@@ -222,13 +238,13 @@ async fn runs_are_read_some_at_a_time_in_any_order(bench: Bench) {
     store.insert_job(job(&nodes)).await.unwrap();
     let changes = (0..40).map(|n| run_to(number, nodes[n], "running", 100 - n as i64));
     store.commit(changes.collect()).await.unwrap();
-    for order_by in [RunOrder::Certname, RunOrder::Started] {
+    for order_by in [RunListOrder::Certname, RunListOrder::Started] {
         let filter = RunFilter {
             order_by,
             descending: true,
             ..RunFilter::default()
         };
-        let page = Page {
+        let page = ListPage {
             limit: Some(38),
             offset: 1,
         };
@@ -241,7 +257,7 @@ async fn runs_are_read_some_at_a_time_in_any_order(bench: Bench) {
         assert_eq!(pieces, whole);
     }
     let (whole, _) = store
-        .runs(number, &RunFilter::default(), Page::default())
+        .runs(number, &RunFilter::default(), ListPage::default())
         .await
         .unwrap();
     let (mut pieces, mut after) = (Vec::new(), String::new());

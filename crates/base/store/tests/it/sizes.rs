@@ -1,6 +1,6 @@
 //! Large requests and results.
 
-use store::{Change, RunChange};
+use store::{JobRunChange, RunChange};
 
 use crate::engine::{Bench, both, job};
 
@@ -23,7 +23,14 @@ async fn a_result_of_fifty_megabytes_is_kept(bench: Bench) {
         sealed: None,
         event: None,
     };
-    assert!(bench.store.commit(vec![Change::Run(change)]).await.unwrap()[0].changed);
+    assert!(
+        bench
+            .store
+            .commit(vec![JobRunChange::Run(change)])
+            .await
+            .unwrap()[0]
+            .changed
+    );
     let run = bench.store.run(number, "a").await.unwrap().unwrap();
     assert!(run.result.unwrap() == result);
 }

@@ -1,24 +1,24 @@
 //! Survey of a database that a server is using.
 
-use store::{DatabaseSurvey, Integrity, SchemaState, StoreConfig};
+use store::{DatabaseSurvey, IntegrityCheck, SchemaState, StoreConfig};
 
 use crate::engine::{Bench, both};
 
 both!(a_look_names_schema_and_holder_and_changes_nothing);
 
 async fn a_look_names_schema_and_holder_and_changes_nothing(bench: Bench) {
-    let held = DatabaseSurvey::of(&bench.config).await.unwrap();
+    let held = DatabaseSurvey::survey(&bench.config).await.unwrap();
     let SchemaState::Current(number) = held.schema else {
         panic!("{held:?}")
     };
     assert!(number >= 26, "{held:?}");
     assert!(held.holder.is_some(), "{held:?}");
     assert!(
-        !matches!(held.integrity, Some(Integrity::Damaged(_))),
+        !matches!(held.integrity, Some(IntegrityCheck::Damaged(_))),
         "{held:?}"
     );
     bench.store.close().await;
-    let free = DatabaseSurvey::of(&bench.config).await.unwrap();
+    let free = DatabaseSurvey::survey(&bench.config).await.unwrap();
     assert_eq!(free.holder, None);
     assert_eq!(free.schema, SchemaState::Current(number));
     assert_eq!(
@@ -32,19 +32,19 @@ async fn a_damaged_file_and_one_of_another_program_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.db");
     let config = StoreConfig::sqlite(&path);
-    DatabaseSurvey::of(&config).await.unwrap_err();
+    DatabaseSurvey::survey(&config).await.unwrap_err();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("CREATE TABLE t (a)").unwrap();
     drop(other);
-    let empty = DatabaseSurvey::of(&config).await.unwrap();
+    let empty = DatabaseSurvey::survey(&config).await.unwrap();
     assert_eq!(empty.schema, SchemaState::Empty);
-    assert_eq!(empty.integrity, Some(Integrity::Whole));
+    assert_eq!(empty.integrity, Some(IntegrityCheck::Intact));
     let newer = rusqlite::Connection::open(&path).unwrap();
     let text = "CREATE TABLE schema_migrations (number BIGINT PRIMARY KEY, name TEXT, checksum TEXT); \
                 INSERT INTO schema_migrations VALUES (1, 'x', 'y')";
     newer.execute_batch(text).unwrap();
     drop(newer);
-    let foreign = DatabaseSurvey::of(&config).await.unwrap();
+    let foreign = DatabaseSurvey::survey(&config).await.unwrap();
     assert!(
         matches!(foreign.schema, SchemaState::Unusable(_)),
         "{foreign:?}"
@@ -54,5 +54,5 @@ async fn a_damaged_file_and_one_of_another_program_are_told() {
         "no database at all, and longer than a header of SQLite has to be, by some letters more",
     )
     .unwrap();
-    assert!(DatabaseSurvey::of(&config).await.is_err());
+    assert!(DatabaseSurvey::survey(&config).await.is_err());
 }

@@ -1,6 +1,6 @@
 //! Usage by day.
 
-use store::{Change, Store, UsageRow};
+use store::{JobRunChange, Store, UsageRow};
 
 use crate::engine::{Bench, both, job, run_to};
 
@@ -14,7 +14,7 @@ async fn ran(store: &Store, kind: &str, node: &str, at_ms: i64, result: &str) {
     new.kind = kind.to_owned();
     let number = store.insert_job(new).await.unwrap();
     let mut end = run_to(number, node, "finished", at_ms + 1);
-    if let Change::Run(run) = &mut end {
+    if let JobRunChange::Run(run) = &mut end {
         run.result = Some(result.to_owned());
     }
     let changes = vec![run_to(number, node, "running", at_ms), end];

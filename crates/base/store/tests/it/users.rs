@@ -1,6 +1,6 @@
 //! Users and tokens.
 
-use store::{GrantRow, GroupRow, NewToken, NewUser, RoleRow, UserChange, UserRow};
+use store::{GrantRow, GroupRow, NewTokenRow, NewUserRow, RoleRow, UserChange, UserRow};
 
 use crate::engine::{Bench, both};
 
@@ -14,8 +14,8 @@ both!(
     a_password_is_reset_once,
 );
 
-fn user(id: &str, login: &str) -> NewUser {
-    NewUser {
+fn user(id: &str, login: &str) -> NewUserRow {
+    NewUserRow {
         id: id.to_owned(),
         login: login.to_owned(),
         display_name: "A".to_owned(),
@@ -55,7 +55,7 @@ async fn users_are_unique_and_change_in_parts(bench: Bench) {
 
 async fn a_login_of_a_directory_is_found_in_other_ascii_letters_and_no_others(bench: Bench) {
     let store = &bench.store;
-    let remote = |id, login| NewUser {
+    let remote = |id, login| NewUserRow {
         is_remote: true,
         ..user(id, login)
     };
@@ -98,18 +98,18 @@ async fn a_login_of_a_directory_is_found_in_other_ascii_letters_and_no_others(be
 async fn tokens_are_kept_by_hash(bench: Bench) {
     let store = &bench.store;
     store.insert_user(user("1", "admin")).await.unwrap();
-    let token = |byte, expires_ms| NewToken {
+    let token = |byte, expires_ms| NewTokenRow {
         hash: [byte; 32],
         id: format!("id {byte}"),
         user_id: "1".to_owned(),
         created_ms: i64::from(byte),
         expires_ms,
-        ..NewToken::default()
+        ..NewTokenRow::default()
     };
     for (byte, expires_ms) in [(1, None), (2, Some(10)), (3, Some(20))] {
         store.insert_token(token(byte, expires_ms)).await.unwrap();
     }
-    let nobodys = NewToken {
+    let nobodys = NewTokenRow {
         user_id: "9".to_owned(),
         ..token(4, None)
     };
@@ -130,11 +130,11 @@ async fn a_revoked_token_stays_revoked(bench: Bench) {
     let store = &bench.store;
     store.insert_user(user("1", "admin")).await.unwrap();
     for byte in 1..=3 {
-        let token = NewToken {
+        let token = NewTokenRow {
             hash: [byte; 32],
             user_id: "1".to_owned(),
             label: Some(format!("label {byte}")),
-            ..NewToken::default()
+            ..NewTokenRow::default()
         };
         store.insert_token(token).await.unwrap();
     }
@@ -154,10 +154,10 @@ async fn a_revoked_token_stays_revoked(bench: Bench) {
 async fn a_deleted_user_leaves_nothing(bench: Bench) {
     let store = &bench.store;
     store.insert_user(user("1", "fred")).await.unwrap();
-    let token = NewToken {
+    let token = NewTokenRow {
         hash: [1; 32],
         user_id: "1".to_owned(),
-        ..NewToken::default()
+        ..NewTokenRow::default()
     };
     store.insert_token(token).await.unwrap();
     store.put_role(role(7, "Role")).await.unwrap();
@@ -237,10 +237,10 @@ async fn a_role_is_written_as_a_whole_or_not_at_all(bench: Bench) {
 async fn a_password_is_reset_once(bench: Bench) {
     let store = &bench.store;
     store.insert_user(user("1", "fred")).await.unwrap();
-    let token = NewToken {
+    let token = NewTokenRow {
         hash: [5; 32],
         user_id: "1".to_owned(),
-        ..NewToken::default()
+        ..NewTokenRow::default()
     };
     store.insert_token(token).await.unwrap();
     for byte in [1, 2] {

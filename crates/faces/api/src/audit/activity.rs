@@ -10,22 +10,22 @@ use audit::HexHash;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, header};
-use store::{AuditFilter, AuditRow, Page};
+use store::{AuditFilter, AuditRow, ListPage};
 
-use crate::Shared;
-use crate::failure::Failure;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
 use crate::request_parameters::QueryParameters;
 
 const HEADING: &str = "Submit Time,Subject Type,Subject Id,Subject Name,Object Type,Object Id,\
                        Object Name,Type,What,Description,Message";
 
 /// A table with its media type.
-type Table = ([(HeaderName, &'static str); 1], String);
+type CsvTable = ([(HeaderName, &'static str); 1], String);
 
 pub(crate) async fn v1(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ActivityV1>, Failure> {
+) -> Result<Json<ActivityV1>, ApiFailure> {
     let query = ActivityQuery::read_v1(given)?;
     let (rows, total_rows) = list(&api, &query).await?;
     Ok(Json(ActivityV1 {
@@ -37,9 +37,9 @@ pub(crate) async fn v1(
 }
 
 pub(crate) async fn v2(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ActivityV2>, Failure> {
+) -> Result<Json<ActivityV2>, ApiFailure> {
     let query = ActivityQuery::read_v2(given)?;
     let (rows, total) = list(&api, &query).await?;
     Ok(Json(ActivityV2 {
@@ -53,18 +53,18 @@ pub(crate) async fn v2(
 }
 
 pub(crate) async fn csv_v1(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Table, Failure> {
+) -> Result<CsvTable, ApiFailure> {
     let query = ActivityQuery::read_v1(given)?;
     let (rows, _) = list(&api, &query).await?;
     Ok(table(HEADING.to_owned(), rows.iter().map(cells)))
 }
 
 pub(crate) async fn csv_v2(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Table, Failure> {
+) -> Result<CsvTable, ApiFailure> {
     let query = ActivityQuery::read_v2(given)?;
     let (rows, _) = list(&api, &query).await?;
     let cells = rows.iter().map(|row| {
@@ -77,19 +77,19 @@ pub(crate) async fn csv_v2(
 
 /// The head is read after the entries, so that a client that notes it finds it at its next check.
 pub(crate) async fn entries(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<AuditEntries>, Failure> {
+) -> Result<Json<AuditEntries>, ApiFailure> {
     let query = AuditQuery::read(given)?;
     let rows = api.store.audit_entries(query.start, query.limit).await?;
     let head = api.store.audit_head().await?;
-    let kept = api.audit.kept_heads().await;
+    let kept = api.audit.read_head_file().await;
     // Without it, the check reports that there is nothing to compare with.
     let kept = kept.unwrap_or_else(|error| {
         tracing::error!(%error, "cannot read the head of the audit chain beside the database");
-        Some(audit::KeptHeads::default())
+        Some(audit::HeadFileHeads::default())
     });
-    let shown = |head: audit::Head| AuditHead {
+    let shown = |head: audit::ChainHead| AuditHead {
         seq: head.seq,
         hash: HexHash(head.hash).to_string(),
     };
@@ -100,11 +100,14 @@ pub(crate) async fn entries(
     Ok(Json(AuditEntries {
         head: shown(head.into()),
         kept,
-        items: rows.into_iter().map(audit::wire::entry).collect(),
+        items: rows.into_iter().map(audit::wire::to_api_entry).collect(),
     }))
 }
 
-async fn list(api: &Shared, query: &ActivityQuery) -> Result<(Vec<AuditRow>, u64), Failure> {
+async fn list(
+    api: &SharedApiContext,
+    query: &ActivityQuery,
+) -> Result<(Vec<AuditRow>, u64), ApiFailure> {
     let filter = AuditFilter {
         service: query.service.clone(),
         actor_type: query.subject_type.clone(),
@@ -116,7 +119,7 @@ async fn list(api: &Shared, query: &ActivityQuery) -> Result<(Vec<AuditRow>, u64
         end_ms: query.end.map(Timestamp::as_ms),
         descending: !query.ascending,
     };
-    let page = Page {
+    let page = ListPage {
         limit: Some(query.limit),
         offset: query.offset,
     };
@@ -180,7 +183,7 @@ fn message(row: &AuditRow) -> String {
     let entry = &row.entry;
     let mut parts = vec![description(&entry.action).to_owned()];
     if let Ok(details) = serde_json::from_str::<serde_json::Value>(&entry.details)
-        && let Some((kind, name)) = what(&details)
+        && let Some((kind, name)) = task_or_plan(&details)
         && entry.object_type != kind
     {
         parts.push(format!(": {kind} \"{name}\""));
@@ -193,7 +196,7 @@ fn message(row: &AuditRow) -> String {
         let (kind, name) = (&entry.object_type, &entry.object_name);
         parts.push(format!(" {through} {kind} {name}"));
     }
-    parts.push(end(row));
+    parts.push(describe_failure(row));
     if entry.times > 1 {
         parts.push(format!(", {} times", entry.times));
     }
@@ -201,14 +204,14 @@ fn message(row: &AuditRow) -> String {
 }
 
 /// The task or plan that was run.
-fn what(details: &serde_json::Value) -> Option<(&'static str, &str)> {
+fn task_or_plan(details: &serde_json::Value) -> Option<(&'static str, &str)> {
     let named = |key: &str| details.get(key).and_then(serde_json::Value::as_str);
     let task = named("task").map(|name| ("task", name));
     task.or_else(|| named("plan_name").map(|name| ("plan", name)))
 }
 
 /// The outcome of an operation that did not succeed.
-fn end(row: &AuditRow) -> String {
+fn describe_failure(row: &AuditRow) -> String {
     let entry = &row.entry;
     match (entry.decision.as_str(), entry.status) {
         ("denied", _) => match &entry.permission {
@@ -238,11 +241,11 @@ fn cells(row: &AuditRow) -> Vec<String> {
     ]
 }
 
-fn table(heading: String, rows: impl Iterator<Item = Vec<String>>) -> Table {
+fn table(heading: String, rows: impl Iterator<Item = Vec<String>>) -> CsvTable {
     let mut text = heading;
     text.push('\n');
     for row in rows {
-        let cells: Vec<_> = row.iter().map(|cell| quoted(cell)).collect();
+        let cells: Vec<_> = row.iter().map(|cell| quote_cell(cell)).collect();
         text += &cells.join(",");
         text.push('\n');
     }
@@ -251,7 +254,7 @@ fn table(heading: String, rows: impl Iterator<Item = Vec<String>>) -> Table {
 
 /// Quotes a CSV cell if needed. A cell that a spreadsheet would take for a formula gets an
 /// apostrophe, since logins are arbitrary input.
-fn quoted(cell: &str) -> String {
+fn quote_cell(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let cell = if formula {
         format!("'{cell}")
@@ -270,9 +273,12 @@ mod tests {
 
     #[test]
     fn a_table_takes_no_formulas_and_no_new_rows_from_names() {
-        assert_eq!(quoted("ann"), "ann");
-        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
-        assert_eq!(quoted("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
-        assert_eq!(quoted("@SUM(1)"), "'@SUM(1)");
+        assert_eq!(quote_cell("ann"), "ann");
+        assert_eq!(quote_cell("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(
+            quote_cell("=HYPERLINK(\"x\")"),
+            "\"'=HYPERLINK(\"\"x\"\")\""
+        );
+        assert_eq!(quote_cell("@SUM(1)"), "'@SUM(1)");
     }
 }

@@ -1,17 +1,17 @@
 //! The audit of every request, before and after authorization.
 //!
-//! [`watch`] is outside the guard and records refusals; [`keep`] is inside and records commands.
+//! [`audit_refusals`] is outside the guard and records refusals; [`audit_request`] is inside and records commands.
 //! Invariants: a command runs only after its entry is durable, and is refused if that entry cannot
 //! be written; it gets a second entry with its result; and nothing of a request is stored but the
-//! details that [`facts`] and [`path`] list. [`api_types::Trail`] determines which routes are
+//! details that [`request_details`] and [`path`] list. [`api_types::Trail`] determines which routes are
 //! commands.
 
 pub(crate) mod activity;
-mod facts;
 mod outcome;
 mod path;
+mod request_details;
 
-pub(crate) use outcome::RefusedKind;
+pub(crate) use outcome::RecordedErrorKind;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use api_types::{ApiError, Policy, Route, Trail, kinds};
-use audit::{Act, Actor, ActorKind, AuditError, Intent, Outcome};
+use audit::{ActorKind, AuditActor, AuditError, AuditIntent, AuditOutcome, AuditedAction};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, Uri};
@@ -27,33 +27,33 @@ use axum::middleware::Next;
 use axum::response::Response;
 use https::PeerCertificate;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body;
 use crate::defaults::SECRETS_NAMED;
-use crate::failure::Failure;
-use crate::guard::{Caller, GuardState};
+use crate::failure::ApiFailure;
+use crate::guard::{ApiCaller, GuardState};
 
 /// Login of the user, in the response to a login whose body does not contain it.
 #[derive(Clone, Debug)]
-pub(crate) struct LoggedIn(pub(crate) String);
+pub(crate) struct LoginName(pub(crate) String);
 
 /// The state of one request, shared by both sides of the guard.
 #[derive(Debug, Default)]
 struct AuditMarks {
-    caller: OnceLock<Caller>,
+    caller: OnceLock<ApiCaller>,
     /// True if the request has its entries.
-    told: AtomicBool,
+    is_recorded: AtomicBool,
 }
 
 /// The origin of a request.
-pub(crate) struct Origin {
+pub(crate) struct RequestOrigin {
     address: Option<IpAddr>,
     certname: Option<String>,
     uri: Uri,
 }
 
 /// Records the authenticated caller, before the caller's permissions are checked.
-pub(crate) fn met(request: &Request, caller: &Caller) {
+pub(crate) fn record_caller(request: &Request, caller: &ApiCaller) {
     if let Some(witness) = request.extensions().get::<Arc<AuditMarks>>() {
         // It is set once, since there is one guard.
         let _ = witness.caller.set(caller.clone());
@@ -61,30 +61,30 @@ pub(crate) fn met(request: &Request, caller: &Caller) {
 }
 
 /// Writes an entry for a request that is refused.
-pub(crate) async fn watch(
+pub(crate) async fn audit_refusals(
     State((api, route)): State<GuardState>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let witness = Arc::new(AuditMarks::default());
     request.extensions_mut().insert(Arc::clone(&witness));
-    let origin = Origin::of(&request);
+    let origin = RequestOrigin::of(&request);
     let response = next.run(request).await;
-    if !witness.told.load(Ordering::Relaxed)
-        && let Some(outcome) = outcome::refusal(&response)
+    if !witness.is_recorded.load(Ordering::Relaxed)
+        && let Some(outcome) = outcome::refusal_outcome(&response)
     {
-        let act = act(route, &origin, witness.caller.get());
-        api.audit.refused(&act, &outcome).await;
+        let act = audited_action(route, &origin, witness.caller.get());
+        api.audit.record_refusal(&act, &outcome).await;
     }
     response
 }
 
 /// Writes the entries of an authorized request.
-pub(crate) async fn keep(
+pub(crate) async fn audit_request(
     State((api, route)): State<GuardState>,
     request: Request,
     next: Next,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     match route.trail {
         Trail::Nothing => Ok(next.run(request).await),
         Trail::Command => Box::pin(command(api, route, request, next)).await,
@@ -93,18 +93,18 @@ pub(crate) async fn keep(
 }
 
 async fn command(
-    api: Shared,
+    api: SharedApiContext,
     route: &'static Route,
     request: Request,
     next: Next,
-) -> Result<Response, Failure> {
-    let origin = Origin::of(&request);
-    let mut act = act(route, &origin, request.extensions().get());
-    facts::of_query(&mut act, &origin.uri);
+) -> Result<Response, ApiFailure> {
+    let origin = RequestOrigin::of(&request);
+    let mut act = audited_action(route, &origin, request.extensions().get());
+    request_details::add_query_details(&mut act, &origin.uri);
     let request = match route.reads_body() {
         true => {
-            let (request, bytes) = body::buffered(request, &api).await?;
-            facts::of_body(&mut act, &bytes);
+            let (request, bytes) = body::buffer_body(request, &api).await?;
+            request_details::add_body_details(&mut act, &bytes);
             request
         }
         false => request,
@@ -112,7 +112,7 @@ async fn command(
     let witness = request.extensions().get::<Arc<AuditMarks>>().cloned();
     let intent = api.audit.intent(act).await.map_err(unwritable)?;
     mark_recorded(witness.as_ref());
-    let (response, outcome) = outcome::of(next.run(request).await).await;
+    let (response, outcome) = outcome::read_outcome(next.run(request).await).await;
     intent.finish(outcome).await;
     Ok(response)
 }
@@ -120,25 +120,25 @@ async fn command(
 /// Writes the entry of a login. The user is known only afterwards, so this entry is written after
 /// the login and before the response: without it, the client does not get the token.
 async fn login(
-    api: Shared,
+    api: SharedApiContext,
     route: &'static Route,
     request: Request,
     next: Next,
-) -> Result<Response, Failure> {
-    let origin = Origin::of(&request);
+) -> Result<Response, ApiFailure> {
+    let origin = RequestOrigin::of(&request);
     let witness = request.extensions().get::<Arc<AuditMarks>>().cloned();
-    let (request, bytes) = body::buffered(request, &api).await?;
-    let mut act = act(route, &origin, None);
-    facts::of_body(&mut act, &bytes);
-    act.actor.name = facts::login(&bytes).unwrap_or_default();
+    let (request, bytes) = body::buffer_body(request, &api).await?;
+    let mut act = audited_action(route, &origin, None);
+    request_details::add_body_details(&mut act, &bytes);
+    act.actor.name = request_details::login(&bytes).unwrap_or_default();
     let response = next.run(request).await;
     // Only now is the user known.
-    if let Some(LoggedIn(login)) = response.extensions().get() {
+    if let Some(LoginName(login)) = response.extensions().get() {
         act.actor.name.clone_from(login);
     }
-    if let Some(outcome) = outcome::refusal(&response) {
+    if let Some(outcome) = outcome::refusal_outcome(&response) {
         mark_recorded(witness.as_ref());
-        api.audit.refused(&act, &outcome).await;
+        api.audit.record_refusal(&act, &outcome).await;
         return Ok(response);
     }
     if !response.status().is_success() {
@@ -147,21 +147,24 @@ async fn login(
     let user = api.store.user_by_login(&act.actor.name).await?;
     act.actor.kind = ActorKind::User;
     act.actor.id = user.map(|user| user.id).unwrap_or_default();
-    let outcome = outcome::success(&response);
-    api.audit.login(&act, &outcome).await.map_err(unwritable)?;
+    let outcome = outcome::success_outcome(&response);
+    api.audit
+        .record_login(&act, &outcome)
+        .await
+        .map_err(unwritable)?;
     Ok(response)
 }
 
 /// Writes the entry of a webhook that is about to start deployments in these environments. Only its
 /// handler can check its permission, so the guard does not write it.
-pub(crate) async fn by_hook(
-    api: &Shared,
+pub(crate) async fn record_webhook(
+    api: &SharedApiContext,
     route: &'static Route,
-    origin: &Origin,
-    caller: Option<&Caller>,
+    origin: &RequestOrigin,
+    caller: Option<&ApiCaller>,
     (forge, environments): (String, Vec<&str>),
-) -> Result<Intent, Failure> {
-    let mut act = act(route, origin, caller);
+) -> Result<AuditIntent, ApiFailure> {
+    let mut act = audited_action(route, origin, caller);
     if caller.is_none() {
         act.actor.name = forge;
     }
@@ -173,39 +176,39 @@ pub(crate) async fn by_hook(
 /// Writes the entry of a read that is about to return stored secrets; if that fails, the read is
 /// refused. Other reads have no entry, so this one is written by the handler, which knows its
 /// response.
-pub(crate) async fn secrets_read(
-    api: &Shared,
+pub(crate) async fn record_secrets_read(
+    api: &SharedApiContext,
     route: &'static Route,
-    origin: &Origin,
-    caller: &Caller,
+    origin: &RequestOrigin,
+    caller: &ApiCaller,
     (kind, names): (&str, Vec<String>),
-) -> Result<(), Failure> {
-    let mut act = act(route, origin, Some(caller));
+) -> Result<(), ApiFailure> {
+    let mut act = audited_action(route, origin, Some(caller));
     act.permission = Some("nodes:view_inventory_sensitive".to_owned());
     let count = names.len();
     let named: Vec<String> = names.into_iter().take(SECRETS_NAMED).collect();
     act.details.insert("secrets_of".to_owned(), kind.into());
     act.details.insert("count".to_owned(), count.into());
     act.details.insert("names".to_owned(), named.into());
-    let outcome = Outcome {
+    let outcome = AuditOutcome {
         status: Some(200),
-        ..Outcome::default()
+        ..AuditOutcome::default()
     };
     let recorded = api.audit.record(&act, &outcome).await;
     recorded.map(drop).map_err(unwritable)
 }
 
 /// The outcome of a webhook.
-pub(crate) fn of_hook<T>(done: &Result<T, Failure>) -> Outcome {
+pub(crate) fn webhook_outcome<T>(done: &Result<T, ApiFailure>) -> AuditOutcome {
     match done {
-        Ok(_) => Outcome {
+        Ok(_) => AuditOutcome {
             status: Some(200),
-            ..Outcome::default()
+            ..AuditOutcome::default()
         },
-        Err(Failure(error)) => Outcome {
+        Err(ApiFailure(error)) => AuditOutcome {
             status: Some(error.status),
             error: Some(error.body.kind.clone()),
-            ..Outcome::default()
+            ..AuditOutcome::default()
         },
     }
 }
@@ -213,21 +216,25 @@ pub(crate) fn of_hook<T>(done: &Result<T, Failure>) -> Outcome {
 /// Marks the request as recorded.
 fn mark_recorded(witness: Option<&Arc<AuditMarks>>) {
     if let Some(witness) = witness {
-        witness.told.store(true, Ordering::Relaxed);
+        witness.is_recorded.store(true, Ordering::Relaxed);
     }
 }
 
-fn unwritable(error: AuditError) -> Failure {
+fn unwritable(error: AuditError) -> ApiFailure {
     let what = "write the entry of the audit, and without one nothing is done";
-    let Failure(told) = Failure::internal(what, &error);
+    let ApiFailure(told) = ApiFailure::internal(what, &error);
     ApiError::new(kinds::UNAVAILABLE, told.body.msg).into()
 }
 
-fn act(route: &'static Route, origin: &Origin, caller: Option<&Caller>) -> Act {
+fn audited_action(
+    route: &'static Route,
+    origin: &RequestOrigin,
+    caller: Option<&ApiCaller>,
+) -> AuditedAction {
     let variables = path::variables(route.path, origin.uri.path());
-    Act {
+    AuditedAction {
         actor: origin.actor(caller),
-        service: path::service(route.path).to_owned(),
+        service: path::service_of_route(route.path).to_owned(),
         action: route.operation_id.to_owned(),
         object: path::object(&variables),
         route: format!("{} {}", route.method, route.path),
@@ -244,7 +251,7 @@ fn act(route: &'static Route, origin: &Origin, caller: Option<&Caller>) -> Act {
 
 // === impl Origin ===
 
-impl Origin {
+impl RequestOrigin {
     pub(crate) fn of(request: &Request) -> Self {
         Self::new(request.extensions(), request.uri())
     }
@@ -265,23 +272,23 @@ impl Origin {
         self.address
     }
 
-    fn actor(&self, caller: Option<&Caller>) -> Actor {
+    fn actor(&self, caller: Option<&ApiCaller>) -> AuditActor {
         let mut actor = match (caller, &self.certname) {
-            (Some(caller), _) => Actor {
+            (Some(caller), _) => AuditActor {
                 kind: ActorKind::User,
                 id: caller.0.user_id.clone(),
                 name: caller.0.login.clone(),
                 address: None,
             },
-            (None, Some(certname)) => Actor::certificate(certname),
-            (None, None) => Actor::default(),
+            (None, Some(certname)) => AuditActor::certificate(certname),
+            (None, None) => AuditActor::default(),
         };
         actor.address = self.address;
         actor
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Origin {
+impl<S: Send + Sync> FromRequestParts<S> for RequestOrigin {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {

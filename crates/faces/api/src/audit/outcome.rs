@@ -1,9 +1,9 @@
-//! The outcome of a request: [`of`], [`refusal`].
+//! The outcome of a request: [`of`], [`refusal_outcome`].
 //!
 //! Invariant: of a response that may contain a token, only the number of a job and the id of a
 //! created object are read.
 
-use audit::{Object, Outcome};
+use audit::{AuditObject, AuditOutcome};
 use axum::body::{Body, HttpBody as _};
 use axum::http::{StatusCode, header};
 use axum::response::Response;
@@ -14,10 +14,10 @@ use serde_json::Value;
 /// Size limit of a response that is read. Those with a job number have some hundred bytes.
 const REPLY_BYTES: u64 = 64 * 1_024;
 
-/// Extension of a response set by [`crate::failure::Failure`]: the kind of the error, and the
+/// Extension of a response set by [`crate::failure::ApiFailure`]: the kind of the error, and the
 /// missing permission.
 #[derive(Clone, Debug)]
-pub(crate) struct RefusedKind {
+pub(crate) struct RecordedErrorKind {
     pub(crate) kind: String,
     pub(crate) permission: Option<String>,
 }
@@ -34,12 +34,12 @@ struct CreatedName {
 }
 
 /// The outcome of a command; also returns the complete response.
-pub(crate) async fn of(response: Response) -> (Response, Outcome) {
+pub(crate) async fn read_outcome(response: Response) -> (Response, AuditOutcome) {
     if !response.status().is_success() {
         let outcome = failure(&response);
         return (response, outcome);
     }
-    let mut outcome = success(&response);
+    let mut outcome = success_outcome(&response);
     if outcome.object.is_some() || !is_short_json(&response) {
         return (response, outcome);
     }
@@ -55,7 +55,7 @@ pub(crate) async fn of(response: Response) -> (Response, Outcome) {
 }
 
 /// The outcome of a refused request; `None` if it was authorized or failed for another reason.
-pub(crate) fn refusal(response: &Response) -> Option<Outcome> {
+pub(crate) fn refusal_outcome(response: &Response) -> Option<AuditOutcome> {
     let refused = [
         StatusCode::UNAUTHORIZED,
         StatusCode::FORBIDDEN,
@@ -67,27 +67,27 @@ pub(crate) fn refusal(response: &Response) -> Option<Outcome> {
 }
 
 /// The outcome of a request that succeeded, without the details of its body.
-pub(crate) fn success(response: &Response) -> Outcome {
+pub(crate) fn success_outcome(response: &Response) -> AuditOutcome {
     let location = response.headers().get(header::LOCATION);
     let location = location.and_then(|location| location.to_str().ok());
-    Outcome {
+    AuditOutcome {
         status: Some(response.status().as_u16()),
         object: location.and_then(object_of_location),
-        ..Outcome::default()
+        ..AuditOutcome::default()
     }
 }
 
-fn failure(response: &Response) -> Outcome {
-    let refused = response.extensions().get::<RefusedKind>();
+fn failure(response: &Response) -> AuditOutcome {
+    let refused = response.extensions().get::<RecordedErrorKind>();
     let denied = [StatusCode::FORBIDDEN, StatusCode::UNAUTHORIZED].contains(&response.status());
-    Outcome {
+    AuditOutcome {
         status: Some(response.status().as_u16()),
         error: refused.map(|refused| refused.kind.clone()),
         denied: denied.then(|| {
             let permission = refused.and_then(|refused| refused.permission.clone());
             permission.unwrap_or_default()
         }),
-        ..Outcome::default()
+        ..AuditOutcome::default()
     }
 }
 
@@ -99,27 +99,27 @@ fn is_short_json(response: &Response) -> bool {
         && exact.is_some_and(|bytes| bytes <= REPLY_BYTES)
 }
 
-fn object(status: StatusCode, bytes: &[u8]) -> Option<Object> {
+fn object(status: StatusCode, bytes: &[u8]) -> Option<AuditObject> {
     let reply: CommandReply = serde_json::from_slice(bytes).ok()?;
     if let Some(job) = reply.job {
-        return Some(Object::named("job", &job.name));
+        return Some(AuditObject::named("job", &job.name));
     }
     if status != StatusCode::CREATED {
         return None;
     }
     match reply.id? {
-        Value::String(id) => Some(Object::named("", &id)),
-        Value::Number(id) => Some(Object::named("", &id.to_string())),
+        Value::String(id) => Some(AuditObject::named("", &id)),
+        Value::Number(id) => Some(AuditObject::named("", &id.to_string())),
         _ => None,
     }
 }
 
 /// The created object of a `Location`: `…/roles/7` is a role with the id 7.
-fn object_of_location(location: &str) -> Option<Object> {
+fn object_of_location(location: &str) -> Option<AuditObject> {
     let mut parts = location.trim_end_matches('/').rsplit('/');
     let (id, kinds) = (parts.next()?, parts.next()?);
     let kind = kinds.strip_suffix('s').unwrap_or(kinds);
-    Some(Object::named(kind, id))
+    Some(AuditObject::named(kind, id))
 }
 
 #[cfg(test)]
@@ -130,14 +130,14 @@ mod tests {
     fn a_reply_tells_a_job_or_what_was_made_and_no_token() {
         let job = br#"{"job":{"id":"https://x/jobs/7","name":"7"}}"#;
         let named = object(StatusCode::ACCEPTED, job);
-        assert_eq!(named, Some(Object::named("job", "7")));
+        assert_eq!(named, Some(AuditObject::named("job", "7")));
         assert_eq!(
             object(StatusCode::OK, br#"{"token":"CANARY","id":"x"}"#),
             None
         );
         assert_eq!(
             object_of_location("/rbac-api/v1/roles/7"),
-            Some(Object::named("role", "7"))
+            Some(AuditObject::named("role", "7"))
         );
     }
 }

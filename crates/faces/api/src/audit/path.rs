@@ -1,11 +1,11 @@
-//! Details from the path of a request: [`variables`], [`object`], [`service`].
+//! Details from the path of a request: [`variables`], [`object`], [`service_of_route`].
 //!
 //! Invariant: a path segment that is a secret is never stored.
 
-use audit::Object;
+use audit::AuditObject;
 use serde_json::{Value, json};
 
-use super::facts::clipped;
+use super::request_details::clip_text;
 
 /// Variables of paths that are secrets.
 const SECRET_VARIABLES: &[&str] = &["token"];
@@ -20,21 +20,21 @@ pub(crate) fn variables(template: &str, path: &str) -> Vec<(String, Value)> {
         } else {
             part
         };
-        Some((name.to_owned(), json!(clipped(shown))))
+        Some((name.to_owned(), json!(clip_text(shown))))
     });
     named.collect()
 }
 
 /// The object of a request: the last variable of its path.
-pub(crate) fn object(variables: &[(String, Value)]) -> Object {
+pub(crate) fn object(variables: &[(String, Value)]) -> AuditObject {
     let last = variables.last();
-    last.map_or_else(Object::default, |(name, value)| {
-        Object::named(name, value.as_str().unwrap_or_default())
+    last.map_or_else(AuditObject::default, |(name, value)| {
+        AuditObject::named(name, value.as_str().unwrap_or_default())
     })
 }
 
 /// The service of a route, named as in Puppet Enterprise.
-pub(crate) fn service(path: &str) -> &str {
+pub(crate) fn service_of_route(path: &str) -> &str {
     let first = path.trim_start_matches('/').split('/').next();
     match first.unwrap_or_default() {
         "rbac-api" => "rbac",
@@ -63,8 +63,8 @@ mod tests {
     fn a_path_tells_its_variables_and_its_service() {
         let path = "/orchestrator/v1/tasks/package/init";
         let variables = variables("/orchestrator/v1/tasks/{module}/{task}", path);
-        assert_eq!(object(&variables), Object::named("task", "init"));
-        assert_eq!(service(path), "orchestrator");
-        assert_eq!(service("/rbac-api/v1/roles"), "rbac");
+        assert_eq!(object(&variables), AuditObject::named("task", "init"));
+        assert_eq!(service_of_route(path), "orchestrator");
+        assert_eq!(service_of_route("/rbac-api/v1/roles"), "rbac");
     }
 }

@@ -22,16 +22,16 @@ use pki::{CaError, CertnamePrivilege, ServerTls};
 use puppet_api::{CaService, CaWorkError, certificate_status};
 use serde_json::json;
 
-use crate::Shared;
-use crate::audit::Origin;
+use crate::SharedApiContext;
+use crate::audit::RequestOrigin;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// The CA of this server, and the TLS settings that reject revoked certificates.
 #[derive(Clone, Debug)]
-pub struct Certificates {
+pub struct ServerAuthority {
     /// The CA service, shared with port 8140, so that both take turns.
     pub service: CaService,
     /// TLS settings of the listeners and of the broker in this process.
@@ -42,13 +42,13 @@ pub struct Certificates {
 }
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
-    origin: Origin,
+    State(api): State<SharedApiContext>,
+    origin: RequestOrigin,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<CertificateStatuses>, Failure> {
+) -> Result<Json<CertificateStatuses>, ApiFailure> {
     let query = CertificatesQuery::from_parameters(given)?;
-    let entries = service(&api, &origin)?.work(|ca| ca.list()).await;
-    let entries = entries.map_err(|error| refusal(&error))?;
+    let entries = service(&api, &origin)?.run_blocking(|ca| ca.list()).await;
+    let entries = entries.map_err(|error| ca_work_error(&error))?;
     let all = entries.into_iter().map(certificate_status);
     let is_asked_for =
         |status: &CertificateStatus| query.state.as_ref().is_none_or(|it| *it == status.state);
@@ -58,27 +58,27 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
-    origin: Origin,
+    State(api): State<SharedApiContext>,
+    origin: RequestOrigin,
     variables: PathVariables<String>,
-) -> Result<Json<CertificateStatus>, Failure> {
+) -> Result<Json<CertificateStatus>, ApiFailure> {
     let certname = certname(variables)?;
     let name = certname.clone();
     let entry = service(&api, &origin)?
-        .work(move |ca| ca.entry(name.as_str()))
+        .run_blocking(move |ca| ca.entry(name.as_str()))
         .await
-        .map_err(|error| refusal(&error))?;
-    let entry = entry.ok_or_else(|| unknown(&certname))?;
+        .map_err(|error| ca_work_error(&error))?;
+    let entry = entry.ok_or_else(|| unknown_certificate_error(&certname))?;
     Ok(Json(certificate_status(entry)))
 }
 
 pub(crate) async fn change(
-    State(api): State<Shared>,
-    caller: Caller,
-    origin: Origin,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    origin: RequestOrigin,
     variables: PathVariables<String>,
     StrictBody(change): StrictBody<CertificateChange>,
-) -> Result<Json<CertificateChanged>, Failure> {
+) -> Result<Json<CertificateChanged>, ApiFailure> {
     let certname = certname(variables)?;
     let service = service(&api, &origin)?;
     match change.desired_state {
@@ -104,10 +104,10 @@ pub(crate) async fn change(
 }
 
 pub(crate) async fn clean(
-    State(api): State<Shared>,
-    origin: Origin,
+    State(api): State<SharedApiContext>,
+    origin: RequestOrigin,
     variables: PathVariables<String>,
-) -> Result<Json<CertificateChanged>, Failure> {
+) -> Result<Json<CertificateChanged>, ApiFailure> {
     let certname = certname(variables)?;
     let service = service(&api, &origin)?;
     let revocation = revocation::clean(&api, &service, &certname).await?;
@@ -121,23 +121,23 @@ pub(crate) async fn clean(
 
 /// The caller that a client certificate makes an administrator of the CA, on the CA's routes: the
 /// same certificates as on port 8140.
-pub(crate) fn administrator(
-    api: &Shared,
+pub(crate) fn authenticate_administrator(
+    api: &SharedApiContext,
     route: &Route,
     certname: &str,
     leaf: &[u8],
-) -> Option<Caller> {
-    if !is_of_the_ca(route) {
+) -> Option<ApiCaller> {
+    if !is_ca_route(route) {
         return None;
     }
     let names = &api.info.privileged_names;
     let may = names.has_privilege(CertnamePrivilege::CaAdministrator, certname)
         || pki::identity::may_administer_ca(leaf);
-    may.then(|| Caller(api.access.ca_administrator(certname)))
+    may.then(|| ApiCaller(api.access.ca_administrator(certname)))
 }
 
 /// True for a route of the CA.
-pub(crate) fn is_of_the_ca(route: &Route) -> bool {
+pub(crate) fn is_ca_route(route: &Route) -> bool {
     matches!(
         route.policy,
         Policy::Permission {
@@ -147,12 +147,12 @@ pub(crate) fn is_of_the_ca(route: &Route) -> bool {
     )
 }
 
-fn service(api: &Shared, origin: &Origin) -> Result<CaService, ApiError> {
+fn service(api: &SharedApiContext, origin: &RequestOrigin) -> Result<CaService, ApiError> {
     let certificates = certificates(api)?;
-    Ok(certificates.service.on_behalf_of(origin.address()))
+    Ok(certificates.service.for_caller(origin.address()))
 }
 
-fn certificates(api: &Shared) -> Result<&Certificates, ApiError> {
+fn certificates(api: &SharedApiContext) -> Result<&ServerAuthority, ApiError> {
     api.certificates.as_ref().ok_or_else(|| {
         let msg =
             "this server is no certificate authority (ca.enabled is false); ask the one that is";
@@ -165,7 +165,7 @@ fn certname(PathVariables(text): PathVariables<String>) -> Result<Certname, ApiE
         .map_err(|error| ApiError::invalid("certname", error))
 }
 
-fn unknown(certname: &Certname) -> ApiError {
+fn unknown_certificate_error(certname: &Certname) -> ApiError {
     let msg = format!(
         "there is neither a request nor a certificate of {certname}; `tutti ca list --all` shows those that are \
          there"
@@ -173,10 +173,10 @@ fn unknown(certname: &Certname) -> ApiError {
     ApiError::new(kinds::UNKNOWN_CERTIFICATE, msg).with("certname", json!(certname))
 }
 
-fn refusal(error: &CaWorkError) -> Failure {
+fn ca_work_error(error: &CaWorkError) -> ApiFailure {
     let kind = match error {
         CaWorkError::Busy => kinds::UNAVAILABLE,
-        CaWorkError::Panicked(_) => return Failure::internal("work on certificates", error),
+        CaWorkError::Panicked(_) => return ApiFailure::internal("work on certificates", error),
         CaWorkError::Ca(ca) => match ca {
             CaError::Certname { .. }
             | CaError::Request(_)
@@ -189,7 +189,7 @@ fn refusal(error: &CaWorkError) -> Failure {
             | CaError::Authorization { .. }
             | CaError::PrivilegedName { .. } => kinds::CERTIFICATE_REFUSED,
             CaError::TooManyRequests { .. } | CaError::SourceFull { .. } => kinds::UNAVAILABLE,
-            _ => return Failure::internal("work on certificates", ca),
+            _ => return ApiFailure::internal("work on certificates", ca),
         },
     };
     ApiError::new(kind, error.to_string()).into()

@@ -1,4 +1,4 @@
-//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke`], [`clean`].
+//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke_error`], [`clean`].
 //!
 //! Invariant: a response without remaining brokers means that no connected broker holds a session
 //! of the certname, and that this server rejects the certificate from now on.
@@ -16,9 +16,9 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio::time::{Instant, sleep_until};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::defaults::REVOCATION_LOOK;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The result of the CA.
 struct RevocationResult {
@@ -30,29 +30,31 @@ struct RevocationResult {
 
 /// Revokes the certificates of a certname, and waits until they are rejected.
 pub(super) async fn revoke(
-    api: &Shared,
+    api: &SharedApiContext,
     service: &CaService,
     certname: &Certname,
-) -> Result<RevocationInForce, Failure> {
+) -> Result<RevocationInForce, ApiFailure> {
     let name = certname.clone();
-    let revoked = service.work(move |ca| {
-        let leaf = leaf(ca.certificate(name.as_str())?);
+    let revoked = service.run_blocking(move |ca| {
+        let leaf = parse_certificate(ca.certificate(name.as_str())?);
         let count = ca.revoke(name.as_str())?;
         Ok(RevocationResult { count, leaf })
     });
-    let revoked = revoked.await.map_err(|error| super::refusal(&error))?;
+    let revoked = revoked
+        .await
+        .map_err(|error| super::ca_work_error(&error))?;
     wait_for_brokers(api, certname, revoked).await
 }
 
 /// Revokes and deletes the certificates of a certname, and waits until they are rejected.
 pub(super) async fn clean(
-    api: &Shared,
+    api: &SharedApiContext,
     service: &CaService,
     certname: &Certname,
-) -> Result<RevocationInForce, Failure> {
+) -> Result<RevocationInForce, ApiFailure> {
     let name = certname.clone();
-    let cleaned = service.work(move |ca| {
-        let leaf = leaf(ca.certificate(name.as_str())?);
+    let cleaned = service.run_blocking(move |ca| {
+        let leaf = parse_certificate(ca.certificate(name.as_str())?);
         let count = match ca.revoke(name.as_str()) {
             Err(CaError::NoCertificate { .. }) => 0,
             revoked => revoked?,
@@ -60,27 +62,29 @@ pub(super) async fn clean(
         let was_there = ca.clean(name.as_str())? || count > 0;
         Ok(was_there.then_some(RevocationResult { count, leaf }))
     });
-    let cleaned = cleaned.await.map_err(|error| super::refusal(&error))?;
-    let revoked = cleaned.ok_or_else(|| super::unknown(certname))?;
+    let cleaned = cleaned
+        .await
+        .map_err(|error| super::ca_work_error(&error))?;
+    let revoked = cleaned.ok_or_else(|| super::unknown_certificate_error(certname))?;
     wait_for_brokers(api, certname, revoked).await
 }
 
-fn leaf(pem: Option<String>) -> Option<CertificateDer<'static>> {
+fn parse_certificate(pem: Option<String>) -> Option<CertificateDer<'static>> {
     CertificateDer::from_pem_slice(pem?.as_bytes()).ok()
 }
 
 /// Applies the new CRL in this process at once, and waits a limited time for the brokers.
 async fn wait_for_brokers(
-    api: &Shared,
+    api: &SharedApiContext,
     certname: &Certname,
     revoked: RevocationResult,
-) -> Result<RevocationInForce, Failure> {
-    let super::Certificates {
+) -> Result<RevocationInForce, ApiFailure> {
+    let super::ServerAuthority {
         tls,
         revocation_wait,
         ..
     } = super::certificates(api)?;
-    let problem = problem(tls, revoked.leaf).await;
+    let problem = check_reload(tls, revoked.leaf).await;
     let deadline = Instant::now() + *revocation_wait;
     let mut holding = api.fabric.brokers_with_session(certname);
     // A CRL that this server does not use ends no session, so waiting is useless.
@@ -97,7 +101,10 @@ async fn wait_for_brokers(
 }
 
 /// The reason why this server still accepts the certificate, if it does.
-async fn problem(tls: &Arc<ServerTls>, leaf: Option<CertificateDer<'static>>) -> Option<String> {
+async fn check_reload(
+    tls: &Arc<ServerTls>,
+    leaf: Option<CertificateDer<'static>>,
+) -> Option<String> {
     let reloading = Arc::clone(tls);
     let reloaded = tokio::task::spawn_blocking(move || reloading.reload()).await;
     let error: Box<dyn Error + Send + Sync> = match reloaded {
@@ -119,7 +126,7 @@ async fn problem(tls: &Arc<ServerTls>, leaf: Option<CertificateDer<'static>>) ->
 }
 
 /// Configured brokers that are not connected: they keep their sessions and cannot be asked.
-fn disconnected_brokers(api: &Shared) -> Vec<String> {
+fn disconnected_brokers(api: &SharedApiContext) -> Vec<String> {
     let connected: HashSet<String> = api
         .fabric
         .brokers()

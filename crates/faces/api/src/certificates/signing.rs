@@ -11,10 +11,10 @@ use pki::CaError;
 use pki::ca::{CertificateAuthority, RequestSource, SignOptions, SubmittedRequest};
 use puppet_api::{CaService, CaWorkError};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::defaults::MAX_CERT_TTL_SECONDS;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 /// Permission of administrators only: a privileged name or an authorization extension gives its
 /// rights to the owner of the certificate.
@@ -22,12 +22,12 @@ const SIGN_RIGHTS: &str = "sign_rights";
 
 /// Signs the pending request of a certname, or the one in the body; returns the certificate.
 pub(super) async fn sign(
-    api: &Shared,
+    api: &SharedApiContext,
     service: &CaService,
-    caller: &Caller,
+    caller: &ApiCaller,
     certname: &Certname,
     change: CertificateChange,
-) -> Result<String, Failure> {
+) -> Result<String, ApiFailure> {
     let plain = SignOptions {
         lifetime: lifetime(change.cert_ttl)?,
         ..SignOptions::default()
@@ -41,13 +41,13 @@ pub(super) async fn sign(
     let request = change.certificate_request;
     let signed = sign_with(service, certname, request.clone(), plain).await;
     let signed = match signed {
-        Err(CaWorkError::Ca(refused)) if would_allow(&refused, &allowed) => {
+        Err(CaWorkError::Ca(refused)) if is_lifted_by(&refused, &allowed) => {
             caller.demand(api, "cert_requests", SIGN_RIGHTS, "*")?;
             sign_with(service, certname, request, allowed).await
         }
         other => other,
     };
-    signed.map_err(|error| super::refusal(&error))
+    signed.map_err(|error| super::ca_work_error(&error))
 }
 
 async fn sign_with(
@@ -59,7 +59,7 @@ async fn sign_with(
     let name = certname.clone();
     let source = service.source();
     service
-        .work(move |ca| match request {
+        .run_blocking(move |ca| match request {
             None => ca.sign(name.as_str(), &options),
             Some(pem) => submit_and_sign(ca, name.as_str(), &pem, source, &options),
         })
@@ -83,7 +83,7 @@ fn submit_and_sign(
 }
 
 /// True if these options lift this refusal.
-fn would_allow(refused: &CaError, allowed: &SignOptions) -> bool {
+fn is_lifted_by(refused: &CaError, allowed: &SignOptions) -> bool {
     match refused {
         CaError::AltNames { .. } => allowed.allow_alt_names,
         CaError::Authorization { .. } => allowed.allow_authorization,

@@ -9,17 +9,17 @@ use pcp::Certname;
 use serde_json::{Value, json};
 
 use super::refusal;
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::read;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// A body of any JSON; `None` without a body.
 pub(crate) struct AnyJson(pub(crate) Option<Value>);
 
-impl FromRequest<Shared> for AnyJson {
-    type Rejection = Failure;
+impl FromRequest<SharedApiContext> for AnyJson {
+    type Rejection = ApiFailure;
 
-    async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, api: &SharedApiContext) -> Result<Self, ApiFailure> {
         let body = read(request, api).await?;
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(None));
@@ -40,13 +40,13 @@ impl FromRequest<Shared> for AnyJson {
 
 impl AnyJson {
     /// The body, which is required.
-    pub(super) fn required(self) -> Result<Value, Failure> {
+    pub(super) fn require_json(self) -> Result<Value, ApiFailure> {
         let missing = || ApiError::new(kinds::MALFORMED_REQUEST, "the request has no body");
         Ok(self.0.ok_or_else(missing)?)
     }
 
     /// The body, parsed as another type.
-    pub(super) fn typed<T: serde::de::DeserializeOwned>(self) -> Result<Option<T>, Failure> {
+    pub(super) fn parse_as<T: serde::de::DeserializeOwned>(self) -> Result<Option<T>, ApiFailure> {
         let Some(json) = self.0 else {
             return Ok(None);
         };
@@ -60,7 +60,7 @@ impl AnyJson {
     }
 }
 
-pub(super) fn group_id(text: &str) -> Result<GroupId, Failure> {
+pub(super) fn group_id(text: &str) -> Result<GroupId, ApiFailure> {
     let refused = |error: classifier::InvalidGroupId| {
         let shown: String = text.chars().take(40).collect();
         ApiError::new(kinds::MALFORMED_UUID, format!("{shown:?}: {error}"))
@@ -68,7 +68,7 @@ pub(super) fn group_id(text: &str) -> Result<GroupId, Failure> {
     Ok(text.parse().map_err(refused)?)
 }
 
-pub(super) fn certname(text: &str) -> Result<Certname, Failure> {
+pub(super) fn certname(text: &str) -> Result<Certname, ApiFailure> {
     let refused = |error: pcp::CertnameError| {
         ApiError::new(kinds::SCHEMA_VIOLATION, error.to_string()).with("path", json!("name"))
     };
@@ -76,7 +76,7 @@ pub(super) fn certname(text: &str) -> Result<Certname, Failure> {
 }
 
 /// A non-negative integer in the query.
-pub(super) fn count(given: &mut Parameters, name: &str) -> Result<Option<u32>, Failure> {
+pub(super) fn count(given: &mut Parameters, name: &str) -> Result<Option<u32>, ApiFailure> {
     let Some(text) = given.text(name) else {
         return Ok(None);
     };
@@ -95,7 +95,7 @@ pub(super) fn count(given: &mut Parameters, name: &str) -> Result<Option<u32>, F
 }
 
 /// Applies `limit` and `offset` to a list in memory.
-pub(super) fn paged<T>(items: Vec<T>, page: Page) -> Vec<T> {
+pub(super) fn take_page<T>(items: Vec<T>, page: Page) -> Vec<T> {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let limit = page.limit.map_or(usize::MAX, size);
     items
@@ -106,13 +106,13 @@ pub(super) fn paged<T>(items: Vec<T>, page: Page) -> Vec<T> {
 }
 
 /// The nodes to pin or unpin: in the query, separated by commas, or in the body.
-pub(super) fn nodes(mut given: Parameters, body: AnyJson) -> Result<Vec<String>, Failure> {
+pub(super) fn nodes(mut given: Parameters, body: AnyJson) -> Result<Vec<String>, ApiFailure> {
     let in_query = given.text("nodes");
     given.finish()?;
     let names: Vec<String> = match (in_query, body.0.is_some()) {
         (Some(text), false) => text.split(',').map(str::to_owned).collect(),
         (_, true) => body
-            .typed::<PinNodes>()?
+            .parse_as::<PinNodes>()?
             .map_or_else(Vec::new, |pin| pin.nodes),
         (None, false) => {
             let msg =
@@ -127,9 +127,9 @@ pub(super) fn nodes(mut given: Parameters, body: AnyJson) -> Result<Vec<String>,
 }
 
 /// A body that the classifier parses itself.
-pub(super) fn parsed<T>(
+pub(super) fn parse_with<T>(
     json: &Value,
     parse: impl FnOnce(&Value) -> Result<T, classifier::SchemaError>,
-) -> Result<T, Failure> {
+) -> Result<T, ApiFailure> {
     parse(json).map_err(|error| refusal::schema(&error, json))
 }

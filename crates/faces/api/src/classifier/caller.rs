@@ -7,9 +7,9 @@ use std::sync::Arc;
 use classifier::{GroupEditor, GroupId, NodeGroupRight};
 use rbac::{PermissionInstance, Rbac, RequestedPermission, UserIdentity};
 
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 /// The rights of a caller, as the classifier checks them.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub(crate) struct CallerRights {
 }
 
 impl CallerRights {
-    pub(crate) fn new(api: &Shared, caller: &Caller) -> Self {
+    pub(crate) fn new(api: &SharedApiContext, caller: &ApiCaller) -> Self {
         Self {
             access: api.access.clone(),
             identity: Arc::clone(&caller.0),
@@ -41,8 +41,8 @@ impl GroupEditor for CallerRights {
 
 /// True if the caller has a right on the group or on one of its ancestors.
 pub(crate) fn may_on_group(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     right: NodeGroupRight,
     group: GroupId,
 ) -> bool {
@@ -52,13 +52,13 @@ pub(crate) fn may_on_group(
 
 /// Refuses a caller who has a right neither on the group nor on one of its ancestors.
 pub(crate) fn demand_on_group(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     right: NodeGroupRight,
     group: GroupId,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     if may_on_group(api, caller, right, group) {
         return Ok(());
     }
-    Err(super::refusal::not_permitted(right, group))
+    Err(super::refusal::not_permitted_error(right, group))
 }

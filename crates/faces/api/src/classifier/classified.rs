@@ -12,53 +12,53 @@ use serde_json::{Map, Value, json};
 use super::body::{AnyJson, certname};
 use super::caller::demand_on_group;
 use super::{refusal, responses};
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn classify(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(name): PathVariables<String>,
     body: AnyJson,
-) -> Result<Json<Classified>, Failure> {
-    let given = given_to(&api, &caller, &name, body).await?;
+) -> Result<Json<Classified>, ApiFailure> {
+    let given = classify_node(&api, &caller, &name, body).await?;
     Ok(Json(responses::classified(&name, &given)))
 }
 
 pub(crate) async fn classify_v2(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(name): PathVariables<String>,
     body: AnyJson,
-) -> Result<Json<ClassifiedByName>, Failure> {
-    let given = given_to(&api, &caller, &name, body).await?;
+) -> Result<Json<ClassifiedByName>, ApiFailure> {
+    let given = classify_node(&api, &caller, &name, body).await?;
     Ok(Json(responses::by_name(&given)))
 }
 
 pub(crate) async fn explain(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(name): PathVariables<String>,
     body: AnyJson,
-) -> Result<Json<ClassificationExplanation>, Failure> {
-    let body = body.typed::<ClassifyNode>()?.unwrap_or_default();
+) -> Result<Json<ClassificationExplanation>, ApiFailure> {
+    let body = body.parse_as::<ClassifyNode>()?.unwrap_or_default();
     let node = node(&api, &caller, &name, &body).await?;
     let explanation = api.classifier.explain(&node);
-    Ok(Json(ClassificationExplanation(explained(
+    Ok(Json(ClassificationExplanation(explanation_json(
         &node,
         explanation,
     ))))
 }
 
-async fn given_to(
-    api: &Shared,
-    caller: &Caller,
+async fn classify_node(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     name: &str,
     body: AnyJson,
-) -> Result<classifier::NodeClassification, Failure> {
-    let body = body.typed::<ClassifyNode>()?.unwrap_or_default();
+) -> Result<classifier::NodeClassification, ApiFailure> {
+    let body = body.parse_as::<ClassifyNode>()?.unwrap_or_default();
     let node = node(api, caller, name, &body).await?;
     if let Some(transaction) = body.transaction_uuid {
         check_in(api, &node, Some(transaction)).await;
@@ -68,7 +68,11 @@ async fn given_to(
 }
 
 /// Stores a check-in. If that fails, the node gets its classes anyway.
-pub(super) async fn check_in(api: &Shared, node: &NodeFacts, transaction: Option<String>) {
+pub(super) async fn check_in(
+    api: &SharedApiContext,
+    node: &NodeFacts,
+    transaction: Option<String>,
+) {
     let transaction = transaction.map(|text| text.chars().take(64).collect());
     if let Err(error) = api.classifier.check_in(node, transaction).await {
         tracing::warn!(%error, certname = %node.certname, "the check-in is not kept");
@@ -77,17 +81,17 @@ pub(super) async fn check_in(api: &Shared, node: &NodeFacts, transaction: Option
 
 /// The node of a request. Its groups are shown only to users who may view all groups.
 pub(super) async fn node(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     name: &str,
     body: &ClassifyNode,
-) -> Result<NodeFacts, Failure> {
+) -> Result<NodeFacts, ApiFailure> {
     demand_on_group(api, caller, NodeGroupRight::View, GroupId::ROOT)?;
     let certname = certname(name)?;
     let mut node = match (&body.fact, &body.trusted) {
         (None, None) => {
             let known = api.classifier.node_facts(&certname).await;
-            known.map_err(|error| refusal::no_facts(&error))?
+            known.map_err(|error| refusal::no_facts_error(&error))?
         }
         (fact, trusted) => NodeFacts {
             fact: Value::Object(fact.clone().unwrap_or_default()),
@@ -102,7 +106,7 @@ pub(super) async fn node(
     Ok(node)
 }
 
-fn explained(node: &NodeFacts, explanation: ClassifyExplanation) -> Object {
+fn explanation_json(node: &NodeFacts, explanation: ClassifyExplanation) -> Object {
     let name = node.certname.as_str();
     let leaves = explanation.leaves.iter();
     let leaves: Map<String, Value> = leaves
@@ -110,7 +114,7 @@ fn explained(node: &NodeFacts, explanation: ClassifyExplanation) -> Object {
         .collect();
     let inherited = explanation.inherited.iter();
     let inherited: Map<String, Value> = inherited
-        .map(|(id, gift)| (id.to_string(), gift_shown(gift)))
+        .map(|(id, gift)| (id.to_string(), contribution_json(gift)))
         .collect();
     let mut all = Object::new();
     let received = json!({"name": name, "fact": node.fact, "trusted": node.trusted});
@@ -138,7 +142,7 @@ fn explained(node: &NodeFacts, explanation: ClassifyExplanation) -> Object {
     all
 }
 
-fn gift_shown(gift: &LeafContribution) -> Value {
+fn contribution_json(gift: &LeafContribution) -> Value {
     json!({
         "environment": gift.environment, "classes": gift.classes,
         "config_data": gift.config_data, "variables": gift.variables,

@@ -19,47 +19,52 @@ use classifier::{AnnounceError, ClassSourceError, PuppetClass};
 use serde_json::json;
 
 use super::refusal::not_found;
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::code;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn environments(
-    State(api): State<Shared>,
-) -> Result<Json<ClassifierEnvironments>, Failure> {
+    State(api): State<SharedApiContext>,
+) -> Result<Json<ClassifierEnvironments>, ApiFailure> {
     let all = all(&api).await?.into_iter();
-    Ok(Json(ClassifierEnvironments(all.map(shown).collect())))
+    Ok(Json(ClassifierEnvironments(
+        all.map(environment_reply).collect(),
+    )))
 }
 
 pub(crate) async fn environment(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
-) -> Result<Json<ClassifierEnvironment>, Failure> {
-    Ok(Json(known(&api, &name).await?))
+) -> Result<Json<ClassifierEnvironment>, ApiFailure> {
+    Ok(Json(find_environment(&api, &name).await?))
 }
 
-pub(crate) async fn announce(
-    State(api): State<Shared>,
+pub(crate) async fn announce_environment(
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
-) -> Result<(StatusCode, Json<ClassifierEnvironment>), Failure> {
+) -> Result<(StatusCode, Json<ClassifierEnvironment>), ApiFailure> {
     api.classifier
         .announce_environment(&name)
         .await
-        .map_err(refused)?;
-    Ok((StatusCode::CREATED, Json(known(&api, &name).await?)))
+        .map_err(class_error)?;
+    Ok((
+        StatusCode::CREATED,
+        Json(find_environment(&api, &name).await?),
+    ))
 }
 
-pub(crate) async fn forget(
-    State(api): State<Shared>,
+pub(crate) async fn forget_environment(
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     match api.classifier.withdraw_environment(&name).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(not_found("announced environment", &name)),
     }
 }
 
-pub(crate) async fn classes(State(api): State<Shared>) -> Json<ClassifierClasses> {
+pub(crate) async fn classes(State(api): State<SharedApiContext>) -> Json<ClassifierClasses> {
     let known = api.classifier.known_code();
     let all = known.environments.iter().flat_map(|(name, environment)| {
         let classes = environment.classes.iter();
@@ -69,10 +74,10 @@ pub(crate) async fn classes(State(api): State<Shared>) -> Json<ClassifierClasses
 }
 
 pub(crate) async fn classes_of(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(name): PathVariables<String>,
-) -> Result<Json<ClassifierClasses>, Failure> {
-    let name = known(&api, &name).await?.name;
+) -> Result<Json<ClassifierClasses>, ApiFailure> {
+    let name = find_environment(&api, &name).await?.name;
     let code = api.classifier.known_code();
     let classes = code.environments.get(&name).into_iter();
     let classes = classes.flat_map(|environment| environment.classes.iter());
@@ -81,10 +86,10 @@ pub(crate) async fn classes_of(
 }
 
 pub(crate) async fn class(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables((environment, name)): PathVariables<(String, String)>,
-) -> Result<Json<ClassifierClass>, Failure> {
-    let environment = known(&api, &environment).await?.name;
+) -> Result<Json<ClassifierClass>, ApiFailure> {
+    let environment = find_environment(&api, &environment).await?.name;
     let code = api.classifier.known_code();
     let classes = code
         .environments
@@ -97,9 +102,9 @@ pub(crate) async fn class(
 
 /// Environments of the code directory are read at each request, so there is nothing to update.
 pub(crate) async fn update(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(mut given): QueryParameters,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let environment = given.text("environment");
     given.finish()?;
     match api.classifier.update_classes(environment.as_deref()).await {
@@ -107,38 +112,41 @@ pub(crate) async fn update(
         Err(ClassSourceError::UnknownEnvironment(name)) => {
             return Err(not_found("environment", &name));
         }
-        Err(error) => return Err(unread(error)),
+        Err(error) => return Err(class_source_error(error)),
     }
     match environment {
-        Some(name) => drop(known(&api, &name).await?),
+        Some(name) => drop(find_environment(&api, &name).await?),
         None => drop(all(&api).await?),
     }
     Ok(StatusCode::CREATED)
 }
 
-pub(crate) async fn last_update(State(api): State<Shared>) -> Json<LastClassUpdate> {
+pub(crate) async fn last_update(State(api): State<SharedApiContext>) -> Json<LastClassUpdate> {
     let last_update = api.classifier.known_code().last_update_ms;
     Json(LastClassUpdate {
         last_update: last_update.map(PreciseTimestamp::from_ms),
     })
 }
 
-async fn known(api: &Shared, name: &str) -> Result<ClassifierEnvironment, Failure> {
+async fn find_environment(
+    api: &SharedApiContext,
+    name: &str,
+) -> Result<ClassifierEnvironment, ApiFailure> {
     match all(api).await?.remove(name) {
-        Some(synced) => Ok(shown((name.to_owned(), synced))),
+        Some(synced) => Ok(environment_reply((name.to_owned(), synced))),
         None => Err(not_found("environment", name)),
     }
 }
 
 /// All known environments, each with whether it could be read.
-async fn all(api: &Shared) -> Result<BTreeMap<String, bool>, Failure> {
+async fn all(api: &SharedApiContext) -> Result<BTreeMap<String, bool>, ApiFailure> {
     let announced = api.classifier.announced_environments().await?;
     let mut all: BTreeMap<String, bool> = announced.into_iter().map(|name| (name, false)).collect();
     let read_here = !api.classifier.has_class_source();
     let code = Arc::clone(&api.code);
     let read = tokio::task::spawn_blocking(move || code.environments()).await;
-    let read = read.map_err(|error| Failure::internal("read the code", &error))?;
-    let names = read.map_err(code::refusal)?.into_iter();
+    let read = read.map_err(|error| ApiFailure::internal("read the code", &error))?;
+    let names = read.map_err(code::code_error)?.into_iter();
     all.extend(names.map(|name| (name.to_string(), read_here)));
     let told = api.classifier.known_code();
     let told = told.environments.iter();
@@ -146,7 +154,7 @@ async fn all(api: &Shared) -> Result<BTreeMap<String, bool>, Failure> {
     Ok(all)
 }
 
-fn shown((name, sync_succeeded): (String, bool)) -> ClassifierEnvironment {
+fn environment_reply((name, sync_succeeded): (String, bool)) -> ClassifierEnvironment {
     ClassifierEnvironment {
         name,
         sync_succeeded,
@@ -161,7 +169,7 @@ fn shown_class(environment: &str, class: &PuppetClass) -> ClassifierClass {
     }
 }
 
-fn refused(error: AnnounceError) -> Failure {
+fn class_error(error: AnnounceError) -> ApiFailure {
     match error {
         AnnounceError::Name => {
             let refused = ApiError::new(kinds::SCHEMA_VIOLATION, error.to_string());
@@ -172,7 +180,7 @@ fn refused(error: AnnounceError) -> Failure {
     }
 }
 
-fn unread(error: ClassSourceError) -> Failure {
+fn class_source_error(error: ClassSourceError) -> ApiFailure {
     tracing::warn!(%error, "classes cannot be read");
     let text = error.to_string();
     match error {

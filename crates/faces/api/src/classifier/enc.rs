@@ -11,16 +11,16 @@ use serde_json::{Map, Value, json};
 
 use super::classified::{check_in, node};
 use super::{refusal, yaml};
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(name): PathVariables<String>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let node = node(&api, &caller, &name, &ClassifyNode::default()).await?;
     check_in(&api, &node, None).await;
     let given = api.classifier.classify(&node);

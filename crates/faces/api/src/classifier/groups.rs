@@ -7,27 +7,27 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use classifier::{EditError, EditedGroup, GroupDelta, GroupId, GroupInput, NodeGroupRight};
 
-use super::body::{AnyJson, count, group_id, paged, parsed};
+use super::body::{AnyJson, count, group_id, parse_with, take_page};
 use super::caller::{CallerRights, demand_on_group, may_on_group};
 use super::{refusal, responses};
-use crate::Shared;
-use crate::base::BaseUrl;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// The groups that the caller may see.
 pub(crate) async fn list(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<NodeGroups>, Failure> {
+) -> Result<Json<NodeGroups>, ApiFailure> {
     let query = GroupsQuery::read(given)?;
     let groups = api.classifier.groups();
     let seen = groups
         .into_iter()
         .filter(|group| may_on_group(&api, &caller, NodeGroupRight::View, group.id));
-    let page = paged(seen.collect(), query.page);
+    let page = take_page(seen.collect(), query.page);
     let shown = page.into_iter().map(|group| {
         if !query.inherited {
             return responses::group(&group);
@@ -43,52 +43,52 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<NodeGroup>, Failure> {
+) -> Result<Json<NodeGroup>, ApiFailure> {
     let (id, query) = (group_id(&id)?, GroupsQuery::read(given)?);
     let group = match query.inherited {
         true => api.classifier.group_with_inherited(id),
         false => api.classifier.group(id).map(|group| (*group).clone()),
     };
-    let group = group.map_err(refusal::unknown)?;
+    let group = group.map_err(refusal::unknown_error)?;
     demand_on_group(&api, &caller, NodeGroupRight::View, id)?;
     Ok(Json(responses::group(&group)))
 }
 
 /// Answers 303 with the location of the new group, as Puppet Enterprise does.
 pub(crate) async fn create(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     body: AnyJson,
-) -> Result<Response, Failure> {
-    let body = body.required()?;
-    let input = parsed(&body, GroupInput::parse)?;
+) -> Result<Response, ApiFailure> {
+    let body = body.require_json()?;
+    let input = parse_with(&body, GroupInput::parse)?;
     let created = api
         .classifier
         .create(input, CallerRights::new(&api, &caller))
         .await;
-    let EditedGroup { group, .. } = created.map_err(refusal::edit)?;
+    let EditedGroup { group, .. } = created.map_err(refusal::edit_error)?;
     let id = group.map_or(GroupId::ROOT, |group| group.id);
-    let place = base.below(&format!("classifier-api/v1/groups/{id}"));
+    let place = base.root_url(&format!("classifier-api/v1/groups/{id}"));
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response())
 }
 
 /// Answers 201 for a new group, 200 for an existing one.
 pub(crate) async fn put(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     body: AnyJson,
-) -> Result<Response, Failure> {
-    let (id, body) = (group_id(&id)?, body.required()?);
-    let input = parsed(&body, GroupInput::parse)?;
+) -> Result<Response, ApiFailure> {
+    let (id, body) = (group_id(&id)?, body.require_json()?);
+    let input = parse_with(&body, GroupInput::parse)?;
     let rights = CallerRights::new(&api, &caller);
     let edited = api.classifier.put(id, input, rights).await;
-    let edited = edited.map_err(refusal::edit)?;
+    let edited = edited.map_err(refusal::edit_error)?;
     let status = match edited.before {
         None => StatusCode::CREATED,
         Some(_) => StatusCode::OK,
@@ -97,45 +97,45 @@ pub(crate) async fn put(
 }
 
 pub(crate) async fn update(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     body: AnyJson,
-) -> Result<Json<NodeGroup>, Failure> {
-    let (id, body) = (group_id(&id)?, body.required()?);
-    let delta = parsed(&body, GroupDelta::parse)?;
+) -> Result<Json<NodeGroup>, ApiFailure> {
+    let (id, body) = (group_id(&id)?, body.require_json()?);
+    let delta = parse_with(&body, GroupDelta::parse)?;
     let rights = CallerRights::new(&api, &caller);
     let edited = api.classifier.update(id, delta, rights).await;
-    edited_group(&edited.map_err(refusal::edit)?)
+    edited_group(&edited.map_err(refusal::edit_error)?)
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let rights = CallerRights::new(&api, &caller);
     let deleted = api.classifier.delete(group_id(&id)?, rights).await;
-    deleted.map_err(refusal::edit)?;
+    deleted.map_err(refusal::edit_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// A group and its descendants, as far as the caller may see them.
 pub(crate) async fn children(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     QueryParameters(mut given): QueryParameters,
-) -> Result<Json<GroupTrees>, Failure> {
+) -> Result<Json<GroupTrees>, ApiFailure> {
     let id = group_id(&id)?;
     let depth = count(&mut given, "depth")?.unwrap_or(u32::MAX);
     given.finish()?;
-    api.classifier.group(id).map_err(refusal::unknown)?;
+    api.classifier.group(id).map_err(refusal::unknown_error)?;
     Ok(Json(GroupTrees(trees(&api, &caller, id, depth))))
 }
 
 /// The group, or the visible groups below it if it may not be seen.
-fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTree> {
+fn trees(api: &SharedApiContext, caller: &ApiCaller, id: GroupId, depth: u32) -> Vec<GroupTree> {
     let Ok(children) = api.classifier.children(id) else {
         return Vec::new();
     };
@@ -158,8 +158,8 @@ fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTre
     }]
 }
 
-fn edited_group(edited: &EditedGroup) -> Result<Json<NodeGroup>, Failure> {
+fn edited_group(edited: &EditedGroup) -> Result<Json<NodeGroup>, ApiFailure> {
     let group = edited.group.as_ref();
-    let group = group.ok_or_else(|| refusal::edit(EditError::Stale))?;
+    let group = group.ok_or_else(|| refusal::edit_error(EditError::Stale))?;
     Ok(Json(responses::group(group)))
 }

@@ -9,9 +9,9 @@ use classifier::{GroupId, NodeGroupRight};
 use super::body::{certname, count};
 use super::caller::demand_on_group;
 use super::refusal::not_found;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Default and maximum length of the list: with five check-ins of some kilobytes each, some ten
@@ -19,10 +19,10 @@ use crate::request_parameters::{PathVariables, QueryParameters};
 const NODES: u32 = 1_000;
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     QueryParameters(mut given): QueryParameters,
-) -> Result<Json<CheckInList>, Failure> {
+) -> Result<Json<CheckInList>, ApiFailure> {
     let limit = count(&mut given, "limit")?.unwrap_or(NODES).min(NODES);
     let offset = count(&mut given, "offset")?.unwrap_or(0);
     given.finish()?;
@@ -30,11 +30,11 @@ pub(crate) async fn list(
     let mut all: Vec<CheckIns> = Vec::new();
     for one in api.classifier.check_ins(limit, offset).await? {
         match all.last_mut().filter(|last| last.name == one.certname) {
-            Some(last) => last.check_ins.push(shown(one)),
+            Some(last) => last.check_ins.push(check_in_reply(one)),
             None => all.push(CheckIns {
                 name: one.certname.clone(),
                 transaction_uuid: one.transaction_uuid.clone(),
-                check_ins: vec![shown(one)],
+                check_ins: vec![check_in_reply(one)],
             }),
         }
     }
@@ -42,10 +42,10 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(node): PathVariables<String>,
-) -> Result<Json<CheckIns>, Failure> {
+) -> Result<Json<CheckIns>, ApiFailure> {
     demand_on_group(&api, &caller, NodeGroupRight::View, GroupId::ROOT)?;
     let name = certname(&node)?;
     let check_ins = api.classifier.node_check_ins(&name).await?;
@@ -55,11 +55,11 @@ pub(crate) async fn show(
     Ok(Json(CheckIns {
         name: node,
         transaction_uuid: newest.transaction_uuid.clone(),
-        check_ins: check_ins.into_iter().map(shown).collect(),
+        check_ins: check_ins.into_iter().map(check_in_reply).collect(),
     }))
 }
 
-fn shown(one: classifier::RecordedCheckIn) -> CheckIn {
+fn check_in_reply(one: classifier::RecordedCheckIn) -> CheckIn {
     CheckIn {
         time: PreciseTimestamp::from_ms(one.at_ms),
         explanation: one.explanation,

@@ -8,10 +8,10 @@ use classifier::{
 use serde_json::{Value, json};
 
 use super::responses::group;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The error for a missing right.
-pub(super) fn not_permitted(right: NodeGroupRight, group: GroupId) -> Failure {
+pub(super) fn not_permitted_error(right: NodeGroupRight, group: GroupId) -> ApiFailure {
     let permission = format!("node_groups:{}:{group}", right.action());
     let msg = format!("this needs the permission {permission}, or the same on a group above");
     let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
@@ -19,17 +19,17 @@ pub(super) fn not_permitted(right: NodeGroupRight, group: GroupId) -> Failure {
 }
 
 /// The error for a body that does not match its schema.
-pub(super) fn schema(error: &SchemaError, submitted: &Value) -> Failure {
+pub(super) fn schema(error: &SchemaError, submitted: &Value) -> ApiFailure {
     let refused = ApiError::new(kinds::SCHEMA_VIOLATION, error.to_string());
     refused
         .with("path", json!(error.place))
         .with("error", json!(error.what))
-        .with("submitted", shortened(submitted))
+        .with("submitted", shorten(submitted))
         .into()
 }
 
 /// The error for an object that does not exist.
-pub(super) fn not_found(what: &str, name: &str) -> Failure {
+pub(super) fn not_found(what: &str, name: &str) -> ApiFailure {
     let name: String = name.chars().take(200).collect();
     let msg = format!("there is no {what} {name:?}");
     ApiError::new(kinds::CLASSIFIER_NOT_FOUND, msg)
@@ -37,13 +37,13 @@ pub(super) fn not_found(what: &str, name: &str) -> Failure {
         .into()
 }
 
-pub(super) fn unknown(error: UnknownGroup) -> Failure {
+pub(super) fn unknown_error(error: UnknownGroup) -> ApiFailure {
     let refused = ApiError::new(kinds::CLASSIFIER_NOT_FOUND, error.to_string());
     refused.with("group", json!(error.0)).into()
 }
 
 /// The error for groups with conflicting values.
-pub(super) fn conflict(conflict: &GroupConflict) -> Failure {
+pub(super) fn conflict(conflict: &GroupConflict) -> ApiFailure {
     let mut refused = ApiError::new(kinds::CLASSIFICATION_CONFLICT, conflict.to_string());
     if let Value::Object(details) = json!(conflict) {
         refused.body.details = details;
@@ -52,17 +52,17 @@ pub(super) fn conflict(conflict: &GroupConflict) -> Failure {
 }
 
 /// The error if no source of facts answers.
-pub(super) fn no_facts(error: &FactSourceError) -> Failure {
+pub(super) fn no_facts_error(error: &FactSourceError) -> ApiFailure {
     tracing::warn!(error = %error_causes::chain(error), "no facts to classify with");
     ApiError::new(kinds::FACTS_UNAVAILABLE, format!("{error}; try again")).into()
 }
 
 /// The error for a refused edit.
-pub(super) fn edit(error: EditError) -> Failure {
+pub(super) fn edit_error(error: EditError) -> ApiFailure {
     let text = error.to_string();
     let refused = match &error {
-        EditError::Unknown(group) => return unknown(*group),
-        EditError::NotPermitted { right, group } => return not_permitted(*right, *group),
+        EditError::Unknown(group) => return unknown_error(*group),
+        EditError::NotPermitted { right, group } => return not_permitted_error(*right, *group),
         EditError::ConflictingIds {
             submitted,
             addressed,
@@ -89,7 +89,7 @@ pub(super) fn edit(error: EditError) -> Failure {
         EditError::Hierarchy(error) => hierarchy(error),
         EditError::Stale => ApiError::new(kinds::SERIAL_NUMBER_CONFLICT, text),
         EditError::Store(_) | EditError::Reload(_) | EditError::Stopped(_) => {
-            return Failure::internal("write the node groups", &error);
+            return ApiFailure::internal("write the node groups", &error);
         }
     };
     refused.into()
@@ -126,7 +126,7 @@ fn hierarchy(error: &HierarchyError) -> ApiError {
 }
 
 /// The submitted value, unless it is long: an error must not be as large as a hostile request.
-fn shortened(submitted: &Value) -> Value {
+fn shorten(submitted: &Value) -> Value {
     /// Size limit of a repeated value: two screens.
     const SHOWN_BYTES: usize = 4_096;
     let text = submitted.to_string();

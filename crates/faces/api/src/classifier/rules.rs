@@ -8,52 +8,52 @@ use axum::http::StatusCode;
 use classifier::{NodeGroupRight, NodeGroupRule, QueryFormat, SchemaError, UntranslatableRule};
 use serde_json::{Value, json};
 
-use super::body::{AnyJson, group_id, nodes, parsed};
+use super::body::{AnyJson, group_id, nodes, parse_with};
 use super::caller::{CallerRights, demand_on_group};
 use super::refusal;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn pin(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     QueryParameters(given): QueryParameters,
     body: AnyJson,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let (id, nodes) = (group_id(&id)?, nodes(given, body)?);
     let rights = CallerRights::new(&api, &caller);
     let done = api.classifier.pin(id, nodes, rights).await;
-    done.map_err(refusal::edit)?;
+    done.map_err(refusal::edit_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn unpin(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     QueryParameters(given): QueryParameters,
     body: AnyJson,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let (id, nodes) = (group_id(&id)?, nodes(given, body)?);
     let rights = CallerRights::new(&api, &caller);
     let done = api.classifier.unpin(id, nodes, rights).await;
-    done.map_err(refusal::edit)?;
+    done.map_err(refusal::edit_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
-) -> Result<Json<NodeGroupRules>, Failure> {
+) -> Result<Json<NodeGroupRules>, ApiFailure> {
     let id = group_id(&id)?;
     let rule = api
         .classifier
         .inherited_rule(id)
-        .map_err(refusal::unknown)?;
+        .map_err(refusal::unknown_error)?;
     demand_on_group(&api, &caller, NodeGroupRight::View, id)?;
     let json = |rule: Option<NodeGroupRule>| rule.map(|rule| rule.to_json());
     let query = |query: Option<Result<Value, UntranslatableRule>>| query.and_then(Result::ok);
@@ -70,15 +70,15 @@ pub(crate) async fn show(
 pub(crate) async fn translate(
     QueryParameters(mut given): QueryParameters,
     body: AnyJson,
-) -> Result<Json<RuleCondition>, Failure> {
+) -> Result<Json<RuleCondition>, ApiFailure> {
     let format = match given.text("format").as_deref() {
         None | Some("nodes") => QueryFormat::Nodes,
         Some("inventory") => QueryFormat::Inventory,
         Some(_) => return Err(ApiError::invalid("format", "`nodes` or `inventory`").into()),
     };
     given.finish()?;
-    let body = body.required()?;
-    let rule = parsed(&body, |json| {
+    let body = body.require_json()?;
+    let rule = parse_with(&body, |json| {
         NodeGroupRule::parse(json).map_err(|error| SchemaError {
             place: error.place,
             what: error.what,

@@ -18,7 +18,7 @@ pub(super) fn document(all: &Map<String, Value>) -> String {
 fn block(text: &mut String, all: &Map<String, Value>, indent: usize, levels: usize) {
     for (key, value) in all {
         text.extend(std::iter::repeat_n("  ", indent));
-        quoted(text, key);
+        quote(text, key);
         match value {
             Value::Object(inner) if levels > 0 && !inner.is_empty() => {
                 text.push_str(":\n");
@@ -38,7 +38,7 @@ fn flow(text: &mut String, value: &Value) {
         Value::Null => text.push_str("null"),
         Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
         Value::Number(value) => number(text, &value.to_string()),
-        Value::String(value) => quoted(text, value),
+        Value::String(value) => quote(text, value),
         Value::Array(values) => {
             text.push('[');
             for (index, value) in values.iter().enumerate() {
@@ -51,7 +51,7 @@ fn flow(text: &mut String, value: &Value) {
             text.push('{');
             for (index, (key, value)) in values.iter().enumerate() {
                 text.push_str(if index == 0 { "" } else { ", " });
-                quoted(text, key);
+                quote(text, key);
                 text.push_str(": ");
                 flow(text, value);
             }
@@ -77,7 +77,7 @@ fn number(text: &mut String, json: &str) {
     text.push_str(exponent);
 }
 
-fn quoted(text: &mut String, value: &str) {
+fn quote(text: &mut String, value: &str) {
     text.push('"');
     for character in value.chars() {
         match character {

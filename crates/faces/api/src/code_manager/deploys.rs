@@ -18,28 +18,30 @@ use environments::EnvironmentName;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::{manager, may_deploy, refusal, responses, unknown};
-use crate::Shared;
+use super::{manager, may_deploy, responses, submit_error, unknown_environment_error};
+use crate::SharedApiContext;
 use crate::body::StrictBody;
 use crate::defaults::DEPLOY_WAIT;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn deploy(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodeDeploysCommand>,
-) -> Result<Json<Vec<CodeDeploy>>, Failure> {
+) -> Result<Json<Vec<CodeDeploy>>, ApiFailure> {
     let manager = manager(&api)?;
     let mut refused = Vec::new();
     let action = action(&command)?;
     let wanted = match (command.deploy_all, command.environments.as_slice()) {
         (true, []) => {
             may_deploy(&api, &caller, "*")?;
-            Box::pin(all(manager, action)).await?
+            Box::pin(select_all_environments(manager, action)).await?
         }
-        (false, names @ [_, ..]) => named(&api, &caller, names, &action, &mut refused)?,
+        (false, names @ [_, ..]) => {
+            parse_named_environments(&api, &caller, names, &action, &mut refused)?
+        }
         _ => {
             let what = "either this or deploy-all is given";
             return Err(ApiError::invalid("environments", what).into());
@@ -49,16 +51,16 @@ pub(crate) async fn deploy(
         owner: caller.0.login.clone(),
         reason: command.reason,
     };
-    let submitted = manager.submit(wanted, by).await.map_err(refusal)?;
+    let submitted = manager.submit(wanted, by).await.map_err(submit_error)?;
     let mut all: Vec<CodeDeploy> = match command.wait {
         true => {
-            let ended = ended_all(submitted).await?.into_iter();
+            let ended = wait_for_all(submitted).await?.into_iter();
             ended.map(|it| responses::deploy(manager, it)).collect()
         }
         false => submitted
             .deployments
             .into_iter()
-            .map(responses::queued)
+            .map(responses::queued_reply)
             .collect(),
     };
     all.extend(refused);
@@ -86,10 +88,10 @@ fn action(command: &CodeDeploysCommand) -> Result<DeploymentAction, ApiError> {
 }
 
 /// Deploys all environments.
-async fn all(
+async fn select_all_environments(
     manager: &CodeManager,
     action: DeploymentAction,
-) -> Result<Vec<(EnvironmentName, DeploymentAction)>, Failure> {
+) -> Result<Vec<(EnvironmentName, DeploymentAction)>, ApiFailure> {
     let wanted = match &action {
         DeploymentAction::Modules { names, dry_run } => manager.plan_modules(names, *dry_run).await,
         DeploymentAction::Control { dry_run } => {
@@ -107,7 +109,7 @@ async fn all(
                 .await
         }
     };
-    let wanted: Vec<_> = wanted.map_err(refusal)?;
+    let wanted: Vec<_> = wanted.map_err(submit_error)?;
     if let (DeploymentAction::Modules { names, .. }, true) = (&action, wanted.is_empty()) {
         let what = format!("no environment that is live has {}", names.join(", "));
         return Err(ApiError::invalid("modules", what).into());
@@ -116,13 +118,13 @@ async fn all(
 }
 
 /// The environments that are named; an invalid name is reported with the name of its branch here.
-fn named(
-    api: &Shared,
-    caller: &Caller,
+fn parse_named_environments(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     names: &[String],
     action: &DeploymentAction,
     refused: &mut Vec<CodeDeploy>,
-) -> Result<Vec<(EnvironmentName, DeploymentAction)>, Failure> {
+) -> Result<Vec<(EnvironmentName, DeploymentAction)>, ApiFailure> {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
         may_deploy(api, caller, name)?;
@@ -134,7 +136,7 @@ fn named(
                 if let Some(corrected) = corrected.first() {
                     error = error.with("corrected-env-name", json!(corrected.as_str()));
                 }
-                refused.push(responses::refused(name, *error.body));
+                refused.push(responses::refused_reply(name, *error.body));
             }
         }
     }
@@ -142,7 +144,9 @@ fn named(
 }
 
 /// Waits for the ends of deployments, in the order in which they were asked for.
-pub(crate) async fn ended_all(submitted: SubmittedDeployments) -> Result<Vec<Deployment>, Failure> {
+pub(crate) async fn wait_for_all(
+    submitted: SubmittedDeployments,
+) -> Result<Vec<Deployment>, ApiFailure> {
     let deadline = Instant::now() + DEPLOY_WAIT;
     let mut all = Vec::with_capacity(submitted.ends.len());
     let mut late = Vec::new();
@@ -167,14 +171,14 @@ pub(crate) async fn ended_all(submitted: SubmittedDeployments) -> Result<Vec<Dep
 }
 
 pub(crate) async fn status(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, ApiFailure> {
     let manager = manager(&api)?;
     let shown = match CodeStatusQuery::read(given)?.id {
         Some(id) => {
             let found = manager.deployment(id).await?;
-            let found = found.ok_or_else(|| unknown(id))?;
+            let found = found.ok_or_else(|| unknown_environment_error(id))?;
             json!(responses::status(
                 manager,
                 found,
@@ -182,7 +186,7 @@ pub(crate) async fn status(
             ))
         }
         None => json!(CodeDeploysStatus {
-            deploys_status: under_way(manager).await?,
+            deploys_status: deployments_under_way(manager).await?,
             last_outcomes: manager
                 .newest_deployments()
                 .await?
@@ -190,7 +194,7 @@ pub(crate) async fn status(
                 .map(Into::into)
                 .collect(),
             file_sync_storage_status: CodeStorageStatus {
-                deployed: deployed(manager.live_deployments().await?, manager.versions()),
+                deployed: live_deployments(manager.live_deployments().await?, manager.versions()),
             },
             file_sync_client_status: crate::file_sync::clients(manager),
             settings_error: settings_error(manager).await,
@@ -201,7 +205,7 @@ pub(crate) async fn status(
     Ok(Json(shown))
 }
 
-async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure> {
+async fn deployments_under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, ApiFailure> {
     let (open, failed) = (
         manager.open_deployments().await?,
         manager.failed_deployments().await?,
@@ -250,7 +254,7 @@ fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {
 }
 
 /// The last deployments in the history whose version is live.
-fn deployed(
+fn live_deployments(
     last: Vec<Deployment>,
     versions: &code_store::version::VersionStore,
 ) -> Vec<CodeDeployed> {

@@ -18,20 +18,20 @@ use environments::EnvironmentName;
 use rbac::RequestedPermission;
 use serde_json::json;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::code;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
-pub(crate) use deploys::{deploy, ended_all, status};
-pub use service::{CodeService, StartedCode};
+pub(crate) use deploys::{deploy, status, wait_for_all};
+pub use service::{CodeDeploymentParts, CodeService};
 pub(crate) use verify::verify;
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
 pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
 pub(crate) use webhook_queue::{webhook_health, webhook_queue};
 
 /// The service; an error if the server deploys no code.
-fn service(api: &Shared) -> Result<&CodeService, Failure> {
+fn service(api: &SharedApiContext) -> Result<&CodeService, ApiFailure> {
     api.code_manager.as_ref().ok_or_else(|| {
         let msg = "this server deploys no code; set code.r10k_config in its configuration";
         ApiError::new(kinds::NO_CODE_MANAGER, msg).into()
@@ -39,16 +39,16 @@ fn service(api: &Shared) -> Result<&CodeService, Failure> {
 }
 
 /// The deployer; an error if the server deploys no code.
-pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
+pub(crate) fn manager(api: &SharedApiContext) -> Result<&CodeManager, ApiFailure> {
     service(api)?.manager()
 }
 
 /// Keeps deployments from an environment, for a plan or a job. What is live may have changed while that was
 /// waited for, and is given.
-pub(crate) async fn hold(
-    api: &Shared,
+pub(crate) async fn hold_environment(
+    api: &SharedApiContext,
     name: &str,
-) -> Result<(EnvironmentHold, EnvironmentCode), Failure> {
+) -> Result<(EnvironmentHold, EnvironmentCode), ApiFailure> {
     let manager = manager(api)?;
     let name = environment("environment", name)?;
     let hold = manager.hold(&name).await.map_err(|blockers| {
@@ -66,11 +66,11 @@ pub(crate) async fn hold(
 }
 
 /// It is the worker's until that is over.
-pub(crate) async fn keep(
-    api: &Shared,
+pub(crate) async fn assign_hold(
+    api: &SharedApiContext,
     worker: CodeUser,
     hold: EnvironmentHold,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     manager(api)?.assign_hold(worker, hold).await;
     Ok(())
 }
@@ -82,13 +82,17 @@ pub(crate) fn environment(place: &str, text: &str) -> Result<EnvironmentName, Ap
 }
 
 /// Checks the permission to deploy this environment; `*`: all of them.
-pub(crate) fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
+pub(crate) fn may_deploy(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    environment: &str,
+) -> Result<(), ApiFailure> {
     let permission = RequestedPermission::on("environment", "deploy_code", environment);
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
 /// The error for a deployment that was not queued.
-pub(crate) fn refusal(error: DeploymentSubmitError) -> Failure {
+pub(crate) fn submit_error(error: DeploymentSubmitError) -> ApiFailure {
     let said = error.to_message();
     match error {
         DeploymentSubmitError::Settings(_) => ApiError::new(kinds::CODE_SETTINGS, said).into(),
@@ -99,12 +103,12 @@ pub(crate) fn refusal(error: DeploymentSubmitError) -> Failure {
         DeploymentSubmitError::NoVersion(_) => ApiError::new(kinds::UNKNOWN_VERSION, said).into(),
         error @ (DeploymentSubmitError::InUse(_)
         | DeploymentSubmitError::Content(_)
-        | DeploymentSubmitError::Store(_)) => Failure::internal("deploy code", &error),
+        | DeploymentSubmitError::Store(_)) => ApiFailure::internal("deploy code", &error),
     }
 }
 
 /// The error for an unknown deployment.
-fn unknown(id: i64) -> ApiError {
+fn unknown_environment_error(id: i64) -> ApiError {
     let msg = format!("there is no deployment {id}");
     ApiError::new(kinds::UNKNOWN_DEPLOY, msg).with("id", json!(id))
 }

@@ -14,22 +14,22 @@ pub(super) fn deploy(manager: &CodeManager, deployment: Deployment) -> CodeDeplo
 }
 
 /// A deployment that was queued just now.
-pub(super) fn queued((environment, id): (EnvironmentName, i64)) -> CodeDeploy {
+pub(super) fn queued_reply((environment, id): (EnvironmentName, i64)) -> CodeDeploy {
     CodeDeploy {
         id: Some(id),
-        ..begun(environment.as_str(), "queued")
+        ..started_reply(environment.as_str(), "queued")
     }
 }
 
 /// A deployment that was refused.
-pub(super) fn refused(environment: &str, error: ErrorBody) -> CodeDeploy {
+pub(super) fn refused_reply(environment: &str, error: ErrorBody) -> CodeDeploy {
     CodeDeploy {
         error: Some(error),
-        ..begun(environment, "failed")
+        ..started_reply(environment, "failed")
     }
 }
 
-fn begun(environment: &str, status: &str) -> CodeDeploy {
+fn started_reply(environment: &str, status: &str) -> CodeDeploy {
     CodeDeploy {
         environment: environment.to_owned(),
         id: None,

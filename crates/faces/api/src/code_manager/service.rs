@@ -7,19 +7,19 @@ use code_deployments::CodeManager;
 use forges::incoming_webhooks::{WebhookDeliveries, WebhookSecret};
 use optional_feature::{Feature, FeatureFault, FeatureStatus};
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The server's own code deployment. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct CodeService {
-    started: Feature<StartedCode>,
+    started: Feature<CodeDeploymentParts>,
     webhook_secret: Option<Feature<WebhookSecret>>,
     pub(super) deliveries: Arc<Mutex<WebhookDeliveries>>,
 }
 
 /// Code deployment after its start.
 #[derive(Debug)]
-pub struct StartedCode {
+pub struct CodeDeploymentParts {
     /// Queue and worker of deployments.
     pub manager: CodeManager,
     /// State of its optional parts.
@@ -31,7 +31,7 @@ pub struct StartedCode {
 impl CodeService {
     /// Deployments, now or later. Webhooks that show the secret need no token.
     pub fn new(
-        started: Feature<StartedCode>,
+        started: Feature<CodeDeploymentParts>,
         webhook_secret: Option<Feature<WebhookSecret>>,
     ) -> Self {
         Self {
@@ -60,12 +60,12 @@ impl CodeService {
     }
 
     /// The deployer; an error if it has not started.
-    pub(super) fn manager(&self) -> Result<&CodeManager, Failure> {
+    pub(super) fn manager(&self) -> Result<&CodeManager, ApiFailure> {
         Ok(&self.started.get().map_err(unavailable)?.manager)
     }
 
     /// The secret of webhooks; an error while its file cannot be read. A forge has no token, so the error names no path.
-    pub(super) fn webhook_secret(&self) -> Result<Option<&WebhookSecret>, Failure> {
+    pub(super) fn webhook_secret(&self) -> Result<Option<&WebhookSecret>, ApiFailure> {
         let secret = self.webhook_secret.as_ref().map(Feature::get).transpose();
         secret.map_err(|fault| {
             ApiError::new(kinds::CODE_UNAVAILABLE, fault.to_public_message()).into()
@@ -73,6 +73,6 @@ impl CodeService {
     }
 }
 
-fn unavailable(fault: FeatureFault) -> Failure {
+fn unavailable(fault: FeatureFault) -> ApiFailure {
     ApiError::new(kinds::CODE_UNAVAILABLE, fault.to_string()).into()
 }

@@ -9,17 +9,17 @@ use axum::extract::State;
 use code_deployments::service::{DeploymentRequester, VerifyError};
 use code_store::integrity::StoreCheckError;
 
-use super::{may_deploy, refusal};
-use crate::Shared;
+use super::{may_deploy, submit_error};
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 pub(crate) async fn verify(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodeVerifyCommand>,
-) -> Result<Json<CodeVerified>, Failure> {
+) -> Result<Json<CodeVerified>, ApiFailure> {
     may_deploy(&api, &caller, "*")?;
     let manager = super::manager(&api)?;
     let by = DeploymentRequester {
@@ -30,14 +30,14 @@ pub(crate) async fn verify(
     Ok(Json(verified.map_err(failure)?.to_code_verified()))
 }
 
-fn failure(error: VerifyError) -> Failure {
+fn failure(error: VerifyError) -> ApiFailure {
     match error {
-        VerifyError::Submit(error) => refusal(error),
+        VerifyError::Submit(error) => submit_error(error),
         VerifyError::Check(error @ StoreCheckError::Interrupted) => {
             ApiError::new(kinds::UNAVAILABLE, error.to_string()).into()
         }
         error @ (VerifyError::Check(StoreCheckError::Content(_)) | VerifyError::Discard(_)) => {
-            Failure::internal("verify the code store", &error)
+            ApiFailure::internal("verify the code store", &error)
         }
     }
 }

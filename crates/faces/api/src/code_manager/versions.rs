@@ -18,17 +18,17 @@ use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use serde_json::json;
 
-use super::{environment, manager, may_deploy, refusal};
-use crate::Shared;
+use super::{environment, manager, may_deploy, submit_error};
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn history(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<CodeHistory>, Failure> {
+) -> Result<Json<CodeHistory>, ApiFailure> {
     let manager = manager(&api)?;
     let query = CodeHistoryQuery::read(given)?;
     let of = query.environment.map(|it| environment("environment", &it));
@@ -43,9 +43,9 @@ pub(crate) async fn history(
 }
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(mut given): QueryParameters,
-) -> Result<Json<CodeVersions>, Failure> {
+) -> Result<Json<CodeVersions>, ApiFailure> {
     let manager = manager(&api)?;
     let of = given.text("environment");
     given.finish()?;
@@ -54,7 +54,7 @@ pub(crate) async fn list(
     let stored = manager
         .stored_versions()
         .await
-        .map_err(refusal)?
+        .map_err(submit_error)?
         .into_iter();
     let fitting = stored.filter(|it| of.as_ref().is_none_or(|of| it.environment.as_str() == of));
     let items = fitting.map(|it| {
@@ -83,9 +83,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn diff(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<CodeDiff>, Failure> {
+) -> Result<Json<CodeDiff>, ApiFailure> {
     let manager = manager(&api)?;
     let query = CodeDiffQuery::read(given)?;
     let of = environment("environment", &query.environment)?;
@@ -97,7 +97,7 @@ pub(crate) async fn diff(
     let from = version(manager, &of, query.from.as_deref()).await?;
     let to = version(manager, &other, query.to.as_deref()).await?;
     let compared = manager.diff((of, from.clone()), (other, to.clone())).await;
-    let (changes, files) = compared.map_err(refusal)?;
+    let (changes, files) = compared.map_err(submit_error)?;
     Ok(Json(CodeDiff {
         from: from.to_string(),
         to: to.to_string(),
@@ -123,26 +123,26 @@ fn kind(kind: FileChangeKind) -> &'static str {
 }
 
 pub(crate) async fn rollback(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodeRollbackCommand>,
-) -> Result<Json<CodeDeployment>, Failure> {
+) -> Result<Json<CodeDeployment>, ApiFailure> {
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
     let signature = match &command.version {
         Some(digits) => version(manager, &of, Some(digits)).await?,
-        None => before(manager, &of).await?,
+        None => previous_version(manager, &of).await?,
     };
     let action = DeploymentAction::Rollback { signature };
     run_and_wait(manager, of, action, &caller, command.reason).await
 }
 
 pub(crate) async fn promote(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodePromoteCommand>,
-) -> Result<Json<CodeDeployment>, Failure> {
+) -> Result<Json<CodeDeployment>, ApiFailure> {
     may_deploy(&api, &caller, &command.to)?;
     let manager = manager(&api)?;
     let from = environment("from", &command.from)?;
@@ -157,15 +157,15 @@ async fn run_and_wait(
     manager: &CodeManager,
     of: EnvironmentName,
     action: DeploymentAction,
-    caller: &Caller,
+    caller: &ApiCaller,
     reason: String,
-) -> Result<Json<CodeDeployment>, Failure> {
+) -> Result<Json<CodeDeployment>, ApiFailure> {
     let by = DeploymentRequester {
         owner: caller.0.login.clone(),
         reason,
     };
     let wanted = vec![(of.clone(), action)];
-    let submitted = manager.submit(wanted, by).await.map_err(refusal)?;
+    let submitted = manager.submit(wanted, by).await.map_err(submit_error)?;
     let mut ends = submitted.ends.into_iter();
     let end = match ends.next() {
         Some(end) => end.await.ok(),
@@ -194,9 +194,9 @@ async fn version(
     manager: &CodeManager,
     of: &EnvironmentName,
     digits: Option<&str>,
-) -> Result<VersionSignature, Failure> {
+) -> Result<VersionSignature, ApiFailure> {
     match digits {
-        Some(digits) => manager.find_version(of, digits).await.map_err(refusal),
+        Some(digits) => manager.find_version(of, digits).await.map_err(submit_error),
         None => manager.versions().live_version(of).ok_or_else(|| {
             let msg = format!("no version of {of} is live");
             ApiError::new(kinds::UNKNOWN_VERSION, msg).into()
@@ -205,7 +205,10 @@ async fn version(
 }
 
 /// The version that was live before this one.
-async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<VersionSignature, Failure> {
+async fn previous_version(
+    manager: &CodeManager,
+    of: &EnvironmentName,
+) -> Result<VersionSignature, ApiFailure> {
     let live = manager.versions().live_version(of);
     let live = live.as_ref().map(VersionSignature::as_str);
     let limit = i64::try_from(CODE_DEPLOYS_MAX).unwrap_or(i64::MAX);
@@ -223,10 +226,10 @@ async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<VersionSi
 }
 
 pub(crate) async fn pin(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodePinCommand>,
-) -> Result<Json<CodePinned>, Failure> {
+) -> Result<Json<CodePinned>, ApiFailure> {
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
@@ -234,7 +237,7 @@ pub(crate) async fn pin(
         owner: caller.0.login.clone(),
         reason: command.reason,
     };
-    let pin = manager.pin(&of, by).await.map_err(refusal)?;
+    let pin = manager.pin(&of, by).await.map_err(submit_error)?;
     Ok(Json(CodePinned {
         environment: pin.environment,
         version: Some(pin.signature),
@@ -242,10 +245,10 @@ pub(crate) async fn pin(
 }
 
 pub(crate) async fn unpin(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodeUnpinCommand>,
-) -> Result<Json<CodePinned>, Failure> {
+) -> Result<Json<CodePinned>, ApiFailure> {
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
@@ -258,13 +261,16 @@ pub(crate) async fn unpin(
 }
 
 pub(crate) async fn collect(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CodeGcCommand>,
-) -> Result<Json<CodeCollected>, Failure> {
+) -> Result<Json<CodeCollected>, ApiFailure> {
     may_deploy(&api, &caller, "*")?;
     let manager = manager(&api)?;
-    let collected = manager.collect(command.dry_run).await.map_err(refusal)?;
+    let collected = manager
+        .collect(command.dry_run)
+        .await
+        .map_err(submit_error)?;
     let gone = collected
         .versions
         .into_iter()

@@ -21,18 +21,18 @@ use forges::incoming_webhooks::{
 };
 use serde_json::json;
 
-use super::{CodeService, manager, may_deploy, refusal, responses, service};
-use crate::Shared;
-use crate::audit::{self, Origin};
+use super::{CodeService, manager, may_deploy, responses, service, submit_error};
+use crate::SharedApiContext;
+use crate::audit::{self, RequestOrigin};
 use crate::body;
-use crate::failure::Failure;
-use crate::guard::{Caller, token};
+use crate::failure::ApiFailure;
+use crate::guard::{ApiCaller, token};
 use crate::request_parameters::QueryParameters;
 
 /// The sender of a webhook.
-enum Sender {
+enum WebhookSender {
     /// A user with a token.
-    Caller(Caller),
+    Caller(ApiCaller),
     /// A forge that knows the secret.
     Forge,
 }
@@ -40,46 +40,46 @@ enum Sender {
 /// A message whose sender is known.
 struct WebhookMessage {
     host: ForgeKind,
-    from: Sender,
+    from: WebhookSender,
     headers: HeaderMap,
     body: Bytes,
     pushes: Vec<ForgePush>,
-    origin: Origin,
+    origin: RequestOrigin,
 }
 
 /// The route of Code Manager.
 pub(crate) async fn webhook(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
     request: Request,
-) -> Result<Json<CodeWebhookReply>, Failure> {
+) -> Result<Json<CodeWebhookReply>, ApiFailure> {
     environments(&api, &routes::CODE_WEBHOOK, given, request).await
 }
 
 /// The route of webhook-go for control repositories.
 pub(crate) async fn webhook_r10k(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
     request: Request,
-) -> Result<Json<CodeWebhookReply>, Failure> {
+) -> Result<Json<CodeWebhookReply>, ApiFailure> {
     environments(&api, &routes::CODE_WEBHOOK_R10K, given, request).await
 }
 
 /// The route of webhook-go for repositories of modules.
 pub(crate) async fn webhook_module(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
     request: Request,
-) -> Result<Json<CodeWebhookReply>, Failure> {
+) -> Result<Json<CodeWebhookReply>, ApiFailure> {
     let query = CodeModuleWebhookQuery::read(given)?;
-    let message = WebhookMessage::take(&api, query.kind.as_deref(), request).await?;
+    let message = WebhookMessage::read_message(&api, query.kind.as_deref(), request).await?;
     let manager = manager(&api)?;
     let repository = message.host.repository(&message.body);
     let mut wanted = Vec::new();
     if !message.pushes.is_empty() {
         let name = query.module_name.as_deref();
         let found = environments_with_module(manager.versions(), repository, name).await;
-        wanted = found.map_err(refusal)?;
+        wanted = found.map_err(submit_error)?;
     }
     if query.branch_only {
         let pushes = message.pushes.iter();
@@ -93,37 +93,37 @@ pub(crate) async fn webhook_module(
         (environment, DeploymentAction::Modules { names, dry_run })
     };
     let wanted = wanted.into_iter().map(renew).collect();
-    begin(&api, &routes::CODE_WEBHOOK_MODULE, &message, wanted).await
+    start_deployments(&api, &routes::CODE_WEBHOOK_MODULE, &message, wanted).await
 }
 
 async fn environments(
-    api: &Shared,
+    api: &SharedApiContext,
     route: &'static Route,
     given: Parameters,
     request: Request,
-) -> Result<Json<CodeWebhookReply>, Failure> {
+) -> Result<Json<CodeWebhookReply>, ApiFailure> {
     let query = CodeWebhookQuery::read(given)?;
-    let message = WebhookMessage::take(api, query.kind.as_deref(), request).await?;
+    let message = WebhookMessage::read_message(api, query.kind.as_deref(), request).await?;
     let mut wanted = deployments_for_push(manager(api)?, &message.pushes, query.prefix.as_deref());
     if query.prefix.is_none() {
-        add_listed(manager(api)?, &message, &mut wanted).await?;
+        add_listed_environments(manager(api)?, &message, &mut wanted).await?;
     }
-    begin(api, route, &message, wanted).await
+    start_deployments(api, route, &message, wanted).await
 }
 
 /// Adds environments of lists, whose names differ from their branches.
-async fn add_listed(
+async fn add_listed_environments(
     manager: &CodeManager,
     message: &WebhookMessage,
     wanted: &mut Vec<(EnvironmentName, DeploymentAction)>,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     let Some(repository) = message.host.repository(&message.body) else {
         return Ok(());
     };
     let there = message.pushes.iter().filter(|push| !push.is_gone);
     let branches = there.map(|push| push.branch.clone()).collect();
     let listed = environments_from_branches(manager.versions(), repository, branches).await;
-    for environment in listed.map_err(refusal)? {
+    for environment in listed.map_err(submit_error)? {
         if !wanted.iter().any(|(known, _)| *known == environment) {
             wanted.push((environment, DeploymentAction::Deploy { dry_run: false }));
         }
@@ -134,13 +134,17 @@ async fn add_listed(
 // === impl WebhookMessage ===
 
 impl WebhookMessage {
-    async fn take(api: &Shared, kind: Option<&str>, request: Request) -> Result<Self, Failure> {
+    async fn read_message(
+        api: &SharedApiContext,
+        kind: Option<&str>,
+        request: Request,
+    ) -> Result<Self, ApiFailure> {
         let service = service(api)?;
         let (headers, uri) = (request.headers().clone(), request.uri().clone());
-        let origin = Origin::of(&request);
+        let origin = RequestOrigin::of(&request);
         let header = header(&headers);
         let host = ForgeKind::detect(kind, &header).map_err(misread)?;
-        let (_, body) = body::buffered(request, api).await?;
+        let (_, body) = body::buffer_body(request, api).await?;
         let secret = service.webhook_secret();
         let proof = match &secret {
             Ok(Some(secret)) => secret.verify(host, &header, &body),
@@ -168,25 +172,25 @@ fn header<'h>(headers: &'h HeaderMap) -> impl Fn(&str) -> Option<&'h str> + 'h {
 }
 
 /// Starts the deployments for a message.
-async fn begin(
-    api: &Shared,
+async fn start_deployments(
+    api: &SharedApiContext,
     route: &'static Route,
     message: &WebhookMessage,
     wanted: Vec<(EnvironmentName, DeploymentAction)>,
-) -> Result<Json<CodeWebhookReply>, Failure> {
+) -> Result<Json<CodeWebhookReply>, ApiFailure> {
     let WebhookMessage { host, from, .. } = message;
     let service = service(api)?;
-    if let Sender::Caller(caller) = from {
+    if let WebhookSender::Caller(caller) = from {
         for (environment, _) in &wanted {
             may_deploy(api, caller, environment.as_str())?;
         }
     }
     if wanted.is_empty() {
-        return Ok(Json(reply(Vec::new())));
+        return Ok(Json(webhook_reply(Vec::new())));
     }
     let taken = match from {
-        Sender::Forge => refuse_repeated_delivery(service, route, message, &wanted)?,
-        Sender::Caller(_) => Vec::new(),
+        WebhookSender::Forge => refuse_repeated_delivery(service, route, message, &wanted)?,
+        WebhookSender::Caller(_) => Vec::new(),
     };
     let forge = format!("webhook of {host}");
     let by = DeploymentRequester {
@@ -197,14 +201,15 @@ async fn begin(
         reason: String::new(),
     };
     let names = wanted.iter().map(|(name, _)| name.as_str()).collect();
-    let intent = audit::by_hook(api, route, &message.origin, from.caller(), (forge, names)).await;
+    let intent =
+        audit::record_webhook(api, route, &message.origin, from.caller(), (forge, names)).await;
     let submitted = match intent {
         Ok(intent) => {
             let submitted = match service.manager() {
-                Ok(manager) => manager.submit(wanted, by).await.map_err(refusal),
+                Ok(manager) => manager.submit(wanted, by).await.map_err(submit_error),
                 Err(failure) => Err(failure),
             };
-            intent.finish(audit::of_hook(&submitted)).await;
+            intent.finish(audit::webhook_outcome(&submitted)).await;
             submitted
         }
         Err(failure) => Err(failure),
@@ -215,11 +220,14 @@ async fn begin(
         // The forge sends it again, and the retry must be handled.
         deliveries.forget(&taken);
     }
-    let deploys = submitted?.deployments.into_iter().map(responses::queued);
-    Ok(Json(reply(deploys.collect())))
+    let deploys = submitted?
+        .deployments
+        .into_iter()
+        .map(responses::queued_reply);
+    Ok(Json(webhook_reply(deploys.collect())))
 }
 
-fn reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
+fn webhook_reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
     CodeWebhookReply {
         status: "OK".to_owned(),
         deploys,
@@ -227,15 +235,15 @@ fn reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
 }
 
 async fn sender(
-    api: &Shared,
+    api: &SharedApiContext,
     proof: WebhookVerification,
     headers: &HeaderMap,
     uri: &Uri,
-) -> Result<Sender, Failure> {
+) -> Result<WebhookSender, ApiFailure> {
     let (kind, msg) = match (proof, token(headers, uri)) {
-        (WebhookVerification::Valid, _) => return Ok(Sender::Forge),
+        (WebhookVerification::Valid, _) => return Ok(WebhookSender::Forge),
         (WebhookVerification::Absent, Some(token)) => {
-            return Ok(Sender::Caller(Caller(
+            return Ok(WebhookSender::Caller(ApiCaller(
                 api.access.authenticate(&token).await?,
             )));
         }
@@ -279,7 +287,7 @@ fn refuse_repeated_delivery(
     route: &Route,
     message: &WebhookMessage,
     wanted: &[(EnvironmentName, DeploymentAction)],
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ApiFailure> {
     let (host, header) = (message.host, header(&message.headers));
     let environments: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
     let place = format!("{} {}", route.path, environments.join(" "));
@@ -301,7 +309,7 @@ fn refuse_repeated_delivery(
     }
 }
 
-fn misread(error: IncomingWebhookError) -> Failure {
+fn misread(error: IncomingWebhookError) -> ApiFailure {
     let said = error.to_string();
     match error {
         IncomingWebhookError::Host => ApiError::new(kinds::WEBHOOK_TYPE, said)
@@ -313,8 +321,8 @@ fn misread(error: IncomingWebhookError) -> Failure {
 
 // === impl Sender ===
 
-impl Sender {
-    fn caller(&self) -> Option<&Caller> {
+impl WebhookSender {
+    fn caller(&self) -> Option<&ApiCaller> {
         match self {
             Self::Caller(caller) => Some(caller),
             Self::Forge => None,

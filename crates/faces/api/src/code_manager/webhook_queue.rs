@@ -14,21 +14,21 @@ use forges::incoming_webhooks::WebhookVerification;
 use rbac::RequestedPermission;
 
 use super::{manager, service};
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::defaults::WEBHOOK_QUEUE_ITEMS;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::guard::token;
 use crate::request_parameters::QueryParameters;
 
 /// The last deployments, oldest first.
 pub(crate) async fn webhook_queue(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     headers: HeaderMap,
     uri: Uri,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Vec<WebhookQueueItem>>, Failure> {
+) -> Result<Json<Vec<WebhookQueueItem>>, ApiFailure> {
     given.finish()?;
-    may_look(&api, &headers, &uri).await?;
+    require_queue_permission(&api, &headers, &uri).await?;
     let newest = manager(&api)?.history(None, None, WEBHOOK_QUEUE_ITEMS);
     let newest = newest.await?;
     Ok(Json(newest.into_iter().rev().map(item).collect()))
@@ -37,14 +37,18 @@ pub(crate) async fn webhook_queue(
 /// Always the same response, as webhook-go sends while it runs.
 pub(crate) async fn webhook_health(
     QueryParameters(given): QueryParameters,
-) -> Result<Json<WebhookGoHealth>, Failure> {
+) -> Result<Json<WebhookGoHealth>, ApiFailure> {
     given.finish()?;
     Ok(Json(WebhookGoHealth {
         message: "running".to_owned(),
     }))
 }
 
-async fn may_look(api: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
+async fn require_queue_permission(
+    api: &SharedApiContext,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<(), ApiFailure> {
     let shown = headers.get("authorization");
     let shown = shown.and_then(|value| value.to_str().ok());
     let secret = service(api)?.webhook_secret();

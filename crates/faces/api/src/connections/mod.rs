@@ -19,23 +19,23 @@ use pcp::Certname;
 use serde_json::json;
 use ssh::{ConnectionView, CreateError, DuplicatePolicy, SshConnection};
 
-use crate::Shared;
-use crate::audit::{self, Origin};
+use crate::SharedApiContext;
+use crate::audit::{self, RequestOrigin};
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::QueryParameters;
 
-pub(crate) use self::targets::over_ssh;
+pub(crate) use self::targets::add_ssh_targets;
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<CreateConnection>,
-) -> Result<(StatusCode, Json<ConnectionCreated>), Failure> {
+) -> Result<(StatusCode, Json<ConnectionCreated>), ApiFailure> {
     check_transport("type", &command.kind)?;
     let certnames = certnames(&command.certnames)?;
-    let duplicates = duplicates(command.duplicates.as_deref())?;
+    let duplicates = parse_duplicates(command.duplicates.as_deref())?;
     if duplicates == DuplicatePolicy::Replace {
         // Replacing deletes the old connection.
         caller.demand(&api, "nodes", "delete_connections", "*")?;
@@ -56,45 +56,45 @@ pub(crate) async fn create(
         caller.demand(&api, "tasks", "run", "*")?;
     }
     let created = api.connections.create(&certnames, connection, duplicates);
-    let connection_id = created.await.map_err(refusal)?;
+    let connection_id = created.await.map_err(create_error)?;
     let created = ConnectionCreated { connection_id };
     Ok((StatusCode::CREATED, Json(created)))
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     StrictBody(command): StrictBody<DeleteConnection>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let certnames = certnames(&command.certnames)?;
     api.connections.delete(&certnames).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
-    caller: Caller,
-    origin: Origin,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    origin: RequestOrigin,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ConnectionList>, Failure> {
+) -> Result<Json<ConnectionList>, ApiFailure> {
     let asked = ConnectionsQuery::from_parameters(given)?;
     answer(&api, (&routes::CONNECTIONS, &origin), &caller, &asked).await
 }
 
 pub(crate) async fn query(
-    State(api): State<Shared>,
-    caller: Caller,
-    origin: Origin,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    origin: RequestOrigin,
     StrictBody(asked): StrictBody<ConnectionsQuery>,
-) -> Result<Json<ConnectionList>, Failure> {
+) -> Result<Json<ConnectionList>, ApiFailure> {
     answer(&api, (&routes::CONNECTIONS_POST, &origin), &caller, &asked).await
 }
 
 async fn answer(
-    api: &Shared,
-    (route, origin): (&'static Route, &Origin),
-    caller: &Caller,
+    api: &SharedApiContext,
+    (route, origin): (&'static Route, &RequestOrigin),
+    caller: &ApiCaller,
     asked: &ConnectionsQuery,
-) -> Result<Json<ConnectionList>, Failure> {
+) -> Result<Json<ConnectionList>, ApiFailure> {
     asked.check()?;
     if asked.sensitive {
         caller.demand(api, "nodes", "view_inventory_sensitive", "*")?;
@@ -105,7 +105,7 @@ async fn answer(
         let names = found.iter().flat_map(|it| &it.certnames);
         let names = names.map(ToString::to_string).collect();
         let what = ("connections", names);
-        audit::secrets_read(api, route, origin, caller, what).await?;
+        audit::record_secrets_read(api, route, origin, caller, what).await?;
     }
     let items = found.into_iter().map(|shown| item(shown, asked)).collect();
     Ok(Json(ConnectionList { items }))
@@ -140,7 +140,7 @@ fn certnames(names: &[String]) -> Result<Vec<Certname>, ApiError> {
     Ok(certnames)
 }
 
-fn duplicates(text: Option<&str>) -> Result<DuplicatePolicy, ApiError> {
+fn parse_duplicates(text: Option<&str>) -> Result<DuplicatePolicy, ApiError> {
     match text {
         None | Some("error") => Ok(DuplicatePolicy::Error),
         Some("replace") => Ok(DuplicatePolicy::Replace),
@@ -151,7 +151,7 @@ fn duplicates(text: Option<&str>) -> Result<DuplicatePolicy, ApiError> {
     }
 }
 
-fn refusal(error: CreateError) -> Failure {
+fn create_error(error: CreateError) -> ApiFailure {
     let text = error.to_string();
     match error {
         CreateError::Connection(_) => ApiError::new(kinds::VALIDATION, text).into(),
@@ -161,6 +161,6 @@ fn refusal(error: CreateError) -> Failure {
         CreateError::Agents(names) => ApiError::new(kinds::KNOWN_AGENTS, text)
             .with("certnames", json!(names))
             .into(),
-        CreateError::Store(error) => Failure::internal("store the connection", &error),
+        CreateError::Store(error) => ApiFailure::internal("store the connection", &error),
     }
 }

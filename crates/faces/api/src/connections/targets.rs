@@ -14,19 +14,19 @@ use rbac::TaskScope;
 use serde_json::{Value, json};
 use ssh::SshConnection;
 
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 
 /// Encrypts the connections of `targets` and adds them to the request.
-pub(crate) async fn over_ssh(
-    api: &Shared,
-    caller: &Caller,
+pub(crate) async fn add_ssh_targets(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     task: &TaskName,
     request: &mut TaskRequest,
     targets: Vec<Guarded>,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     if targets.is_empty() {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(crate) async fn over_ssh(
     for (number, target) in targets.into_iter().enumerate() {
         let place = format!("targets[{number}]");
         let mut target = target.into_object(&place)?;
-        let hosts = hostnames(&mut target, &place)?;
+        let hosts = take_hostnames(&mut target, &place)?;
         if let Some(host) = hosts.iter().find(|host| !in_scope.contains(host)) {
             let msg = format!("{place}.hostnames: {host} is not in the scope");
             let details = ApiError::new(kinds::EMPTY_TARGET, msg).with("hostname", json!(host));
@@ -84,7 +84,7 @@ pub(crate) async fn over_ssh(
 }
 
 /// Removes the keys that are not part of the connection.
-fn hostnames(target: &mut Object, place: &str) -> Result<Vec<Certname>, ApiError> {
+fn take_hostnames(target: &mut Object, place: &str) -> Result<Vec<Certname>, ApiError> {
     match target.remove("transport") {
         Some(Value::String(transport)) => {
             check_transport(&format!("{place}.transport"), &transport)?;

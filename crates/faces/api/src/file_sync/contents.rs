@@ -17,11 +17,11 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
 
-use super::{refusal, sync};
-use crate::Shared;
+use super::{check_in_error, require_file_sync};
+use crate::SharedApiContext;
 use crate::code_manager::environment;
 use crate::defaults::BLOB_CHUNK_BYTES;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::request_parameters::PathVariables;
 
 /// One year, the longest time that caches accept.
@@ -29,22 +29,24 @@ const IMMUTABLE: &str = "private, max-age=31536000, immutable";
 const BYTES: &str = "application/octet-stream";
 
 pub(crate) async fn manifest(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables((name, version)): PathVariables<(String, String)>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let environment = environment("environment", &name)?;
     let version: VersionSignature = version
         .parse()
         .map_err(|error| ApiError::invalid("version", error))?;
-    let found = sync(&api)?.manifest(&environment, &version).await;
-    let Some((id, text)) = found.map_err(refusal)? else {
+    let found = require_file_sync(&api)?
+        .manifest(&environment, &version)
+        .await;
+    let Some((id, text)) = found.map_err(check_in_error)? else {
         let msg = format!("the version {version} of {environment} is neither live nor about to be");
         return Err(ApiError::new(kinds::UNKNOWN_VERSION, msg).into());
     };
     let etag = format!("\"{id}\"");
-    if is_known(&headers, &etag) {
-        return Ok(not_modified(etag));
+    if matches_etag(&headers, &etag) {
+        return Ok(not_modified_response(etag));
     }
     let headers = [
         (header::CONTENT_TYPE, BYTES.to_owned()),
@@ -55,30 +57,33 @@ pub(crate) async fn manifest(
 }
 
 pub(crate) async fn blob(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(hash): PathVariables<String>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let hash: ContentHash = hash.parse().map_err(|()| {
         ApiError::invalid("hash", "a SHA-256 has 64 lower-case hexadecimal digits")
     })?;
-    let found = sync(&api)?.open_blob(hash).await.map_err(refusal)?;
+    let found = require_file_sync(&api)?
+        .open_blob(hash)
+        .await
+        .map_err(check_in_error)?;
     let Some(ServedBlob { file, size_bytes }) = found else {
         let msg = format!("no version that is live or about to be has the content {hash}");
         return Err(ApiError::new(kinds::UNKNOWN_CONTENT, msg).into());
     };
     let etag = format!("\"{hash}\"");
-    if is_known(&headers, &etag) {
-        return Ok(not_modified(etag));
+    if matches_etag(&headers, &etag) {
+        return Ok(not_modified_response(etag));
     }
-    let range = match range(&headers, size_bytes, &etag) {
+    let range = match requested_range(&headers, size_bytes, &etag) {
         Ok(range) => range,
         Err(UnsatisfiableRange) => return Ok(unsatisfiable(size_bytes)),
     };
     let (first, count) = range.unwrap_or((0, size_bytes));
     let mut file = tokio::fs::File::from_std(file);
     let sought = file.seek(SeekFrom::Start(first)).await;
-    sought.map_err(|error| Failure::internal("read a content", &error))?;
+    sought.map_err(|error| ApiFailure::internal("read a content", &error))?;
     let content = ReaderStream::with_capacity(file.take(count), BLOB_CHUNK_BYTES);
     let mut response = Response::new(Body::from_stream(content));
     let mut told = vec![
@@ -104,7 +109,7 @@ pub(crate) async fn blob(
     Ok(response)
 }
 
-fn not_modified(etag: String) -> Response {
+fn not_modified_response(etag: String) -> Response {
     let headers = [
         (header::CACHE_CONTROL, IMMUTABLE.to_owned()),
         (header::ETAG, etag),
@@ -116,10 +121,10 @@ fn unsatisfiable(size_bytes: u64) -> Response {
     let msg = format!("the content has {size_bytes} bytes");
     let error = ApiError::new(kinds::RANGE, msg).with("size_bytes", json!(size_bytes));
     let headers = [(header::CONTENT_RANGE, format!("bytes */{size_bytes}"))];
-    (headers, Failure::from(error)).into_response()
+    (headers, ApiFailure::from(error)).into_response()
 }
 
-fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+fn matches_etag(headers: &HeaderMap, etag: &str) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).iter();
     let mut known = known.filter_map(|value| value.to_str().ok());
     known.any(|known| known.split(',').any(|it| [etag, "*"].contains(&it.trim())))
@@ -131,7 +136,7 @@ struct UnsatisfiableRange;
 
 /// The requested part: offset and length. Several ranges and invalid ones are answered with the
 /// whole, as RFC 9110 allows.
-fn range(
+fn requested_range(
     headers: &HeaderMap,
     size_bytes: u64,
     etag: &str,
@@ -167,7 +172,7 @@ mod tests {
         let of = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::RANGE, text.parse().unwrap());
-            range(&headers, 10, "\"e\"")
+            requested_range(&headers, 10, "\"e\"")
         };
         for (text, expected) in [
             ("bytes=0-9", Ok(Some((0, 10)))),

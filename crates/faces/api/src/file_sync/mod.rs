@@ -18,16 +18,19 @@ use https::PeerCertificate;
 use pki::CertnamePrivilege;
 use serde_json::json;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 pub(crate) use contents::{blob, manifest};
 pub(crate) use publish::publish;
 pub(crate) use responses::{clients, services};
 
 /// Admits a server that may follow this one.
-pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), ApiError> {
+pub(crate) fn admit_follower(
+    api: &SharedApiContext,
+    peer: Option<&PeerCertificate>,
+) -> Result<(), ApiError> {
     let Some(certname) = peer.and_then(PeerCertificate::certname) else {
         let msg =
             "this is for servers that follow this one, which show a client certificate of its CA";
@@ -50,7 +53,7 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
 }
 
 /// The file sync service; an error if the server deploys no code.
-fn sync(api: &Shared) -> Result<&FileSync, Failure> {
+fn require_file_sync(api: &SharedApiContext) -> Result<&FileSync, ApiFailure> {
     let sync = crate::code_manager::manager(api)?.file_sync();
     sync.ok_or_else(|| {
         let msg = "no server can follow this one";
@@ -59,15 +62,20 @@ fn sync(api: &Shared) -> Result<&FileSync, Failure> {
 }
 
 pub(crate) async fn latest(
-    State(api): State<Shared>,
-) -> Result<Json<FileSyncCommitsReply>, Failure> {
-    let latest = sync(&api)?.latest_repository();
+    State(api): State<SharedApiContext>,
+) -> Result<Json<FileSyncCommitsReply>, ApiFailure> {
+    let latest = require_file_sync(&api)?.latest_repository();
     Ok(Json([(REPOSITORY.to_owned(), latest)].into()))
 }
 
 /// The versions, which a follower keeps if it has them.
-pub(crate) async fn versions(State(api): State<Shared>) -> Result<Json<FileSyncVersions>, Failure> {
-    let versions = sync(&api)?.published_versions().await.map_err(refusal)?;
+pub(crate) async fn versions(
+    State(api): State<SharedApiContext>,
+) -> Result<Json<FileSyncVersions>, ApiFailure> {
+    let versions = require_file_sync(&api)?
+        .published_versions()
+        .await
+        .map_err(check_in_error)?;
     let mut kept = FileSyncVersions::default();
     for (environment, signature) in versions {
         let of = kept
@@ -80,15 +88,15 @@ pub(crate) async fn versions(State(api): State<Shared>) -> Result<Json<FileSyncV
 }
 
 pub(crate) async fn check_in(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     Extension(peer): Extension<PeerCertificate>,
     StrictBody(command): StrictBody<CheckInCommand>,
-) -> Result<Json<CheckedIn>, Failure> {
-    let sync = sync(&api)?;
+) -> Result<Json<CheckedIn>, ApiFailure> {
+    let sync = require_file_sync(&api)?;
     let name = peer.certname().unwrap_or_default();
     let stopping = api.info.stopping.clone();
     tokio::select! {
-        told = sync.check_in(name, command) => Ok(Json(told.map_err(refusal)?)),
+        told = sync.check_in(name, command) => Ok(Json(told.map_err(check_in_error)?)),
         () = stopping.cancelled() => {
             Err(ApiError::new(kinds::UNAVAILABLE, "the server is stopping").into())
         }
@@ -96,17 +104,17 @@ pub(crate) async fn check_in(
 }
 
 pub(crate) async fn force(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     StrictBody(ForceSyncCommand {}): StrictBody<ForceSyncCommand>,
-) -> Result<Json<CodeClientStatus>, Failure> {
-    sync(&api)?.force_resync().await;
+) -> Result<Json<CodeClientStatus>, ApiFailure> {
+    require_file_sync(&api)?.force_resync().await;
     Ok(Json(clients(crate::code_manager::manager(&api)?)))
 }
 
-fn refusal(error: CheckInError) -> Failure {
+fn check_in_error(error: CheckInError) -> ApiFailure {
     match &error {
         CheckInError::Invalid(place, what) => ApiError::invalid(place, what).into(),
         CheckInError::Full => ApiError::new(kinds::UNAVAILABLE, error.to_string()).into(),
-        _ => Failure::internal("serve a follower", &error),
+        _ => ApiFailure::internal("serve a follower", &error),
     }
 }

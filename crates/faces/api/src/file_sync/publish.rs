@@ -12,18 +12,18 @@ use axum::extract::State;
 use code_deployments::service::{Deployment, DeploymentAction, DeploymentRequester};
 use serde_json::{Value, json};
 
-use super::sync;
-use crate::Shared;
+use super::require_file_sync;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::code_manager::{ended_all, environment, manager, may_deploy, refusal};
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::code_manager::{environment, manager, may_deploy, submit_error, wait_for_all};
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 pub(crate) async fn publish(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<FileSyncCommitCommand>,
-) -> Result<Json<FileSyncCommitsReply>, Failure> {
+) -> Result<Json<FileSyncCommitsReply>, ApiFailure> {
     let named = command.environment();
     let named = named.map_err(|(place, what)| ApiError::invalid(place, what))?;
     may_deploy(&api, &caller, named.unwrap_or("*"))?;
@@ -38,14 +38,14 @@ pub(crate) async fn publish(
             environment("submodule-id", name)?,
             DeploymentAction::Publish,
         )],
-        None => manager.plan_staged().await.map_err(refusal)?,
+        None => manager.plan_staged().await.map_err(submit_error)?,
     };
     let by = DeploymentRequester {
         owner: caller.0.login.clone(),
-        reason: reason(&command),
+        reason: commit_reason(&command),
     };
-    let submitted = manager.submit(wanted, by).await.map_err(refusal)?;
-    let ended = ended_all(submitted).await?;
+    let submitted = manager.submit(wanted, by).await.map_err(submit_error)?;
+    let ended = wait_for_all(submitted).await?;
     let failed: Vec<Value> = ended.iter().filter_map(failure).collect();
     if !failed.is_empty() {
         let msg = format!(
@@ -56,14 +56,14 @@ pub(crate) async fn publish(
         let error = ApiError::new(kinds::DEPLOY_FAILURE, msg);
         return Err(error.with("environments", Value::from(failed)).into());
     }
-    let mut latest = sync(&api)?.latest_repository();
+    let mut latest = require_file_sync(&api)?.latest_repository();
     let is_meant = |name: &String| ended.iter().any(|it| it.environment == *name);
     latest.submodules.retain(|name, _| is_meant(name));
     let reply: BTreeMap<String, FileSyncRepository> = [(REPOSITORY.to_owned(), latest)].into();
     Ok(Json(reply))
 }
 
-fn reason(command: &FileSyncCommitCommand) -> String {
+fn commit_reason(command: &FileSyncCommitCommand) -> String {
     let message = &command.message;
     match &command.author {
         None => message.clone(),

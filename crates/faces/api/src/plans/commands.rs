@@ -8,22 +8,22 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use jobs::{PlanEnd, PlanStart};
 
-use super::refusal;
-use crate::Shared;
-use crate::base::BaseUrl;
+use super::plan_job_error;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::job_number;
 use crate::task;
 
-pub(super) type Named = Result<(StatusCode, Json<PlanName>), Failure>;
+pub(super) type PlanNameReply = Result<(StatusCode, Json<PlanName>), ApiFailure>;
 
 pub(crate) async fn start(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<PlanStartCommand>,
-) -> Named {
+) -> PlanNameReply {
     command.check()?;
     let plan = PlanStart {
         plan: command.plan_name,
@@ -34,24 +34,29 @@ pub(crate) async fn start(
         owner_id: caller.0.user_id.clone(),
         ..PlanStart::default()
     };
-    let number = api.jobs.plan_jobs().start(plan).await.map_err(refusal)?;
-    Ok(named(number))
+    let number = api
+        .jobs
+        .plan_jobs()
+        .start(plan)
+        .await
+        .map_err(plan_job_error)?;
+    Ok(plan_name_reply(number))
 }
 
-pub(crate) async fn task(
-    State(api): State<Shared>,
+pub(crate) async fn run_plan_task(
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(mut command): StrictBody<TaskCommand>,
-) -> Result<(StatusCode, Json<JobCreated>), Failure> {
+) -> Result<(StatusCode, Json<JobCreated>), ApiFailure> {
     let Some(plan_job) = command.plan_job.take() else {
         return Err(ApiError::invalid("plan_job", "this key is needed").into());
     };
-    let plan_job = number(&plan_job)?;
-    let (mut request, not_permitted) = Box::pin(task::prepared(&api, &caller, command)).await?;
+    let plan_job = parse_plan_job(&plan_job)?;
+    let (mut request, not_permitted) = Box::pin(task::prepare_task(&api, &caller, command)).await?;
     request.plan_job = Some(plan_job);
-    let job = task::started(&api, request).await?;
-    let job = base.job(job);
+    let job = task::create_job(&api, request).await?;
+    let job = base.job_url(job);
     Ok((
         StatusCode::ACCEPTED,
         Json(JobCreated { job, not_permitted }),
@@ -59,26 +64,26 @@ pub(crate) async fn task(
 }
 
 pub(crate) async fn finish(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<PlanFinishCommand>,
-) -> Named {
-    let number = number(&command.plan_job)?;
+) -> PlanNameReply {
+    let number = parse_plan_job(&command.plan_job)?;
     let end = PlanEnd {
         success: command.status == PlanStatus::Success,
         result: command.result,
     };
     let plans = api.jobs.plan_jobs();
     let finished = plans.finish(number, &caller.0.user_id, end).await;
-    finished.map_err(refusal)?;
-    Ok(named(number))
+    finished.map_err(plan_job_error)?;
+    Ok(plan_name_reply(number))
 }
 
-pub(super) fn number(text: &str) -> Result<i64, ApiError> {
+pub(super) fn parse_plan_job(text: &str) -> Result<i64, ApiError> {
     Ok(job_number("plan_job", text)?.get())
 }
 
-pub(super) fn named(number: i64) -> (StatusCode, Json<PlanName>) {
+pub(super) fn plan_name_reply(number: i64) -> (StatusCode, Json<PlanName>) {
     let name = number.to_string();
     (StatusCode::ACCEPTED, Json(PlanName { name }))
 }

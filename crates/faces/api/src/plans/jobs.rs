@@ -9,39 +9,41 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
-use store::{Asks, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState};
+use store::{
+    AwaitedAnswer, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState,
+};
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::defaults::PLAN_RESULTS_CHARS;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 use crate::jobs::{end_of_second, job_order, object, seconds, statuses};
-use crate::owners::{Owners, StoredOwner};
-use crate::plans::refusal;
+use crate::owners::{OwnerCache, StoredOwner};
+use crate::plans::plan_job_error;
 use crate::plans::steps::step_name;
 use crate::request_parameters::{PathVariables, QueryParameters, job_number, store_page};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<PlanJobList>, Failure> {
+) -> Result<Json<PlanJobList>, ApiFailure> {
     let query = PlanJobsQuery::read(given)?;
     let page = store_page(query.page);
     let mut filter = filter(&query);
     let (mut rows, mut total) = api.store.plan_jobs(&filter, page).await?;
     if query.results {
-        bounded(&rows)?;
+        check_result_size(&rows)?;
         filter.results = true;
         (rows, total) = api.store.plan_jobs(&filter, page).await?;
     }
-    let owners = Owners::of(&api, rows.iter().map(kept).collect()).await?;
-    let mut questions = Questions::of(&api, &rows).await?;
+    let owners = OwnerCache::load(&api, rows.iter().map(stored_owner).collect()).await?;
+    let mut questions = OpenPlanQuestions::load(&api, &rows).await?;
     let items = rows.into_iter().map(|row| {
         let (number, result) = (row.number, row.result.clone());
         let mut item = item(&base, row, &owners);
-        item.questions = questions.take(number);
-        item.result = query.results.then(|| parsed(number, result.as_deref()));
+        item.questions = questions.take_questions(number);
+        item.result = query.results.then(|| parse_json(number, result.as_deref()));
         item
     });
     let pagination = Pagination::of(query.page, query.order_by.as_str(), query.order, total);
@@ -52,32 +54,32 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(number): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<PlanJob>, Failure> {
+) -> Result<Json<PlanJob>, ApiFailure> {
     given.finish()?;
-    let row = existing(&api, &number).await?;
+    let row = find_plan_job(&api, &number).await?;
     let steps = api.store.plan_steps(row.number).await?;
-    let owners = Owners::of(&api, vec![kept(&row)]).await?;
-    let result = parsed(row.number, row.result.as_deref());
+    let owners = OwnerCache::load(&api, vec![stored_owner(&row)]).await?;
+    let result = parse_json(row.number, row.result.as_deref());
     let timestamp = Timestamp::from_ms(row.changed_ms);
-    let mut questions = Questions::of(&api, std::slice::from_ref(&row)).await?;
+    let mut questions = OpenPlanQuestions::load(&api, std::slice::from_ref(&row)).await?;
     Ok(Json(PlanJob {
-        questions: questions.take(row.number),
+        questions: questions.take_questions(row.number),
         result: Some(result),
         timestamp: Some(timestamp),
-        status: Some(by_step(&steps)),
+        status: Some(states_by_step(&steps)),
         ..item(&base, row, &owners)
     }))
 }
 
 /// Open questions of the plan jobs in a list.
-struct Questions(BTreeMap<i64, Vec<PlanQuestion>>);
+struct OpenPlanQuestions(BTreeMap<i64, Vec<PlanQuestion>>);
 
-impl Questions {
-    async fn of(api: &Shared, rows: &[PlanJobRow]) -> Result<Self, Failure> {
+impl OpenPlanQuestions {
+    async fn load(api: &SharedApiContext, rows: &[PlanJobRow]) -> Result<Self, ApiFailure> {
         let running = rows.iter().filter(|row| row.finished_ms.is_none());
         let numbers: Vec<i64> = running.map(|row| row.number).collect();
         let mut by_plan = BTreeMap::<_, Vec<_>>::new();
@@ -90,7 +92,7 @@ impl Questions {
         Ok(Self(by_plan))
     }
 
-    fn take(&mut self, number: i64) -> Vec<PlanQuestion> {
+    fn take_questions(&mut self, number: i64) -> Vec<PlanQuestion> {
         self.0.remove(&number).unwrap_or_default()
     }
 }
@@ -100,20 +102,23 @@ fn question(row: PlanQuestionRow) -> PlanQuestion {
     PlanQuestion {
         step: step_name(&row.key),
         prompt: arguments["prompt"].as_str().unwrap_or_default().to_owned(),
-        sensitive: row.asks == Asks::Secretly,
+        sensitive: row.asks == AwaitedAnswer::Sealed,
         asked_timestamp: Timestamp::from_ms(row.begun_ms),
     }
 }
 
 /// The plan job with the number in a path.
-pub(crate) async fn existing(api: &Shared, number: &str) -> Result<PlanJobRow, Failure> {
+pub(crate) async fn find_plan_job(
+    api: &SharedApiContext,
+    number: &str,
+) -> Result<PlanJobRow, ApiFailure> {
     let number = job_number("plan_job", number)?.get();
     let row = api.store.plan_job(number).await?;
-    row.ok_or_else(|| refusal(jobs::PlanJobError::Unknown(number)))
+    row.ok_or_else(|| plan_job_error(jobs::PlanJobError::Unknown(number)))
 }
 
 /// Parses a value stored as JSON.
-pub(crate) fn parsed(number: i64, json: Option<&str>) -> Value {
+pub(crate) fn parse_json(number: i64, json: Option<&str>) -> Value {
     let Some(json) = json else {
         return Value::Null;
     };
@@ -124,7 +129,7 @@ pub(crate) fn parsed(number: i64, json: Option<&str>) -> Value {
 }
 
 /// Refuses a list whose results exceed the memory limit.
-fn bounded(rows: &[PlanJobRow]) -> Result<(), ApiError> {
+fn check_result_size(rows: &[PlanJobRow]) -> Result<(), ApiError> {
     let chars: u64 = rows.iter().map(|row| row.result_chars).sum();
     if chars <= PLAN_RESULTS_CHARS {
         return Ok(());
@@ -146,18 +151,18 @@ fn filter(query: &PlanJobsQuery) -> PlanJobFilter {
     }
 }
 
-fn kept(row: &PlanJobRow) -> StoredOwner {
+fn stored_owner(row: &PlanJobRow) -> StoredOwner {
     StoredOwner::user(&row.owner, &row.owner_id)
 }
 
 /// A plan job as in the list, without its result.
-fn item(base: &BaseUrl, row: PlanJobRow, owners: &Owners) -> PlanJob {
+fn item(base: &BaseUrl, row: PlanJobRow, owners: &OwnerCache) -> PlanJob {
     let now = || jiff::Timestamp::now().as_millisecond();
     let until = row.finished_ms.unwrap_or_else(now);
     let number = row.number;
-    let owner = owners.get(&kept(&row));
+    let owner = owners.get(&stored_owner(&row));
     PlanJob {
-        id: base.at(&format!("plan_jobs/{number}")),
+        id: base.orchestrator_url(&format!("plan_jobs/{number}")),
         name: number.to_string(),
         state: row.state,
         questions: Vec::new(),
@@ -174,7 +179,7 @@ fn item(base: &BaseUrl, row: PlanJobRow, owners: &Owners) -> PlanJob {
     }
 }
 
-fn by_step(states: &[PlanStepState]) -> BTreeMap<String, Vec<JobStatus>> {
+fn states_by_step(states: &[PlanStepState]) -> BTreeMap<String, Vec<JobStatus>> {
     let steps = states.chunk_by(|one, next| one.job == next.job);
     let history = |state: &PlanStepState| JobStateRow {
         state: state.state.clone(),

@@ -20,20 +20,20 @@ use axum::extract::State;
 use environments::{PlanMetadata, PlanName, PlanParameter};
 use serde_json::{Value, json};
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::code;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Lists plans without private ones, which only other plans run; they can be shown.
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<PlanList>, Failure> {
+) -> Result<Json<PlanList>, ApiFailure> {
     let query = TasksQuery::read(given)?;
     let (environment, plans) = code::read(&api, &query.environment, |code| code.plans()).await?;
     let public = plans.into_iter().filter(|plan| !plan.private);
@@ -42,19 +42,19 @@ pub(crate) async fn list(
         permitted: may_run(&api, &caller, &plan.name, &environment.name),
         name: plan.name.to_string(),
         description: plan.description,
-        error: plan.problem.map(code::told),
+        error: plan.problem.map(code::to_error_body),
     });
     let items = items.collect();
     Ok(Json(PlanList { environment, items }))
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     PathVariables((module, plan)): PathVariables<(String, String)>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<PlanDetail>, Failure> {
+) -> Result<Json<PlanDetail>, ApiFailure> {
     let query = TasksQuery::read(given)?;
     let name = plan_name("plan", &format!("{module}::{plan}"))?;
     let asked = name.clone();
@@ -84,7 +84,7 @@ pub(crate) fn plan_name(place: &str, text: &str) -> Result<PlanName, ApiError> {
     parsed.map_err(|error| ApiError::invalid(place, error))
 }
 
-fn may_run(api: &Shared, caller: &Caller, name: &PlanName, environment: &str) -> bool {
+fn may_run(api: &SharedApiContext, caller: &ApiCaller, name: &PlanName, environment: &str) -> bool {
     let access = &api.access;
     access
         .authorize_plan(&caller.0, name.as_str(), environment)
@@ -94,17 +94,17 @@ fn may_run(api: &Shared, caller: &Caller, name: &PlanName, environment: &str) ->
 /// Refuses a caller who may not run the plan in this environment. Permissions on nodes are checked
 /// when the plan creates jobs.
 pub(crate) fn demand(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     plan: &str,
     environment: &str,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     api.access.authorize_plan(&caller.0, plan, environment)?;
     Ok(())
 }
 
 fn address(base: &BaseUrl, name: &PlanName) -> String {
-    base.at(&format!("plans/{}/{}", name.module(), name.plan()))
+    base.orchestrator_url(&format!("plans/{}/{}", name.module(), name.plan()))
 }
 
 /// Metadata in the form of Puppet Enterprise, with marks for a private plan and sensitive
@@ -146,17 +146,19 @@ fn parameter(parameter: &PlanParameter) -> Object {
 }
 
 /// The error for a plan job that was not changed.
-pub(crate) fn refusal(error: PlanJobError) -> Failure {
+pub(crate) fn plan_job_error(error: PlanJobError) -> ApiFailure {
     let text = error.to_string();
     let (kind, number) = match error {
         PlanJobError::Unknown(number) => (kinds::UNKNOWN_JOB, number),
         PlanJobError::Finished { number, .. } => (kinds::PLAN_FINISHED, number),
         PlanJobError::NotOwner { number, .. } => (kinds::NOT_PERMITTED, number),
-        PlanJobError::Store(error) => return Failure::internal("write the plan job down", &error),
-        error => return Failure::internal("write the plan job down", &error),
+        PlanJobError::Store(error) => {
+            return ApiFailure::internal("write the plan job down", &error);
+        }
+        error => return ApiFailure::internal("write the plan job down", &error),
     };
     let refused = ApiError::new(kind, text);
-    Failure(refused.with("plan_job", json!(number.to_string())))
+    ApiFailure(refused.with("plan_job", json!(number.to_string())))
 }
 
 #[cfg(test)]

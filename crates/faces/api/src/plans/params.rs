@@ -35,7 +35,7 @@ pub(crate) fn check(
     let mut sensitive = Vec::new();
     for (key, value) in given {
         match plan.parameters.iter().find(|known| known.name == *key) {
-            None => problems.push(unknown(key, plan)),
+            None => problems.push(unknown_parameter_error(key, plan)),
             Some(parameter) => {
                 if parameter.sensitive {
                     sensitive.push(key.clone());
@@ -46,7 +46,12 @@ pub(crate) fn check(
     }
     let absent =
         |known: &&PlanParameter| known.default.is_none() && !given.contains_key(&known.name);
-    problems.extend(plan.parameters.iter().filter(absent).map(missing));
+    problems.extend(
+        plan.parameters
+            .iter()
+            .filter(absent)
+            .map(missing_parameter_error),
+    );
     if problems.is_empty() {
         return Ok(sensitive);
     }
@@ -58,7 +63,7 @@ pub(crate) fn check(
     Err(ApiError::invalid("params", what).with("params", json!(listed)))
 }
 
-fn unknown(key: &str, plan: &PlanMetadata) -> String {
+fn unknown_parameter_error(key: &str, plan: &PlanMetadata) -> String {
     let known = plan.parameters.iter().map(|known| known.name.clone());
     let takes: Vec<_> = known.collect();
     let takes = match takes.is_empty() {
@@ -70,7 +75,7 @@ fn unknown(key: &str, plan: &PlanMetadata) -> String {
 }
 
 /// Without a default it must be given, whatever its type is: so it is in the Puppet language.
-fn missing(parameter: &PlanParameter) -> String {
+fn missing_parameter_error(parameter: &PlanParameter) -> String {
     let PlanParameter { name, kind, .. } = parameter;
     format!("parameter '{name}' is missing; it expects a value of type {kind}")
 }

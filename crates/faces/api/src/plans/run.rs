@@ -20,15 +20,15 @@ use rbac::RequestedPermission;
 use serde_json::{Value, json};
 use store::{SlotKey, StoreError};
 
-use super::commands::named;
+use super::commands::plan_name_reply;
 use super::{params, plan_name, running};
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
 use crate::code;
 use crate::code_manager;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 use crate::scope::engine_scope;
 
@@ -36,14 +36,14 @@ use crate::scope::engine_scope;
 pub(super) const LOCK: &str = "lock";
 
 /// The number of the plan job, and its location.
-type Started = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), Failure>;
+type PlanStartedReply = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), ApiFailure>;
 
 pub(crate) async fn run(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<PlanRunCommand>,
-) -> Started {
+) -> PlanStartedReply {
     command.check()?;
     let wanted =
         find_permitted_plan(&api, &caller, &command.plan_name, &command.environment).await?;
@@ -61,21 +61,21 @@ pub(crate) async fn run(
 }
 
 pub(crate) async fn environment_run(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<EnvironmentPlanRunCommand>,
-) -> Started {
-    let request = prepared(&api, &caller, command).await?;
+) -> PlanStartedReply {
+    let request = prepare_plan(&api, &caller, command).await?;
     start_and_name(&api, &base, request).await
 }
 
 /// Validates a request; the plan may then be started.
-pub(crate) async fn prepared(
-    api: &Shared,
-    caller: &Caller,
+pub(crate) async fn prepare_plan(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     command: EnvironmentPlanRunCommand,
-) -> Result<PlanRequest, Failure> {
+) -> Result<PlanRequest, ApiFailure> {
     command.check()?;
     let wanted = find_permitted_plan(api, caller, &command.plan_name, &command.environment).await?;
     let params = values(api, caller, command.params, &wanted.environment.name).await?;
@@ -110,15 +110,15 @@ pub(crate) struct PlanRequest {
 
 impl PlanRequest {
     fn new(
-        api: &Shared,
-        caller: &Caller,
+        api: &SharedApiContext,
+        caller: &ApiCaller,
         wanted: PermittedPlan,
         options: PlanRunOptions,
     ) -> Result<Self, ApiError> {
-        let default = api.info.plan_code.of(&wanted.environment.name);
+        let default = api.info.plan_code.for_environment(&wanted.environment.name);
         let code = options.code.unwrap_or(default);
         let unattended = options.unattended;
-        let mut launch = launch(caller, wanted, options, code)?;
+        let mut launch = build_launch(caller, wanted, options, code)?;
         launch.is_unattended = unattended.unwrap_or(api.info.plans_are_unattended);
         launch.node_groups = visible_groups(api, caller);
         Ok(Self { launch, code })
@@ -146,28 +146,32 @@ impl PlanRequest {
 }
 
 /// Starts a plan; returns the number of its plan job.
-pub(crate) async fn start(api: &Shared, request: PlanRequest) -> Result<i64, Failure> {
+pub(crate) async fn start(api: &SharedApiContext, request: PlanRequest) -> Result<i64, ApiFailure> {
     let PlanRequest { mut launch, code } = request;
     let hold = match code {
         PlanCode::Lock => {
-            let (hold, live) = code_manager::hold(api, &launch.environment).await?;
+            let (hold, live) = code_manager::hold_environment(api, &launch.environment).await?;
             launch.environment = live.name;
             launch.code_id = live.code_id;
             Some(hold)
         }
         PlanCode::Pinned | PlanCode::Latest => None,
     };
-    let number = api.plans.run(&launch).await.map_err(refusal)?;
+    let number = api.plans.run(&launch).await.map_err(plan_start_error)?;
     if let Some(hold) = hold {
-        code_manager::keep(api, CodeUser::Plan(number), hold).await?;
+        code_manager::assign_hold(api, CodeUser::Plan(number), hold).await?;
     }
     Ok(number)
 }
 
-async fn start_and_name(api: &Shared, base: &BaseUrl, request: PlanRequest) -> Started {
+async fn start_and_name(
+    api: &SharedApiContext,
+    base: &BaseUrl,
+    request: PlanRequest,
+) -> PlanStartedReply {
     let number = start(api, request).await?;
-    let place = base.at(&format!("plan_jobs/{number}"));
-    let (status, name) = named(number);
+    let place = base.orchestrator_url(&format!("plan_jobs/{number}"));
+    let (status, name) = plan_name_reply(number);
     Ok((status, [(header::LOCATION, place)], name))
 }
 
@@ -182,11 +186,11 @@ struct PermittedPlan {
 
 /// Finds the plan. A caller who may not run it does not learn whether it exists.
 async fn find_permitted_plan(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     name: &str,
     environment: &str,
-) -> Result<PermittedPlan, Failure> {
+) -> Result<PermittedPlan, ApiFailure> {
     let name = plan_name("plan_name", name)?;
     super::demand(api, caller, name.as_str(), environment)?;
     let asked = name.clone();
@@ -214,8 +218,8 @@ async fn find_permitted_plan(
     })
 }
 
-fn launch(
-    caller: &Caller,
+fn build_launch(
+    caller: &ApiCaller,
     wanted: PermittedPlan,
     options: PlanRunOptions,
     code: PlanCode,
@@ -255,7 +259,7 @@ fn launch(
 }
 
 /// The names of the node groups that the caller may view.
-fn visible_groups(api: &Shared, caller: &Caller) -> BTreeSet<String> {
+fn visible_groups(api: &SharedApiContext, caller: &ApiCaller) -> BTreeSet<String> {
     let groups = api.classifier.groups();
     let visible = groups.iter().filter(|group| {
         let id = group.id.to_string();
@@ -276,11 +280,11 @@ fn code_mode_name(code: PlanCode) -> &'static str {
 
 /// Parameters for the plan: targets are resolved to certnames.
 async fn values(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     params: BTreeMap<String, PlanParam>,
     environment: &str,
-) -> Result<Object, Failure> {
+) -> Result<Object, ApiFailure> {
     let mut values = Object::new();
     for (name, PlanParam { value, kind }) in params {
         let scope = match (kind, value) {
@@ -304,13 +308,13 @@ async fn values(
 }
 
 /// Adds the name of the parameter to an error.
-fn with_parameter_name(name: &str, Failure(mut refused): Failure) -> Failure {
+fn with_parameter_name(name: &str, ApiFailure(mut refused): ApiFailure) -> ApiFailure {
     let place = format!("params.{name}");
     refused.body.msg = format!("{place}: {}", refused.body.msg);
-    Failure(refused.with("path", json!(place)))
+    ApiFailure(refused.with("path", json!(place)))
 }
 
-fn refusal(error: PlanError) -> Failure {
+fn plan_start_error(error: PlanError) -> ApiFailure {
     match &error {
         PlanError::Store(StoreError::OutcomeUnknown(_)) => {
             let msg = "the database was lost while the plan was being written down, so it is unknown whether \
@@ -319,6 +323,6 @@ fn refusal(error: PlanError) -> Failure {
                 .with("never_starts", json!(false))
                 .into()
         }
-        _ => running::refusal(error),
+        _ => running::plan_command_error(error),
     }
 }

@@ -13,64 +13,64 @@ use axum::http::StatusCode;
 use code_deployments::service::{CodeUser, EnvironmentHold};
 use serde_json::{Value, json};
 
-use super::commands::{Named, named, number};
+use super::commands::{PlanNameReply, parse_plan_job, plan_name_reply};
 use super::run::LOCK;
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
 use crate::code_manager;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::stop;
 
 /// Stops a plan of this server, or the record of one that Bolt runs.
 pub(crate) async fn stop(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<StopPlanCommand>,
-) -> Named {
-    let number = number(&command.plan_job)?;
+) -> PlanNameReply {
+    let number = parse_plan_job(&command.plan_job)?;
     let login = &caller.0.login;
     match api.plans.stop(number, login, command.jobs).await {
         Ok(()) => {}
         Err(PlanError::Unknown(_)) => {
             let stopped = api.jobs.plan_jobs().stop(number, login).await;
-            stopped.map_err(super::refusal)?;
+            stopped.map_err(super::plan_job_error)?;
             if command.jobs {
                 stop_jobs(&api, number).await?;
             }
         }
-        Err(error) => return Err(refusal(error)),
+        Err(error) => return Err(plan_command_error(error)),
     }
-    Ok(named(number))
+    Ok(plan_name_reply(number))
 }
 
 /// Stops the jobs that Bolt started for a plan.
-async fn stop_jobs(api: &Shared, plan_job: i64) -> Result<(), Failure> {
+async fn stop_jobs(api: &SharedApiContext, plan_job: i64) -> Result<(), ApiFailure> {
     let states = api.store.plan_steps(plan_job).await?;
     for history in states.chunk_by(|one, next| one.job == next.job) {
         if let Some(state) = history.first() {
             // An ended job stays as it is.
             let stopped = api.jobs.stop(state.job, true).await;
-            stopped.map_err(stop::refusal)?;
+            stopped.map_err(stop::stop_error)?;
         }
     }
     Ok(())
 }
 
 pub(crate) async fn resume(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<PlanResumeCommand>,
-) -> Result<(StatusCode, Json<PlanResumed>), Failure> {
-    let number = number(&command.plan_job)?;
+) -> Result<(StatusCode, Json<PlanResumed>), ApiFailure> {
+    let number = parse_plan_job(&command.plan_job)?;
     let from = command.from_step.as_deref();
-    let from = from.map(|text| step("from_step", text)).transpose()?;
+    let from = from.map(|text| parse_step("from_step", text)).transpose()?;
     may_run(&api, &caller, number).await?;
-    let hold = hold(&api, number).await?;
+    let hold = hold_plan_environment(&api, number).await?;
     let step = api.plans.resume(number, &caller.0.login, from).await;
-    let step = step.map_err(refusal)?;
+    let step = step.map_err(plan_command_error)?;
     if let Some(hold) = hold {
-        code_manager::keep(&api, CodeUser::Plan(number), hold).await?;
+        code_manager::assign_hold(&api, CodeUser::Plan(number), hold).await?;
     }
     let resumed = PlanResumed {
         name: number.to_string(),
@@ -80,47 +80,58 @@ pub(crate) async fn resume(
 }
 
 /// What a plan held before it failed, it holds again.
-async fn hold(api: &Shared, number: i64) -> Result<Option<EnvironmentHold>, Failure> {
+async fn hold_plan_environment(
+    api: &SharedApiContext,
+    number: i64,
+) -> Result<Option<EnvironmentHold>, ApiFailure> {
     let Some(row) = api.store.plan_job(number).await? else {
         return Ok(None);
     };
     let options: Value = serde_json::from_str(&row.options).unwrap_or_default();
     match options["code"] == LOCK {
-        true => Ok(Some(code_manager::hold(api, &row.environment).await?.0)),
+        true => Ok(Some(
+            code_manager::hold_environment(api, &row.environment)
+                .await?
+                .0,
+        )),
         false => Ok(None),
     }
 }
 
 pub(crate) async fn answer(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<PlanAnswerCommand>,
-) -> Named {
-    let number = number(&command.plan_job)?;
-    let step = step("step", &command.step)?;
+) -> PlanNameReply {
+    let number = parse_plan_job(&command.plan_job)?;
+    let step = parse_step("step", &command.step)?;
     may_run(&api, &caller, number).await?;
     let (login, answer) = (&caller.0.login, &command.answer);
     let answered = api
         .plans
         .answer(number, step, login, answer, command.sensitive);
-    answered.await.map_err(refusal)?;
-    Ok(named(number))
+    answered.await.map_err(plan_command_error)?;
+    Ok(plan_name_reply(number))
 }
 
 /// Refuses a caller who may not run the plan of this plan job.
-async fn may_run(api: &Shared, caller: &Caller, number: i64) -> Result<(), Failure> {
+async fn may_run(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    number: i64,
+) -> Result<(), ApiFailure> {
     let row = api.store.plan_job(number).await?;
-    let row = row.ok_or_else(|| refusal(PlanError::Unknown(number)))?;
+    let row = row.ok_or_else(|| plan_command_error(PlanError::Unknown(number)))?;
     super::demand(api, caller, &row.plan, &row.environment)
 }
 
-fn step(place: &str, text: &str) -> Result<StepId, ApiError> {
+fn parse_step(place: &str, text: &str) -> Result<StepId, ApiError> {
     text.parse()
         .map_err(|error| ApiError::invalid(place, error))
 }
 
 /// The error for a command that did not change a plan.
-pub(super) fn refusal(error: PlanError) -> Failure {
+pub(super) fn plan_command_error(error: PlanError) -> ApiFailure {
     let text = error.to_string();
     let (kind, number, step) = match error {
         PlanError::Unknown(number) => (kinds::UNKNOWN_JOB, number, None),
@@ -134,13 +145,13 @@ pub(super) fn refusal(error: PlanError) -> Failure {
             return refused.with("plans", json!(plans)).into();
         }
         PlanError::ShuttingDown => return ApiError::new(kinds::UNAVAILABLE, text).into(),
-        error => return Failure::internal("do this with the plan", &error),
+        error => return ApiFailure::internal("do this with the plan", &error),
     };
     let mut refused = ApiError::new(kind, text).with("plan_job", json!(number.to_string()));
     if let Some(step) = step {
         refused = refused.with("step", json!(step.to_string()));
     }
-    Failure(refused)
+    ApiFailure(refused)
 }
 
 #[cfg(test)]
@@ -192,7 +203,7 @@ mod tests {
                 "puppetlabs.orchestrator/service-unavailable",
             ),
         ] {
-            let Failure(told) = refusal(error);
+            let ApiFailure(told) = plan_command_error(error);
             assert_eq!((told.status, told.body.kind.as_str()), (status, kind));
         }
     }

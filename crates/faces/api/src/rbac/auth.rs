@@ -11,20 +11,20 @@ use rbac::{LoginOrigin, TokenLabel, TokenLifetime, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::refusal;
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::StrictBody;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The client's address; without a listener that sets it, all requests share one.
-pub(crate) type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
+pub(crate) type ClientPeerAddress = Option<Extension<ConnectInfo<SocketAddr>>>;
 
 /// Logs in. Failures are counted for the client's address.
 pub(crate) async fn login(
-    State(api): State<Shared>,
-    peer: Peer,
+    State(api): State<SharedApiContext>,
+    peer: ClientPeerAddress,
     certificate: Option<Extension<PeerCertificate>>,
     StrictBody(asked): StrictBody<LoginRequest>,
-) -> Result<Json<TokenReply>, Failure> {
+) -> Result<Json<TokenReply>, ApiFailure> {
     let password = SecretString::from(asked.password);
     let request = request(
         asked.lifetime.as_deref(),
@@ -40,11 +40,11 @@ pub(crate) async fn login(
         certname: certname.map(str::to_owned),
     };
     let login = api.access.login(&asked.login, password, request, origin);
-    let token = Box::pin(login).await.map_err(refusal::login)?;
-    Ok(shown(&token))
+    let token = Box::pin(login).await.map_err(refusal::login_error)?;
+    Ok(token_reply(&token))
 }
 
-pub(crate) fn shown(token: &SecretString) -> Json<TokenReply> {
+pub(crate) fn token_reply(token: &SecretString) -> Json<TokenReply> {
     Json(TokenReply {
         token: token.expose_secret().to_owned(),
     })

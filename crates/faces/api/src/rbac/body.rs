@@ -7,24 +7,26 @@ use axum::http::{HeaderName, header};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::read;
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// A body that is parsed strictly.
 pub(crate) struct RbacBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Shared> for RbacBody<T> {
-    type Rejection = Failure;
+impl<T: DeserializeOwned> FromRequest<SharedApiContext> for RbacBody<T> {
+    type Rejection = ApiFailure;
 
-    async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, api: &SharedApiContext) -> Result<Self, ApiFailure> {
         let body = read(request, api).await?;
-        Ok(Self(strict::read(&body).map_err(|error| refusal(&error))?))
+        Ok(Self(
+            strict::read(&body).map_err(|error| body_error(&error))?,
+        ))
     }
 }
 
 /// The error of a body in RBAC's form.
-fn refusal(error: &RequestBodyError) -> ApiError {
+fn body_error(error: &RequestBodyError) -> ApiError {
     let general = ApiError::from(error);
     let kind = match general.body.details.contains_key("path") {
         true => kinds::RBAC_SCHEMA,

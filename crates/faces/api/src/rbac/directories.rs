@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use super::body::{RbacBody, id};
 use super::refusal::schema;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 /// Version 1 of the API knows one directory.
-pub(crate) async fn first(State(api): State<Shared>) -> Json<Value> {
+pub(crate) async fn first_directory(State(api): State<SharedApiContext>) -> Json<Value> {
     let first = api
         .external_directories
         .directories
@@ -31,99 +31,101 @@ pub(crate) async fn first(State(api): State<Shared>) -> Json<Value> {
 }
 
 pub(crate) async fn put(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(given): RbacBody<Value>,
-) -> Result<Json<Value>, Failure> {
-    let settings = match is_nothing(&given) {
+) -> Result<Json<Value>, ApiFailure> {
+    let settings = match is_empty_settings(&given) {
         true => None,
         false => Some(read(given)?),
     };
-    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
+    let _turn = begin_change(&api, &caller, DirectoryReach::Every).await?;
     Box::pin(api.external_directories.directories.replace_all(settings)).await?;
-    Ok(first(State(api)).await)
+    Ok(first_directory(State(api)).await)
 }
 
-pub(crate) async fn list(State(api): State<Shared>) -> Json<Vec<LdapSettings>> {
+pub(crate) async fn list(State(api): State<SharedApiContext>) -> Json<Vec<LdapSettings>> {
     Json(api.external_directories.directories.list())
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(given): PathVariables<String>,
-) -> Result<Json<LdapSettings>, Failure> {
+) -> Result<Json<LdapSettings>, ApiFailure> {
     let id = id("directory", &given)?;
     let server = api.external_directories.directories.server(Some(&id))?;
     Ok(Json(server.settings().clone()))
 }
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(settings): RbacBody<LdapSettings>,
-) -> Result<(StatusCode, Json<LdapId>), Failure> {
+) -> Result<(StatusCode, Json<LdapId>), ApiFailure> {
     if settings.id.is_some() {
         return Err(schema("id", "the id: the server gives it").into());
     }
-    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
+    let _turn = begin_change(&api, &caller, DirectoryReach::Every).await?;
     let id = Box::pin(api.external_directories.directories.create(settings)).await?;
     Ok((StatusCode::CREATED, Json(LdapId { id })))
 }
 
 pub(crate) async fn update(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(settings): RbacBody<LdapSettings>,
-) -> Result<Json<LdapId>, Failure> {
+) -> Result<Json<LdapId>, ApiFailure> {
     let Some(given) = settings.id.clone() else {
         return Err(schema("id", "the id is missing: it says which directory is meant").into());
     };
     let id = id("id", &given)?;
-    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
+    let _turn = begin_change(&api, &caller, DirectoryReach::Every).await?;
     Box::pin(api.external_directories.directories.update(&id, settings)).await?;
     Ok(Json(LdapId { id }))
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<LdapDelete>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = id("id", &asked.id)?;
     let origin = external_directories::ldap_origin(&id);
-    let _turn = allowed(&api, &caller, DirectoryReach::Origin(&origin)).await?;
+    let _turn = begin_change(&api, &caller, DirectoryReach::Origin(&origin)).await?;
     Box::pin(api.external_directories.directories.delete(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Refuses a caller who lacks a right that the changed directory could give. No rights change until
 /// the returned guard is dropped.
-async fn allowed(
-    api: &Shared,
-    caller: &Caller,
+async fn begin_change(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     reach: DirectoryReach<'_>,
-) -> Result<DirectoryChange, Failure> {
+) -> Result<DirectoryChange, ApiFailure> {
     let change = api.access.begin_directory_change(&caller.0, reach);
     Ok(Box::pin(change).await?)
 }
 
-pub(crate) async fn test_first(State(api): State<Shared>) -> Result<Response, Failure> {
+pub(crate) async fn test_first(
+    State(api): State<SharedApiContext>,
+) -> Result<Response, ApiFailure> {
     let server = api.external_directories.directories.server(None)?;
     test_result(&server, None, None).await
 }
 
-pub(crate) async fn test_given(
-    State(api): State<Shared>,
+pub(crate) async fn test_candidate(
+    State(api): State<SharedApiContext>,
     RbacBody(settings): RbacBody<LdapSettings>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let server = api.external_directories.directories.test_server(settings)?;
     test_result(&server, None, None).await
 }
 
 pub(crate) async fn test(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     RbacBody(asked): RbacBody<LdapTest>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let directories = &api.external_directories.directories;
     let server = match (asked.settings, asked.id) {
         (Some(settings), None) => directories.test_server(settings)?,
@@ -139,9 +141,9 @@ async fn test_result(
     server: &LdapServer,
     user: Option<&str>,
     group: Option<&str>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let begun = Instant::now();
-    let looked = look(server, user, group).await;
+    let looked = look_up(server, user, group).await;
     let elapsed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (status, user, error) = match looked {
         Ok(user) => (StatusCode::OK, user, None),
@@ -157,7 +159,7 @@ async fn test_result(
     let test = DirectoryTest {
         elapsed,
         error,
-        user: user.map(found),
+        user: user.map(found_user),
     };
     Ok((status, Json(test)).into_response())
 }
@@ -167,7 +169,7 @@ enum LookupResult {
     Failed(LdapError),
 }
 
-async fn look(
+async fn look_up(
     server: &LdapServer,
     user: Option<&str>,
     group: Option<&str>,
@@ -188,12 +190,12 @@ async fn look(
     if let Some(name) = group
         && !server.has_group(name).await.map_err(LookupResult::Failed)?
     {
-        return Err(LookupResult::Missing(no_such_group(name)));
+        return Err(LookupResult::Missing(unknown_group_error(name)));
     }
     Ok(found)
 }
 
-pub(crate) fn no_such_group(name: &str) -> ApiError {
+pub(crate) fn unknown_group_error(name: &str) -> ApiError {
     let msg = format!("the directory has no group {name:?}");
     ApiError::new(kinds::NO_SUCH_GROUP_LDAP, msg)
 }
@@ -202,7 +204,7 @@ pub(crate) fn unavailable(error: &LdapError) -> ApiError {
     ApiError::new(kinds::DIRECTORY_UNAVAILABLE, error.to_string())
 }
 
-fn found(user: LdapUser) -> FoundUser {
+fn found_user(user: LdapUser) -> FoundUser {
     FoundUser {
         login: user.login,
         display_name: user.display_name,
@@ -212,7 +214,7 @@ fn found(user: LdapUser) -> FoundUser {
 }
 
 /// True for `{}` or only null values, with which clients delete the directory.
-fn is_nothing(given: &Value) -> bool {
+fn is_empty_settings(given: &Value) -> bool {
     let values = given.as_object().map(|object| object.values());
     values.is_some_and(|mut values| values.all(Value::is_null))
 }
@@ -228,13 +230,13 @@ fn read(given: Value) -> Result<LdapSettings, ApiError> {
     })
 }
 
-impl From<SettingsError> for Failure {
+impl From<SettingsError> for ApiFailure {
     fn from(error: SettingsError) -> Self {
         schema(error.place, &error.to_string()).into()
     }
 }
 
-impl From<DirectoryChangeError> for Failure {
+impl From<DirectoryChangeError> for ApiFailure {
     fn from(error: DirectoryChangeError) -> Self {
         let text = error.to_string();
         let refused = match error {

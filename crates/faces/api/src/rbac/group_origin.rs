@@ -1,4 +1,4 @@
-//! The directory of an imported group: [`of_import`].
+//! The directory of an imported group: [`origin_of_import`].
 //!
 //! Invariant: if several directories could be meant, the caller must name one; a group is never
 //! bound to a directory by chance.
@@ -8,7 +8,7 @@ use api_types::rbac::GroupImport;
 
 use super::refusal::schema;
 use super::{ExternalDirectories, directories};
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// The key of the API that names a directory.
 const PLACE: &str = "identity_provider_id";
@@ -16,13 +16,13 @@ const PLACE: &str = "identity_provider_id";
 /// The origin of an imported group; `None` if there is no directory yet. The directories are
 /// searched for the group unless `validate` is false. A group may belong to the identity provider,
 /// which cannot be searched: with a provider, `validate` must be true.
-pub(super) async fn of_import(
+pub(super) async fn origin_of_import(
     external_directories: &ExternalDirectories,
     asked: &GroupImport,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, ApiFailure> {
     let given = asked.identity_provider_id.as_deref();
     let given = given
-        .map(|id| named(external_directories, id))
+        .map(|id| origin_of_directory(external_directories, id))
         .transpose()?;
     let directories = external_directories.directories.origins();
     let can_be_asked = match &given {
@@ -39,7 +39,7 @@ pub(super) async fn of_import(
         let found = Box::pin(asking).await;
         let found = found.map_err(|error| directories::unavailable(&error))?;
         if found.is_empty() {
-            return Err(directories::no_such_group(&asked.login).into());
+            return Err(directories::unknown_group_error(&asked.login).into());
         }
         found
     } else {
@@ -48,12 +48,12 @@ pub(super) async fn of_import(
     let mut candidates = candidates.into_iter();
     match (candidates.next(), candidates.next()) {
         (origin, None) => Ok(origin),
-        _ => Err(several().into()),
+        _ => Err(several_directories_error().into()),
     }
 }
 
 /// The origin of the directory with this id.
-pub(super) fn named(
+pub(super) fn origin_of_directory(
     external_directories: &ExternalDirectories,
     id: &str,
 ) -> Result<String, ApiError> {
@@ -66,7 +66,7 @@ pub(super) fn named(
     })
 }
 
-fn several() -> ApiError {
+fn several_directories_error() -> ApiError {
     schema(
         PLACE,
         "is missing: there are several directories, and the group is bound to one; GET \

@@ -10,22 +10,24 @@ use rbac::{GroupSpec, GroupView};
 use super::body::{RbacBody, id, location, same_id};
 use super::refusal::schema;
 use super::{external_directories, group_origin};
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
-pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Group>>, Failure> {
+pub(crate) async fn list(
+    State(api): State<SharedApiContext>,
+) -> Result<Json<Vec<Group>>, ApiFailure> {
     let groups = api.access.groups().await?;
     Ok(Json(groups.into_iter().map(group).collect()))
 }
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<GroupImport>,
-) -> Result<impl IntoResponse, Failure> {
-    let origin = group_origin::of_import(&api.external_directories, &asked).await?;
+) -> Result<impl IntoResponse, ApiFailure> {
+    let origin = group_origin::origin_of_import(&api.external_directories, &asked).await?;
     let spec = GroupSpec {
         origin,
         login: asked.login,
@@ -38,19 +40,19 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(given): PathVariables<String>,
-) -> Result<Json<Group>, Failure> {
+) -> Result<Json<Group>, ApiFailure> {
     let id = id("group", &given)?;
     Ok(Json(group(api.access.group(&id).await?)))
 }
 
 pub(crate) async fn update(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
     RbacBody(asked): RbacBody<GroupUpdate>,
-) -> Result<Json<Group>, Failure> {
+) -> Result<Json<Group>, ApiFailure> {
     let id = id("group", &given)?;
     same_id(&id, &asked.id)?;
     // A caller who may change no group learns nothing about existing groups.
@@ -59,7 +61,7 @@ pub(crate) async fn update(
     if api.access.authorize(&caller.0, members).is_err()
         && let Err(denied) = api.access.authorize(&caller.0, import)
     {
-        return Err(super::refusal::denied(&denied));
+        return Err(super::refusal::denied_error(&denied));
     }
     let present = api.access.group(&id).await?;
     if asked.login != present.row.login {
@@ -68,7 +70,7 @@ pub(crate) async fn update(
     let origin = asked.identity_provider_id.as_deref();
     let spec = GroupSpec {
         origin: origin
-            .map(|id| group_origin::named(&api.external_directories, id))
+            .map(|id| group_origin::origin_of_directory(&api.external_directories, id))
             .transpose()?,
         login: asked.login,
         display_name: asked.display_name,
@@ -79,10 +81,10 @@ pub(crate) async fn update(
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = id("group", &given)?;
     api.access.delete_group(&caller.0, &id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -6,15 +6,15 @@ use axum::http::StatusCode;
 use rbac::MemberChange;
 
 use super::body::{RbacBody, ids};
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 pub(crate) async fn add_users(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<RoleUsers>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let members = MemberChange {
         add_users: ids("user_ids", &asked.user_ids)?,
         ..MemberChange::default()
@@ -23,10 +23,10 @@ pub(crate) async fn add_users(
 }
 
 pub(crate) async fn remove_users(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<RoleUsers>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let members = MemberChange {
         remove_users: ids("user_ids", &asked.user_ids)?,
         ..MemberChange::default()
@@ -35,10 +35,10 @@ pub(crate) async fn remove_users(
 }
 
 pub(crate) async fn add_groups(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<RoleGroups>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let members = MemberChange {
         add_groups: ids("group_ids", &asked.group_ids)?,
         ..MemberChange::default()
@@ -47,10 +47,10 @@ pub(crate) async fn add_groups(
 }
 
 pub(crate) async fn remove_groups(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<RoleGroups>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let members = MemberChange {
         remove_groups: ids("group_ids", &asked.group_ids)?,
         ..MemberChange::default()
@@ -59,11 +59,11 @@ pub(crate) async fn remove_groups(
 }
 
 async fn change(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     role: i64,
     members: MemberChange,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     Box::pin(api.access.change_members(&caller.0, role, members)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -10,7 +10,7 @@ pub(crate) mod groups;
 pub(crate) mod members;
 pub(crate) mod oidc;
 pub(crate) mod passwords;
-pub(crate) mod permitted;
+pub(crate) mod permission_queries;
 pub(crate) mod refusal;
 pub(crate) mod roles;
 pub(crate) mod settings;

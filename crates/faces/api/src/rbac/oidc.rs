@@ -13,12 +13,12 @@ use external_directories::{OidcError, OidcProvider, OidcRedirect};
 use rbac::{RemoteUser, TokenLifetime, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::auth::{request, shown};
+use super::auth::{request, token_reply};
 use super::body::RbacBody;
 use super::refusal::{self, schema};
-use crate::Shared;
-use crate::audit::LoggedIn;
-use crate::failure::Failure;
+use crate::SharedApiContext;
+use crate::audit::LoginName;
+use crate::failure::ApiFailure;
 
 /// Cookie with the handle of a browser's login: no other browser can finish it.
 const COOKIE: &str = "tutti_oidc";
@@ -26,9 +26,9 @@ const PATH: &str = "/rbac-api/v1/auth/oidc";
 
 /// Starts the login of a program.
 pub(crate) async fn start(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     RbacBody(asked): RbacBody<OidcStart>,
-) -> Result<Json<OidcStarted>, Failure> {
+) -> Result<Json<OidcStarted>, ApiFailure> {
     let redirect = OidcRedirect::Loopback(asked.redirect_uri);
     let started = provider(&api)?.start(redirect).await?;
     Ok(Json(OidcStarted {
@@ -40,9 +40,9 @@ pub(crate) async fn start(
 
 /// Finishes the login of a program.
 pub(crate) async fn finish(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     RbacBody(asked): RbacBody<OidcFinish>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let oidc = provider(&api)?;
     let request = request(
         asked.lifetime.as_deref(),
@@ -53,11 +53,11 @@ pub(crate) async fn finish(
     let handle = SecretString::from(asked.handle);
     let code = SecretString::from(asked.code);
     let user = Box::pin(oidc.finish(&asked.state, &handle, &code)).await?;
-    Box::pin(welcome(&api, oidc, user, request)).await
+    Box::pin(log_in_remote_user(&api, oidc, user, request)).await
 }
 
 /// Starts the login of a browser.
-pub(crate) async fn login(State(api): State<Shared>) -> Result<Response, Failure> {
+pub(crate) async fn login(State(api): State<SharedApiContext>) -> Result<Response, ApiFailure> {
     let started = provider(&api)?.start(OidcRedirect::Web).await?;
     let handle = started.handle.expose_secret();
     let cookie =
@@ -65,17 +65,17 @@ pub(crate) async fn login(State(api): State<Shared>) -> Result<Response, Failure
     let headers = [
         (header::LOCATION, started.authorization_url),
         (header::SET_COOKIE, cookie),
-        no_store(),
+        no_store_header(),
     ];
     Ok((StatusCode::SEE_OTHER, headers).into_response())
 }
 
 /// Finishes the login of a browser. The provider may add parameters of its own.
 pub(crate) async fn callback(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     Query(given): Query<HashMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let oidc = provider(&api)?;
     let text = |name: &str| given.get(name).cloned().unwrap_or_default();
     let handle = SecretString::from(cookie(&headers).unwrap_or_default());
@@ -89,7 +89,7 @@ pub(crate) async fn callback(
         client: Some("browser".to_owned()),
         ..TokenRequest::default()
     };
-    let mut response = Box::pin(welcome(&api, oidc, user, request)).await?;
+    let mut response = Box::pin(log_in_remote_user(&api, oidc, user, request)).await?;
     let gone = format!("{COOKIE}=; Path={PATH}; Max-Age=0; Secure; HttpOnly; SameSite=Lax");
     if let Ok(gone) = gone.parse() {
         response.headers_mut().insert(header::SET_COOKIE, gone);
@@ -97,32 +97,32 @@ pub(crate) async fn callback(
     Ok(response)
 }
 
-async fn welcome(
-    api: &Shared,
+async fn log_in_remote_user(
+    api: &SharedApiContext,
     oidc: &OidcProvider,
     user: RemoteUser,
     mut request: TokenRequest,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let most = oidc.max_lifetime();
     if request.lifetime.as_duration() > most {
         request.lifetime = TokenLifetime::clamp(most);
     }
     let login = user.login.clone();
     let token = Box::pin(api.access.login_remote(user, request)).await;
-    let token: Json<TokenReply> = shown(&token.map_err(refusal::login)?);
-    let mut response = ([no_store()], token).into_response();
-    response.extensions_mut().insert(LoggedIn(login));
+    let token: Json<TokenReply> = token_reply(&token.map_err(refusal::login_error)?);
+    let mut response = ([no_store_header()], token).into_response();
+    response.extensions_mut().insert(LoginName(login));
     Ok(response)
 }
 
-fn provider(api: &Shared) -> Result<&OidcProvider, ApiError> {
+fn provider(api: &SharedApiContext) -> Result<&OidcProvider, ApiError> {
     api.external_directories.oidc.as_ref().ok_or_else(|| {
         let msg = "no identity provider is configured; see directories.oidc in docs/server.md";
         ApiError::new(kinds::NOT_SUPPORTED, msg)
     })
 }
 
-fn no_store() -> (HeaderName, String) {
+fn no_store_header() -> (HeaderName, String) {
     (header::CACHE_CONTROL, "no-store".to_owned())
 }
 
@@ -136,7 +136,7 @@ fn cookie(headers: &HeaderMap) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-impl From<OidcError> for Failure {
+impl From<OidcError> for ApiFailure {
     fn from(error: OidcError) -> Self {
         let text = error.to_string();
         let refused = match error {

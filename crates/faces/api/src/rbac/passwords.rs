@@ -10,21 +10,21 @@ use axum::{Extension, Json};
 use rbac::check_new_password;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::auth::Peer;
+use super::auth::ClientPeerAddress;
 use super::body::{RbacBody, id};
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::{Caller, token};
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::{ApiCaller, token};
 use crate::request_parameters::PathVariables;
 
-pub(crate) async fn own(
-    State(api): State<Shared>,
-    caller: Caller,
-    peer: Peer,
+pub(crate) async fn change_own(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+    peer: ClientPeerAddress,
     headers: HeaderMap,
     uri: Uri,
     RbacBody(asked): RbacBody<OwnPassword>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let shown = token(&headers, &uri);
     let source = peer.map(|Extension(ConnectInfo(address))| address.ip());
     let change = api.access.change_own_password(
@@ -39,19 +39,19 @@ pub(crate) async fn own(
 }
 
 pub(crate) async fn reset_token(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
-) -> Result<Json<ResetToken>, Failure> {
+) -> Result<Json<ResetToken>, ApiFailure> {
     let id = id("user", &given)?;
     let secret = Box::pin(api.access.reset_token(&caller.0, &id)).await?;
     Ok(Json(ResetToken(secret.expose_secret().to_owned())))
 }
 
 pub(crate) async fn reset(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     RbacBody(asked): RbacBody<PasswordReset>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let reset = api
         .access
         .reset_password(&asked.token, asked.password.into());
@@ -60,10 +60,10 @@ pub(crate) async fn reset(
 }
 
 pub(crate) async fn validate(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<ValidatePassword>,
-) -> Result<Json<Validity>, Failure> {
+) -> Result<Json<Validity>, ApiFailure> {
     let login = match &asked.reset_token {
         Some(token) => api.access.reset_login(token).await?,
         None => Some(caller.0.login.clone()),
@@ -71,13 +71,13 @@ pub(crate) async fn validate(
     let password = SecretString::from(asked.password);
     let fault = check_new_password(&password, login.as_deref()).err();
     let failure = fault.map(|fault| failure(fault.requirement(), &format!("the password {fault}")));
-    Ok(Json(validity(failure)))
+    Ok(Json(to_validity(failure)))
 }
 
 pub(crate) async fn validate_login(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     RbacBody(asked): RbacBody<ValidateLogin>,
-) -> Result<Json<Validity>, Failure> {
+) -> Result<Json<Validity>, ApiFailure> {
     let login = asked.login.trim();
     let failure = if login.is_empty() {
         Some(failure("not-blank", "the login is blank"))
@@ -86,7 +86,7 @@ pub(crate) async fn validate_login(
     } else {
         None
     };
-    Ok(Json(validity(failure)))
+    Ok(Json(to_validity(failure)))
 }
 
 fn failure(rule: &str, text: &str) -> PasswordFailure {
@@ -96,7 +96,7 @@ fn failure(rule: &str, text: &str) -> PasswordFailure {
     }
 }
 
-fn validity(failure: Option<PasswordFailure>) -> Validity {
+fn to_validity(failure: Option<PasswordFailure>) -> Validity {
     Validity {
         valid: failure.is_none(),
         failures: failure.into_iter().collect(),

@@ -9,25 +9,25 @@ use rbac::{
 use serde_json::json;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
-impl From<PermissionDenied> for Failure {
+impl From<PermissionDenied> for ApiFailure {
     fn from(denied: PermissionDenied) -> Self {
-        lacking(kinds::NOT_PERMITTED, &denied)
+        lacking_error(kinds::NOT_PERMITTED, &denied)
     }
 }
 
 /// The error for a missing permission on routes under `/rbac-api`.
-pub(crate) fn denied(denied: &PermissionDenied) -> Failure {
-    lacking(kinds::PERMISSION_DENIED, denied)
+pub(crate) fn denied_error(denied: &PermissionDenied) -> ApiFailure {
+    lacking_error(kinds::PERMISSION_DENIED, denied)
 }
 
-fn lacking(kind: Kind, denied: &PermissionDenied) -> Failure {
+fn lacking_error(kind: Kind, denied: &PermissionDenied) -> ApiFailure {
     let refused = ApiError::new(kind, denied.to_string());
-    Failure(refused.with("permission", json!(denied.permission)))
+    ApiFailure(refused.with("permission", json!(denied.permission)))
 }
 
-impl From<AuthenticateError> for Failure {
+impl From<AuthenticateError> for ApiFailure {
     fn from(error: AuthenticateError) -> Self {
         let kind = match error {
             AuthenticateError::Unknown => kinds::UNAUTHENTICATED,
@@ -41,7 +41,7 @@ impl From<AuthenticateError> for Failure {
     }
 }
 
-pub(crate) fn login(error: LoginError) -> Failure {
+pub(crate) fn login_error(error: LoginError) -> ApiFailure {
     let text = error.to_string();
     let refused = match error {
         LoginError::Wrong => ApiError::new(kinds::UNAUTHENTICATED, text),
@@ -51,14 +51,16 @@ pub(crate) fn login(error: LoginError) -> Failure {
             ApiError::new(kinds::REMOTE_USER_CONFLICT, text)
         }
         LoginError::Directory(_) => ApiError::new(kinds::DIRECTORY_UNAVAILABLE, text),
-        LoginError::Issue(error) => return issue(error),
+        LoginError::Issue(error) => return issue_error(error),
         LoginError::Hash(HashError::Busy) => ApiError::new(kinds::UNAVAILABLE, text),
-        LoginError::Hash(_) | LoginError::Store(_) => return Failure::internal("log in", &error),
+        LoginError::Hash(_) | LoginError::Store(_) => {
+            return ApiFailure::internal("log in", &error);
+        }
     };
-    Failure(refused)
+    ApiFailure(refused)
 }
 
-pub(crate) fn issue(error: IssueError) -> Failure {
+pub(crate) fn issue_error(error: IssueError) -> ApiFailure {
     match error {
         IssueError::LabelTaken(_) => ApiError::invalid("label", error).into(),
         IssueError::TooLong { .. } | IssueError::OutlivesToken { .. } => {
@@ -67,36 +69,36 @@ pub(crate) fn issue(error: IssueError) -> Failure {
         IssueError::TooMany => ApiError::new(kinds::CONFLICT, error.to_string()).into(),
         IssueError::TokenEnded => ApiError::new(kinds::TOKEN_REVOKED, error.to_string()).into(),
         IssueError::UserChanged => ApiError::new(kinds::USER_REVOKED, error.to_string()).into(),
-        IssueError::Store(_) => Failure::internal("make a token", &error),
+        IssueError::Store(_) => ApiFailure::internal("make a token", &error),
     }
 }
 
-pub(crate) fn revoke(error: RevokeError) -> Failure {
+pub(crate) fn revoke_error(error: RevokeError) -> ApiFailure {
     match error {
-        RevokeError::Faults(faults) => partly_revoked(&faults),
-        RevokeError::Denied(lack) => denied(&lack),
-        RevokeError::Store(_) => Failure::internal("revoke tokens", &error),
+        RevokeError::Faults(faults) => partly_revoked_error(&faults),
+        RevokeError::Denied(lack) => denied_error(&lack),
+        RevokeError::Store(_) => ApiFailure::internal("revoke tokens", &error),
     }
 }
 
 /// The error for tokens that were not revoked. All others were, as `other_tokens_revoked` tells.
-fn partly_revoked(faults: &RevokeFaults) -> Failure {
+fn partly_revoked_error(faults: &RevokeFaults) -> ApiFailure {
     let kind = match faults.not_permitted.is_empty() {
         true => kinds::INVALID_TOKEN,
         false => kinds::PERMISSION_DENIED,
     };
-    let refused = ApiError::new(kind, not_revoked(faults))
+    let refused = ApiError::new(kind, describe_not_revoked(faults))
         .with("other_tokens_revoked", json!(true))
         .with("unrecognized_tokens_count", json!(faults.unknown_tokens))
         .with("unrecognized_labels", json!(faults.unknown_labels))
         .with("unrecognized_usernames", json!(faults.unknown_usernames))
         .with("unrecognized_ids", json!(faults.unknown_ids))
         .with("not_permitted", json!(faults.not_permitted));
-    Failure(refused)
+    ApiFailure(refused)
 }
 
 /// What was not revoked, and the next step. Tokens themselves are counted, never repeated.
-fn not_revoked(faults: &RevokeFaults) -> String {
+fn describe_not_revoked(faults: &RevokeFaults) -> String {
     let quoted = |names: &[String]| {
         let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
         names.join(", ")
@@ -127,11 +129,11 @@ fn not_revoked(faults: &RevokeFaults) -> String {
     )
 }
 
-impl From<ManageError> for Failure {
+impl From<ManageError> for ApiFailure {
     fn from(error: ManageError) -> Self {
         let text = error.to_string();
         let refused = match &error {
-            ManageError::Denied(lack) => return denied(lack),
+            ManageError::Denied(lack) => return denied_error(lack),
             ManageError::Unknown { id, .. } => {
                 ApiError::new(kinds::RBAC_NOT_FOUND, text).with("id", json!(id))
             }

@@ -9,21 +9,23 @@ use rbac::{PermissionGrant, RoleSpec, RoleView};
 
 use super::body::{RbacBody, ids, location, role_id, same_id};
 use super::refusal;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
-pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Role>>, Failure> {
+pub(crate) async fn list(
+    State(api): State<SharedApiContext>,
+) -> Result<Json<Vec<Role>>, ApiFailure> {
     let roles = api.access.roles().await?;
     Ok(Json(roles.into_iter().map(role).collect()))
 }
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(new): RbacBody<NewRole>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, ApiFailure> {
     let spec = RoleSpec {
         display_name: new.display_name,
         description: new.description,
@@ -38,18 +40,18 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     PathVariables(given): PathVariables<String>,
-) -> Result<Json<Role>, Failure> {
+) -> Result<Json<Role>, ApiFailure> {
     Ok(Json(role(api.access.role(role_id(&given)?).await?)))
 }
 
 pub(crate) async fn update(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
     RbacBody(asked): RbacBody<RoleUpdate>,
-) -> Result<Json<Role>, Failure> {
+) -> Result<Json<Role>, ApiFailure> {
     let id = role_id(&given)?;
     same_id(&id.to_string(), &asked.id.to_string())?;
     let edit = rbac::RequestedPermission::any("user_roles", "edit");
@@ -57,7 +59,7 @@ pub(crate) async fn update(
     if api.access.authorize(&caller.0, members).is_err()
         && let Err(denied) = api.access.authorize(&caller.0, edit)
     {
-        return Err(refusal::denied(&denied));
+        return Err(refusal::denied_error(&denied));
     }
     let spec = RoleSpec {
         display_name: asked.display_name,
@@ -71,19 +73,19 @@ pub(crate) async fn update(
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     api.access.delete_role(&caller.0, role_id(&given)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn add_permissions(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<RolePermissions>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let add = grants(asked.permissions);
     let change = api
         .access
@@ -93,10 +95,10 @@ pub(crate) async fn add_permissions(
 }
 
 pub(crate) async fn remove_permissions(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<RolePermissions>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let remove = grants(asked.permissions);
     let (id, none) = (asked.role_id, Vec::new());
     let change = api.access.change_permissions(&caller.0, id, none, &remove);

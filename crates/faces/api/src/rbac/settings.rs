@@ -6,29 +6,31 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::body::RbacBody;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
-pub(crate) async fn show(State(api): State<Shared>) -> Result<Json<Disclaimer>, Failure> {
+pub(crate) async fn show(
+    State(api): State<SharedApiContext>,
+) -> Result<Json<Disclaimer>, ApiFailure> {
     let disclaimer = api.access.disclaimer().await?.unwrap_or_default();
     Ok(Json(Disclaimer { disclaimer }))
 }
 
 pub(crate) async fn set(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<NewDisclaimer>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let text = Some(asked.disclaimer.as_str());
     api.access.set_disclaimer(&caller.0, text).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn remove(
-    State(api): State<Shared>,
-    caller: Caller,
-) -> Result<StatusCode, Failure> {
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+) -> Result<StatusCode, ApiFailure> {
     api.access.set_disclaimer(&caller.0, None).await?;
     Ok(StatusCode::NO_CONTENT)
 }

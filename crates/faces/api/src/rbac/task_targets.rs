@@ -11,19 +11,19 @@ use pxp::task::TaskName;
 use rbac::{ManageError, TaskTargetRecord};
 use serde_json::json;
 
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(asked): StrictBody<TaskTargetCommand>,
-) -> Result<Json<TaskTargetCreated>, Failure> {
+) -> Result<Json<TaskTargetCreated>, ApiFailure> {
     asked.check()?;
     let tasks = asked.tasks.filter(|_| !asked.all_tasks);
     let target = TaskTargetRecord {
@@ -35,7 +35,7 @@ pub(crate) async fn create(
         pql_query: asked.pql_query,
     };
     let made = Box::pin(api.access.create_task_target(&caller.0, target)).await;
-    let id = made.map_err(refusal)?;
+    let id = made.map_err(task_target_error)?;
     let task_target = TaskTargetRef {
         id: address(&base, id),
         name: id.to_string(),
@@ -44,32 +44,38 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-) -> Result<Json<TaskTargetList>, Failure> {
+) -> Result<Json<TaskTargetList>, ApiFailure> {
     let targets = api.access.task_targets().await?.into_iter();
-    let items = targets.map(|target| shown(&base, target)).collect();
+    let items = targets
+        .map(|target| task_target_reply(&base, target))
+        .collect();
     Ok(Json(TaskTargetList { items }))
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(given): PathVariables<String>,
-) -> Result<Json<TaskTarget>, Failure> {
+) -> Result<Json<TaskTarget>, ApiFailure> {
     let id = number(&given)?;
-    let target = api.access.task_target(id).await.map_err(refusal)?;
-    Ok(Json(shown(&base, target)))
+    let target = api
+        .access
+        .task_target(id)
+        .await
+        .map_err(task_target_error)?;
+    Ok(Json(task_target_reply(&base, target)))
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = number(&given)?;
     let deleted = Box::pin(api.access.delete_task_target(&caller.0, id)).await;
-    deleted.map_err(refusal)?;
+    deleted.map_err(task_target_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -90,7 +96,7 @@ fn task_names(names: &[String]) -> Result<Vec<String>, ApiError> {
 }
 
 /// Errors with the kinds of the orchestrator, whose routes these are.
-fn refusal(error: ManageError) -> Failure {
+fn task_target_error(error: ManageError) -> ApiFailure {
     let text = error.to_string();
     match error {
         ManageError::Denied(denied) => denied.into(),
@@ -104,10 +110,10 @@ fn refusal(error: ManageError) -> Failure {
 }
 
 fn address(base: &BaseUrl, id: i64) -> String {
-    base.at(&format!("scopes/task_targets/{id}"))
+    base.orchestrator_url(&format!("scopes/task_targets/{id}"))
 }
 
-fn shown(base: &BaseUrl, target: TaskTargetRecord) -> TaskTarget {
+fn task_target_reply(base: &BaseUrl, target: TaskTargetRecord) -> TaskTarget {
     TaskTarget {
         id: address(base, target.id),
         name: target.id.to_string(),

@@ -9,21 +9,21 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use rbac::{AuthenticateError, TokenLabel, TokenRevocation, TokenSession, TokenView};
 
-use super::auth::{request, shown};
+use super::auth::{request, token_reply};
 use super::body::{RbacBody, id};
 use super::refusal;
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::body::OptionalBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// Needs a token: a certificate is not enough.
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<NewToken>,
-) -> Result<Json<TokenReply>, Failure> {
+) -> Result<Json<TokenReply>, ApiFailure> {
     if caller.0.user_id == rbac::API_USER_ID {
         let msg = "a program with a certificate has no need of a token, and gets none";
         return Err(ApiError::new(kinds::API_USER_LOGIN, msg).into());
@@ -35,23 +35,23 @@ pub(crate) async fn create(
         asked.client,
     )?;
     let token = api.access.issue_for(&caller.0, request).await;
-    Ok(shown(&token.map_err(refusal::issue)?))
+    Ok(token_reply(&token.map_err(refusal::issue_error)?))
 }
 
 /// Any holder of a token may check it.
 pub(crate) async fn authenticate(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     RbacBody(asked): RbacBody<AuthenticateToken>,
-) -> Result<Json<TokenFacts>, Failure> {
+) -> Result<Json<TokenFacts>, ApiFailure> {
     let session = api
         .access
         .session(&asked.token, asked.update_last_activity)
         .await;
-    Ok(Json(facts(session.map_err(no_session)?)))
+    Ok(Json(token_facts(session.map_err(session_error)?)))
 }
 
 /// The error is about the token in the body, not that of the request: so not 401.
-fn no_session(error: AuthenticateError) -> Failure {
+fn session_error(error: AuthenticateError) -> ApiFailure {
     let text = error.to_string();
     let (kind, status) = match error {
         AuthenticateError::Unknown => (kinds::INVALID_TOKEN, 400),
@@ -59,14 +59,14 @@ fn no_session(error: AuthenticateError) -> Failure {
         AuthenticateError::Expired => (kinds::TOKEN_EXPIRED, 403),
         AuthenticateError::TimedOut => (kinds::TOKEN_TIMED_OUT, 403),
         AuthenticateError::UserRevoked => (kinds::USER_REVOKED, 403),
-        AuthenticateError::Store(_) => return Failure::internal("check the token", &error),
+        AuthenticateError::Store(_) => return ApiFailure::internal("check the token", &error),
     };
     let mut refused = ApiError::new(kind, text);
     refused.status = status;
     refused.into()
 }
 
-fn facts(session: TokenSession) -> TokenFacts {
+fn token_facts(session: TokenSession) -> TokenFacts {
     let TokenSession {
         identity,
         token,
@@ -97,11 +97,11 @@ fn facts(session: TokenSession) -> TokenFacts {
 }
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
     QueryParameters(query): QueryParameters,
-) -> Result<Json<TokenList>, Failure> {
+) -> Result<Json<TokenList>, ApiFailure> {
     let (user, query) = (id("user", &given)?, TokensQuery::read(query)?);
     let mut tokens = api.access.list_tokens(&caller.0, &user).await?;
     // The list is sorted by creation, which breaks ties.
@@ -140,22 +140,22 @@ fn item(view: TokenView) -> TokenItem {
 }
 
 pub(crate) async fn revoke_one(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(token): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let revoked = api.access.revoke_one(&caller.0, &token).await;
-    revoked.map_err(refusal::revoke)?;
+    revoked.map_err(refusal::revoke_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Revokes the tokens named by the query and the body.
 pub(crate) async fn revoke(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-    caller: Caller,
+    caller: ApiCaller,
     OptionalBody(body): OptionalBody<RevokeTokens>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let mut asked = RevokeTokens::read(given)?;
     asked.append(body.unwrap_or_default());
     if asked.is_empty() {
@@ -174,6 +174,6 @@ pub(crate) async fn revoke(
         ids: asked.revoke_tokens_by_ids,
     };
     let revoked = api.access.revoke(&caller.0, revocation);
-    Box::pin(revoked).await.map_err(refusal::revoke)?;
+    Box::pin(revoked).await.map_err(refusal::revoke_error)?;
     Ok(StatusCode::NO_CONTENT)
 }

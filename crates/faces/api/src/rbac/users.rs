@@ -13,15 +13,15 @@ use rbac::{UserEdit, UserSpec, UserView};
 
 use super::body::{RbacBody, id, location, same_id};
 use super::refusal;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<Vec<User>>, Failure> {
+) -> Result<Json<Vec<User>>, ApiFailure> {
     let wanted = UserFilter::read(given)?.ids;
     let unreadable = |_| ApiError::new(kinds::INVALID_ID_FILTER, "id: not a list of UUIDs");
     let wanted = wanted.map(|ids| ids.iter().map(|text| id("id", text)).collect());
@@ -35,9 +35,9 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn page(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<UserList>, Failure> {
+) -> Result<Json<UserList>, ApiFailure> {
     let query = UsersQuery::read(given)?;
     let mut users: Vec<User> = api.access.users().await?.into_iter().map(user).collect();
     if let Some(filter) = query.filter.as_ref().map(|text| text.to_lowercase()) {
@@ -77,10 +77,10 @@ pub(crate) async fn page(
 }
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(new): RbacBody<NewUser>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, ApiFailure> {
     let spec = UserSpec {
         login: new.login,
         display_name: new.display_name,
@@ -94,32 +94,32 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn current(
-    State(api): State<Shared>,
-    caller: Caller,
-) -> Result<Json<User>, Failure> {
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
+) -> Result<Json<User>, ApiFailure> {
     Ok(Json(user(api.access.user(&caller.0.user_id).await?)))
 }
 
 /// The current user, or any user if the caller may view users.
 pub(crate) async fn show(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
-) -> Result<Json<User>, Failure> {
+) -> Result<Json<User>, ApiFailure> {
     let id = id("user", &given)?;
-    look_at(&api, &caller, &id)?;
+    require_view_permission(&api, &caller, &id)?;
     Ok(Json(user(api.access.user(&id).await?)))
 }
 
 pub(crate) async fn update(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
     RbacBody(asked): RbacBody<UserUpdate>,
-) -> Result<Json<User>, Failure> {
+) -> Result<Json<User>, ApiFailure> {
     let id = id("user", &given)?;
     same_id(&id, &asked.id)?;
-    look_at(&api, &caller, &id)?;
+    require_view_permission(&api, &caller, &id)?;
     let update = UserEdit {
         login: asked.login,
         display_name: asked.display_name,
@@ -132,58 +132,58 @@ pub(crate) async fn update(
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(given): PathVariables<String>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = id("user", &given)?;
     api.access.delete_user(&caller.0, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn add_roles(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<UserRoles>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     change_roles(&api, &caller, &asked.user_id, &asked.role_ids, &[]).await
 }
 
 pub(crate) async fn remove_roles(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<UserRoles>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     change_roles(&api, &caller, &asked.user_id, &[], &asked.role_ids).await
 }
 
 pub(crate) async fn revoke(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<UserName>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = id("user_id", &asked.user_id)?;
     api.access.set_revoked(&caller.0, &id, true).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 pub(crate) async fn reinstate(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<UserName>,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = id("user_id", &asked.user_id)?;
     api.access.set_revoked(&caller.0, &id, false).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn change_roles(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     user: &str,
     add: &[i64],
     remove: &[i64],
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     let id = id("user_id", user)?;
     let change = api.access.change_user_roles(&caller.0, &id, add, remove);
     Box::pin(change).await?;
@@ -191,13 +191,17 @@ async fn change_roles(
 }
 
 /// Checks `console_page:view` for users other than the current one.
-pub(crate) fn look_at(api: &Shared, caller: &Caller, user_id: &str) -> Result<(), Failure> {
+pub(crate) fn require_view_permission(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    user_id: &str,
+) -> Result<(), ApiFailure> {
     if caller.0.user_id == user_id {
         return Ok(());
     }
     let asked = rbac::RequestedPermission::on("console_page", "view", "*");
     let allowed = api.access.authorize(&caller.0, asked);
-    allowed.map_err(|denied| refusal::denied(&denied))
+    allowed.map_err(|denied| refusal::denied_error(&denied))
 }
 
 /// A user in the form of the API.

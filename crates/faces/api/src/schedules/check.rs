@@ -11,19 +11,19 @@ use jobs::RunTaskError;
 use pxp::task::TaskName;
 use serde_json::{Value, json};
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::code;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::refusals::scope_refusal;
 use crate::{plans, puppet_runs, task};
 
 /// Names of the sensitive parameters.
 pub(super) async fn check(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     input: ScheduledInput,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ApiFailure> {
     match input {
         ScheduledInput::Task(command) => Box::pin(check_task(api, caller, *command)).await,
         ScheduledInput::Deploy(command) => {
@@ -37,7 +37,7 @@ pub(super) async fn check(
                 .filter(|(_, param)| param.kind.is_some())
                 .map(|(name, _)| name.clone())
                 .collect();
-            let request = plans::run::prepared(api, caller, *command).await?;
+            let request = plans::run::prepare_plan(api, caller, *command).await?;
             let sensitive = request.sensitive();
             // Only values are kept sealed.
             if let Some(name) = resolved.iter().find(|name| sensitive.contains(name)) {
@@ -52,15 +52,15 @@ pub(super) async fn check(
 }
 
 async fn check_task(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     command: TaskCommand,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ApiFailure> {
     let name: TaskName = command
         .task
         .parse()
         .map_err(|error| ApiError::invalid("input.name", error))?;
-    let (request, _) = Box::pin(task::prepared(api, caller, command)).await?;
+    let (request, _) = Box::pin(task::prepare_task(api, caller, command)).await?;
     let (_, task) = code::read(api, &request.environment, move |code| code.task(&name)).await?;
     let metadata = task.metadata;
     let valid = validate_params(&metadata, &request.params).map_err(|problems| {
@@ -88,14 +88,14 @@ async fn check_task(
 }
 
 async fn check_deploy(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     command: DeployCommand,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     puppet_runs::may_run(api, caller)?;
     let request = puppet_runs::request(api, caller, command)?;
     if !request.environment.is_empty() {
-        known_environment(api, &request.environment).await?;
+        check_environment(api, &request.environment).await?;
     }
     if let Some(scope) = &request.scope {
         let found = api.jobs.resolve_targets(scope, &request.environment).await;
@@ -104,7 +104,7 @@ async fn check_deploy(
     Ok(())
 }
 
-async fn known_environment(api: &Shared, name: &str) -> Result<(), Failure> {
+async fn check_environment(api: &SharedApiContext, name: &str) -> Result<(), ApiFailure> {
     code::read(api, name, |_| Ok(())).await?;
     Ok(())
 }

@@ -5,65 +5,65 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::number;
-use super::write::{created, disable, reply};
-use crate::Shared;
-use crate::base::BaseUrl;
+use super::parse_schedule_number;
+use super::write::{create_schedule, disable, schedule_reply};
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
-type Made = (StatusCode, Json<ScheduledJobReply>);
+type ScheduleCreatedReply = (StatusCode, Json<ScheduledJobReply>);
 
 pub(crate) async fn schedule_deploy(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<ScheduleCommand>,
-) -> Result<Made, Failure> {
-    put_off(&api, &base, &caller, command, ScheduledType::Deploy).await
+) -> Result<ScheduleCreatedReply, ApiFailure> {
+    schedule_job(&api, &base, &caller, command, ScheduledType::Deploy).await
 }
 
 pub(crate) async fn schedule_task(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<ScheduleCommand>,
-) -> Result<Made, Failure> {
-    put_off(&api, &base, &caller, command, ScheduledType::Task).await
+) -> Result<ScheduleCreatedReply, ApiFailure> {
+    schedule_job(&api, &base, &caller, command, ScheduledType::Task).await
 }
 
 pub(crate) async fn schedule_plan(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(command): StrictBody<ScheduleCommand>,
-) -> Result<Made, Failure> {
-    put_off(&api, &base, &caller, command, ScheduledType::Plan).await
+) -> Result<ScheduleCreatedReply, ApiFailure> {
+    schedule_job(&api, &base, &caller, command, ScheduledType::Plan).await
 }
 
-async fn put_off(
-    api: &Shared,
+async fn schedule_job(
+    api: &SharedApiContext,
     base: &BaseUrl,
-    caller: &Caller,
+    caller: &ApiCaller,
     command: ScheduleCommand,
     kind: ScheduledType,
-) -> Result<Made, Failure> {
+) -> Result<ScheduleCreatedReply, ApiFailure> {
     let asked = command.into_job(kind)?;
-    let id = Box::pin(created(api, caller, asked)).await?;
-    let reply = reply(base.at(&format!("scheduled_jobs/{id}")), id);
+    let id = Box::pin(create_schedule(api, caller, asked)).await?;
+    let reply = schedule_reply(base.orchestrator_url(&format!("scheduled_jobs/{id}")), id);
     Ok((StatusCode::ACCEPTED, Json(reply)))
 }
 
 pub(crate) async fn delete(
-    State(api): State<Shared>,
-    caller: Caller,
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables(id): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, ApiFailure> {
     given.finish()?;
-    let read = api.schedules.get(number(&id)?).await?;
+    let read = api.schedules.get(parse_schedule_number(&id)?).await?;
     disable(&api, &caller, &read).await?;
     Ok(StatusCode::NO_CONTENT)
 }

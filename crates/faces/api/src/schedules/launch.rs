@@ -1,4 +1,4 @@
-//! Launches scheduled jobs: [`Launcher`].
+//! Launches scheduled jobs: [`ScheduleLauncher`].
 //!
 //! Invariant: a slot runs the same command that its owner would send at that moment, with the same
 //! checks and errors. If the owner is revoked, deleted, missing in the directory, or has lost a
@@ -15,43 +15,51 @@ use serde_json::json;
 use store::{LaunchedJob, SlotKey};
 use tokio::sync::SetOnce;
 
-use super::responses::shown_kind;
-use super::write::whole_input;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use super::responses::schedule_type;
+use super::write::join_input;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::state::ApiContext;
 use crate::{plans, puppet_runs, task};
 
 /// Creates jobs for the schedules. Created before the router and bound to it later; until then
 /// slots wait.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Launcher {
+pub(super) struct ScheduleLauncher {
     api: Arc<SetOnce<Weak<ApiContext>>>,
 }
 
-impl Launcher {
-    pub(super) fn bind(&self, api: &Shared) {
+impl ScheduleLauncher {
+    pub(super) fn bind(&self, api: &SharedApiContext) {
         // Routers over the same engines are equivalent, so the first one is kept.
         let _ = self.api.set(Arc::downgrade(api));
     }
 }
 
 #[async_trait]
-impl JobLauncher for Launcher {
+impl JobLauncher for ScheduleLauncher {
     async fn launch(&self, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, SubmissionError> {
         let Some(api) = self.api.wait().await.upgrade() else {
             let msg = "the server is shutting down; nothing was started";
-            return Err(told(ApiError::new(kinds::UNAVAILABLE, msg).into()));
+            return Err(to_submission_error(
+                ApiError::new(kinds::UNAVAILABLE, msg).into(),
+            ));
         };
-        Box::pin(launch(&api, job, slot)).await.map_err(told)
+        Box::pin(launch(&api, job, slot))
+            .await
+            .map_err(to_submission_error)
     }
 }
 
-async fn launch(api: &Shared, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJob, Failure> {
-    let caller = Caller(Arc::new(owner(api, job).await?));
-    let input = whole_input(job.kind, &job.name, &job.input, &job.secrets);
-    let kind = shown_kind(job.kind);
+async fn launch(
+    api: &SharedApiContext,
+    job: &SlotJob,
+    slot: SlotKey,
+) -> Result<LaunchedJob, ApiFailure> {
+    let caller = ApiCaller(Arc::new(owner(api, job).await?));
+    let input = join_input(job.kind, &job.name, &job.input, &job.secrets);
+    let kind = schedule_type(job.kind);
     let input = ScheduledInput::read(
         kind,
         input,
@@ -61,7 +69,8 @@ async fn launch(api: &Shared, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJo
     )?;
     match input {
         ScheduledInput::Task(command) => {
-            let (mut request, dropped) = Box::pin(task::prepared(api, &caller, *command)).await?;
+            let (mut request, dropped) =
+                Box::pin(task::prepare_task(api, &caller, *command)).await?;
             if !dropped.is_empty() {
                 let nodes = dropped.len();
                 tracing::warn!(
@@ -72,18 +81,18 @@ async fn launch(api: &Shared, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJo
             }
             request.sensitive.clone_from(&job.sensitive);
             request.slot = Some(slot);
-            task::started(api, request).await.map(LaunchedJob::Job)
+            task::create_job(api, request).await.map(LaunchedJob::Job)
         }
         ScheduledInput::Deploy(command) => {
             puppet_runs::may_run(api, &caller)?;
             let code = command.code;
             let mut request = puppet_runs::request(api, &caller, *command)?;
             request.slot = Some(slot);
-            let started = puppet_runs::started(api, request, code).await;
+            let started = puppet_runs::create_job(api, request, code).await;
             started.map(LaunchedJob::Job)
         }
         ScheduledInput::Plan(command) => {
-            let mut request = plans::run::prepared(api, &caller, *command).await?;
+            let mut request = plans::run::prepare_plan(api, &caller, *command).await?;
             request.add_sensitive(&job.sensitive);
             request.set_slot(slot);
             let started = plans::run::start(api, request).await;
@@ -93,7 +102,7 @@ async fn launch(api: &Shared, job: &SlotJob, slot: SlotKey) -> Result<LaunchedJo
 }
 
 /// The owner with current permissions.
-async fn owner(api: &Shared, job: &SlotJob) -> Result<UserIdentity, Failure> {
+async fn owner(api: &SharedApiContext, job: &SlotJob) -> Result<UserIdentity, ApiFailure> {
     let gone = |what: &str| {
         let msg = format!(
             "the owner {} of the scheduled job {what}; nothing was started",
@@ -116,7 +125,7 @@ async fn owner(api: &Shared, job: &SlotJob) -> Result<UserIdentity, Failure> {
     })
 }
 
-fn told(Failure(error): Failure) -> SubmissionError {
+fn to_submission_error(ApiFailure(error): ApiFailure) -> SubmissionError {
     let ErrorBody { kind, msg, details } = *error.body;
     SubmissionError { kind, msg, details }
 }

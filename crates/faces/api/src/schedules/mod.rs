@@ -7,7 +7,7 @@
 mod check;
 mod commands;
 mod launch;
-mod record;
+mod launch_audit;
 mod refusal;
 mod responses;
 mod scheduler;
@@ -22,26 +22,26 @@ use axum::Json;
 use axum::extract::State;
 use store::{ScheduleFilter, ScheduleOrder};
 
-use crate::Shared;
-use crate::base::BaseUrl;
-use crate::failure::Failure;
-use crate::owners::{Owners, StoredOwner, owner};
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
+use crate::failure::ApiFailure;
+use crate::owners::{OwnerCache, StoredOwner, owner};
 use crate::request_parameters::{PathVariables, QueryParameters, store_page};
 
 pub use scheduler::JobScheduler;
 
 pub(crate) use commands::{delete, schedule_deploy, schedule_plan, schedule_task};
-pub(crate) use record::LaunchCounters;
+pub(crate) use launch_audit::LaunchCounters;
 pub(crate) use write::{create, update};
 
 /// Next starts shown with a single scheduled job.
 const UPCOMING: usize = 10;
 
 pub(crate) async fn list(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ScheduledJobList>, Failure> {
+) -> Result<Json<ScheduledJobList>, ApiFailure> {
     let query = ScheduledJobsQuery::read(given)?;
     let page = store_page(query.page);
     let filter = ScheduleFilter {
@@ -56,9 +56,9 @@ pub(crate) async fn list(
         descending: query.order == Order::Desc,
     };
     let (found, total) = api.schedules.list(&filter, page).await?;
-    let owners = Owners::of(&api, found.iter().map(kept).collect()).await?;
+    let owners = OwnerCache::load(&api, found.iter().map(stored_owner).collect()).await?;
     let show = |job: schedules::ScheduleView| {
-        let owner = owners.get(&kept(&job));
+        let owner = owners.get(&stored_owner(&job));
         responses::job(&base, job, owner)
     };
     let items = found.into_iter().map(show).collect();
@@ -68,14 +68,14 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
     PathVariables(id): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<Json<ScheduledJob>, Failure> {
+) -> Result<Json<ScheduledJob>, ApiFailure> {
     given.finish()?;
-    let job = api.schedules.get(number(&id)?).await?;
-    let owner = owner(&api, &kept(&job)).await?;
+    let job = api.schedules.get(parse_schedule_number(&id)?).await?;
+    let owner = owner(&api, &stored_owner(&job)).await?;
     let upcoming = job.preview(UPCOMING);
     let mut shown = responses::job(&base, job, owner);
     shown.upcoming = upcoming
@@ -85,12 +85,12 @@ pub(crate) async fn show(
     Ok(Json(shown))
 }
 
-fn kept(job: &schedules::ScheduleView) -> StoredOwner {
+fn stored_owner(job: &schedules::ScheduleView) -> StoredOwner {
     StoredOwner::user(&job.owner, &job.owner_id)
 }
 
 /// Parses the number of a scheduled job in a path.
-fn number(text: &str) -> Result<i64, ApiError> {
+fn parse_schedule_number(text: &str) -> Result<i64, ApiError> {
     let number = crate::request_parameters::job_number("scheduled job", text)?;
     Ok(number.get())
 }

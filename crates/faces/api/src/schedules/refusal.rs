@@ -4,9 +4,9 @@ use api_types::{ApiError, kinds};
 use schedules::{ScheduleError, TimetableError};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
-impl From<ScheduleError> for Failure {
+impl From<ScheduleError> for ApiFailure {
     fn from(error: ScheduleError) -> Self {
         let text = error.to_string();
         Self(match error {
@@ -15,14 +15,14 @@ impl From<ScheduleError> for Failure {
             }
             ScheduleError::Disabled(id) => ApiError::new(kinds::DISABLED_SCHEDULED_JOB, text)
                 .with("scheduled_job", json!(id.to_string())),
-            ScheduleError::Timetable(error) => refused(&error),
+            ScheduleError::Timetable(error) => timetable_error(&error),
             ScheduleError::Edited(_) => ApiError::new(kinds::UNAVAILABLE, text),
             _ => return Self::internal("read or write the scheduled job", &error),
         })
     }
 }
 
-fn refused(error: &TimetableError) -> ApiError {
+fn timetable_error(error: &TimetableError) -> ApiError {
     match error {
         TimetableError::Past | TimetableError::Never => {
             let msg = format!("schedule: {error}");

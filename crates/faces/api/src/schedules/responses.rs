@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use store::LaunchedJob;
 
 use super::times::schedule;
-use crate::base::BaseUrl;
+use crate::base_url::BaseUrl;
 
 pub(super) fn job(base: &BaseUrl, job: ScheduleView, owner: Owner) -> ScheduledJob {
     let schedule = schedule(&job.timetable);
@@ -18,12 +18,12 @@ pub(super) fn job(base: &BaseUrl, job: ScheduleView, owner: Owner) -> ScheduledJ
         time: Timestamp::from_ms(last.at_ms),
         job: match last.outcome {
             Ok(LaunchedJob::Job(number)) => LastRunJob {
-                id: Some(base.job(number).id),
+                id: Some(base.job_url(number).id),
                 name: Some(number.get()),
                 submission_error: None,
             },
             Ok(LaunchedJob::Plan(number)) => LastRunJob {
-                id: Some(base.at(&format!("plan_jobs/{number}"))),
+                id: Some(base.orchestrator_url(&format!("plan_jobs/{number}"))),
                 name: Some(number),
                 submission_error: None,
             },
@@ -41,7 +41,7 @@ pub(super) fn job(base: &BaseUrl, job: ScheduleView, owner: Owner) -> ScheduledJ
     let last_skip = job.skipped.map(|skip| LastSkip {
         time: Timestamp::from_ms(skip.first_ms),
         until: Timestamp::from_ms(skip.last_ms),
-        reason: reason(skip.reason),
+        reason: skip_reason(skip.reason),
         msg: skip.reason.as_str().to_owned(),
     });
     ScheduledJob {
@@ -51,7 +51,7 @@ pub(super) fn job(base: &BaseUrl, job: ScheduleView, owner: Owner) -> ScheduledJ
         environment: job.environment,
         owner,
         description: job.description,
-        kind: shown_kind(job.kind),
+        kind: schedule_type(job.kind),
         input: input(job.kind, job.name, job.input, &job.sensitive),
         userdata: job.userdata,
         schedule,
@@ -66,7 +66,7 @@ pub(super) fn job(base: &BaseUrl, job: ScheduleView, owner: Owner) -> ScheduledJ
 
 /// The absolute URL of a scheduled job.
 pub(super) fn address(base: &BaseUrl, id: i64) -> String {
-    base.at(&format!("scheduled_jobs/environment_jobs/{id}"))
+    base.orchestrator_url(&format!("scheduled_jobs/environment_jobs/{id}"))
 }
 
 /// The name first, then parameters as plain values and the names of the sensitive ones.
@@ -90,12 +90,12 @@ fn input(kind: ScheduledJobKind, name: String, mut rest: Object, sensitive: &[St
     input
 }
 
-fn reason(reason: schedules::SkipReason) -> String {
+fn skip_reason(reason: schedules::SkipReason) -> String {
     let word = serde_json::to_value(reason).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) fn shown_kind(kind: ScheduledJobKind) -> ScheduledType {
+pub(super) fn schedule_type(kind: ScheduledJobKind) -> ScheduledType {
     match kind {
         ScheduledJobKind::Task => ScheduledType::Task,
         ScheduledJobKind::Deploy => ScheduledType::Deploy,

@@ -11,22 +11,22 @@ use pki::seal::SealKey;
 use schedules::{ScheduleClock, Schedules, SchedulesConfig};
 use store::Store;
 
-use super::launch::Launcher;
-use super::record::{AuditRecord, LaunchCounters};
-use crate::Shared;
+use super::launch::ScheduleLauncher;
+use super::launch_audit::{AuditRecord, LaunchCounters};
+use crate::SharedApiContext;
 
 /// Scheduled jobs and their launcher. Cheap to clone.
 #[derive(Clone)]
 pub struct JobScheduler {
     pub(crate) schedules: Schedules,
     pub(crate) launch_counters: Arc<LaunchCounters>,
-    launcher: Launcher,
+    launcher: ScheduleLauncher,
 }
 
 impl JobScheduler {
     /// Starts the scheduler; jobs are created once [`router`](crate::router) was called.
     pub fn start(clock: Arc<dyn ScheduleClock>, store: Store, seal: SealKey, audit: Audit) -> Self {
-        let launcher = Launcher::default();
+        let launcher = ScheduleLauncher::default();
         let launch_counters = Arc::<LaunchCounters>::default();
         let config = SchedulesConfig {
             clock,
@@ -46,7 +46,7 @@ impl JobScheduler {
         self.schedules.shutdown().await;
     }
 
-    pub(crate) fn bind(&self, api: &Shared) {
+    pub(crate) fn bind(&self, api: &SharedApiContext) {
         self.launcher.bind(api);
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, Ap
         return Err(ApiError::invalid("schedule", what));
     }
     let rule = match (schedule.interval, schedule.cron, schedule.calendar) {
-        (Some(interval), ..) => every(&interval)?,
+        (Some(interval), ..) => interval_rule(&interval)?,
         (_, Some(text), _) => TimetableRule::Cron {
             text,
             timezone: zone.clone(),
@@ -67,7 +67,7 @@ pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, Ap
         spread_seconds: schedule.spread_seconds.unwrap_or(0),
         blackouts: blackouts.collect::<Result<_, _>>()?,
         overlap: match schedule.overlap {
-            Some(name) => one_of("schedule.overlap", &name, &OVERLAPS)?,
+            Some(name) => parse_name("schedule.overlap", &name, &OVERLAPS)?,
             None => OverlapPolicy::default(),
         },
         missed: match missed.unwrap_or("skip") {
@@ -91,7 +91,7 @@ pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, Ap
     })
 }
 
-fn every(interval: &Interval) -> Result<TimetableRule, ApiError> {
+fn interval_rule(interval: &Interval) -> Result<TimetableRule, ApiError> {
     if interval.units != "seconds" {
         return Err(ApiError::invalid(
             "schedule.interval.units",
@@ -105,7 +105,7 @@ fn every(interval: &Interval) -> Result<TimetableRule, ApiError> {
 
 fn calendar(days: CalendarDays, timezone: String) -> Result<CalendarRule, ApiError> {
     let place = "schedule.calendar.times";
-    let times = days.times.iter().map(|text| time(place, text));
+    let times = days.times.iter().map(|text| parse_time(place, text));
     Ok(CalendarRule {
         timezone,
         times: times.collect::<Result<_, _>>()?,
@@ -132,8 +132,8 @@ fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<Blackout
     }
     Ok(BlackoutPeriod::Weekly {
         weekdays: weekdays(&place, &window.weekdays)?,
-        from: time(&place, &window.from)?,
-        until: time(&place, &window.until)?,
+        from: parse_time(&place, &window.from)?,
+        until: parse_time(&place, &window.until)?,
         timezone: window.timezone.unwrap_or_else(|| zone.to_owned()),
     })
 }
@@ -141,17 +141,17 @@ fn blackout(index: usize, window: BlackoutWindow, zone: &str) -> Result<Blackout
 fn weekdays(place: &str, names: &[String]) -> Result<Vec<DayOfWeek>, ApiError> {
     names
         .iter()
-        .map(|name| one_of(place, name, &DAYS))
+        .map(|name| parse_name(place, name, &DAYS))
         .collect()
 }
 
-fn time(place: &str, text: &str) -> Result<Time, ApiError> {
+fn parse_time(place: &str, text: &str) -> Result<Time, ApiError> {
     let shown: String = text.chars().take(40).collect();
     let what = || format!("{shown:?} is not a time of day like \"02:30\"");
     text.parse().map_err(|_| ApiError::invalid(place, what()))
 }
 
-fn one_of<T: Copy>(place: &str, name: &str, values: &[(&str, T)]) -> Result<T, ApiError> {
+fn parse_name<T: Copy>(place: &str, name: &str, values: &[(&str, T)]) -> Result<T, ApiError> {
     let found = values.iter().find(|(value, _)| *value == name);
     found.map(|(_, meaning)| *meaning).ok_or_else(|| {
         let names: Vec<_> = values.iter().map(|(value, _)| *value).collect();
@@ -160,7 +160,7 @@ fn one_of<T: Copy>(place: &str, name: &str, values: &[(&str, T)]) -> Result<T, A
     })
 }
 
-fn name_of<T: Copy + PartialEq>(meaning: T, values: &[(&'static str, T)]) -> String {
+fn format_name<T: Copy + PartialEq>(meaning: T, values: &[(&'static str, T)]) -> String {
     let found = values.iter().find(|(_, value)| *value == meaning);
     found.map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
@@ -181,7 +181,7 @@ pub(super) fn schedule(timetable: &Timetable) -> Schedule {
             zone = Some(timezone.clone());
         }
         TimetableRule::Calendar(calendar) => {
-            days = Some(shown_days(calendar));
+            days = Some(calendar_days(calendar));
             zone = Some(calendar.timezone.clone());
         }
     }
@@ -189,7 +189,7 @@ pub(super) fn schedule(timetable: &Timetable) -> Schedule {
         MissedSlotPolicy::Skip => None,
         MissedSlotPolicy::RunOnce { grace_seconds } => Some(grace_seconds),
     };
-    let blackouts = timetable.blackouts.iter().map(shown_blackout);
+    let blackouts = timetable.blackouts.iter().map(blackout_window);
     Schedule {
         start_time: Some(Timestamp::from_ms(timetable.start_ms)),
         interval,
@@ -199,7 +199,7 @@ pub(super) fn schedule(timetable: &Timetable) -> Schedule {
         spread_seconds: Some(timetable.spread_seconds).filter(|seconds| *seconds > 0),
         overlap: Some(timetable.overlap)
             .filter(|overlap| *overlap != OverlapPolicy::default())
-            .map(|overlap| name_of(overlap, &OVERLAPS)),
+            .map(|overlap| format_name(overlap, &OVERLAPS)),
         missed: grace.map(|_| "run_once".to_owned()),
         grace_seconds: grace,
         blackouts: blackouts.collect(),
@@ -208,21 +208,21 @@ pub(super) fn schedule(timetable: &Timetable) -> Schedule {
     }
 }
 
-fn shown_days(calendar: &CalendarRule) -> CalendarDays {
+fn calendar_days(calendar: &CalendarRule) -> CalendarDays {
     CalendarDays {
         times: calendar.times.iter().map(ToString::to_string).collect(),
-        weekdays: shown_weekdays(&calendar.weekdays),
+        weekdays: calendar_weekdays(&calendar.weekdays),
         month_days: calendar.month_days.clone(),
         months: calendar.months.clone(),
         every_weeks: Some(calendar.every_weeks).filter(|weeks| *weeks > 0),
     }
 }
 
-fn shown_weekdays(days: &[DayOfWeek]) -> Vec<String> {
-    days.iter().map(|day| name_of(*day, &DAYS)).collect()
+fn calendar_weekdays(days: &[DayOfWeek]) -> Vec<String> {
+    days.iter().map(|day| format_name(*day, &DAYS)).collect()
 }
 
-fn shown_blackout(blackout: &BlackoutPeriod) -> BlackoutWindow {
+fn blackout_window(blackout: &BlackoutPeriod) -> BlackoutWindow {
     match blackout {
         BlackoutPeriod::Once { from_ms, until_ms } => BlackoutWindow {
             from: Timestamp::from_ms(*from_ms).to_string(),
@@ -238,7 +238,7 @@ fn shown_blackout(blackout: &BlackoutPeriod) -> BlackoutWindow {
         } => BlackoutWindow {
             from: from.to_string(),
             until: until.to_string(),
-            weekdays: shown_weekdays(weekdays),
+            weekdays: calendar_weekdays(weekdays),
             timezone: Some(timezone.clone()),
         },
     }

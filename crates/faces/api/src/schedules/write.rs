@@ -13,31 +13,31 @@ use schedules::{ScheduleDraft, ScheduleError, ScheduleView, ScheduledJobKind};
 use serde_json::{Value, json};
 
 use super::check::check;
-use super::number;
-use super::responses::{address, shown_kind};
+use super::parse_schedule_number;
+use super::responses::{address, schedule_type};
 use super::times::timetable;
-use crate::Shared;
-use crate::base::BaseUrl;
+use crate::SharedApiContext;
+use crate::base_url::BaseUrl;
 use crate::body::StrictBody;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 
 pub(crate) async fn create(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     StrictBody(asked): StrictBody<CreateScheduledJob>,
-) -> Result<Json<ScheduledJobReply>, Failure> {
-    let id = Box::pin(created(&api, &caller, asked)).await?;
-    Ok(Json(reply(address(&base, id), id)))
+) -> Result<Json<ScheduledJobReply>, ApiFailure> {
+    let id = Box::pin(create_schedule(&api, &caller, asked)).await?;
+    Ok(Json(schedule_reply(address(&base, id), id)))
 }
 
 /// Creates a scheduled job of the caller.
-pub(super) async fn created(
-    api: &Shared,
-    caller: &Caller,
+pub(super) async fn create_schedule(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     asked: CreateScheduledJob,
-) -> Result<i64, Failure> {
+) -> Result<i64, ApiFailure> {
     asked.check()?;
     let kind = engine_kind(asked.kind);
     let wanted = ScheduleRequest {
@@ -57,18 +57,18 @@ pub(super) async fn created(
 }
 
 pub(crate) async fn update(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     base: BaseUrl,
-    caller: Caller,
+    caller: ApiCaller,
     crate::request_parameters::PathVariables(id): crate::request_parameters::PathVariables<String>,
     StrictBody(asked): StrictBody<UpdateScheduledJob>,
-) -> Result<Json<ScheduledJobReply>, Failure> {
+) -> Result<Json<ScheduledJobReply>, ApiFailure> {
     asked.check()?;
-    let id = number(&id)?;
+    let id = parse_schedule_number(&id)?;
     let read = api.schedules.get(id).await?;
     if asked.enabled == Some(false) {
         disable(&api, &caller, &read).await?;
-        return Ok(Json(reply(address(&base, id), id)));
+        return Ok(Json(schedule_reply(address(&base, id), id)));
     }
     if read.owner_id != caller.0.user_id {
         return Err(not_owner(&read).into());
@@ -77,15 +77,15 @@ pub(crate) async fn update(
         return Err(ScheduleError::Disabled(id).into());
     }
     Box::pin(replace(&api, &caller, &read, asked)).await?;
-    Ok(Json(reply(address(&base, id), id)))
+    Ok(Json(schedule_reply(address(&base, id), id)))
 }
 
 async fn replace(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     read: &ScheduleView,
     asked: UpdateScheduledJob,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     let old = api.schedules.get_draft(read.id).await?;
     // A parameter stays sensitive, even if the task's metadata changes.
     let secret = old.secrets.keys().cloned().collect();
@@ -95,10 +95,10 @@ async fn replace(
         None => old.timetable.clone(),
     };
     let wanted = ScheduleRequest {
-        kind: shown_kind(read.kind),
+        kind: schedule_type(read.kind),
         input: asked
             .input
-            .unwrap_or_else(|| whole_input(read.kind, &old.name, &old.input, &old.secrets)),
+            .unwrap_or_else(|| join_input(read.kind, &old.name, &old.input, &old.secrets)),
         environment: asked.environment.unwrap_or(old.environment),
         description: asked.description.unwrap_or(old.description),
         userdata: asked.userdata.unwrap_or(old.userdata),
@@ -109,10 +109,10 @@ async fn replace(
 
 /// Deletes a scheduled job: the caller's own, or another user's with the permission.
 pub(super) async fn disable(
-    api: &Shared,
-    caller: &Caller,
+    api: &SharedApiContext,
+    caller: &ApiCaller,
     read: &ScheduleView,
-) -> Result<(), Failure> {
+) -> Result<(), ApiFailure> {
     if read.owner_id != caller.0.user_id {
         caller.demand(api, "scheduled_jobs", "delete", &read.owner_id)?;
     }
@@ -142,11 +142,11 @@ impl ScheduleRequest {
     /// metadata, and `secret`.
     async fn draft(
         self,
-        api: &Shared,
-        caller: &Caller,
+        api: &SharedApiContext,
+        caller: &ApiCaller,
         timetable: schedules::Timetable,
         secret: Vec<String>,
-    ) -> Result<ScheduleDraft, Failure> {
+    ) -> Result<ScheduleDraft, ApiFailure> {
         let input = ScheduledInput::read(
             self.kind,
             self.input.clone(),
@@ -182,7 +182,7 @@ impl ScheduleRequest {
 }
 
 /// The `input` as it was posted, including name and secrets.
-pub(super) fn whole_input(
+pub(super) fn join_input(
     kind: ScheduledJobKind,
     name: &str,
     input: &Object,
@@ -202,7 +202,7 @@ pub(super) fn whole_input(
     whole
 }
 
-pub(super) fn reply(id: String, number: i64) -> ScheduledJobReply {
+pub(super) fn schedule_reply(id: String, number: i64) -> ScheduledJobReply {
     ScheduledJobReply {
         scheduled_job: ScheduledJobRef {
             id,

@@ -529,7 +529,7 @@ async fn the_inventory() {
     };
     let away = json!({"name": "away", "connected": false, "absence": "never-connected"});
     assert_eq!(one("away").await, away);
-    let seen = world.store.agents_seen(vec!["away".to_owned()]).await;
+    let seen = world.store.record_agents(vec!["away".to_owned()]).await;
     seen.expect("written");
     assert_eq!(one("away").await["absence"], "away");
     let body = json!({"nodes": ["b", "away", "a"]}).to_string();

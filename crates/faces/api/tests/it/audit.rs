@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use axum::extract::ConnectInfo;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use store::{AuditRow, NewUser};
+use store::{AuditRow, NewUserRow};
 
 use crate::agents::Manner;
 use crate::world::{Reply, World};
@@ -39,7 +39,7 @@ async fn login(world: &World, login: &str, password: &str) -> Reply {
 
 /// A user without any role, and his token.
 async fn nobody(world: &World) -> String {
-    let user = NewUser {
+    let user = NewUserRow {
         id: "5f1c9f3e-0000-4000-8000-000000000001".to_owned(),
         login: "ann".to_owned(),
         display_name: "Ann".to_owned(),
@@ -51,11 +51,11 @@ async fn nobody(world: &World) -> String {
     };
     world.store.insert_user(user).await.unwrap();
     use sha2::{Digest as _, Sha256};
-    let token = store::NewToken {
+    let token = store::NewTokenRow {
         hash: Sha256::digest("anns-token").into(),
         id: "t-1".to_owned(),
         user_id: "5f1c9f3e-0000-4000-8000-000000000001".to_owned(),
-        ..store::NewToken::default()
+        ..store::NewTokenRow::default()
     };
     world.store.insert_token(token).await.unwrap();
     "anns-token".to_owned()
@@ -357,11 +357,11 @@ async fn the_entries_of_the_api_can_be_verified_by_whoever_reads_them() {
     world.state.audit.shutdown().await;
     let reply = world.get("/audit/v1/entries?start=1&limit=100").await;
     let page: api_types::audit::AuditEntries = serde_json::from_slice(&reply.body).unwrap();
-    let mut verifier = audit::Verifier::new(audit::Expected::default());
+    let mut verifier = audit::ChainVerifier::new(audit::ExpectedChain::default());
     for entry in page.items {
-        verifier.feed(&audit::wire::row(entry).unwrap()).unwrap();
+        verifier.feed(&audit::wire::to_row(entry).unwrap()).unwrap();
     }
-    let head = audit::wire::head(&page.head).unwrap();
+    let head = audit::wire::to_head(&page.head).unwrap();
     let report = verifier.finish(head).unwrap();
     assert_eq!((report.entries, report.without_result), (2, 0));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::Certificates;
+use api::ServerAuthority;
 use api_types::Route;
 use axum::body::Body;
 use http::{Request, StatusCode, header};
@@ -14,7 +14,7 @@ use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, KeyType, NamePattern, PrivilegedNames,
     ServerTls, TlsFiles,
 };
-use puppet_api::{Autosign, CaService};
+use puppet_api::{AutosignPolicy, CaService};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
@@ -66,8 +66,8 @@ fn certify(world: &mut World, revocation_wait: Duration) -> CertificateAuthority
     let ca = ca.with_privileged_names(names);
     let tls = ServerTls::load(tls_files(world, &ca), ClientAuth::Optional).unwrap();
     let audit = world.state.audit.clone();
-    world.state.certificates = Some(Certificates {
-        service: CaService::new(ca.clone(), Autosign::Off, audit).unwrap(),
+    world.state.certificates = Some(ServerAuthority {
+        service: CaService::new(ca.clone(), AutosignPolicy::Off, audit).unwrap(),
         tls: Arc::new(tls),
         revocation_wait,
     });

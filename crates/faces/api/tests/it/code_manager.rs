@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{CodeService, StartedCode};
+use api::{CodeDeploymentParts, CodeService};
 use api_types::Route;
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
@@ -153,7 +153,7 @@ pub(crate) async fn start(world: &World) -> CodeService {
     let promote = code_deployments::service::DeploymentAction::Promote { from, signature };
     let wanted = vec![("staging".parse().expect("a name"), promote)];
     ended(&manager, wanted).await;
-    let started = StartedCode {
+    let started = CodeDeploymentParts {
         manager,
         features: Vec::new(),
     };

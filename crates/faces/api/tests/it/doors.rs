@@ -6,7 +6,7 @@ use api_types::{Policy, Route, routes};
 use http::{Request, StatusCode};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use store::{NewToken, NewUser};
+use store::{NewTokenRow, NewUserRow};
 
 use crate::agents::Manner;
 use crate::world::{Reply, World};
@@ -163,11 +163,11 @@ async fn world() -> World {
 
 /// The token `text` of `user`, written as the store has it.
 pub(crate) async fn token(world: &World, text: &str, user_id: &str, expires_ms: i64) {
-    let token = NewToken {
+    let token = NewTokenRow {
         hash: Sha256::digest(text).into(),
         user_id: user_id.to_owned(),
         expires_ms: Some(expires_ms),
-        ..NewToken::default()
+        ..NewTokenRow::default()
     };
     world.store.insert_token(token).await.expect("written");
 }
@@ -263,7 +263,7 @@ async fn a_valid_token_opens_every_route() {
 #[tokio::test]
 async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_one() {
     let world = world().await;
-    let fred = NewUser {
+    let fred = NewUserRow {
         id: FRED.to_owned(),
         login: "fred".to_owned(),
         display_name: String::new(),

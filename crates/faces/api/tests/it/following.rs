@@ -1,6 +1,6 @@
 //! The listener of a server that follows another one.
 
-use api::following;
+use api::follower_status_router;
 use axum::body::Body;
 use file_sync::{FollowedVersion, FollowerStatus, LeaseKnowledge};
 use http::{Request, StatusCode};
@@ -23,7 +23,7 @@ impl World {
     }
 
     async fn send(&self, request: http::request::Builder) -> (u16, String) {
-        let router = following("1.2.3".to_owned(), self.follower.subscribe());
+        let router = follower_status_router("1.2.3".to_owned(), self.follower.subscribe());
         let request = request.body(Body::empty()).expect("a request");
         let reply = router.oneshot(request).await.expect("a reply");
         let status = reply.status().as_u16();

@@ -12,7 +12,7 @@ use ::plans::{
 use jobs::{Jobs, NodeScope, SystemJobClock, TaskRequest};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
-use store::{Page, Store};
+use store::{ListPage, Store};
 
 use crate::world::World;
 
@@ -74,7 +74,7 @@ pub(crate) async fn settled(world: &World, plan: i64) {
     let store = &world.store;
     until("the plan gets somewhere", async || {
         let row = store.plan_job(plan).await.expect("read").expect("there");
-        let waiting = store.plan_step_list(plan, Some("waiting"), Page::default());
+        let waiting = store.plan_step_list(plan, Some("waiting"), ListPage::default());
         let waits = waiting.await.expect("read").1 > 0;
         (row.finished_ms.is_some() || waits).then_some(())
     })

@@ -4,7 +4,7 @@
 use api_types::Route;
 use http::StatusCode;
 use serde_json::{Value, json};
-use store::{GrantRow, NewUser};
+use store::{GrantRow, NewUserRow};
 
 use crate::agents::Manner;
 use crate::doors::token;
@@ -590,7 +590,7 @@ const FRED: &str = "00000000-0000-4000-8000-0000000f4ed5";
 
 /// Fred, who may see and run the task `test`.
 async fn fred(world: &World) -> String {
-    let user = NewUser {
+    let user = NewUserRow {
         id: FRED.to_owned(),
         login: "fred".to_owned(),
         display_name: String::new(),
@@ -720,7 +720,7 @@ async fn an_owner_who_lost_the_right_or_is_revoked_gets_an_error_and_no_run() {
 #[tokio::test]
 async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
     let world = World::new().await;
-    let remote = NewUser {
+    let remote = NewUserRow {
         id: RITA.to_owned(),
         login: "rita".to_owned(),
         display_name: String::new(),
@@ -814,7 +814,7 @@ impl World {
         timetable["start_ms"] = json!(now_ms - 1_000);
         timetable["rule"] = json!("once");
         edit.timetable = timetable.to_string();
-        edit.advance = store::Advance {
+        edit.advance = store::ScheduleProgress {
             cursor_ms: Some(now_ms - 2_000),
             next_slot_ms: Some(now_ms - 1_000),
             next_ms: Some(now_ms - 1_000),

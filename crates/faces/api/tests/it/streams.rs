@@ -341,7 +341,7 @@ async fn so_many_streams_and_no_more() {
 async fn superuser(world: &World, number: usize) -> String {
     use sha2::{Digest as _, Sha256};
     let id = format!("5f1c9f3e-0000-4000-8000-{number:012}");
-    let user = store::NewUser {
+    let user = store::NewUserRow {
         id: id.clone(),
         login: format!("user-{number}"),
         display_name: String::new(),
@@ -353,11 +353,11 @@ async fn superuser(world: &World, number: usize) -> String {
     };
     world.store.insert_user(user).await.unwrap();
     let token = format!("token-{number}");
-    let row = store::NewToken {
+    let row = store::NewTokenRow {
         hash: Sha256::digest(&token).into(),
         id: token.clone(),
         user_id: id,
-        ..store::NewToken::default()
+        ..store::NewTokenRow::default()
     };
     world.store.insert_token(row).await.unwrap();
     token

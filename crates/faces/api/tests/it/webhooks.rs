@@ -3,7 +3,7 @@
 use api_types::Route;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use webhooks::NewHook;
+use webhooks::WebhookCreateRequest;
 
 use crate::world::World;
 
@@ -28,10 +28,10 @@ pub(crate) async fn filled(world: &World, path: String) -> String {
         return path;
     }
     // Nobody listens there.
-    let new = NewHook {
+    let new = WebhookCreateRequest {
         url: "http://127.0.0.1:1/".to_owned(),
         events: vec!["job_aborted".to_owned()],
-        template: webhooks::Template::Json,
+        template: webhooks::MessageTemplate::Json,
         description: String::new(),
         secret: None,
         created_by: "admin".to_owned(),

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::defaults::{CALLBACK_CONNECTIONS, CALLBACK_HEAD_BYTES, CALLBACK_REQUEST};
 
 /// The path of the redirect URI.
@@ -89,8 +89,8 @@ pub(crate) fn read(address: &str, state: &str) -> Result<CallbackResult, Callbac
 
 impl CallbackListener {
     /// Listens on `port`, or on a free port.
-    pub(crate) async fn open(port: Option<u16>) -> Result<Self, Failure> {
-        let fail = |source| Failure::Listen {
+    pub(crate) async fn open(port: Option<u16>) -> Result<Self, CommandFailure> {
+        let fail = |source| CommandFailure::Listen {
             port: port.unwrap_or(0),
             source,
         };
@@ -110,10 +110,10 @@ impl CallbackListener {
     }
 
     /// Waits for the first callback with `state`. Cancel safe.
-    pub(crate) async fn next(
+    pub(crate) async fn accept_callback(
         &mut self,
         state: &str,
-    ) -> Result<(CallbackResult, WaitingBrowser), Failure> {
+    ) -> Result<(CallbackResult, WaitingBrowser), CommandFailure> {
         loop {
             let has_room = self.visits.len() < CALLBACK_CONNECTIONS;
             tokio::select! {
@@ -123,15 +123,15 @@ impl CallbackListener {
                     }
                 }
                 accepted = self.listener.accept(), if has_room => match accepted {
-                    Ok((stream, _)) => self.begin(stream, state.to_owned()),
+                    Ok((stream, _)) => self.spawn_visit(stream, state.to_owned()),
                     Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                    Err(source) => return Err(Failure::Listen { port: self.port, source }),
+                    Err(source) => return Err(CommandFailure::Listen { port: self.port, source }),
                 },
             }
         }
     }
 
-    fn begin(&mut self, stream: TcpStream, state: String) {
+    fn spawn_visit(&mut self, stream: TcpStream, state: String) {
         self.visits.spawn(async move {
             let visit = timeout(CALLBACK_REQUEST, serve_connection(stream, &state));
             visit.await.ok().flatten()
@@ -150,7 +150,7 @@ impl WaitingBrowser {
         } else {
             ResultPage::Failed
         };
-        let _ = timeout(CALLBACK_REQUEST, say(&mut self.0, page)).await;
+        let _ = timeout(CALLBACK_REQUEST, send_page(&mut self.0, page)).await;
     }
 }
 
@@ -163,9 +163,11 @@ async fn serve_connection(
     let target = target(&head).unwrap_or_default();
     match read(&format!("http://127.0.0.1{target}"), state) {
         Ok(back) => return Some((back, WaitingBrowser(stream))),
-        Err(CallbackMismatch::Address) => say(&mut stream, ResultPage::NotHere).await.ok()?,
+        Err(CallbackMismatch::Address) => send_page(&mut stream, ResultPage::NotHere).await.ok()?,
         Err(CallbackMismatch::State | CallbackMismatch::Code) => {
-            say(&mut stream, ResultPage::AnotherLogin).await.ok()?
+            send_page(&mut stream, ResultPage::AnotherLogin)
+                .await
+                .ok()?
         }
     }
     None
@@ -190,7 +192,7 @@ fn target(head: &[u8]) -> Option<&str> {
     (method == "GET" && target.starts_with('/')).then_some(target)
 }
 
-async fn say(stream: &mut TcpStream, page: ResultPage) -> std::io::Result<()> {
+async fn send_page(stream: &mut TcpStream, page: ResultPage) -> std::io::Result<()> {
     stream.write_all(page.response().as_bytes()).await?;
     stream.shutdown().await
 }
@@ -294,7 +296,7 @@ mod tests {
             let right = ask(port, "GET /callback?code=c&state=s1 HTTP/1.1\r\n\r\n").await;
             [icon, post, forged, right]
         });
-        let (back, browser) = listener.next("s1").await.unwrap();
+        let (back, browser) = listener.accept_callback("s1").await.unwrap();
         assert!(matches!(back, CallbackResult::Code(code) if code.expose_secret() == "c"));
         browser.send_result(true).await;
         let answers = asked.await.unwrap();
@@ -324,7 +326,7 @@ mod tests {
         let asked = tokio::spawn(async move {
             ask(port, "GET /callback?code=c&state=s1 HTTP/1.1\r\n\r\n").await
         });
-        let (_, browser) = listener.next("s1").await.unwrap();
+        let (_, browser) = listener.accept_callback("s1").await.unwrap();
         browser.send_result(false).await;
         assert!(
             asked

@@ -1,4 +1,4 @@
-//! `tutti login` and `tutti access login`. Main type: [`Options`].
+//! `tutti login` and `tutti access login`. Main type: [`ConfigFileKeys`].
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
@@ -8,11 +8,11 @@ use api_types::{LoginRequest, TokenReply};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::oidc::{self, TokenProperties};
-use super::pasted::PastedLines;
-use crate::client::Client;
+use super::pasted_lines::PastedLines;
+use crate::client::ApiClient;
 use crate::rbac::find::current_user;
-use crate::settings::{Connection, Settings};
-use crate::{EXIT_SUCCESS, Failure, terminal};
+use crate::settings::{ClientSettings, ConnectionFlags};
+use crate::{CommandFailure, EXIT_SUCCESS, terminal};
 
 /// Token lifetime for one command: a working day, since a plan may wait for an answer.
 const ONE_COMMAND: &str = "8h";
@@ -46,13 +46,13 @@ pub struct Options {
     debug: bool,
 }
 
-pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Failure> {
-    let client = Client::without_token(settings)?;
+pub(crate) async fn run(options: Options, settings: &ClientSettings) -> Result<u8, CommandFailure> {
+    let client = ApiClient::without_token(settings)?;
     let print = options.print;
     let (reply, login) = if options.oidc {
-        (with_browser(options, &client).await?, None)
+        (log_in_with_browser(options, &client).await?, None)
     } else {
-        let (reply, login) = with_password(options, &client).await?;
+        let (reply, login) = log_in_with_password(options, &client).await?;
         (reply, Some(login))
     };
     if print {
@@ -71,14 +71,17 @@ pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Fai
     };
     say!(
         "{} as {}; the token is in {}",
-        terminal::good("Logged in"),
-        terminal::harmless(&login),
+        terminal::style_success("Logged in"),
+        terminal::escape_control(&login),
         settings.token_file.display()
     );
     Ok(EXIT_SUCCESS)
 }
 
-async fn with_browser(options: Options, client: &Client) -> Result<TokenReply, Failure> {
+async fn log_in_with_browser(
+    options: Options,
+    client: &ApiClient,
+) -> Result<TokenReply, CommandFailure> {
     let wanted = TokenProperties {
         lifetime: options.lifetime,
         label: options.label,
@@ -92,7 +95,10 @@ async fn with_browser(options: Options, client: &Client) -> Result<TokenReply, F
     .await
 }
 
-async fn with_password(options: Options, client: &Client) -> Result<(TokenReply, String), Failure> {
+async fn log_in_with_password(
+    options: Options,
+    client: &ApiClient,
+) -> Result<(TokenReply, String), CommandFailure> {
     let login = match options.user {
         Some(user) => user,
         None => ask("Login")?,
@@ -111,20 +117,23 @@ async fn with_password(options: Options, client: &Client) -> Result<(TokenReply,
     };
     let path = ["rbac-api", "v1", "auth", "token"];
     let reply = client.post(&path, &request).await;
-    Ok((reply.map_err(|error| named(error, &login))?, login))
+    Ok((
+        reply.map_err(|error| with_login_hint(error, &login))?,
+        login,
+    ))
 }
 
 /// A refusal that names the login and the next step; whether there is such a user is not told.
-fn named(error: Failure, login: &str) -> Failure {
+fn with_login_hint(error: CommandFailure, login: &str) -> CommandFailure {
     match error {
-        Failure::Refused {
+        CommandFailure::Refused {
             status,
             kind,
             permission,
             ..
         } if kind == UNAUTHENTICATED.name => {
-            let login = terminal::harmless(login);
-            Failure::Refused {
+            let login = terminal::escape_control(login);
+            CommandFailure::Refused {
                 status,
                 kind,
                 msg: format!(
@@ -139,8 +148,11 @@ fn named(error: Failure, login: &str) -> Failure {
 }
 
 /// A client that acts as `user`, whose password is prompted for; its token is not stored.
-pub(crate) async fn log_in(user: String, connection: &Connection) -> Result<Client, Failure> {
-    let client = Client::without_token(&connection.settings()?)?;
+pub(crate) async fn log_in(
+    user: String,
+    connection: &ConnectionFlags,
+) -> Result<ApiClient, CommandFailure> {
+    let client = ApiClient::without_token(&connection.settings()?)?;
     let options = Options {
         user: Some(user),
         lifetime: Some(ONE_COMMAND.to_owned()),
@@ -151,34 +163,34 @@ pub(crate) async fn log_in(user: String, connection: &Connection) -> Result<Clie
         port: None,
         debug: false,
     };
-    let (reply, _) = with_password(options, &client).await?;
+    let (reply, _) = log_in_with_password(options, &client).await?;
     Ok(client.with_new_token(&reply.token))
 }
 
-fn ask(what: &str) -> Result<String, Failure> {
+fn ask(what: &str) -> Result<String, CommandFailure> {
     if !std::io::stdin().is_terminal() {
         return read_line();
     }
     let asked = dialoguer::Input::new().with_prompt(what).interact_text();
-    asked.map_err(|error| Failure::Usage(format!("cannot prompt for the login: {error}")))
+    asked.map_err(|error| CommandFailure::Usage(format!("cannot prompt for the login: {error}")))
 }
 
 /// Prompts on the terminal, or reads a line of standard input.
-pub(crate) fn ask_password(what: &str) -> Result<SecretString, Failure> {
+pub(crate) fn ask_password(what: &str) -> Result<SecretString, CommandFailure> {
     if !std::io::stdin().is_terminal() {
         return Ok(SecretString::from(read_line()?));
     }
     let asked = dialoguer::Password::new().with_prompt(what).interact();
-    let asked =
-        asked.map_err(|error| Failure::Usage(format!("cannot prompt for the password: {error}")));
+    let asked = asked
+        .map_err(|error| CommandFailure::Usage(format!("cannot prompt for the password: {error}")));
     Ok(SecretString::from(asked?))
 }
 
 /// Reads a line of standard input.
-pub(crate) fn read_line() -> Result<String, Failure> {
+pub(crate) fn read_line() -> Result<String, CommandFailure> {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|source| Failure::Read {
+    read.map_err(|source| CommandFailure::Read {
         path: "standard input".into(),
         source,
     })?;
@@ -186,7 +198,7 @@ pub(crate) fn read_line() -> Result<String, Failure> {
 }
 
 /// Reads the password in the first line of a file.
-pub(crate) fn first_line(path: &Path) -> Result<SecretString, Failure> {
+pub(crate) fn first_line(path: &Path) -> Result<SecretString, CommandFailure> {
     let text = SecretString::from(crate::input::read_limited(path)?);
     let line = text.expose_secret().lines().next().unwrap_or_default();
     Ok(SecretString::from(line.to_owned()))
@@ -194,9 +206,9 @@ pub(crate) fn first_line(path: &Path) -> Result<SecretString, Failure> {
 
 /// Writes the token file. Only its owner may read it from the start; an old file is replaced
 /// atomically.
-fn write_token(path: &Path, token: &str) -> Result<(), Failure> {
+fn write_token(path: &Path, token: &str) -> Result<(), CommandFailure> {
     use std::io::Write as _;
-    let fail = |source| Failure::Write {
+    let fail = |source| CommandFailure::Write {
         path: path.to_owned(),
         source,
     };

@@ -1,18 +1,18 @@
-//! `tutti access …`: tokens and the token file, as in `puppet access`. Main type: [`Verb`].
+//! `tutti access …`: tokens and the token file, as in `puppet access`. Main type: [`AccessVerb`].
 
 mod callback;
 pub(crate) mod login;
 mod oidc;
-mod pasted;
+mod pasted_lines;
 
 use secrecy::ExposeSecret as _;
 
-use crate::settings::{Connection, Tool};
-use crate::{EXIT_SUCCESS, Failure, client};
+use crate::settings::{ConfigTool, ConnectionFlags};
+use crate::{CommandFailure, EXIT_SUCCESS, client};
 
 /// Verbs of `tutti access`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum AccessVerb {
     /// Get a token for the API and write it to the token file
     #[command(after_long_help = "Examples:
   tutti access login admin --lifetime 8h
@@ -26,22 +26,25 @@ pub enum Verb {
     DeleteTokenFile,
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let settings = connection.settings_of(Tool::Access)?;
+pub(crate) async fn run(
+    verb: AccessVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let settings = connection.settings_for(ConfigTool::Access)?;
     match verb {
-        Verb::Login(options) => login::run(options, &settings).await,
-        Verb::Show => {
+        AccessVerb::Login(options) => login::run(options, &settings).await,
+        AccessVerb::Show => {
             say!("{}", client::token(&settings.token_file)?.expose_secret());
             Ok(EXIT_SUCCESS)
         }
-        Verb::DeleteTokenFile => {
+        AccessVerb::DeleteTokenFile => {
             let path = settings.token_file;
             match std::fs::remove_file(&path) {
                 Ok(()) => say!("Deleted {}", path.display()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     say!("There is no token file {}", path.display());
                 }
-                Err(source) => return Err(Failure::Write { path, source }),
+                Err(source) => return Err(CommandFailure::Write { path, source }),
             }
             Ok(EXIT_SUCCESS)
         }

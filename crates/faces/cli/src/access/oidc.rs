@@ -10,10 +10,10 @@ use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
 use super::callback::{CallbackListener, CallbackResult, WaitingBrowser, read};
-use super::pasted::PastedLines;
-use crate::client::Client;
+use super::pasted_lines::PastedLines;
+use crate::client::ApiClient;
 use crate::defaults::OIDC_WAIT;
-use crate::{Failure, terminal};
+use crate::{CommandFailure, terminal};
 
 /// The properties of the requested token.
 #[derive(Debug, Default)]
@@ -24,11 +24,11 @@ pub(super) struct TokenProperties {
 
 /// Gets a token for the user who logs in at the provider.
 pub(super) async fn token(
-    client: &Client,
+    client: &ApiClient,
     wanted: TokenProperties,
     port: Option<u16>,
     mut pasted: PastedLines,
-) -> Result<TokenReply, Failure> {
+) -> Result<TokenReply, CommandFailure> {
     let mut listener = CallbackListener::open(port).await?;
     let redirect_uri = listener.address();
     let started: OidcStarted = client
@@ -39,7 +39,7 @@ pub(super) async fn token(
         .await?;
     send_result(&started.authorization_url, &listener.address());
     let (back, browser) = wait_for_callback(&mut listener, &mut pasted, &started.state).await?;
-    let reply = finish(client, started, back, wanted).await;
+    let reply = exchange_code(client, started, back, wanted).await;
     if let Some(browser) = browser {
         browser.send_result(reply.is_ok()).await;
     }
@@ -50,8 +50,8 @@ pub(super) async fn token(
 fn send_result(url: &str, address: &str) {
     anstream::eprintln!(
         "Log in with a browser, on this machine or another one, at this address:\n\n{}\n\n{}",
-        terminal::name(terminal::harmless(url)),
-        terminal::dim(format!(
+        terminal::style_name(terminal::escape_control(url)),
+        terminal::style_dim(format!(
             "A browser on another machine cannot come back: it ends at {address}?…, with a page that \
              does not load.\nCopy that whole address from it, paste it here and press Return."
         ))
@@ -63,36 +63,36 @@ async fn wait_for_callback(
     listener: &mut CallbackListener,
     pasted: &mut PastedLines,
     state: &str,
-) -> Result<(CallbackResult, Option<WaitingBrowser>), Failure> {
+) -> Result<(CallbackResult, Option<WaitingBrowser>), CommandFailure> {
     let waiting = async {
         loop {
             tokio::select! {
-                visit = listener.next(state) => {
+                visit = listener.accept_callback(state) => {
                     let (back, browser) = visit?;
                     return Ok((back, Some(browser)));
                 }
-                line = pasted.next() => match read(&line, state) {
+                line = pasted.next_line() => match read(&line, state) {
                     Ok(back) => return Ok((back, None)),
                     Err(_) if line.is_empty() => {}
-                    Err(why) => anstream::eprintln!("{}", terminal::warn(why)),
+                    Err(why) => anstream::eprintln!("{}", terminal::style_warning(why)),
                 },
             }
         }
     };
     let minutes = OIDC_WAIT.as_secs() / 60;
-    let late = |_| Failure::LoginTimeout { minutes };
+    let late = |_| CommandFailure::LoginTimeout { minutes };
     timeout(OIDC_WAIT, waiting).await.map_err(late)?
 }
 
-async fn finish(
-    client: &Client,
+async fn exchange_code(
+    client: &ApiClient,
     started: OidcStarted,
     back: CallbackResult,
     wanted: TokenProperties,
-) -> Result<TokenReply, Failure> {
+) -> Result<TokenReply, CommandFailure> {
     let code = match back {
         CallbackResult::Code(code) => code,
-        CallbackResult::Refused(why) => return Err(Failure::LoginRefused(why)),
+        CallbackResult::Refused(why) => return Err(CommandFailure::LoginRefused(why)),
     };
     let request = OidcFinish {
         state: started.state,
@@ -115,7 +115,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_does_not_come_back_is_not_waited_for_without_end() {
         let mut listener = CallbackListener::open(None).await.unwrap();
-        let (_writer, mut pasted) = PastedLines::piped();
+        let (_writer, mut pasted) = PastedLines::from_test_pipe();
         let began = tokio::time::Instant::now();
         let said = wait_for_callback(&mut listener, &mut pasted, "s1")
             .await
@@ -132,7 +132,7 @@ mod tests {
     async fn what_is_pasted_wrong_is_asked_for_again() {
         use std::io::Write as _;
         let mut listener = CallbackListener::open(None).await.unwrap();
-        let (mut writer, mut pasted) = PastedLines::piped();
+        let (mut writer, mut pasted) = PastedLines::from_test_pipe();
         let lines = "\nnonsense\nhttp://127.0.0.1:1/callback?code=old&state=s0\n\
                      http://127.0.0.1:1/callback?code=new&state=s1\n";
         writer.write_all(lines.as_bytes()).unwrap();

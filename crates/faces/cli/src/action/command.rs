@@ -1,11 +1,11 @@
-//! `tutti command run LINE`. Main type: [`Options`].
+//! `tutti command run LINE`. Main type: [`ConfigFileKeys`].
 
 use api_types::ActionType;
 use serde_json::Value;
 
 use super::start::JobOptions;
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::input::read_limited;
 
 /// Arguments of `tutti command run`.
@@ -17,7 +17,7 @@ pub struct Options {
     job: JobOptions,
 }
 
-pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let line = match options.command.strip_prefix('@') {
         Some(path) => read_limited(path.as_ref())?,
         None => options.command,
@@ -25,7 +25,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     if line.trim().is_empty() {
         let what =
             "there is no command; write it in quotes, as in `tutti command run 'uptime' -t all`";
-        return Err(Failure::Usage(what.to_owned()));
+        return Err(CommandFailure::Usage(what.to_owned()));
     }
     let heading = format!("command {}", line.lines().next().unwrap_or_default());
     let params = vec![("command", Value::from(line))];

@@ -1,5 +1,5 @@
 //! `tutti file download SOURCE DIRECTORY`: a job of the task `bolt_shim::download`, whose results become files.
-//! Main type: [`Options`].
+//! Main type: [`ConfigFileKeys`].
 //!
 //! Invariant: nodes choose names and contents, never paths: whatever a node sends is written below
 //! `DIRECTORY/NODE/`, through no link.
@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::start::ActionOptions;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::task::print_left_out_nodes;
 use crate::values::result_lines;
-use crate::{EXIT_NODES_FAILED, Failure, Format, follow, terminal};
+use crate::{CommandFailure, EXIT_NODES_FAILED, OutputFormat, follow, terminal};
 
 /// The task that returns the content of files.
 const TASK: &str = "bolt_shim::download";
@@ -37,13 +37,13 @@ pub struct Options {
 
 /// The result of the task.
 #[derive(Debug, Deserialize)]
-struct Collected {
+struct DownloadedFiles {
     is_directory: bool,
-    items: Vec<CollectedItem>,
+    items: Vec<DownloadedItem>,
 }
 
 #[derive(Debug, Deserialize)]
-struct CollectedItem {
+struct DownloadedItem {
     /// Path relative to the downloaded directory; empty for a single file.
     path: String,
     /// Content in Base64; `None` for a directory.
@@ -52,17 +52,17 @@ struct CollectedItem {
     is_executable: bool,
 }
 
-pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let Options {
         source,
         directory,
         action,
     } = options;
-    let name = last_part(&source)?;
+    let name = last_path_component(&source)?;
     let scope = action.targets.scope(client).await?;
-    let told = action.targets.in_words(&scope);
+    let told = action.targets.describe_targets(&scope);
     let command = TaskCommand {
-        environment: action.environment.of(client),
+        environment: action.environment.effective_environment(client),
         task: TASK.to_owned(),
         params: [("path".to_owned(), Value::from(source.as_str()))]
             .into_iter()
@@ -85,11 +85,11 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     print_left_out_nodes(&created);
     let number = created.job.name;
     let format = action.shown.format;
-    if format == Format::Human {
+    if format == OutputFormat::Human {
         say!(
             "Job {}: {} on {told}\n",
-            terminal::heading(&number),
-            terminal::heading(format!("download of {source}"))
+            terminal::style_heading(&number),
+            terminal::style_heading(format!("download of {source}"))
         );
     }
     let code = follow::watch(client, &number).await?;
@@ -99,8 +99,8 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         .map(|node| (node, write_files(node, &directory, &name)))
         .collect();
     match format {
-        Format::Json => crate::output::json(&document(&number, &kept)),
-        Format::Human => kept
+        OutputFormat::Json => crate::output::json(&to_json_document(&number, &kept)),
+        OutputFormat::Human => kept
             .iter()
             .for_each(|(node, kept)| print(node, kept, &source)),
     }
@@ -113,23 +113,23 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
 }
 
 /// The last component of the path, which the file or directory keeps as its name.
-fn last_part(source: &str) -> Result<String, Failure> {
+fn last_path_component(source: &str) -> Result<String, CommandFailure> {
     let name = source
         .trim_end_matches('/')
         .rsplit('/')
         .next()
         .unwrap_or_default();
-    if !source.starts_with('/') || !is_plain(name) {
+    if !source.starts_with('/') || !is_plain_component(name) {
         let what = format!(
             "`{source}` is not the absolute path of a file or directory on the nodes, such as /etc/hosts"
         );
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     }
     Ok(name.to_owned())
 }
 
 /// True for one path component that is no `..` and has no separator.
-fn is_plain(part: &str) -> bool {
+fn is_plain_component(part: &str) -> bool {
     !part.contains('\0')
         && matches!(Path::new(part).components().collect::<Vec<_>>().as_slice(),
         [Component::Normal(only)] if *only == part)
@@ -145,8 +145,8 @@ fn write_files(node: &JobNode, directory: &Path, name: &str) -> Result<PathBuf, 
             .to_owned()
     };
     let result = node.result.clone().ok_or_else(unreadable)?;
-    let collected: Collected = serde_json::from_value(result).map_err(|_| unreadable())?;
-    if !is_plain(&node.name) {
+    let collected: DownloadedFiles = serde_json::from_value(result).map_err(|_| unreadable())?;
+    if !is_plain_component(&node.name) {
         return Err("its name cannot be that of a directory".to_owned());
     }
     let top = directory.join(&node.name);
@@ -165,12 +165,12 @@ fn write_files(node: &JobNode, directory: &Path, name: &str) -> Result<PathBuf, 
     Ok(place)
 }
 
-fn write(place: &Path, item: &CollectedItem, in_directory: bool) -> std::io::Result<()> {
+fn write(place: &Path, item: &DownloadedItem, in_directory: bool) -> std::io::Result<()> {
     let refused =
         |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned());
     let mut path = place.to_owned();
     if in_directory {
-        if !item.path.split('/').all(is_plain) {
+        if !item.path.split('/').all(is_plain_component) {
             return Err(refused("the node names a file outside of the directory"));
         }
         let mut parts = item.path.split('/').peekable();
@@ -213,7 +213,7 @@ fn make_directory(path: &Path) -> std::io::Result<()> {
     }
 }
 
-fn document(number: &str, kept: &[(&JobNode, Result<PathBuf, String>)]) -> Value {
+fn to_json_document(number: &str, kept: &[(&JobNode, Result<PathBuf, String>)]) -> Value {
     let items = kept.iter().map(|(node, kept)| match kept {
         Ok(path) => json!({"name": node.name, "state": node.state, "path": path}),
         Err(why) => json!({"name": node.name, "state": node.state, "error": why}),
@@ -222,22 +222,22 @@ fn document(number: &str, kept: &[(&JobNode, Result<PathBuf, String>)]) -> Value
 }
 
 fn print(node: &JobNode, kept: &Result<PathBuf, String>, source: &str) {
-    let name = terminal::name(terminal::harmless(&node.name));
+    let name = terminal::style_name(terminal::escape_control(&node.name));
     match kept {
         Ok(path) => say!(
             "{} {name}  {} -> {}",
-            terminal::good("✓"),
-            terminal::harmless(source),
+            terminal::style_success("✓"),
+            terminal::escape_control(source),
             path.display()
         ),
         Err(why) => {
             say!(
                 "{} {name} {}",
-                terminal::bad("✗"),
-                terminal::state(&node.state)
+                terminal::style_failure("✗"),
+                terminal::style_state(&node.state)
             );
             why.lines()
-                .for_each(|line| say!("    {}", terminal::harmless(line)));
+                .for_each(|line| say!("    {}", terminal::escape_control(line)));
         }
     }
 }
@@ -299,11 +299,11 @@ mod tests {
 
     #[test]
     fn sources_have_a_name() {
-        assert_eq!(last_part("/etc/hosts").unwrap(), "hosts");
-        assert_eq!(last_part("/etc/conf.d/").unwrap(), "conf.d");
+        assert_eq!(last_path_component("/etc/hosts").unwrap(), "hosts");
+        assert_eq!(last_path_component("/etc/conf.d/").unwrap(), "conf.d");
         for bad in ["", "/", "hosts", "/a/..", "/a/."] {
             assert!(
-                last_part(bad)
+                last_path_component(bad)
                     .unwrap_err()
                     .to_string()
                     .contains("absolute path"),

@@ -10,9 +10,9 @@ mod script;
 mod start;
 mod upload;
 
-use crate::Failure;
-use crate::client::Client;
-use crate::settings::Connection;
+use crate::CommandFailure;
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti command`.
 #[derive(Debug, clap::Subcommand)]
@@ -58,20 +58,29 @@ tasks:run:bolt_shim::download on the nodes.")]
     Download(download::Options),
 }
 
-pub(crate) async fn command(verb: CommandVerb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run_command_verb(
+    verb: CommandVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     let CommandVerb::Run(options) = verb;
     Box::pin(command::run(options, &client)).await
 }
 
-pub(crate) async fn script(verb: ScriptVerb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run_script_verb(
+    verb: ScriptVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     let ScriptVerb::Run(options) = verb;
     Box::pin(script::run(options, &client)).await
 }
 
-pub(crate) async fn file(verb: FileVerb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run_file_verb(
+    verb: FileVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
         FileVerb::Upload(options) => Box::pin(upload::run(options, &client)).await,
         FileVerb::Download(options) => Box::pin(download::run(options, &client)).await,

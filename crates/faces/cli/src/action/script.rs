@@ -1,4 +1,4 @@
-//! `tutti script run FILE [ARGUMENT…]`. Main type: [`Options`].
+//! `tutti script run FILE [ARGUMENT…]`. Main type: [`ConfigFileKeys`].
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::start::JobOptions;
 use super::upload::{content, file_name};
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 
 /// Arguments of `tutti script run`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Options {
     job: JobOptions,
 }
 
-pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let name = file_name(&options.script)?;
     let heading = format!("script {name}");
     let params = vec![

@@ -3,12 +3,12 @@
 use api_types::{ActionCommand, ActionType, JobCreated, Object};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::OutputOptions;
 use crate::rollout::RolloutArguments;
 use crate::targets::TargetOptions;
 use crate::task::{EnvironmentOption, print_left_out_nodes};
-use crate::{EXIT_SUCCESS, Failure, Format, follow, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, follow, terminal};
 
 /// Targets and limits of an action.
 #[derive(Debug, clap::Args)]
@@ -18,12 +18,12 @@ pub(super) struct ActionOptions {
     #[command(flatten)]
     pub(super) environment: EnvironmentOption,
     /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::span::count)]
+    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
     pub(super) concurrency: Option<u32>,
     #[command(flatten)]
     pub(super) rollout: RolloutArguments,
     /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
     pub(super) timeout: Option<u64>,
     /// Reason, stored with the job
     #[arg(long)]
@@ -49,11 +49,11 @@ impl JobOptions {
     /// Creates the job and watches it. `heading` describes the action.
     pub(super) async fn start(
         self,
-        client: &Client,
+        client: &ApiClient,
         kind: ActionType,
         params: Vec<(&str, Value)>,
         heading: &str,
-    ) -> Result<u8, Failure> {
+    ) -> Result<u8, CommandFailure> {
         let ActionOptions {
             targets,
             environment,
@@ -64,7 +64,7 @@ impl JobOptions {
             shown,
         } = self.action;
         let scope = targets.scope(client).await?;
-        let told = targets.in_words(&scope);
+        let told = targets.describe_targets(&scope);
         let command = ActionCommand {
             kind,
             params: params
@@ -72,7 +72,7 @@ impl JobOptions {
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect(),
             scope,
-            environment: environment.of(client),
+            environment: environment.effective_environment(client),
             run_as: self.run_as,
             description: description.unwrap_or_default(),
             userdata: Object::new(),
@@ -90,9 +90,15 @@ impl JobOptions {
             say!("{number}");
             return Ok(EXIT_SUCCESS);
         }
-        if shown.format == Format::Human {
-            let (number, heading) = (terminal::heading(&number), terminal::harmless(heading));
-            say!("Job {number}: {} on {told}\n", terminal::heading(heading));
+        if shown.format == OutputFormat::Human {
+            let (number, heading) = (
+                terminal::style_heading(&number),
+                terminal::escape_control(heading),
+            );
+            say!(
+                "Job {number}: {} on {told}\n",
+                terminal::style_heading(heading)
+            );
         }
         follow::follow(client, &number, shown.format).await
     }

@@ -1,4 +1,4 @@
-//! `tutti file upload SOURCE DESTINATION`. Main type: [`Options`].
+//! `tutti file upload SOURCE DESTINATION`. Main type: [`ConfigFileKeys`].
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::start::JobOptions;
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::defaults::ACTION_FILE_BYTES;
 
 /// Arguments of `tutti file upload`.
@@ -24,7 +24,7 @@ pub struct Options {
     job: JobOptions,
 }
 
-pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let Options {
         source,
         destination,
@@ -35,14 +35,14 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
             "`{destination}` is not an absolute path; write where the file goes on the nodes, \
             such as /etc/motd"
         );
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     }
     if destination.ends_with('/') {
         let name = file_name(&source)?;
         let what = format!(
             "`{destination}` is a directory; write the file's whole path, such as {destination}{name}"
         );
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     }
     let name = file_name(&source)?;
     let heading = format!("upload of {name} to {destination}");
@@ -55,10 +55,10 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
 }
 
 /// The last component of a path, for the job's description.
-pub(super) fn file_name(path: &Path) -> Result<String, Failure> {
+pub(super) fn file_name(path: &Path) -> Result<String, CommandFailure> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| {
-        Failure::Usage(format!(
+        CommandFailure::Usage(format!(
             "`{}` does not end with the name of a file",
             path.display()
         ))
@@ -66,12 +66,12 @@ pub(super) fn file_name(path: &Path) -> Result<String, Failure> {
 }
 
 /// The file's content in Base64.
-pub(super) fn content(path: &Path) -> Result<Value, Failure> {
-    let fail = |source| Failure::Read {
+pub(super) fn content(path: &Path) -> Result<Value, CommandFailure> {
+    let fail = |source| CommandFailure::Read {
         path: path.to_owned(),
         source,
     };
-    let refused = |what: String| Failure::Content {
+    let refused = |what: String| CommandFailure::Content {
         place: path.display().to_string(),
         what,
     };

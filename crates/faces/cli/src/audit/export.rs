@@ -1,11 +1,11 @@
-//! `tutti audit export`. Main type: [`Options`].
+//! `tutti audit export`. Main type: [`ConfigFileKeys`].
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::AuditPages;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// Arguments of `tutti audit export`.
 #[derive(Debug, clap::Args)]
@@ -18,11 +18,11 @@ pub struct Options {
     start: u32,
 }
 
-pub(crate) async fn run(options: &Options, pages: &AuditPages) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &Options, pages: &AuditPages) -> Result<u8, CommandFailure> {
     let mut start = i64::from(options.start);
     let Some(path) = &options.out else {
         loop {
-            let page = pages.next(start).await?;
+            let page = pages.next_page(start).await?;
             let Some(last) = page.items.last() else {
                 return Ok(EXIT_SUCCESS);
             };
@@ -33,12 +33,12 @@ pub(crate) async fn run(options: &Options, pages: &AuditPages) -> Result<u8, Fai
         }
     };
     let mut file = BufWriter::new(create(path)?);
-    let failed = |source| Failure::Write {
+    let failed = |source| CommandFailure::Write {
         path: path.clone(),
         source,
     };
     loop {
-        let page = pages.next(start).await?;
+        let page = pages.next_page(start).await?;
         let Some(last) = page.items.last() else {
             break;
         };
@@ -55,8 +55,8 @@ pub(crate) async fn run(options: &Options, pages: &AuditPages) -> Result<u8, Fai
 }
 
 /// Creates the file and never overwrites one: an export is evidence.
-fn create(path: &Path) -> Result<File, Failure> {
-    File::create_new(path).map_err(|source| Failure::Write {
+fn create(path: &Path) -> Result<File, CommandFailure> {
+    File::create_new(path).map_err(|source| CommandFailure::Write {
         path: path.to_owned(),
         source,
     })

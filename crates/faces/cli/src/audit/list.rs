@@ -1,11 +1,11 @@
-//! `tutti audit list`. Main type: [`Options`].
+//! `tutti audit list`. Main type: [`ConfigFileKeys`].
 
 use api_types::activity::{ActivityCommitV2, ActivityV2};
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::AUDIT_SHOWN;
 use crate::output::{OutputOptions, json};
-use crate::{EXIT_SUCCESS, Failure, table, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, table, terminal};
 
 /// Arguments of `tutti audit list`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let limit = options.limit.to_string();
     let since = options.since.as_ref();
     let since = since.map(|time| serde_json::json!([{ "start": time }]).to_string());
@@ -33,7 +33,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     let list: ActivityV2 = client
         .get(&["activity-api", "v2", "events"], &query)
         .await?;
-    if options.shown.format == crate::Format::Json {
+    if options.shown.format == crate::OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
@@ -55,8 +55,8 @@ fn row(commit: &ActivityCommitV2) -> Vec<String> {
     };
     vec![
         commit.timestamp.to_string(),
-        terminal::harmless(who),
-        terminal::harmless(message),
-        terminal::harmless(commit.ip_address.as_deref().unwrap_or_default()),
+        terminal::escape_control(who),
+        terminal::escape_control(message),
+        terminal::escape_control(commit.ip_address.as_deref().unwrap_or_default()),
     ]
 }

@@ -1,21 +1,21 @@
-//! `tutti audit …`: the audit log and the check of its hash chain. Main type: [`Verb`].
+//! `tutti audit …`: the audit log and the check of its hash chain. Main type: [`AuditVerb`].
 
 mod export;
 mod list;
 mod pages;
 mod verify;
 
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::local::{LocalCommand, LocalRunner};
-use crate::settings::Connection;
+use crate::settings::ConnectionFlags;
 
 pub use pages::AuditPages;
-pub use verify::{AuditVerification, AuditVerifyOptions, NotedHead};
+pub use verify::{AuditVerification, AuditVerifyOptions, RecordedHead};
 
 /// Verbs of `tutti audit`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum AuditVerb {
     /// List audit entries, the newest first: actions, users and refusals
     List(list::Options),
     /// Write every entry with its hashes, as lines of JSON
@@ -28,14 +28,14 @@ pub enum Verb {
 }
 
 pub(crate) async fn run(
-    verb: Verb,
-    connection: Connection,
+    verb: AuditVerb,
+    connection: ConnectionFlags,
     run_local: LocalRunner,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     match verb {
-        Verb::List(options) => list::run(&options, &Client::with_token(&connection)?).await,
-        Verb::Export(options) => export::run(&options, &AuditPages::open(&connection)?).await,
-        Verb::Verify(options) => {
+        AuditVerb::List(options) => list::run(&options, &ApiClient::with_token(&connection)?).await,
+        AuditVerb::Export(options) => export::run(&options, &AuditPages::open(&connection)?).await,
+        AuditVerb::Verify(options) => {
             let verification = AuditVerification {
                 options,
                 connection,

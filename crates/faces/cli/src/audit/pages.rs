@@ -2,15 +2,15 @@
 
 use api_types::audit::AuditEntries;
 
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 use crate::defaults::AUDIT_PAGE;
-use crate::settings::Connection;
+use crate::settings::ConnectionFlags;
 
 /// The audit entries of a server.
 #[derive(Debug)]
 pub struct AuditPages {
-    client: Client,
+    client: ApiClient,
 }
 
 // === impl AuditPages ===
@@ -20,8 +20,8 @@ impl AuditPages {
     ///
     /// # Errors
     /// There is no token, or the settings of the client cannot be read.
-    pub fn open(connection: &Connection) -> Result<Self, Failure> {
-        let client = Client::with_token(connection)?;
+    pub fn open(connection: &ConnectionFlags) -> Result<Self, CommandFailure> {
+        let client = ApiClient::with_token(connection)?;
         Ok(Self { client })
     }
 
@@ -29,7 +29,7 @@ impl AuditPages {
     ///
     /// # Errors
     /// The server refuses, or does not answer.
-    pub async fn page(&self, start: i64, limit: u64) -> Result<AuditEntries, Failure> {
+    pub async fn page(&self, start: i64, limit: u64) -> Result<AuditEntries, CommandFailure> {
         let (start, limit) = (start.max(0).to_string(), limit.to_string());
         let query = [("start", start.as_str()), ("limit", limit.as_str())];
         self.client.get(&["audit", "v1", "entries"], &query).await
@@ -39,7 +39,7 @@ impl AuditPages {
     ///
     /// # Errors
     /// Like [`Self::page`].
-    pub async fn next(&self, start: i64) -> Result<AuditEntries, Failure> {
+    pub async fn next_page(&self, start: i64) -> Result<AuditEntries, CommandFailure> {
         self.page(start, AUDIT_PAGE).await
     }
 }

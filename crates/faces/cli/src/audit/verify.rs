@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::output::OutputOptions;
-use crate::settings::Connection;
+use crate::settings::ConnectionFlags;
 
 /// Arguments of `tutti audit verify`.
 #[derive(Debug, clap::Args)]
 pub struct AuditVerifyOptions {
     /// Head printed by an earlier check, SEQ:HASH or HASH: that entry must still be there
     #[arg(long, value_name = "HEAD", value_parser = head)]
-    pub expect_head: Vec<NotedHead>,
+    pub expect_head: Vec<RecordedHead>,
     /// Check a file written by `tutti audit export` instead of the service
     #[arg(long, value_name = "FILE", conflicts_with = "offline")]
     pub file: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub struct AuditVerifyOptions {
 
 /// A head that was noted down after an earlier check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotedHead {
+pub struct RecordedHead {
     /// Number of the entry; `None` if only its hash was noted down.
     pub seq: Option<i64>,
     /// Hash of the entry.
@@ -47,7 +47,7 @@ pub struct AuditVerification {
     /// Arguments of the command.
     pub options: AuditVerifyOptions,
     /// Server to check, unless a file or the database is to be checked.
-    pub connection: Connection,
+    pub connection: ConnectionFlags,
 }
 
 // === impl AuditVerification ===
@@ -63,14 +63,14 @@ impl AuditVerification {
 }
 
 /// Parses `SEQ:HASH` or `HASH`, as `tutti audit verify` prints it.
-fn head(text: &str) -> Result<NotedHead, String> {
+fn head(text: &str) -> Result<RecordedHead, String> {
     let parsed = match text.split_once(':') {
         Some((seq, hash)) => seq.parse().ok().map(Some).zip(hash_of_hex(hash)),
         None => Some(None).zip(hash_of_hex(text)),
     };
     let (seq, hash) =
         parsed.ok_or("expected SEQ:HASH or HASH, as `tutti audit verify` prints it")?;
-    Ok(NotedHead { seq, hash })
+    Ok(RecordedHead { seq, hash })
 }
 
 fn hash_of_hex(digits: &str) -> Option<[u8; HASH_BYTES]> {
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_head_is_read_as_it_is_printed() {
         let hash = "0f".repeat(32);
-        let noted = |seq| NotedHead {
+        let noted = |seq| RecordedHead {
             seq,
             hash: [15; HASH_BYTES],
         };

@@ -7,12 +7,12 @@ use api_types::{CodeDeploy, CodeDeploysCommand};
 
 use super::CODE_MANAGER;
 use super::directory::LocalCodeOptions;
-use super::display::{changes, notes, short};
-use crate::client::Client;
+use super::display::{print_changes, print_warnings, short};
+use crate::client::ApiClient;
 use crate::defaults::{DEPLOY_TIMEOUT, KEEP_VERSIONS};
 use crate::output::json;
-use crate::terminal::harmless;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, terminal};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, terminal};
 
 /// Arguments of `tutti code deploy`.
 #[derive(Debug, clap::Args)]
@@ -62,15 +62,15 @@ pub struct Options {
     reason: String,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    pub format: Format,
+    pub format: OutputFormat,
     /// With --local: number of versions of each environment to keep beside the live one, or all
     #[arg(
         long,
         value_name = "NUMBER",
         requires = "local",
-        default_value_t = KeepVersions(Some(KEEP_VERSIONS))
+        default_value_t = VersionsToKeep(Some(KEEP_VERSIONS))
     )]
-    pub keep_versions: KeepVersions,
+    pub keep_versions: VersionsToKeep,
     /// With --local: days for which other versions are kept after they were live
     #[arg(long, value_name = "DAYS", requires = "local", default_value_t = KEEP_DAYS)]
     pub keep_days: u32,
@@ -80,13 +80,13 @@ pub struct Options {
 
 /// Number of versions to keep; `None`: all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeepVersions(pub Option<usize>);
+pub struct VersionsToKeep(pub Option<usize>);
 
 const KEEP_DAYS: u32 = 7;
 
 // === impl KeepVersions ===
 
-impl FromStr for KeepVersions {
+impl FromStr for VersionsToKeep {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -100,7 +100,7 @@ impl FromStr for KeepVersions {
     }
 }
 
-impl fmt::Display for KeepVersions {
+impl fmt::Display for VersionsToKeep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(number) => write!(f, "{number}"),
@@ -116,12 +116,12 @@ impl Options {
     ///
     /// # Errors
     /// Neither environments nor modules are named, and `--all` is missing.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), CommandFailure> {
         let names_what = !self.environments.is_empty() || !self.modules.is_empty();
         if names_what || self.all || self.dry_run {
             return Ok(());
         }
-        Err(Failure::Usage(
+        Err(CommandFailure::Usage(
             "no environment is named: name some, as in `tutti code deploy production`, or deploy all with --all"
                 .to_owned(),
         ))
@@ -130,9 +130,9 @@ impl Options {
 
 pub(super) async fn run(
     options: &Options,
-    client: &Client,
+    client: &ApiClient,
     name: ProgramName,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     options.check()?;
     let command = CodeDeploysCommand {
         environments: options.environments.clone(),
@@ -146,10 +146,10 @@ pub(super) async fn run(
         dry_run: options.dry_run,
         reason: options.reason.clone(),
     };
-    let told = client.post_within(&CODE_MANAGER, &command, DEPLOY_TIMEOUT);
+    let told = client.post_with_timeout(&CODE_MANAGER, &command, DEPLOY_TIMEOUT);
     let deploys: Vec<CodeDeploy> = told.await?;
     match (options.format, name) {
-        (Format::Human, ProgramName::Tutti) => {
+        (OutputFormat::Human, ProgramName::Tutti) => {
             deploys.iter().for_each(|it| print(it, options.dry_run))
         }
         _ => json(&deploys),
@@ -163,21 +163,26 @@ pub(super) async fn run(
 }
 
 fn print(deploy: &CodeDeploy, is_dry: bool) {
-    let name = terminal::name(harmless(&deploy.environment));
+    let name = terminal::style_name(escape_control(&deploy.environment));
     match deploy.status.as_str() {
-        "complete" => complete(&name, deploy, is_dry),
+        "complete" => print_completed(&name, deploy, is_dry),
         "failed" => {
-            say!("{} {name}: {}", terminal::bad("✗"), failure(is_dry));
+            say!(
+                "{} {name}: {}",
+                terminal::style_failure("✗"),
+                failure(is_dry)
+            );
             let said = deploy.error.as_ref().map_or("", |error| &error.msg);
-            said.lines().for_each(|line| say!("    {}", harmless(line)));
+            said.lines()
+                .for_each(|line| say!("    {}", escape_control(line)));
         }
         "syncing" if !deploy.late_followers.is_empty() => {
-            complete(&name, deploy, is_dry);
+            print_completed(&name, deploy, is_dry);
             for late in &deploy.late_followers {
-                let (name, why) = (harmless(&late.name), harmless(&late.why));
+                let (name, why) = (escape_control(&late.name), escape_control(&late.why));
                 say!(
                     "    {} {name} does not have it yet: {why}",
-                    terminal::bad("✗")
+                    terminal::style_failure("✗")
                 );
             }
         }
@@ -185,7 +190,7 @@ fn print(deploy: &CodeDeploy, is_dry: bool) {
             let id = deploy.id.map_or_else(String::new, |id| format!(" as {id}"));
             say!(
                 "… {name}: {}{id}; `tutti code status` tells how it ends",
-                harmless(other)
+                escape_control(other)
             );
         }
     }
@@ -199,9 +204,9 @@ pub fn failure(is_dry: bool) -> &'static str {
     }
 }
 
-fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
+fn print_completed(name: &str, deploy: &CodeDeploy, is_dry: bool) {
     let Some(told) = &deploy.deployment else {
-        say!("{} {name}", terminal::good("✓"));
+        say!("{} {name}", terminal::style_success("✓"));
         return;
     };
     let version = told.version.as_deref().map(short);
@@ -209,9 +214,9 @@ fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
     let Some(version) = version else {
         say!(
             "{} {name}: removed, since its branch is gone; its versions are kept",
-            terminal::good("-")
+            terminal::style_success("-")
         );
-        return notes(told);
+        return print_warnings(told);
     };
     let what = match (told.version == told.version_before, is_dry) {
         (true, _) => "is live already",
@@ -223,11 +228,11 @@ fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
     let modules = told.modules;
     say!(
         "{} {name}: {version} {what} ({commit}{modules} modules)",
-        terminal::good("✓")
+        terminal::style_success("✓")
     );
     // For a first deployment everything is new.
     if told.version_before.is_some() {
-        changes(told.changes.as_ref());
+        print_changes(told.changes.as_ref());
     }
-    notes(told);
+    print_warnings(told);
 }

@@ -3,11 +3,11 @@
 use api_types::CodeDiff;
 
 use super::CODE;
-use super::display::{changes, short};
-use crate::client::Client;
+use super::display::{print_changes, short};
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti code diff`.
 #[derive(Debug, clap::Args)]
@@ -30,24 +30,28 @@ pub struct Options {
     with: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["diff"]).collect();
     let mut query = vec![("environment", options.environment.as_str())];
     query.extend(options.from.as_deref().map(|it| ("from", it)));
     query.extend(options.to.as_deref().map(|it| ("to", it)));
     query.extend(options.with.as_deref().map(|it| ("to_environment", it)));
     let diff: CodeDiff = client.get(&path, &query).await?;
-    if options.format == Format::Json {
+    if options.format == OutputFormat::Json {
         json(&diff);
         return Ok(EXIT_SUCCESS);
     }
     say!("{} → {}", short(&diff.from), short(&diff.to));
-    changes(Some(&diff.changes));
+    print_changes(Some(&diff.changes));
     for file in &diff.files {
-        say!("  {:<8} {}", harmless(&file.change), harmless(&file.path));
+        say!(
+            "  {:<8} {}",
+            escape_control(&file.change),
+            escape_control(&file.path)
+        );
     }
     if diff.cut {
         say!("  … and more files");

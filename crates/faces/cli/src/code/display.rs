@@ -2,7 +2,7 @@
 
 use api_types::{CodeChanges, CodeDeployment, Timestamp};
 
-use crate::terminal::harmless;
+use crate::terminal::escape_control;
 
 /// The first digits, enough to tell versions apart.
 pub fn short(digits: &str) -> &str {
@@ -14,18 +14,18 @@ pub fn short(digits: &str) -> &str {
 }
 
 /// A timestamp, to the second.
-pub(super) fn moment(time: &Timestamp) -> String {
+pub(super) fn format_timestamp(time: &Timestamp) -> String {
     format!("{:.0}", time.0)
 }
 
 /// Prints the changes by module, one line each.
-pub(super) fn changes(changes: Option<&CodeChanges>) {
+pub(super) fn print_changes(changes: Option<&CodeChanges>) {
     let Some(changes) = changes else {
         return;
     };
     let digits = |digits: &Option<String>| {
         let digits = digits.as_deref().unwrap_or("nothing");
-        harmless(short(digits))
+        escape_control(short(digits))
     };
     if let Some(control) = &changes.control {
         say!(
@@ -35,7 +35,7 @@ pub(super) fn changes(changes: Option<&CodeChanges>) {
         );
     }
     for module in &changes.modules {
-        let directory = harmless(&module.directory);
+        let directory = escape_control(&module.directory);
         say!(
             "    {directory}: {} → {}",
             digits(&module.from),
@@ -45,10 +45,10 @@ pub(super) fn changes(changes: Option<&CodeChanges>) {
 }
 
 /// Prints the warnings of a deployment.
-pub(super) fn notes(told: &CodeDeployment) {
+pub(super) fn print_warnings(told: &CodeDeployment) {
     told.notes
         .iter()
-        .for_each(|note| say!("    {}", harmless(note)));
+        .for_each(|note| say!("    {}", escape_control(note)));
 }
 
 /// Megabytes with one decimal digit.

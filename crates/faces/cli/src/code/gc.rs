@@ -4,11 +4,11 @@ use api_types::{CodeCollected, CodeGcCommand};
 
 use super::CODE;
 use super::display::{megabytes, short};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::DEPLOY_TIMEOUT;
 use crate::output::json;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti code gc`.
 #[derive(Debug, clap::Args)]
@@ -25,23 +25,25 @@ pub struct Options {
     dry_run: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["gc"]).collect();
     let command = CodeGcCommand {
         dry_run: options.dry_run,
     };
-    let told: CodeCollected = client.post_within(&path, &command, DEPLOY_TIMEOUT).await?;
-    if options.format == Format::Json {
+    let told: CodeCollected = client
+        .post_with_timeout(&path, &command, DEPLOY_TIMEOUT)
+        .await?;
+    if options.format == OutputFormat::Json {
         json(&told);
         return Ok(EXIT_SUCCESS);
     }
     for gone in &told.versions {
         say!(
             "- {} {}",
-            terminal::name(harmless(&gone.environment)),
+            terminal::style_name(escape_control(&gone.environment)),
             short(&gone.version)
         );
     }

@@ -3,11 +3,11 @@
 use api_types::{CodeDeployment, CodeHistory};
 
 use super::CODE;
-use super::display::{changes, moment, notes, short};
-use crate::client::Client;
+use super::display::{format_timestamp, print_changes, print_warnings, short};
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure, Format, terminal};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, terminal};
 
 /// Arguments of `tutti code history`.
 #[derive(Debug, clap::Args)]
@@ -27,10 +27,10 @@ pub struct Options {
     before: Option<i64>,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["history"]).collect();
     let (limit, before) = (
         options.limit.to_string(),
@@ -41,9 +41,9 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     query.extend(before.as_deref().map(|it| ("before", it)));
     let history: CodeHistory = client.get(&path, &query).await?;
     match options.format {
-        Format::Json => json(&history),
-        Format::Human if history.items.is_empty() => say!("There are no deployments."),
-        Format::Human => history.items.iter().for_each(print),
+        OutputFormat::Json => json(&history),
+        OutputFormat::Human if history.items.is_empty() => say!("There are no deployments."),
+        OutputFormat::Human => history.items.iter().for_each(print),
     }
     Ok(EXIT_SUCCESS)
 }
@@ -51,28 +51,29 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 fn print(told: &CodeDeployment) {
     let version = told.version.as_deref().map_or("", short);
     let what = match told.dry_run {
-        true => format!("{} (dry run)", harmless(&told.action)),
-        false => harmless(&told.action),
+        true => format!("{} (dry run)", escape_control(&told.action)),
+        false => escape_control(&told.action),
     };
     let how = match told.state.as_str() {
-        "synced" => terminal::good("✓"),
-        "failed" => terminal::bad("✗"),
-        other => harmless(other),
+        "synced" => terminal::style_success("✓"),
+        "failed" => terminal::style_failure("✗"),
+        other => escape_control(other),
     };
     say!(
         "{how} {} {} {what} {version} by {} at {}",
         told.id,
-        terminal::name(harmless(&told.environment)),
-        harmless(&told.owner),
-        moment(&told.queued_timestamp)
+        terminal::style_name(escape_control(&told.environment)),
+        escape_control(&told.owner),
+        format_timestamp(&told.queued_timestamp)
     );
     if !told.reason.is_empty() {
-        say!("    {}", harmless(&told.reason));
+        say!("    {}", escape_control(&told.reason));
     }
     if told.version_before.is_some() {
-        changes(told.changes.as_ref());
+        print_changes(told.changes.as_ref());
     }
-    notes(told);
+    print_warnings(told);
     let said = told.error.as_ref().map_or("", |error| &error.msg);
-    said.lines().for_each(|line| say!("    {}", harmless(line)));
+    said.lines()
+        .for_each(|line| say!("    {}", escape_control(line)));
 }

@@ -1,5 +1,5 @@
 //! `tutti code`: environments from control repositories, deployed by a server or on this machine.
-//! Main type: [`Verb`].
+//! Main type: [`CodeVerb`].
 //!
 //! Invariant: an environment that was not deployed is reported with the reason and stays as it was;
 //! the exit code is 0 if everything requested is live, and 1 if not.
@@ -18,15 +18,15 @@ mod status;
 mod verify;
 mod versions;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::local::LocalCommand::{
     CodeContent, CodeDeploy, CodeId, CodeRollback, CodeVerify, CodeVersions, PuppetserverSetup,
 };
 use crate::local::LocalRunner;
-use crate::settings::Connection;
-use crate::{Failure, ProgramName};
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, ProgramName};
 
-pub use deploy::{KeepVersions, Options as DeployOptions, failure as failure_text};
+pub use deploy::{Options as DeployOptions, VersionsToKeep, failure as failure_text};
 pub use directory::LocalCodeOptions;
 pub use display::{megabytes, short};
 pub use puppetserver::{CodeDirectories, ContentOptions, IdOptions, SetupOptions};
@@ -36,7 +36,7 @@ pub use versions::Options as VersionsOptions;
 
 /// Verbs of `tutti code`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum CodeVerb {
     /// Deploy environments; each switches atomically to its new version
     Deploy(deploy::Options),
     /// Show deployments in progress, failed deployments and live versions
@@ -77,31 +77,35 @@ const CODE: [&str; 3] = ["tutti", "v1", "code"];
 const CODE_MANAGER: [&str; 3] = ["code-manager", "v1", "deploys"];
 
 pub(crate) async fn run(
-    verb: Verb,
-    connection: &Connection,
+    verb: CodeVerb,
+    connection: &ConnectionFlags,
     name: ProgramName,
     run_local: LocalRunner,
-) -> Result<u8, Failure> {
-    let client = || Client::with_token(connection);
+) -> Result<u8, CommandFailure> {
+    let client = || ApiClient::with_token(connection);
     match verb {
-        Verb::Deploy(options) if options.place.local => run_local(CodeDeploy(options)).await,
-        Verb::Versions(options) if options.place.local => run_local(CodeVersions(options)).await,
-        Verb::Rollback(options) if options.place.local => run_local(CodeRollback(options)).await,
-        Verb::Verify(options) if options.place.local => run_local(CodeVerify(options)).await,
-        Verb::Deploy(options) => deploy::run(&options, &client()?, name).await,
-        Verb::Status(options) => status::run(&options, &client()?, name).await,
-        Verb::History(options) => history::run(&options, &client()?).await,
-        Verb::Versions(options) => versions::run(&options, &client()?).await,
-        Verb::Diff(options) => diff::run(&options, &client()?).await,
-        Verb::Rollback(options) => rollback::run(&options, &client()?).await,
-        Verb::Promote(options) => promote::run(&options, &client()?).await,
-        Verb::Pin(options) => pin::run(&options, &client()?).await,
-        Verb::Unpin(options) => pin::unpin(&options, &client()?).await,
-        Verb::Gc(options) => gc::run(&options, &client()?).await,
-        Verb::Verify(options) => verify::run(&options, &client()?).await,
-        Verb::Id(options) => run_local(CodeId(options)).await,
-        Verb::Content(options) => run_local(CodeContent(options)).await,
-        Verb::PuppetserverSetup(options) => run_local(PuppetserverSetup(options)).await,
-        Verb::PrintConfig => status::print_config(connection),
+        CodeVerb::Deploy(options) if options.place.local => run_local(CodeDeploy(options)).await,
+        CodeVerb::Versions(options) if options.place.local => {
+            run_local(CodeVersions(options)).await
+        }
+        CodeVerb::Rollback(options) if options.place.local => {
+            run_local(CodeRollback(options)).await
+        }
+        CodeVerb::Verify(options) if options.place.local => run_local(CodeVerify(options)).await,
+        CodeVerb::Deploy(options) => deploy::run(&options, &client()?, name).await,
+        CodeVerb::Status(options) => status::run(&options, &client()?, name).await,
+        CodeVerb::History(options) => history::run(&options, &client()?).await,
+        CodeVerb::Versions(options) => versions::run(&options, &client()?).await,
+        CodeVerb::Diff(options) => diff::run(&options, &client()?).await,
+        CodeVerb::Rollback(options) => rollback::run(&options, &client()?).await,
+        CodeVerb::Promote(options) => promote::run(&options, &client()?).await,
+        CodeVerb::Pin(options) => pin::run(&options, &client()?).await,
+        CodeVerb::Unpin(options) => pin::unpin(&options, &client()?).await,
+        CodeVerb::Gc(options) => gc::run(&options, &client()?).await,
+        CodeVerb::Verify(options) => verify::run(&options, &client()?).await,
+        CodeVerb::Id(options) => run_local(CodeId(options)).await,
+        CodeVerb::Content(options) => run_local(CodeContent(options)).await,
+        CodeVerb::PuppetserverSetup(options) => run_local(PuppetserverSetup(options)).await,
+        CodeVerb::PrintConfig => status::print_config(connection),
     }
 }

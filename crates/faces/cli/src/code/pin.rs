@@ -4,9 +4,9 @@ use api_types::{CodePinCommand, CodePinned, CodeUnpinCommand};
 
 use super::CODE;
 use super::display::short;
-use crate::client::Client;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure};
+use crate::client::ApiClient;
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// Arguments of `tutti code pin`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub struct UnpinOptions {
     environment: String,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["pin"]).collect();
     let command = CodePinCommand {
         environment: options.environment.clone(),
@@ -41,20 +41,20 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     let pinned: CodePinned = client.post(&path, &command).await?;
     say!(
         "{} stays with {}",
-        terminal::name(harmless(&pinned.environment)),
+        terminal::style_name(escape_control(&pinned.environment)),
         pinned.version.as_deref().map_or("", short)
     );
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn unpin(one: &UnpinOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn unpin(one: &UnpinOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["unpin"]).collect();
     let environment = one.environment.clone();
     let command = CodeUnpinCommand { environment };
     let pinned: CodePinned = client.post(&path, &command).await?;
     say!(
         "{} can be deployed again",
-        terminal::name(harmless(&pinned.environment))
+        terminal::style_name(escape_control(&pinned.environment))
     );
     Ok(EXIT_SUCCESS)
 }

@@ -4,8 +4,8 @@ use api_types::{CodeDeployment, CodePromoteCommand};
 
 use super::CODE;
 use super::rollback::print_switched;
-use crate::client::Client;
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::client::ApiClient;
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti code promote`.
 #[derive(Debug, clap::Args)]
@@ -30,10 +30,10 @@ pub struct Options {
     reason: String,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["promote"]).collect();
     let command = CodePromoteCommand {
         from: options.from.clone(),

@@ -4,11 +4,11 @@ use api_types::{CodeDeployment, CodeRollbackCommand};
 
 use super::CODE;
 use super::directory::LocalCodeOptions;
-use super::display::{changes, notes, short};
-use crate::client::Client;
+use super::display::{print_changes, print_warnings, short};
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure, Format, terminal};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, terminal};
 
 /// Arguments of `tutti code rollback`.
 #[derive(Debug, clap::Args)]
@@ -36,12 +36,12 @@ pub struct Options {
     reason: String,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
     #[command(flatten)]
     pub place: LocalCodeOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["rollback"]).collect();
     let command = CodeRollbackCommand {
         environment: options.environment.clone(),
@@ -54,16 +54,16 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 }
 
 /// Prints the live version after the switch.
-pub(super) fn print_switched(told: &CodeDeployment, format: Format) {
-    if format == Format::Json {
+pub(super) fn print_switched(told: &CodeDeployment, format: OutputFormat) {
+    if format == OutputFormat::Json {
         return json(told);
     }
     say!(
         "{} {}: {} is live",
-        terminal::good("✓"),
-        terminal::name(harmless(&told.environment)),
+        terminal::style_success("✓"),
+        terminal::style_name(escape_control(&told.environment)),
         told.version.as_deref().map_or("", short)
     );
-    changes(told.changes.as_ref());
-    notes(told);
+    print_changes(told.changes.as_ref());
+    print_warnings(told);
 }

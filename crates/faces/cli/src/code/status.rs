@@ -4,12 +4,14 @@ use api_types::{CodeDeployStatus, CodeDeployment, CodeDeploysStatus, ErrorBody};
 use serde_json::{Value, json as object};
 
 use super::CODE_MANAGER;
-use super::display::{megabytes, moment, short};
-use crate::client::Client;
+use super::display::{format_timestamp, megabytes, short};
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::settings::Connection;
-use crate::terminal::harmless;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, table, terminal};
+use crate::settings::ConnectionFlags;
+use crate::terminal::escape_control;
+use crate::{
+    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, table, terminal,
+};
 
 /// Arguments of `tutti code status`.
 #[derive(Debug, clap::Args)]
@@ -25,15 +27,15 @@ pub struct Options {
     id: Option<i64>,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
 pub(super) async fn run(
     options: &Options,
-    client: &Client,
+    client: &ApiClient,
     name: ProgramName,
-) -> Result<u8, Failure> {
-    let is_human = (options.format, name) == (Format::Human, ProgramName::Tutti);
+) -> Result<u8, CommandFailure> {
+    let is_human = (options.format, name) == (OutputFormat::Human, ProgramName::Tutti);
     let path: Vec<&str> = CODE_MANAGER.into_iter().chain(["status"]).collect();
     let Some(id) = options.id else {
         let status: Value = client.get(&path, &[]).await?;
@@ -58,9 +60,9 @@ fn print_status(status: &CodeDeployStatus) {
     say!(
         "{} {}: {} since {}",
         status.id,
-        terminal::name(harmless(&status.environment)),
-        harmless(&status.status),
-        moment(&status.queued_at)
+        terminal::style_name(escape_control(&status.environment)),
+        escape_control(&status.status),
+        format_timestamp(&status.queued_at)
     );
     if let Some(blockers) = &status.waiting_for {
         let named = |numbers: &[i64]| {
@@ -81,16 +83,17 @@ fn print_status(status: &CodeDeployStatus) {
         }
     }
     let said = status.error.as_ref().map_or("", |error| &error.msg);
-    said.lines().for_each(|line| say!("    {}", harmless(line)));
+    said.lines()
+        .for_each(|line| say!("    {}", escape_control(line)));
 }
 
 fn print(status: &CodeDeploysStatus) {
     let rows = status.file_sync_storage_status.deployed.iter().map(|live| {
         vec![
-            terminal::name(harmless(&live.environment)),
+            terminal::style_name(escape_control(&live.environment)),
             short(&live.version).to_owned(),
             short(&live.deploy_signature).to_owned(),
-            moment(&live.date),
+            format_timestamp(&live.date),
         ]
     });
     let rows: Vec<_> = rows.collect();
@@ -107,10 +110,17 @@ fn print(status: &CodeDeploysStatus) {
             (false, true) => "has what is live",
             (false, false) => "does not have what is live yet",
         };
-        say!("The follower {} {state}.", terminal::name(harmless(name)));
+        say!(
+            "The follower {} {state}.",
+            terminal::style_name(escape_control(name))
+        );
         for (environment, why) in follower["errors"].as_object().into_iter().flatten() {
             let why = why.as_str().unwrap_or_default();
-            say!("    {}: {}", harmless(environment), harmless(why));
+            say!(
+                "    {}: {}",
+                escape_control(environment),
+                escape_control(why)
+            );
         }
     }
     if let Some(error) = &status.settings_error {
@@ -146,16 +156,16 @@ fn print_outcomes(newest: &[CodeDeployment]) {
         let commit = outcome.control_commit.as_deref().map_or("", short);
         let finished = outcome.finished_timestamp.as_ref();
         vec![
-            terminal::name(harmless(&outcome.environment)),
+            terminal::style_name(escape_control(&outcome.environment)),
             match outcome.state.as_str() {
-                "failed" => terminal::bad("✗ failed"),
-                _ => terminal::good("✓ done"),
+                "failed" => terminal::style_failure("✗ failed"),
+                _ => terminal::style_success("✓ done"),
             },
-            harmless(&what),
+            escape_control(&what),
             outcome.id.to_string(),
-            harmless(commit),
-            harmless(&outcome.owner),
-            finished.map_or_else(String::new, moment),
+            escape_control(commit),
+            escape_control(&outcome.owner),
+            finished.map_or_else(String::new, format_timestamp),
         ]
     };
     say!("\nThe newest deployment of each environment:");
@@ -164,16 +174,17 @@ fn print_outcomes(newest: &[CodeDeployment]) {
         newest.iter().map(row).collect(),
     );
     for failed in newest.iter().filter(|outcome| outcome.state == "failed") {
-        let environment = terminal::name(harmless(&failed.environment));
-        say!("{} {environment} failed:", terminal::bad("✗"));
+        let environment = terminal::style_name(escape_control(&failed.environment));
+        say!("{} {environment} failed:", terminal::style_failure("✗"));
         if !failed.reason.is_empty() {
-            say!("    reason: {}", harmless(&failed.reason));
+            say!("    reason: {}", escape_control(&failed.reason));
         }
         let said = failed
             .error
             .as_ref()
             .map_or("no reason is stored", |error| &error.msg);
-        said.lines().for_each(|line| say!("    {}", harmless(line)));
+        said.lines()
+            .for_each(|line| say!("    {}", escape_control(line)));
     }
 }
 
@@ -181,14 +192,14 @@ fn print_outcomes(newest: &[CodeDeployment]) {
 fn print_refusal(why: &str, error: &ErrorBody) {
     say!(
         "{} deployments are refused, since {why}:",
-        terminal::bad("✗")
+        terminal::style_failure("✗")
     );
     let lines = error.msg.lines();
-    lines.for_each(|line| say!("    {}", harmless(line)));
+    lines.for_each(|line| say!("    {}", escape_control(line)));
 }
 
 /// Prints the configuration as `puppet-code print-config` does.
-pub(super) fn print_config(connection: &Connection) -> Result<u8, Failure> {
+pub(super) fn print_config(connection: &ConnectionFlags) -> Result<u8, CommandFailure> {
     let settings = connection.settings()?;
     json(&object!({
         "service-url": settings.service_url,

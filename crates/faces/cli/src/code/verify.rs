@@ -8,11 +8,11 @@ use api_types::{CodeVerified, CodeVerifiedVersion, CodeVerifyCommand};
 use super::CODE;
 use super::directory::LocalCodeOptions;
 use super::display::{megabytes, short};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::DEPLOY_TIMEOUT;
 use crate::output::json;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table};
 
 /// Arguments of `tutti code verify`.
 #[derive(Debug, clap::Args)]
@@ -30,25 +30,27 @@ pub struct Options {
     pub repair: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
     #[command(flatten)]
     pub place: LocalCodeOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["verify"]).collect();
     let command = CodeVerifyCommand {
         repair: options.repair,
     };
-    let verified: CodeVerified = client.post_within(&path, &command, DEPLOY_TIMEOUT).await?;
+    let verified: CodeVerified = client
+        .post_with_timeout(&path, &command, DEPLOY_TIMEOUT)
+        .await?;
     Ok(print(&verified, options))
 }
 
 /// Prints the result of a verification and returns the exit code.
 pub fn print(verified: &CodeVerified, options: &Options) -> u8 {
     match options.format {
-        Format::Json => json(verified),
-        Format::Human => print_table(verified, options.repair),
+        OutputFormat::Json => json(verified),
+        OutputFormat::Human => print_table(verified, options.repair),
     }
     let is_whole =
         |version: &CodeVerifiedVersion| ["whole", "repaired"].contains(&version.state.as_str());
@@ -67,11 +69,11 @@ fn print_table(verified: &CodeVerified, is_repair: bool) {
     }
     for version in versions {
         if let Some(why) = &version.why {
-            let environment = harmless(&version.environment);
+            let environment = escape_control(&version.environment);
             say!(
                 "    {environment} {}: {}",
                 short(&version.version),
-                harmless(why)
+                escape_control(why)
             );
         }
     }
@@ -105,14 +107,14 @@ fn row(version: &CodeVerifiedVersion) -> Vec<String> {
         );
     }
     let state = match version.state.as_str() {
-        "damaged" => terminal::bad("damaged"),
-        state => harmless(state),
+        "damaged" => terminal::style_failure("damaged"),
+        state => escape_control(state),
     };
     vec![
-        terminal::name(harmless(&version.environment)),
+        terminal::style_name(escape_control(&version.environment)),
         short(&version.version).to_owned(),
         if version.live { "live" } else { "" }.to_owned(),
         state,
-        harmless(&files),
+        escape_control(&files),
     ]
 }

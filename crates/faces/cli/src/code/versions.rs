@@ -5,10 +5,10 @@ use api_types::{CodeVersion, CodeVersions};
 use super::CODE;
 use super::directory::LocalCodeOptions;
 use super::display::short;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Arguments of `tutti code versions`.
 #[derive(Debug, clap::Args)]
@@ -22,12 +22,12 @@ pub struct Options {
     pub environment: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    pub format: Format,
+    pub format: OutputFormat,
     #[command(flatten)]
     pub place: LocalCodeOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let path: Vec<&str> = CODE.into_iter().chain(["versions"]).collect();
     let environment = options.environment.as_deref();
     let query: Vec<_> = environment
@@ -36,8 +36,8 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         .collect();
     let versions: CodeVersions = client.get(&path, &query).await?;
     match options.format {
-        Format::Json => json(&versions),
-        Format::Human => {
+        OutputFormat::Json => json(&versions),
+        OutputFormat::Human => {
             let heading = ["ENVIRONMENT", "VERSION", "", "COMMIT", "BRANCH", "MODULES"];
             table::print(&heading, versions.items.iter().map(row).collect());
         }
@@ -47,12 +47,12 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 
 fn row(version: &CodeVersion) -> Vec<String> {
     let state = match (version.live, &version.pinned) {
-        (true, Some(pin)) => format!("live, pinned by {}", harmless(&pin.owner)),
+        (true, Some(pin)) => format!("live, pinned by {}", escape_control(&pin.owner)),
         (true, None) => "live".to_owned(),
         (false, _) => String::new(),
     };
     vec![
-        terminal::name(harmless(&version.environment)),
+        terminal::style_name(escape_control(&version.environment)),
         short(&version.version).to_owned(),
         state,
         version
@@ -60,7 +60,7 @@ fn row(version: &CodeVersion) -> Vec<String> {
             .as_deref()
             .map_or("", short)
             .to_owned(),
-        harmless(version.branch.as_deref().unwrap_or_default()),
+        escape_control(version.branch.as_deref().unwrap_or_default()),
         version.modules.to_string(),
     ]
 }

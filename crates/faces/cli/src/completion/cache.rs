@@ -23,18 +23,18 @@ pub(super) struct NameCache {
 
 impl NameCache {
     /// Opens the user's cache; `None` if there is no directory that is private to the user.
-    pub(super) fn of_user() -> Option<Self> {
+    pub(super) fn open_for_user() -> Option<Self> {
         let home = |name: &str| {
             std::env::var_os(name)
                 .map(PathBuf::from)
                 .filter(|path| path.is_absolute())
         };
         let caches = home("XDG_CACHE_HOME").or_else(|| Some(home("HOME")?.join(".cache")))?;
-        Self::at(&caches.join("tutti-completion"))
+        Self::open_at(&caches.join("tutti-completion"))
     }
 
     /// Opens the cache in a directory, which is created if missing.
-    fn at(directory: &Path) -> Option<Self> {
+    fn open_at(directory: &Path) -> Option<Self> {
         if let Some(parent) = directory.parent() {
             std::fs::create_dir_all(parent).ok()?;
         }
@@ -74,7 +74,7 @@ impl NameCache {
         if bytes.len() as u64 > COMPLETION_CACHE_BYTES {
             return;
         }
-        self.make_room();
+        self.evict_lists();
         // Temporary files are readable by their owner only.
         let Ok(mut file) = tempfile::NamedTempFile::new_in(&self.directory) else {
             return;
@@ -86,7 +86,7 @@ impl NameCache {
     }
 
     /// Removes old lists, and all of them if that is not enough.
-    fn make_room(&self) {
+    fn evict_lists(&self) {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten();
         let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         let fresh = paths.iter().filter(|path| is_fresh(path)).count();
@@ -128,7 +128,7 @@ mod tests {
     fn a_list_is_kept_for_its_user_alone_and_a_long_one_is_not() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("a/cache");
-        let cache = NameCache::at(&directory).unwrap();
+        let cache = NameCache::open_at(&directory).unwrap();
         assert_eq!(cache.read(&["a"]), None);
         cache.write(&["a"], &names(3));
         assert_eq!(cache.read(&["a"]), Some(names(3)));
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn there_are_never_more_lists_than_may_be() {
         let place = tempfile::tempdir().unwrap();
-        let cache = NameCache::at(&place.path().join("cache")).unwrap();
+        let cache = NameCache::open_at(&place.path().join("cache")).unwrap();
         for number in 0..COMPLETION_CACHE_FILES * 2 {
             cache.write(&[&number.to_string()], &names(1));
         }
@@ -157,8 +157,8 @@ mod tests {
         let open = place.path().join("open");
         std::fs::create_dir(&open).unwrap();
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(NameCache::at(&open).is_none());
+        assert!(NameCache::open_at(&open).is_none());
         std::os::unix::fs::symlink(place.path(), place.path().join("link")).unwrap();
-        assert!(NameCache::at(&place.path().join("link")).is_none());
+        assert!(NameCache::open_at(&place.path().join("link")).is_none());
     }
 }

@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 
 /// The position in a command line at which a value is being typed.
 #[derive(Debug)]
-pub(super) struct Cursor<'c> {
+pub(super) struct CompletionCursor<'c> {
     /// The verbs, such as `task` and `run`.
     pub(super) verbs: Vec<String>,
     /// The argument whose value is typed.
@@ -21,7 +21,10 @@ pub(super) struct Cursor<'c> {
 }
 
 /// The argument of the last word; `None` if it is a verb, an option, or unknown.
-pub(super) fn at<'c>(command: &'c Command, words: &[String]) -> Option<Cursor<'c>> {
+pub(super) fn find_cursor<'c>(
+    command: &'c Command,
+    words: &[String],
+) -> Option<CompletionCursor<'c>> {
     let (typed, before) = words.split_last()?;
     let mut state = CursorSearch {
         command,
@@ -51,7 +54,7 @@ struct CursorSearch<'c> {
 
 // === impl Cursor ===
 
-impl Cursor<'_> {
+impl CompletionCursor<'_> {
     /// The last value typed for an argument.
     pub(super) fn value_of(&self, id: &str) -> Option<&str> {
         let of = self.values.iter().rev().find(|(of, _)| of == id);
@@ -92,7 +95,7 @@ impl<'c> CursorSearch<'c> {
         Some(())
     }
 
-    fn value(mut self, typed: &str) -> Option<Cursor<'c>> {
+    fn value(mut self, typed: &str) -> Option<CompletionCursor<'c>> {
         let (argument, before, typed) = if let Some(option) = self.waiting.take() {
             (option, String::new(), typed)
         } else if let Some((option, Some(value))) = self.option(typed) {
@@ -103,7 +106,7 @@ impl<'c> CursorSearch<'c> {
         } else {
             (self.positional()?, String::new(), typed)
         };
-        Some(Cursor {
+        Some(CompletionCursor {
             verbs: self.verbs,
             argument,
             before,

@@ -70,7 +70,7 @@ const OF_VERBS: [(&[&str], &str, NameKind); 34] = [
 ];
 
 /// The kind of names that an argument takes, if the server can list them.
-pub(super) fn of(verbs: &[String], id: &str) -> Option<NameKind> {
+pub(super) fn kind_of_argument(verbs: &[String], id: &str) -> Option<NameKind> {
     let is_verb = |of: &[&str]| verbs.iter().map(String::as_str).eq(of.iter().copied());
     let mut of_verbs = OF_VERBS.iter();
     let found = of_verbs.find(|(of, known, _)| *known == id && is_verb(of));
@@ -82,7 +82,7 @@ pub(super) fn of(verbs: &[String], id: &str) -> Option<NameKind> {
 }
 
 /// Options that take names, for shells that complete the values of each option separately.
-pub(super) fn options(command: &clap::Command) -> Vec<clap::Arg> {
+pub(super) fn name_options(command: &clap::Command) -> Vec<clap::Arg> {
     let mut found: Vec<clap::Arg> = Vec::new();
     collect(command, &mut Vec::new(), &mut found);
     found
@@ -94,7 +94,7 @@ fn collect(command: &clap::Command, verbs: &mut Vec<String>, found: &mut Vec<cla
         let is_new = !found
             .iter()
             .any(|known| known.get_id() == argument.get_id());
-        if argument.get_long().is_some() && is_new && of(verbs, id).is_some() {
+        if argument.get_long().is_some() && is_new && kind_of_argument(verbs, id).is_some() {
             found.push(argument.clone());
         }
     }
@@ -126,7 +126,7 @@ mod tests {
             let is_there = verb.get_arguments().any(|argument| argument.get_id() == id);
             assert!(is_there, "{verbs:?} has no {id}");
         }
-        let options = options(&command);
+        let options = name_options(&command);
         for (id, _) in EVERYWHERE {
             assert!(
                 options.iter().any(|option| option.get_id() == id),

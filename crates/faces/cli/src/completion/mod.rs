@@ -1,5 +1,5 @@
 //! Shell completion of names that only the server knows: tasks, plans, nodes and others. Main
-//! function: [`names`].
+//! function: [`program_name`].
 //!
 //! Verbs and options are completed by `clap_complete`'s scripts, which contact no server. Its
 //! engine for values is not used: it is declared unstable, requires script and program of the same
@@ -22,13 +22,13 @@ use std::ffi::OsString;
 use clap::Command;
 
 use self::cache::NameCache;
-use self::cursor::Cursor;
+use self::cursor::CompletionCursor;
 use self::kind::NameKind;
 use self::source::CompletionName;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::COMPLETION_DEADLINE;
-use crate::settings::Connection;
-use crate::{names as program_names, terminal};
+use crate::settings::ConnectionFlags;
+use crate::{program_name as program_names, terminal};
 
 pub(crate) use scripts::with_names;
 
@@ -49,16 +49,17 @@ pub struct CompletionRequest {
 /// The names that fit at the cursor, one per line, each with a tab and a description.
 pub async fn names(request: CompletionRequest, mut command: Command) -> Vec<String> {
     let words = request.line.as_deref().map_or(request.words, words::split);
-    let words = program_names::read(words.into_iter().map(OsString::from)).1;
+    let words = program_names::detect_program_name(words.into_iter().map(OsString::from)).1;
     let words: Vec<String> = words
         .into_iter()
         .filter_map(|word| word.into_string().ok())
         .collect();
     command.build();
-    let Some(cursor) = cursor::at(&command, &words) else {
+    let Some(cursor) = cursor::find_cursor(&command, &words) else {
         return Vec::new();
     };
-    let Some(kind) = kind::of(&cursor.verbs, cursor.argument.get_id().as_str()) else {
+    let Some(kind) = kind::kind_of_argument(&cursor.verbs, cursor.argument.get_id().as_str())
+    else {
         return Vec::new();
     };
     let found = tokio::time::timeout(COMPLETION_DEADLINE, proposals(kind, &cursor)).await;
@@ -74,22 +75,22 @@ fn line(before: &str, name: &CompletionName) -> String {
     let about = name.about.lines().next().unwrap_or_default();
     match about.is_empty() {
         true => value,
-        false => format!("{value}\t{}", terminal::harmless(about)),
+        false => format!("{value}\t{}", terminal::escape_control(about)),
     }
 }
 
 /// The names of this kind that start with the typed text; `None` if there is no server to ask.
-async fn proposals(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<CompletionName>> {
+async fn proposals(kind: NameKind, cursor: &CompletionCursor<'_>) -> Option<Vec<CompletionName>> {
     match kind {
         NameKind::Nodes => {
             let (listed, typed) = split_last_item(&cursor.typed);
             let found = cached_names(kind, cursor, typed).await?;
-            Some(with_listed_nodes(listed, found, typed))
+            Some(complete_node_list(listed, found, typed))
         }
         NameKind::TaskParameters | NameKind::PlanParameters => parameters(kind, cursor).await,
         _ => {
             let found = cached_names(kind, cursor, &cursor.typed).await?;
-            Some(with_listed_nodes("", found, &cursor.typed))
+            Some(complete_node_list("", found, &cursor.typed))
         }
     }
 }
@@ -100,7 +101,11 @@ fn split_last_item(typed: &str) -> (&str, &str) {
 }
 
 /// The names that start with `typed` and are not listed yet, each with the list before it.
-fn with_listed_nodes(listed: &str, found: Vec<CompletionName>, typed: &str) -> Vec<CompletionName> {
+fn complete_node_list(
+    listed: &str,
+    found: Vec<CompletionName>,
+    typed: &str,
+) -> Vec<CompletionName> {
     let is_listed = |name: &CompletionName| listed.split(',').any(|one| one == name.value);
     let fits = |name: &CompletionName| {
         is_typeable(&name.value) && name.value.starts_with(typed) && !is_listed(name)
@@ -120,7 +125,7 @@ fn is_typeable(name: &str) -> bool {
 }
 
 /// `name=` of a parameter that has no value yet, or a value for it.
-async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<CompletionName>> {
+async fn parameters(kind: NameKind, cursor: &CompletionCursor<'_>) -> Option<Vec<CompletionName>> {
     let found = cached_names(kind, cursor, "").await?;
     let Some((name, typed)) = cursor.typed.split_once('=') else {
         let given = |name: &CompletionName| {
@@ -134,7 +139,7 @@ async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Completio
             value: format!("{}=", name.value),
             ..name
         });
-        return Some(with_listed_nodes("", named.collect(), &cursor.typed));
+        return Some(complete_node_list("", named.collect(), &cursor.typed));
     };
     let parameter = found
         .into_iter()
@@ -143,7 +148,7 @@ async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Completio
     if parameter.about.contains("TargetSpec") {
         let (listed, typed) = split_last_item(typed);
         let found = cached_names(NameKind::Nodes, cursor, typed).await?;
-        return Some(with_listed_nodes(
+        return Some(complete_node_list(
             &format!("{before}{listed}"),
             found,
             typed,
@@ -155,7 +160,7 @@ async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Completio
             value,
             about: String::new(),
         });
-    Some(with_listed_nodes(&before, values.collect(), typed))
+    Some(complete_node_list(&before, values.collect(), typed))
 }
 
 /// The values of a type: those of an `Enum` or a `Boolean`.
@@ -175,12 +180,12 @@ fn values(kind: &str) -> Vec<String> {
 /// The names of a kind, from the disk cache if it is recent enough.
 async fn cached_names(
     kind: NameKind,
-    cursor: &Cursor<'_>,
+    cursor: &CompletionCursor<'_>,
     typed: &str,
 ) -> Option<Vec<CompletionName>> {
-    let connection = Connection::of_values(|id| cursor.value_of(id));
+    let connection = ConnectionFlags::from_values(|id| cursor.value_of(id));
     let settings = connection.settings().ok()?;
-    let client = Client::with_token(&connection).ok()?;
+    let client = ApiClient::with_token(&connection).ok()?;
     let environment = source::environment(cursor, &client);
     let name = cursor.value_of("task").or(cursor.value_of("plan"));
     let token = settings.token_file.display().to_string();
@@ -196,7 +201,7 @@ async fn cached_names(
         name.unwrap_or_default(),
         begin,
     ];
-    let cache = NameCache::of_user();
+    let cache = NameCache::open_for_user();
     if let Some(names) = cache.as_ref().and_then(|cache| cache.read(&key)) {
         return Some(names);
     }
@@ -204,7 +209,9 @@ async fn cached_names(
         // Until the response arrives, so that the next Tab does not wait for an unreachable server.
         cache.write(&key, &[]);
     }
-    let names = source::ask(kind, cursor, begin, &client).await.ok()?;
+    let names = source::request_names(kind, cursor, begin, &client)
+        .await
+        .ok()?;
     if let Some(cache) = &cache {
         cache.write(&key, &names);
     }
@@ -231,9 +238,9 @@ mod tests {
         let mut command = Arguments::command();
         command.build();
         let words = words::split(line);
-        let cursor = cursor::at(&command, &words)?;
+        let cursor = cursor::find_cursor(&command, &words)?;
         let id = cursor.argument.get_id().to_string();
-        let kind = kind::of(&cursor.verbs, &id);
+        let kind = kind::kind_of_argument(&cursor.verbs, &id);
         Some((id, kind, cursor.before, cursor.typed))
     }
 
@@ -325,7 +332,7 @@ mod tests {
             about: String::new(),
         };
         let found = vec![name("a"), name("ab"), name("b"), name("a\u{1b}[2J")];
-        assert_eq!(with_listed_nodes("a,", found, "a"), [name("a,ab")]);
+        assert_eq!(complete_node_list("a,", found, "a"), [name("a,ab")]);
         assert_eq!(
             values("Optional[Enum[red, 'green',\"blue\"]]"),
             ["red", "green", "blue"]

@@ -105,7 +105,7 @@ fn fish(command: &Command, name: &str) -> String {
         .replace("VERB", VERB);
     // Writing to a String cannot fail.
     let _ = writeln!(script, "complete -c {name} -a '({function})'");
-    for option in kind::options(command) {
+    for option in kind::name_options(command) {
         let _ = write!(script, "complete -c {name} -r -a '({function})'");
         for short in option.get_short_and_visible_aliases().unwrap_or_default() {
             let _ = write!(script, " -s {short}");

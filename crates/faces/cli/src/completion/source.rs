@@ -5,11 +5,11 @@
 
 use serde_json::{Value, json};
 
-use super::cursor::Cursor;
+use super::cursor::CompletionCursor;
 use super::kind::NameKind;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::COMPLETION_ROWS;
-use crate::{Failure, task};
+use crate::{CommandFailure, task};
 
 /// A name to propose, with a short description.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -20,32 +20,32 @@ pub(super) struct CompletionName {
 }
 
 /// The environment of the command line.
-pub(super) fn environment(cursor: &Cursor<'_>, client: &Client) -> String {
+pub(super) fn environment(cursor: &CompletionCursor<'_>, client: &ApiClient) -> String {
     let typed = cursor.value_of("environment");
     let named = typed.or(client.environment.as_deref());
     named.unwrap_or("production").to_owned()
 }
 
 /// Requests the names of a kind that start with `typed`.
-pub(super) async fn ask(
+pub(super) async fn request_names(
     kind: NameKind,
-    cursor: &Cursor<'_>,
+    cursor: &CompletionCursor<'_>,
     typed: &str,
-    client: &Client,
-) -> Result<Vec<CompletionName>, Failure> {
+    client: &ApiClient,
+) -> Result<Vec<CompletionName>, CommandFailure> {
     let environment = environment(cursor, client);
     let in_environment = [("environment", environment.as_str())];
     let rows = COMPLETION_ROWS.to_string();
     let newest = [("limit", rows.as_str())];
-    let list = async |path: &[&str], query: &[(&str, &str)]| -> Result<Value, Failure> {
+    let list = async |path: &[&str], query: &[(&str, &str)]| -> Result<Value, CommandFailure> {
         client.get(path, query).await
     };
     Ok(match kind {
         NameKind::Tasks => {
-            runnable(&list(&["orchestrator", "v1", "tasks"], &in_environment).await?)
+            list_runnable(&list(&["orchestrator", "v1", "tasks"], &in_environment).await?)
         }
         NameKind::Plans => {
-            runnable(&list(&["orchestrator", "v1", "plans"], &in_environment).await?)
+            list_runnable(&list(&["orchestrator", "v1", "plans"], &in_environment).await?)
         }
         NameKind::Environments => {
             let found = list(&["orchestrator", "v1", "environments"], &[]).await?;
@@ -66,7 +66,7 @@ pub(super) async fn ask(
         }
         NameKind::Jobs => {
             let found = list(&["orchestrator", "v1", "jobs"], &newest).await?;
-            items(&found["items"], |job| text(&job["name"]), about_job)
+            items(&found["items"], |job| text(&job["name"]), describe_job)
         }
         NameKind::PlanJobs => {
             let found = list(&["orchestrator", "v1", "plan_jobs"], &newest).await?;
@@ -110,7 +110,7 @@ pub(super) async fn ask(
 }
 
 /// Nodes whose certname starts with the typed text, of all that the server knows.
-async fn nodes(typed: &str, client: &Client) -> Result<Vec<CompletionName>, Failure> {
+async fn nodes(typed: &str, client: &ApiClient) -> Result<Vec<CompletionName>, CommandFailure> {
     let begins = format!("^{}", escape_regex(typed));
     let query = json!({
         "query": ["from", "nodes", ["extract", ["certname"], ["~", "certname", begins]],
@@ -142,12 +142,12 @@ async fn parameters(
     name: Option<&str>,
     kind: &str,
     environment: &str,
-    client: &Client,
-) -> Result<Vec<CompletionName>, Failure> {
+    client: &ApiClient,
+) -> Result<Vec<CompletionName>, CommandFailure> {
     let Some(name) = name else {
         return Ok(Vec::new());
     };
-    let (module, name) = task::segments(name);
+    let (module, name) = task::split_name(name);
     let path = ["orchestrator", "v1", kind, module, name];
     let found: Value = client.get(&path, &[("environment", environment)]).await?;
     let parameters = found["metadata"]["parameters"].as_object();
@@ -162,7 +162,7 @@ async fn parameters(
 }
 
 /// Tasks and plans that the user may run and that have no error.
-fn runnable(list: &Value) -> Vec<CompletionName> {
+fn list_runnable(list: &Value) -> Vec<CompletionName> {
     let items = list["items"].as_array().into_iter().flatten();
     let may_run = items.filter(|item| item["permitted"] == true && item["error"].is_null());
     may_run
@@ -187,7 +187,7 @@ fn items(
         .collect()
 }
 
-fn about_job(job: &Value) -> String {
+fn describe_job(job: &Value) -> String {
     let task = text(&job["options"]["task"]);
     let what = match task.is_empty() {
         true => text(&job["command"]),

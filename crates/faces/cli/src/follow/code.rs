@@ -1,4 +1,4 @@
-//! The code versions that a job's Puppet runs used. Main type: [`CodeUsed`].
+//! The code versions that a job's Puppet runs used. Main type: [`CodeVersionCounts`].
 //!
 //! Invariant: each run is counted when its result is printed, without another request; at most
 //! [`CODE_VERSIONS`] versions are counted separately, however many nodes report.
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::code::short;
 use crate::defaults::CODE_VERSIONS;
-use crate::terminal::{harmless, warn};
+use crate::terminal::{escape_control, style_warning};
 
 /// Start of a code id in the form of Puppet Enterprise; the signature, `;` and the environment
 /// follow.
@@ -17,8 +17,8 @@ const CODE_ID: &str = "urn:puppet:code-id:1:";
 
 /// The code versions of many runs.
 #[derive(Debug, Default)]
-pub(crate) struct CodeUsed {
-    versions: BTreeMap<RunVersion, NodeCounts>,
+pub(crate) struct CodeVersionCounts {
+    versions: BTreeMap<RunVersion, VersionNodeCounts>,
     /// Nodes with versions that are not counted separately.
     others: u64,
     /// Nodes whose catalog names no version.
@@ -34,7 +34,7 @@ pub(crate) struct RunVersion {
 }
 
 #[derive(Debug, Default)]
-struct NodeCounts {
+struct VersionNodeCounts {
     all: u64,
     /// The nodes of these that applied the catalog of an earlier run.
     cached: u64,
@@ -44,7 +44,7 @@ struct NodeCounts {
 
 impl RunVersion {
     /// Reads the version from a run's result, if it has one.
-    pub(crate) fn of(result: &Value) -> Option<Self> {
+    pub(crate) fn from_result(result: &Value) -> Option<Self> {
         let id = result["code_id"].as_str().filter(|id| !id.is_empty())?;
         let parts = id.strip_prefix(CODE_ID).and_then(|id| id.split_once(';'));
         let (environment, signature) = match parts {
@@ -60,20 +60,20 @@ impl RunVersion {
 
     /// The short form, as in `code versions`.
     pub(crate) fn short(&self) -> String {
-        harmless(short(&self.signature))
+        escape_control(short(&self.signature))
     }
 
-    fn in_words(&self) -> String {
-        format!("{} {}", harmless(&self.environment), self.short())
+    fn describe_version(&self) -> String {
+        format!("{} {}", escape_control(&self.environment), self.short())
     }
 }
 
 // === impl CodeUsed ===
 
-impl CodeUsed {
+impl CodeVersionCounts {
     /// Counts a run by its result. A run without a catalog used no code.
-    pub(crate) fn add(&mut self, result: &Value) {
-        let Some(version) = RunVersion::of(result) else {
+    pub(crate) fn count_run(&mut self, result: &Value) {
+        let Some(version) = RunVersion::from_result(result) else {
             let catalog = &result["configuration_version"];
             self.unknown += u64::from(!matches!(catalog, Value::Null) && *catalog != "");
             return;
@@ -98,10 +98,12 @@ impl CodeUsed {
         match (versions.next(), versions.next()) {
             (None, _) => Vec::new(),
             (Some((only, nodes)), None) if self.unknown == 0 && nodes.cached == 0 => {
-                vec![only.in_words()]
+                vec![only.describe_version()]
             }
             _ => {
-                let mixed = self.mixed().map(|what| warn(format!("mixed: {what}")));
+                let mixed = self
+                    .describe_mixed()
+                    .map(|what| style_warning(format!("mixed: {what}")));
                 mixed.into_iter().chain(self.rows()).collect()
             }
         }
@@ -110,23 +112,25 @@ impl CodeUsed {
     /// The warning at the end of a watched job: empty unless nodes of one environment used
     /// different code.
     pub(crate) fn warning(&self) -> Vec<String> {
-        let Some(mixed) = self.mixed() else {
+        let Some(mixed) = self.describe_mixed() else {
             return Vec::new();
         };
-        let heading = warn(format!("The code is mixed: {mixed}"));
+        let heading = style_warning(format!("The code is mixed: {mixed}"));
         let rows = self.rows().into_iter().map(|row| format!("  {row}"));
         std::iter::once(heading).chain(rows).collect()
     }
 
     /// The environments with several versions.
-    fn mixed(&self) -> Option<String> {
+    fn describe_mixed(&self) -> Option<String> {
         let mut environments: BTreeMap<&str, usize> = BTreeMap::new();
         for version in self.versions.keys() {
             *environments.entry(&version.environment).or_default() += 1;
         }
         let several = environments.into_iter().filter(|(_, count)| *count > 1);
         let several: Vec<_> = several
-            .map(|(environment, count)| format!("{count} versions of {}", harmless(environment)))
+            .map(|(environment, count)| {
+                format!("{count} versions of {}", escape_control(environment))
+            })
             .collect();
         (!several.is_empty()).then(|| several.join(", "))
     }
@@ -140,13 +144,13 @@ impl CodeUsed {
                 cached => format!(" ({cached} with a cached catalog)"),
             };
             (
-                version.in_words(),
-                format!("{}{cached}", counted(nodes.all)),
+                version.describe_version(),
+                format!("{}{cached}", format_node_count(nodes.all)),
             )
         });
         let rest = [("other versions", self.others), ("not known", self.unknown)];
         let rest = rest.into_iter().filter(|(_, nodes)| *nodes > 0);
-        let rest = rest.map(|(what, nodes)| (what.to_owned(), counted(nodes)));
+        let rest = rest.map(|(what, nodes)| (what.to_owned(), format_node_count(nodes)));
         let rows: Vec<_> = known.chain(rest).collect();
         let width = rows.iter().map(|(what, _)| what.chars().count()).max();
         let width = width.unwrap_or(0);
@@ -156,7 +160,7 @@ impl CodeUsed {
     }
 }
 
-fn counted(nodes: u64) -> String {
+fn format_node_count(nodes: u64) -> String {
     match nodes {
         1 => "1 node".to_owned(),
         nodes => format!("{nodes} nodes"),
@@ -178,9 +182,9 @@ mod tests {
             "code_id": code_id})
     }
 
-    fn used(results: &[Value]) -> CodeUsed {
-        let mut used = CodeUsed::default();
-        results.iter().for_each(|result| used.add(result));
+    fn used(results: &[Value]) -> CodeVersionCounts {
+        let mut used = CodeVersionCounts::default();
+        results.iter().for_each(|result| used.count_run(result));
         used
     }
 
@@ -258,11 +262,11 @@ mod tests {
 
     #[test]
     fn a_fleet_that_lies_takes_little_room_and_moves_no_cursor() {
-        let mut used = CodeUsed::default();
+        let mut used = CodeVersionCounts::default();
         for number in 0..10_000 {
             let mut result = ran(&format!("{number}\u{1b}[2J"));
             result["environment"] = "\u{1b}[2J\u{202e}".into();
-            used.add(&result);
+            used.count_run(&result);
         }
         let told = plain(used.lines());
         assert_eq!(told.len(), CODE_VERSIONS + 2);
@@ -281,7 +285,7 @@ mod tests {
             json!([]),
             json!({"code_id": 5}),
         ] {
-            used.add(&odd);
+            used.count_run(&odd);
         }
     }
 }

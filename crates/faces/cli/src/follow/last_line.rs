@@ -1,4 +1,4 @@
-//! The terminal as the progress line needs it. Main type: [`LastLine`].
+//! The terminal as the progress line needs it. Main type: [`ProgressLineTerminal`].
 //!
 //! Invariant: the cursor stays behind the text. `indicatif` fills the line with blanks; then the
 //! `^C` that the terminal echoes falls onto the next line, and the old progress stays on the
@@ -14,14 +14,14 @@ use crate::terminal;
 
 /// Standard error, written once for each drawing.
 #[derive(Debug, Default)]
-pub(super) struct LastLine {
+pub(super) struct ProgressLineTerminal {
     pending: Mutex<String>,
 }
 
 // === impl LastLine ===
 
-impl LastLine {
-    fn pending(&self) -> MutexGuard<'_, String> {
+impl ProgressLineTerminal {
+    fn lock_pending(&self) -> MutexGuard<'_, String> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -29,13 +29,13 @@ impl LastLine {
     fn move_cursor(&self, n: usize, letter: char) -> std::io::Result<()> {
         if n > 0 {
             // Writing to a String cannot fail.
-            let _ = write!(self.pending(), "\x1b[{n}{letter}");
+            let _ = write!(self.lock_pending(), "\x1b[{n}{letter}");
         }
         Ok(())
     }
 }
 
-impl TermLike for LastLine {
+impl TermLike for ProgressLineTerminal {
     fn width(&self) -> u16 {
         u16::try_from(terminal::width()).unwrap_or(u16::MAX)
     }
@@ -57,25 +57,25 @@ impl TermLike for LastLine {
     }
 
     fn write_line(&self, line: &str) -> std::io::Result<()> {
-        self.pending().push_str(line);
-        self.pending().push('\n');
+        self.lock_pending().push_str(line);
+        self.lock_pending().push('\n');
         Ok(())
     }
 
     fn write_str(&self, text: &str) -> std::io::Result<()> {
         if !text.bytes().all(|byte| byte == b' ') {
-            self.pending().push_str(text);
+            self.lock_pending().push_str(text);
         }
         Ok(())
     }
 
     fn clear_line(&self) -> std::io::Result<()> {
-        self.pending().push_str("\r\x1b[2K");
+        self.lock_pending().push_str("\r\x1b[2K");
         Ok(())
     }
 
     fn flush(&self) -> std::io::Result<()> {
-        let text = std::mem::take(&mut *self.pending());
+        let text = std::mem::take(&mut *self.lock_pending());
         let mut stderr = std::io::stderr().lock();
         stderr.write_all(text.as_bytes())?;
         stderr.flush()
@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn the_cursor_stays_behind_the_text() {
-        let line = LastLine::default();
+        let line = ProgressLineTerminal::default();
         line.clear_line().unwrap();
         line.write_str("1/3 nodes").unwrap();
         line.write_str("      ").unwrap();
         line.move_cursor_up(0).unwrap();
-        assert_eq!(*line.pending(), "\r\x1b[2K1/3 nodes");
+        assert_eq!(*line.lock_pending(), "\r\x1b[2K1/3 nodes");
     }
 }

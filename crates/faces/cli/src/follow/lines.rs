@@ -11,8 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::terminal::{dim, error_output, harmless, name};
-use crate::values::{PROGRAM_KEYS, is_of_program};
+use crate::terminal::{error_output, escape_control, style_dim, style_name};
+use crate::values::{PROGRAM_KEYS, is_program_result};
 
 /// Prefix of Puppet's error messages.
 const ERROR: &str = "Error: ";
@@ -43,7 +43,7 @@ struct NodeOutput {
 struct OutputStream {
     partial: Vec<u8>,
     /// Bytes received from the start without a gap.
-    seen: u64,
+    seen_bytes: u64,
     gap: bool,
     structured: bool,
 }
@@ -82,7 +82,7 @@ impl LiveLines {
         }
         lines
             .iter()
-            .map(|line| labelled(&output.node, line, is_stderr))
+            .map(|line| label_line(&output.node, line, is_stderr))
             .collect()
     }
 
@@ -95,11 +95,11 @@ impl LiveLines {
                 stderr_seen: None,
             };
         };
-        let (stdout_seen, stderr_seen) = (state.stdout.whole(), state.stderr.whole());
+        let (stdout_seen, stderr_seen) = (state.stdout.seen_bytes(), state.stderr.seen_bytes());
         let mut lines = Vec::new();
         for (stream, is_stderr) in [(state.stdout, false), (state.stderr, true)] {
             if !stream.partial.is_empty() {
-                lines.push(labelled(node, &stream.partial, is_stderr));
+                lines.push(label_line(node, &stream.partial, is_stderr));
             }
         }
         RemainingOutput {
@@ -115,23 +115,23 @@ impl LiveLines {
 
 impl OutputStream {
     /// Number of bytes on the screen, if none before them are missing.
-    fn whole(&self) -> Option<u64> {
-        Some(self.seen).filter(|_| !self.gap && !self.structured)
+    fn seen_bytes(&self) -> Option<u64> {
+        Some(self.seen_bytes).filter(|_| !self.gap && !self.structured)
     }
 
     fn push(&mut self, offset: u64, bytes: &[u8]) -> Vec<Vec<u8>> {
         // A resumed stream may repeat bytes that are already on the screen.
-        let known = usize::try_from(self.seen.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let known = usize::try_from(self.seen_bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
         let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else {
             return Vec::new();
         };
-        self.gap |= offset > self.seen;
-        self.structured |= self.seen == 0 && offset == 0 && new.starts_with(b"{");
+        self.gap |= offset > self.seen_bytes;
+        self.structured |= self.seen_bytes == 0 && offset == 0 && new.starts_with(b"{");
         if self.structured {
-            self.seen = 1;
+            self.seen_bytes = 1;
             return Vec::new();
         }
-        self.seen = offset.max(self.seen) + new.len() as u64;
+        self.seen_bytes = offset.max(self.seen_bytes) + new.len() as u64;
         self.partial.extend_from_slice(new);
         let mut lines = Vec::new();
         while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
@@ -156,7 +156,10 @@ impl RemainingOutput {
             self.stdout_seen
                 .is_some_and(|seen| seen >= output.len() as u64)
         });
-        if let Some(fields) = result.as_object().filter(|fields| is_of_program(fields)) {
+        if let Some(fields) = result
+            .as_object()
+            .filter(|fields| is_program_result(fields))
+        {
             return self.without_seen_streams(fields);
         }
         let mut result = result.clone();
@@ -207,10 +210,14 @@ fn remember(errors: &mut Vec<String>, line: &str) {
     }
 }
 
-fn labelled(node: &str, line: &[u8], is_stderr: bool) -> String {
-    let text = harmless(String::from_utf8_lossy(line).trim_end_matches('\r'));
+fn label_line(node: &str, line: &[u8], is_stderr: bool) -> String {
+    let text = escape_control(String::from_utf8_lossy(line).trim_end_matches('\r'));
     let text = if is_stderr { error_output(text) } else { text };
-    format!("{} {} {text}", name(harmless(node)), dim("│"))
+    format!(
+        "{} {} {text}",
+        style_name(escape_control(node)),
+        style_dim("│")
+    )
 }
 
 #[cfg(test)]

@@ -8,20 +8,23 @@ mod last_line;
 mod lines;
 mod progress;
 pub(crate) mod puppet;
-mod puppet_words;
+mod puppet_output;
 
 use api_types::events::ends_job;
 use api_types::{Event, Job, JobNode, JobNodes, LiveOutput, StopCommand, StopReply};
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::PAGE;
 use crate::stream::{EventStream, StreamItem};
 use crate::values::{duration, result_lines};
-use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, terminal};
+use crate::{
+    CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName,
+    terminal,
+};
 
-use code::CodeUsed;
+use code::CodeVersionCounts;
 use lines::LiveLines;
 use progress::JobProgress;
 use puppet::NodeRun;
@@ -33,51 +36,55 @@ const FAILED_SHOWN: usize = 20;
 const NODES_FOR_A_LIST: u64 = 10;
 
 /// Watches job `number` to its end, prints the result and returns the exit code.
-pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
+pub(crate) async fn follow(
+    client: &ApiClient,
+    number: &str,
+    format: OutputFormat,
+) -> Result<u8, CommandFailure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
     let mut view = JobView::new(&job, format, client.name);
     if view.human && client.name == ProgramName::Puppet {
-        puppet_words::created(&job)
+        puppet_output::job_created_lines(&job)
             .iter()
             .for_each(|line| say!("{line}"));
     }
-    match until_over(client, number, &mut view).await? {
-        WatchEnd::Detached => Ok(EXIT_ERROR),
-        WatchEnd::Over => summary(client, number, format, &view.code).await,
+    match follow_until_end(client, number, &mut view).await? {
+        JobWatchEnd::Detached => Ok(EXIT_ERROR),
+        JobWatchEnd::Over => summary(client, number, format, &view.code).await,
     }
 }
 
 /// Watches job `number` to its end without printing results, and returns the exit code.
-pub(crate) async fn watch(client: &Client, number: &str) -> Result<u8, Failure> {
+pub(crate) async fn watch(client: &ApiClient, number: &str) -> Result<u8, CommandFailure> {
     let path = ["orchestrator", "v1", "jobs", number];
     let job: Job = client.get(&path, &[]).await?;
-    let mut view = JobView::new(&job, Format::Json, client.name);
-    match until_over(client, number, &mut view).await? {
-        WatchEnd::Detached => Ok(EXIT_ERROR),
-        WatchEnd::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
+    let mut view = JobView::new(&job, OutputFormat::Json, client.name);
+    match follow_until_end(client, number, &mut view).await? {
+        JobWatchEnd::Detached => Ok(EXIT_ERROR),
+        JobWatchEnd::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
     }
 }
 
 /// The reason why watching ended.
-enum WatchEnd {
+enum JobWatchEnd {
     /// The job is over.
     Over,
     /// The user stopped watching; the job goes on.
     Detached,
 }
 
-async fn until_over(
-    client: &Client,
+async fn follow_until_end(
+    client: &ApiClient,
     number: &str,
     view: &mut JobView,
-) -> Result<WatchEnd, Failure> {
+) -> Result<JobWatchEnd, CommandFailure> {
     let mut stream = EventStream::new(client, number);
     // One for the whole time: a Ctrl-C between two waits is not lost.
     let interrupt = signal(SignalKind::interrupt());
-    let mut interrupt =
-        interrupt.map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
+    let mut interrupt = interrupt
+        .map_err(|error| CommandFailure::Usage(format!("cannot catch Ctrl-C: {error}")))?;
     let mut asked = false;
     loop {
         let item = tokio::select! {
@@ -85,14 +92,14 @@ async fn until_over(
                 Ok(item) => item,
                 Err(failure) => {
                     view.finish();
-                    return Err(with_job_goes_on(failure, number));
+                    return Err(with_running_job_hint(failure, number));
                 }
             },
             _ = interrupt.recv() => {
                 let leave = asked || stop(client, number, view, &mut interrupt).await;
                 if leave {
-                    view.note(&format!("detached; job {number} goes on: `tutti job show {number}`"));
-                    return Ok(WatchEnd::Detached);
+                    view.print_note(&format!("detached; job {number} goes on: `tutti job show {number}`"));
+                    return Ok(JobWatchEnd::Detached);
                 }
                 asked = true;
                 continue;
@@ -100,7 +107,7 @@ async fn until_over(
         };
         match item {
             StreamItem::Output(output) => view.output(&output),
-            StreamItem::Lost(cause) => view.note(&format!(
+            StreamItem::Lost(cause) => view.print_note(&format!(
                 "{cause}; waiting for the server, the job goes on …"
             )),
             StreamItem::Event(event) if ends_job(&event.kind) => break,
@@ -108,14 +115,14 @@ async fn until_over(
         }
     }
     view.finish();
-    Ok(WatchEnd::Over)
+    Ok(JobWatchEnd::Over)
 }
 
 /// Adds to a failure to watch that the job goes on.
-fn with_job_goes_on(failure: Failure, number: &str) -> Failure {
+fn with_running_job_hint(failure: CommandFailure, number: &str) -> CommandFailure {
     match failure {
-        lost @ Failure::StreamLost { .. } => lost,
-        other => Failure::StreamLost {
+        lost @ CommandFailure::StreamLost { .. } => lost,
+        other => CommandFailure::StreamLost {
             job: number.to_owned(),
             cause: other.to_string(),
         },
@@ -123,8 +130,8 @@ fn with_job_goes_on(failure: Failure, number: &str) -> Failure {
 }
 
 /// Asks the server to stop the job; true if Ctrl-C came again before the response.
-async fn stop(client: &Client, number: &str, view: &JobView, interrupt: &mut Signal) -> bool {
-    view.note(&format!(
+async fn stop(client: &ApiClient, number: &str, view: &JobView, interrupt: &mut Signal) -> bool {
+    view.print_note(&format!(
         "asking the server to stop job {number}; press Ctrl-C again to stop watching"
     ));
     let command = StopCommand {
@@ -132,17 +139,17 @@ async fn stop(client: &Client, number: &str, view: &JobView, interrupt: &mut Sig
         force: false,
     };
     let path = ["orchestrator", "v1", "command", "stop"];
-    let reply: Result<StopReply, Failure> = tokio::select! {
+    let reply: Result<StopReply, CommandFailure> = tokio::select! {
         reply = client.post(&path, &command) => reply,
         _ = interrupt.recv() => return true,
     };
     match reply {
-        Ok(reply) => view.note(&format!(
+        Ok(reply) => view.print_note(&format!(
             "stopping job {number}: nothing new starts, {} running nodes finish (`tutti job stop \
              {number} --force` ends them)",
             reply.job.nodes.running
         )),
-        Err(failure) => view.note(&format!("job {number} is not stopped: {failure}")),
+        Err(failure) => view.print_note(&format!("job {number} is not stopped: {failure}")),
     }
     false
 }
@@ -157,27 +164,27 @@ struct JobView {
     lines: LiveLines,
     progress: JobProgress,
     /// Code versions of the runs that have ended.
-    code: CodeUsed,
+    code: CodeVersionCounts,
 }
 
 // === impl View ===
 
 impl JobView {
-    fn new(job: &Job, format: Format, name: ProgramName) -> Self {
-        let human = format == Format::Human;
+    fn new(job: &Job, format: OutputFormat, name: ProgramName) -> Self {
+        let human = format == OutputFormat::Human;
         Self {
             human,
             name,
             puppet: is_puppet(job),
             lines: LiveLines::default(),
-            code: CodeUsed::default(),
+            code: CodeVersionCounts::default(),
             progress: JobProgress::new(job.node_count, human),
         }
     }
 
-    fn note(&self, text: &str) {
+    fn print_note(&self, text: &str) {
         self.progress
-            .above(|| anstream::eprintln!("{}", terminal::warn(text)));
+            .print_above(|| anstream::eprintln!("{}", terminal::style_warning(text)));
     }
 
     fn output(&mut self, output: &LiveOutput) {
@@ -190,7 +197,7 @@ impl JobView {
             return;
         }
         for line in lines {
-            self.progress.above(|| say!("{line}"));
+            self.progress.print_above(|| say!("{line}"));
         }
     }
 
@@ -202,58 +209,71 @@ impl JobView {
             .unwrap_or_default();
         match event.kind.as_str() {
             "node_running" => {
-                self.progress.started();
+                self.progress.count_started();
                 if self.human && self.puppet {
-                    self.progress.above(|| say!("{}", puppet::started(node)));
+                    self.progress
+                        .print_above(|| say!("{}", puppet::start_line(node)));
                 } else if self.human && self.name == ProgramName::Puppet {
                     self.progress
-                        .above(|| say!("{}", puppet_words::started(node)));
+                        .print_above(|| say!("{}", puppet_output::node_started_line(node)));
                 }
             }
             "node_finished" | "node_failed" | "node_errored" | "node_skipped" => {
                 let succeeded = event.kind == "node_finished";
-                self.progress.ended(succeeded);
+                self.progress.count_ended(succeeded);
                 if self.human && self.puppet {
                     let rest = self.lines.finish(node);
-                    let ran = NodeRun::of_event(node, event).after(rest.errors);
-                    self.code.add(ran.result());
+                    let ran = NodeRun::from_event(node, event).without_seen_messages(rest.errors);
+                    self.code.count_run(ran.result());
                     let lines = [rest.lines, ran.lines()].concat();
-                    self.progress.above(|| say!("{}", lines.join("\n")));
+                    self.progress.print_above(|| say!("{}", lines.join("\n")));
                 } else if self.human {
-                    self.node_ended(node, event, succeeded);
+                    self.handle_node_end(node, event, succeeded);
                 }
             }
             "batch_started" | "batch_finished" | "rollout_halted" if self.human => {
-                let text = terminal::harmless(&event.message);
+                let text = terminal::escape_control(&event.message);
                 let text = match event.kind.as_str() {
-                    "rollout_halted" => terminal::bad(text),
-                    _ => terminal::heading(text),
+                    "rollout_halted" => terminal::style_failure(text),
+                    _ => terminal::style_heading(text),
                 };
-                self.progress.above(|| say!("{text}"));
+                self.progress.print_above(|| say!("{text}"));
             }
             _ => {}
         }
     }
 
-    fn node_ended(&mut self, node: &str, event: &Event, succeeded: bool) {
+    fn handle_node_end(&mut self, node: &str, event: &Event, succeeded: bool) {
         let rest = self.lines.finish(node);
         let result = event.details.get("result").unwrap_or(&Value::Null);
         if self.name == ProgramName::Puppet {
             let state = event.kind.strip_prefix("node_").unwrap_or(&event.kind);
-            let lines = puppet_words::ended(node, state, result, &event.message);
-            self.progress.above(|| say!("{}", lines.join("\n")));
+            let lines = puppet_output::node_ended_lines(node, state, result, &event.message);
+            self.progress.print_above(|| say!("{}", lines.join("\n")));
             return;
         }
         let (mark, word) = match event.kind.as_str() {
-            "node_finished" => (terminal::good("✓"), terminal::good("finished")),
-            "node_failed" => (terminal::bad("✗"), terminal::bad("failed")),
-            "node_errored" => (terminal::bad("✗"), terminal::bad("errored")),
-            _ => (terminal::warn("-"), terminal::warn("skipped")),
+            "node_finished" => (
+                terminal::style_success("✓"),
+                terminal::style_success("finished"),
+            ),
+            "node_failed" => (
+                terminal::style_failure("✗"),
+                terminal::style_failure("failed"),
+            ),
+            "node_errored" => (
+                terminal::style_failure("✗"),
+                terminal::style_failure("errored"),
+            ),
+            _ => (
+                terminal::style_warning("-"),
+                terminal::style_warning("skipped"),
+            ),
         };
         let mut shown = rest.lines.clone();
         shown.push(format!(
             "{mark} {} {word}",
-            terminal::name(terminal::harmless(node))
+            terminal::style_name(terminal::escape_control(node))
         ));
         let result = rest.without_seen_output(result);
         if !result.is_null() {
@@ -263,9 +283,9 @@ impl JobView {
                     .map(|line| format!("    {line}")),
             );
         } else if !succeeded {
-            shown.push(format!("    {}", terminal::harmless(&event.message)));
+            shown.push(format!("    {}", terminal::escape_control(&event.message)));
         }
-        self.progress.above(|| say!("{}", shown.join("\n")));
+        self.progress.print_above(|| say!("{}", shown.join("\n")));
     }
 
     fn finish(&self) {
@@ -280,22 +300,22 @@ pub(crate) fn is_puppet(job: &Job) -> bool {
 
 /// Prints how the job ended, in the requested format.
 async fn summary(
-    client: &Client,
+    client: &ApiClient,
     number: &str,
-    format: Format,
-    code: &CodeUsed,
-) -> Result<u8, Failure> {
+    format: OutputFormat,
+    code: &CodeVersionCounts,
+) -> Result<u8, CommandFailure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let items = all_nodes(client, number).await?;
             let document = json!({"job": job, "items": items});
             crate::output::json(&document);
         }
-        Format::Human => {
-            for_people(client, &job).await?;
+        OutputFormat::Human => {
+            print_human_summary(client, &job).await?;
             code.warning().iter().for_each(|line| say!("{line}"));
         }
     }
@@ -309,21 +329,21 @@ fn exit_code(job: &Job) -> u8 {
     }
 }
 
-async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
+async fn print_human_summary(client: &ApiClient, job: &Job) -> Result<(), CommandFailure> {
     if client.name == ProgramName::Puppet {
         say!("");
-        puppet_words::completed(job)
+        puppet_output::job_completed_lines(job)
             .iter()
             .for_each(|line| say!("{line}"));
         return Ok(());
     }
     let states = job.node_states.clone().unwrap_or_default();
     let good = states.get("finished").copied().unwrap_or(0);
-    let word = terminal::state(&job.state);
+    let word = terminal::style_state(&job.state);
     let took = duration(job.duration.unwrap_or(0.0));
     say!(
         "\nJob {} {word}: {good} of {} nodes succeeded in {took}",
-        terminal::harmless(&job.name),
+        terminal::escape_control(&job.name),
         job.node_count
     );
     let other: Vec<_> = states
@@ -335,20 +355,20 @@ async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
     }
     let counts: Vec<_> = other
         .iter()
-        .map(|(state, count)| format!("{count} {}", terminal::state(state)))
+        .map(|(state, count)| format!("{count} {}", terminal::style_state(state)))
         .collect();
     say!("{}", counts.join(", "));
     if job.node_count > NODES_FOR_A_LIST {
-        name_the_failed(client, job, &other).await?;
+        print_failed_nodes(client, job, &other).await?;
     }
     Ok(())
 }
 
-async fn name_the_failed(
-    client: &Client,
+async fn print_failed_nodes(
+    client: &ApiClient,
     job: &Job,
     states: &[(&String, &u64)],
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut room = FAILED_SHOWN;
     for (state, _) in states {
         if room == 0 {
@@ -362,26 +382,26 @@ async fn name_the_failed(
         for node in nodes.items {
             say!(
                 "  {}  {}",
-                terminal::name(terminal::harmless(&node.name)),
-                reason(&node)
+                terminal::style_name(terminal::escape_control(&node.name)),
+                failure_reason(&node)
             );
         }
     }
     if room == 0 {
-        let name = terminal::harmless(&job.name);
+        let name = terminal::escape_control(&job.name);
         say!("  … all of them: tutti job show {name}");
     }
     Ok(())
 }
 
 /// The cause of a node's failure in one line.
-fn reason(node: &JobNode) -> String {
+fn failure_reason(node: &JobNode) -> String {
     let error = node
         .result
         .as_ref()
         .and_then(|result| result["_error"]["msg"].as_str());
     let message = error.or_else(|| node.details.get("message").and_then(Value::as_str));
-    terminal::harmless(
+    terminal::escape_control(
         message
             .unwrap_or_default()
             .lines()
@@ -391,16 +411,19 @@ fn reason(node: &JobNode) -> String {
 }
 
 /// All nodes of the job.
-pub(crate) async fn all_nodes(client: &Client, number: &str) -> Result<Vec<JobNode>, Failure> {
+pub(crate) async fn all_nodes(
+    client: &ApiClient,
+    number: &str,
+) -> Result<Vec<JobNode>, CommandFailure> {
     nodes_in(client, number, None).await
 }
 
 /// The nodes of the job that are in one state, or all, page by page.
 pub(crate) async fn nodes_in(
-    client: &Client,
+    client: &ApiClient,
     number: &str,
     state: Option<&str>,
-) -> Result<Vec<JobNode>, Failure> {
+) -> Result<Vec<JobNode>, CommandFailure> {
     let mut nodes = Vec::new();
     loop {
         let (limit, offset) = (PAGE.to_string(), nodes.len().to_string());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::last_line::LastLine;
+use super::last_line::ProgressLineTerminal;
 use crate::terminal;
 
 /// Fewest nodes for which a bar is drawn.
@@ -33,7 +33,10 @@ impl JobProgress {
     pub(crate) fn new(nodes: u64, wanted: bool) -> Self {
         let shown = wanted && nodes >= NODES_FOR_A_BAR && terminal::is_watched();
         let target = if shown {
-            ProgressDrawTarget::term_like_with_hz(Box::new(LastLine::default()), DRAWINGS)
+            ProgressDrawTarget::term_like_with_hz(
+                Box::new(ProgressLineTerminal::default()),
+                DRAWINGS,
+            )
         } else {
             ProgressDrawTarget::hidden()
         };
@@ -49,20 +52,20 @@ impl JobProgress {
         }
     }
 
-    pub(crate) fn started(&mut self) {
+    pub(crate) fn count_started(&mut self) {
         self.running += 1;
-        self.tell();
+        self.update_message();
     }
 
-    pub(crate) fn ended(&mut self, succeeded: bool) {
+    pub(crate) fn count_ended(&mut self, succeeded: bool) {
         self.running = self.running.saturating_sub(1);
         self.failed += u64::from(!succeeded);
         self.bar.inc(1);
-        self.tell();
+        self.update_message();
     }
 
     /// Prints above the bar without breaking it.
-    pub(crate) fn above(&self, print: impl FnOnce()) {
+    pub(crate) fn print_above(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
 
@@ -70,12 +73,12 @@ impl JobProgress {
         self.bar.finish_and_clear();
     }
 
-    fn tell(&self) {
+    fn update_message(&self) {
         let mut message = format!("{} running", self.running);
         if self.failed > 0 {
             message = format!(
                 "{message}, {}",
-                terminal::bad(format!("{} failed", self.failed))
+                terminal::style_failure(format!("{} failed", self.failed))
             );
         }
         self.bar.set_message(message);
@@ -92,12 +95,12 @@ fn style() -> ProgressStyle {
         .progress_chars("━━╌")
         .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
             // Writing to a String cannot fail, and there is no remedy for another writer's error.
-            let _ = out.write_str(&rate(state.per_sec()));
+            let _ = out.write_str(&format_rate(state.per_sec()));
         })
 }
 
 /// Nodes per second, if that is meaningful.
-fn rate(per_second: f64) -> String {
+fn format_rate(per_second: f64) -> String {
     match per_second {
         none if none < 0.1 => String::new(),
         few if few < 10.0 => format!("  {few:.1}/s"),
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_short_and_absent_when_it_says_nothing() {
-        let read: Vec<_> = [0.0, 0.04, 2.345, 1234.5].map(rate).into();
+        let read: Vec<_> = [0.0, 0.04, 2.345, 1234.5].map(format_rate).into();
         assert_eq!(read, ["", "", "  2.3/s", "  1234/s"]);
     }
 

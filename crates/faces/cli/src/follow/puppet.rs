@@ -6,7 +6,7 @@ use api_types::{Event, JobNode};
 use serde_json::Value;
 
 use super::code::RunVersion;
-use crate::terminal::{self, dim, harmless};
+use crate::terminal::{self, escape_control, style_dim};
 
 /// Resources shown of one node while a job runs; `job show` shows all.
 const RESOURCES_LIVE: usize = 10;
@@ -28,17 +28,17 @@ pub(crate) struct NodeRun<'a> {
 }
 
 /// The line for a node that starts.
-pub(crate) fn started(node: &str) -> String {
+pub(crate) fn start_line(node: &str) -> String {
     format!(
         "Started puppet run on {} ...",
-        terminal::name(harmless(node))
+        terminal::style_name(escape_control(node))
     )
 }
 
 // === impl Ran ===
 
 impl<'a> NodeRun<'a> {
-    pub(crate) fn of_event(node: &'a str, event: &'a Event) -> Self {
+    pub(crate) fn from_event(node: &'a str, event: &'a Event) -> Self {
         let detail = event.details.get("detail").unwrap_or(&Value::Null);
         let message = ["message", "reason"]
             .iter()
@@ -58,7 +58,7 @@ impl<'a> NodeRun<'a> {
     }
 
     /// Leaves out the error messages that were printed while the node was watched.
-    pub(crate) fn after(mut self, seen: Vec<String>) -> Self {
+    pub(crate) fn without_seen_messages(mut self, seen: Vec<String>) -> Self {
         let mut message = self.message.take().unwrap_or_default();
         for complaint in seen.iter().filter(|complaint| !complaint.is_empty()) {
             // A run without a report is described by the first line of its output.
@@ -75,7 +75,7 @@ impl<'a> NodeRun<'a> {
         self
     }
 
-    pub(crate) fn of_node(node: &'a JobNode) -> Self {
+    pub(crate) fn from_node(node: &'a JobNode) -> Self {
         let detail = |key| node.details.get(key).and_then(Value::as_str);
         Self {
             node: &node.name,
@@ -101,25 +101,28 @@ impl<'a> NodeRun<'a> {
     }
 
     fn headline(&self) -> String {
-        let node = terminal::name(harmless(self.node));
+        let node = terminal::style_name(escape_control(self.node));
         let why = match &self.message {
-            Some(message) => format!(": {}", harmless(message)),
+            Some(message) => format!(": {}", escape_control(message)),
             None => String::new(),
         };
         match self.state {
             "finished" => format!(
                 "{} Finished node {node} - {} ({})",
-                terminal::good("✓"),
-                terminal::good("SUCCESS!"),
-                harmless(self.result["status"].as_str().unwrap_or("no status")),
+                terminal::style_success("✓"),
+                terminal::style_success("SUCCESS!"),
+                escape_control(self.result["status"].as_str().unwrap_or("no status")),
             ),
             "failed" => format!(
                 "{} Finished node {node} - {}{why}",
-                terminal::bad("✗"),
-                terminal::bad("FAILURE!")
+                terminal::style_failure("✗"),
+                terminal::style_failure("FAILURE!")
             ),
-            "errored" => format!("{} Error running puppet on {node}{why}", terminal::bad("✗")),
-            _ => format!("{} Skipped node {node}{why}", terminal::warn("-")),
+            "errored" => format!(
+                "{} Error running puppet on {node}{why}",
+                terminal::style_failure("✗")
+            ),
+            _ => format!("{} Skipped node {node}{why}", terminal::style_warning("-")),
         }
     }
 
@@ -130,7 +133,7 @@ impl<'a> NodeRun<'a> {
         lines.extend(self.counts());
         lines.extend(
             self.report_url
-                .map(|url| format!("Report: {}", harmless(url))),
+                .map(|url| format!("Report: {}", escape_control(url))),
         );
         lines.extend(self.errors());
         lines.extend(self.resources());
@@ -140,13 +143,16 @@ impl<'a> NodeRun<'a> {
     fn identity(&self) -> Option<String> {
         let text = |key: &str| match &self.result[key] {
             // A catalog that did not compile has no version.
-            Value::String(text) if !text.is_empty() => Some(harmless(text)),
+            Value::String(text) if !text.is_empty() => Some(escape_control(text)),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
         let known = [
             ("Environment", text("environment")),
-            ("Code", RunVersion::of(self.result).map(|it| it.short())),
+            (
+                "Code",
+                RunVersion::from_result(self.result).map(|it| it.short()),
+            ),
             ("Configuration version", text("configuration_version")),
             ("Transaction UUID", text("transaction_uuid")),
         ];
@@ -177,7 +183,7 @@ impl<'a> NodeRun<'a> {
         ];
         let told: Vec<_> = kinds
             .iter()
-            .map(|(kind, count)| counted(kind, *count))
+            .map(|(kind, count)| format_kind_count(kind, *count))
             .collect();
         Some(format!("Resource events: {}", told.join("  ")))
     }
@@ -194,7 +200,7 @@ impl<'a> NodeRun<'a> {
         let new = texts.filter(|text| !told.contains(text) && !was_seen(text));
         new.take(ERRORS)
             .flat_map(str::lines)
-            .map(|line| terminal::error_output(harmless(line)))
+            .map(|line| terminal::error_output(escape_control(line)))
             .collect()
     }
 
@@ -204,18 +210,18 @@ impl<'a> NodeRun<'a> {
             .as_array()
             .map_or(&[][..], Vec::as_slice);
         for resource in all.iter().take(self.resources) {
-            let text = |key: &str| harmless(resource[key].as_str().unwrap_or_default());
+            let text = |key: &str| escape_control(resource[key].as_str().unwrap_or_default());
             let status = text("status");
             lines.push(format!(
                 "{}  {}[{}]{}",
                 colour_of_status(&status, &format!("{status:<7}")),
                 text("type"),
                 text("title"),
-                dim(source_location(resource)),
+                style_dim(source_location(resource)),
             ));
             let messages = resource["messages"].as_array().into_iter().flatten();
             for line in messages.filter_map(Value::as_str).flat_map(str::lines) {
-                lines.push(format!("           {}", harmless(line)));
+                lines.push(format!("           {}", escape_control(line)));
             }
         }
         let omitted = self.result["resources_omitted"].as_object();
@@ -225,7 +231,7 @@ impl<'a> NodeRun<'a> {
             .filter_map(|(_, count)| count.as_u64());
         let rest = omitted.sum::<u64>() + all.len().saturating_sub(self.resources) as u64;
         if rest > 0 {
-            lines.push(dim(format!("… and {rest} more resources")));
+            lines.push(style_dim(format!("… and {rest} more resources")));
         }
         lines
     }
@@ -234,8 +240,8 @@ impl<'a> NodeRun<'a> {
 /// File and line in which a resource is declared.
 fn source_location(resource: &Value) -> String {
     match (resource["file"].as_str(), resource["line"].as_u64()) {
-        (Some(file), Some(line)) => format!("  {}:{line}", harmless(file)),
-        (Some(file), None) => format!("  {}", harmless(file)),
+        (Some(file), Some(line)) => format!("  {}:{line}", escape_control(file)),
+        (Some(file), None) => format!("  {}", escape_control(file)),
         _ => String::new(),
     }
 }
@@ -243,10 +249,10 @@ fn source_location(resource: &Value) -> String {
 /// Label of resources that are out of sync and that noop left unchanged.
 const WOULD_CHANGE: &str = "would change";
 
-fn counted(kind: &str, count: u64) -> String {
+fn format_kind_count(kind: &str, count: u64) -> String {
     let text = format!("{count} {kind}");
     if count == 0 {
-        dim(text)
+        style_dim(text)
     } else {
         colour_of_status(kind, &text)
     }
@@ -255,11 +261,11 @@ fn counted(kind: &str, count: u64) -> String {
 /// The colour for a status of resource events.
 fn colour_of_status(kind: &str, text: &str) -> String {
     match kind {
-        "failed" => terminal::bad(text),
-        "changed" => terminal::name(text),
-        "unchanged" => terminal::good(text),
-        "skipped" => terminal::warn(text),
-        "noop" | WOULD_CHANGE => terminal::noop(text),
+        "failed" => terminal::style_failure(text),
+        "changed" => terminal::style_name(text),
+        "unchanged" => terminal::style_success(text),
+        "skipped" => terminal::style_warning(text),
+        "noop" | WOULD_CHANGE => terminal::style_noop(text),
         _ => text.to_owned(),
     }
 }

@@ -1,13 +1,13 @@
-//! `tutti job list`. Main type: [`Options`].
+//! `tutti job list`. Main type: [`ConfigFileKeys`].
 
 use api_types::{Job, JobList};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
 use crate::output::{OutputOptions, json};
 use crate::values::duration;
-use crate::{EXIT_SUCCESS, Failure, Format, plan, table, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, plan, table, terminal};
 
 /// Arguments of `tutti job list`.
 #[derive(Debug, clap::Args)]
@@ -38,16 +38,16 @@ pub(crate) struct JobFilter {
     pub(crate) state: Option<String>,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     show(client, options.limit, &options.filter, options.shown.format).await
 }
 
 /// The newest jobs that match.
-pub(crate) async fn newest(
-    client: &Client,
+pub(crate) async fn fetch_newest(
+    client: &ApiClient,
     limit: u64,
     filter: &JobFilter,
-) -> Result<JobList, Failure> {
+) -> Result<JobList, CommandFailure> {
     let limit = limit.to_string();
     let mut query = vec![
         ("order_by", "name"),
@@ -70,13 +70,13 @@ pub(crate) async fn newest(
 
 /// Prints the newest jobs that match.
 pub(super) async fn show(
-    client: &Client,
+    client: &ApiClient,
     limit: u64,
     filter: &JobFilter,
-    format: Format,
-) -> Result<u8, Failure> {
-    let list = newest(client, limit, filter).await?;
-    if format == Format::Json {
+    format: OutputFormat,
+) -> Result<u8, CommandFailure> {
+    let list = fetch_newest(client, limit, filter).await?;
+    if format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
@@ -93,7 +93,10 @@ pub(super) async fn show(
     ];
     table::print(&heading, rows);
     if list.items.iter().any(is_in_any_environment) {
-        say!("{}", terminal::dim("* the environment was not enforced"));
+        say!(
+            "{}",
+            terminal::style_dim("* the environment was not enforced")
+        );
     }
     if filter.is_empty() {
         plan::print_questions(client).await;
@@ -122,15 +125,15 @@ fn row(job: &Job) -> Vec<String> {
     let good = states.get("finished").copied().unwrap_or(0);
     let mark = if is_in_any_environment(job) { "*" } else { "" };
     vec![
-        terminal::harmless(&job.name),
-        terminal::state(&job.state),
-        terminal::harmless(&job.kind),
-        format!("{}{mark}", what(job)),
+        terminal::escape_control(&job.name),
+        terminal::style_state(&job.state),
+        terminal::escape_control(&job.kind),
+        format!("{}{mark}", describe_work(job)),
         format!("{good}/{}", job.node_count),
         job.duration.map_or_else(String::new, duration),
         job.created_timestamp
             .map_or_else(String::new, |time| time.to_string()),
-        terminal::harmless(&job.owner.login),
+        terminal::escape_control(&job.owner.login),
         target(job),
     ]
 }
@@ -141,15 +144,15 @@ fn is_in_any_environment(job: &Job) -> bool {
 }
 
 /// The task, the command, or the environment of a Puppet run.
-pub(crate) fn what(job: &Job) -> String {
+pub(crate) fn describe_work(job: &Job) -> String {
     if let Some(action) = action(job) {
         return action;
     }
     let task = job.options.get("task").and_then(Value::as_str);
     match (task, job.environment.name.as_str()) {
-        (Some(task), _) => terminal::harmless(task),
+        (Some(task), _) => terminal::escape_control(task),
         (None, "") => "puppet".to_owned(),
-        (None, environment) => format!("puppet in {}", terminal::harmless(environment)),
+        (None, environment) => format!("puppet in {}", terminal::escape_control(environment)),
     }
 }
 
@@ -165,7 +168,7 @@ pub(super) fn action(job: &Job) -> Option<String> {
     };
     let text = job.options.get("params")?.get(key)?.as_str()?;
     let line = text.lines().next().unwrap_or_default();
-    Some(format!("{kind} {}", terminal::harmless(line)))
+    Some(format!("{kind} {}", terminal::escape_control(line)))
 }
 
 /// The requested targets: names, a query, or a group.
@@ -174,8 +177,8 @@ pub(super) fn target(job: &Job) -> String {
     if let Some(nodes) = scope["nodes"].as_array() {
         let first = nodes.first().and_then(Value::as_str).unwrap_or_default();
         return match nodes.len() {
-            0 | 1 => terminal::harmless(first),
-            more => format!("{} and {} more", terminal::harmless(first), more - 1),
+            0 | 1 => terminal::escape_control(first),
+            more => format!("{} and {} more", terminal::escape_control(first), more - 1),
         };
     }
     let told = ["query", "node_group", "application"]
@@ -188,5 +191,5 @@ pub(super) fn target(job: &Job) -> String {
             };
             Some(format!("{} {text}", key.replace('_', " ")))
         });
-    terminal::harmless(&told.unwrap_or_else(|| "the whole environment".to_owned()))
+    terminal::escape_control(&told.unwrap_or_else(|| "the whole environment".to_owned()))
 }

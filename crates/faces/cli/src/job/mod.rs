@@ -1,4 +1,4 @@
-//! `tutti job …`. Main type: [`Verb`].
+//! `tutti job …`. Main type: [`JobVerb`].
 
 pub(crate) mod list;
 mod plan;
@@ -7,13 +7,13 @@ mod run;
 mod show;
 mod stop;
 
-use crate::client::Client;
-use crate::settings::Connection;
-use crate::{Failure, ProgramName};
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, ProgramName};
 
 /// Verbs of `tutti job`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum JobVerb {
     /// Run Puppet on nodes and watch it
     #[command(after_long_help = "Examples:
   tutti job run --nodes web1.example.com,web2.example.com
@@ -46,16 +46,16 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
 }
 
 pub(crate) async fn run(
-    verb: Verb,
-    connection: &Connection,
+    verb: JobVerb,
+    connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?.called(name);
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?.with_program_name(name);
     match verb {
-        Verb::Run(options) => Box::pin(run::run(*options, &client)).await,
-        Verb::Plan(options) => plan::run(&options, &client).await,
-        Verb::List(options) => list::run(&options, &client).await,
-        Verb::Show(options) => Box::pin(show::run(&options, &client)).await,
-        Verb::Stop(options) => stop::run(options, &client).await,
+        JobVerb::Run(options) => Box::pin(run::run(*options, &client)).await,
+        JobVerb::Plan(options) => plan::run(&options, &client).await,
+        JobVerb::List(options) => list::run(&options, &client).await,
+        JobVerb::Show(options) => Box::pin(show::run(&options, &client)).await,
+        JobVerb::Stop(options) => stop::run(options, &client).await,
     }
 }

@@ -1,4 +1,4 @@
-//! `tutti job plan`: what `job run` would run on. Main type: [`Options`].
+//! `tutti job plan`: what `job run` would run on. Main type: [`ConfigFileKeys`].
 //!
 //! Invariant: nothing is started and no job number is used; the nodes and their batches are
 //! determined as the server would do it.
@@ -11,10 +11,12 @@ use api_types::{InventoryItem, InventoryList, PuppetDbQuery, Scope};
 use serde_json::{Value, json};
 
 use super::puppet::PuppetRunTargets;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{self, OutputOptions};
 use crate::rollout::{self, RolloutArguments};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, node_group, table, terminal};
+use crate::{
+    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, node_group, table, terminal,
+};
 
 /// Arguments of `tutti job plan`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +24,7 @@ pub struct Options {
     #[command(flatten)]
     place: PuppetRunTargets,
     /// How many nodes at once
-    #[arg(long, value_name = "N", value_parser = crate::span::count)]
+    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: RolloutArguments,
@@ -44,16 +46,16 @@ struct PuppetRunPreview {
     nodes: Vec<(InventoryItem, Option<usize>)>,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let rollout = options.rollout.checked()?;
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let rollout = options.rollout.to_checked_options()?;
     let scope = options.place.targets.scope(client).await?;
-    let target = options.place.targets.in_words(&scope);
+    let target = options.place.targets.describe_targets(&scope);
     let mut nodes = certnames(client, scope).await?;
     let mut seen = HashSet::new();
     nodes.retain(|name| seen.insert(name.clone()));
     let sizes = rollout.batch.as_ref();
     let batches = sizes.map(|sizes| sizes.of(nodes.len()));
-    let batch_of = batch_of_each(&nodes, batches.as_deref().unwrap_or_default());
+    let batch_of = assign_batches(&nodes, batches.as_deref().unwrap_or_default());
     nodes.sort_unstable();
     let path = ["orchestrator", "v1", "inventory"];
     let known: InventoryList = client.post(&path, &json!({ "nodes": nodes })).await?;
@@ -75,8 +77,8 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         nodes,
     };
     match options.shown.format {
-        Format::Json => output::json(&preview.to_json()),
-        Format::Human => preview.print(),
+        OutputFormat::Json => output::json(&preview.to_json()),
+        OutputFormat::Human => preview.print(),
     }
     Ok(if all_connected {
         EXIT_SUCCESS
@@ -86,7 +88,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 }
 
 /// The batch number of each node, counted from 1: nodes are assigned in their order.
-fn batch_of_each(nodes: &[String], batches: &[usize]) -> HashMap<String, usize> {
+fn assign_batches(nodes: &[String], batches: &[usize]) -> HashMap<String, usize> {
     let numbered = batches.iter().enumerate();
     let numbers = numbered.flat_map(|(index, size)| std::iter::repeat_n(index + 1, *size));
     nodes.iter().cloned().zip(numbers).collect()
@@ -122,8 +124,8 @@ impl PuppetRunPreview {
     fn print(&self) {
         let environment = match self.environment.as_str() {
             "" => "each node's own".to_owned(),
-            name if self.enforced => terminal::harmless(name),
-            name => format!("{} (not enforced)", terminal::harmless(name)),
+            name if self.enforced => terminal::escape_control(name),
+            name => format!("{} (not enforced)", terminal::escape_control(name)),
         };
         let limit = self.concurrency.map(|limit| limit.to_string());
         let limit = limit.unwrap_or_else(|| "the server's limit".to_owned());
@@ -132,9 +134,9 @@ impl PuppetRunPreview {
             ("target", self.target.clone()),
             ("at once", limit),
         ];
-        fields.extend(rollout::in_words(&self.rollout).map(|words| ("rollout", words)));
+        fields.extend(rollout::describe_rollout(&self.rollout).map(|words| ("rollout", words)));
         let batches = self.batches.as_deref();
-        fields.extend(batches.map(|sizes| ("batches", rollout::sizes_in_words(sizes))));
+        fields.extend(batches.map(|sizes| ("batches", rollout::describe_batch_sizes(sizes))));
         fields.push(("nodes", self.nodes.len().to_string()));
         table::fields(&fields);
         say!("");
@@ -148,17 +150,20 @@ impl PuppetRunPreview {
 
 fn row((item, batch): &(InventoryItem, Option<usize>)) -> Vec<String> {
     let connected = if item.connected {
-        terminal::good("yes")
+        terminal::style_success("yes")
     } else {
-        terminal::bad("no")
+        terminal::style_failure("no")
     };
-    let mut row = vec![terminal::name(terminal::harmless(&item.name)), connected];
+    let mut row = vec![
+        terminal::style_name(terminal::escape_control(&item.name)),
+        connected,
+    ];
     row.extend(batch.map(|batch| batch.to_string()));
     row
 }
 
 /// The nodes of a scope, from the routes that resolve it.
-async fn certnames(client: &Client, scope: Scope) -> Result<Vec<String>, Failure> {
+async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>, CommandFailure> {
     if let Some(nodes) = scope.nodes {
         return Ok(nodes);
     }
@@ -166,7 +171,7 @@ async fn certnames(client: &Client, scope: Scope) -> Result<Vec<String>, Failure
         (Some(query), _) => query,
         (None, Some(group)) => group_query(client, &group).await?,
         (None, None) => {
-            return Err(Failure::Usage(
+            return Err(CommandFailure::Usage(
                 "applications are not there yet; name nodes, a query or a node group".to_owned(),
             ));
         }
@@ -181,7 +186,7 @@ async fn certnames(client: &Client, scope: Scope) -> Result<Vec<String>, Failure
         .filter_map(|row| row["certname"].as_str().map(str::to_owned))
         .collect();
     if names.is_empty() {
-        return Err(Failure::Usage(match rows.is_empty() {
+        return Err(CommandFailure::Usage(match rows.is_empty() {
             true => "no node fits".to_owned(),
             false => "the query's rows have no certname; ask for it, as in nodes[certname] { … }"
                 .to_owned(),
@@ -190,13 +195,13 @@ async fn certnames(client: &Client, scope: Scope) -> Result<Vec<String>, Failure
     Ok(names)
 }
 
-async fn group_query(client: &Client, group: &str) -> Result<Value, Failure> {
+async fn group_query(client: &ApiClient, group: &str) -> Result<Value, CommandFailure> {
     let [service, version, groups] = node_group::find::GROUPS;
     let path = [service, version, groups, group, "rules"];
     let rules: NodeGroupRules = client.get(&path, &[]).await?;
     let translated = rules.translated.inventory_query_format;
     let Some(condition) = translated.filter(|query| !query.is_null()) else {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             "the node group has no rule of its own, or one that is no query; so it has no nodes \
              that could be asked for"
                 .to_owned(),

@@ -3,7 +3,7 @@
 
 use api_types::{DeployCommand, Object, RunCode, Scope};
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::targets::TargetOptions;
 
 /// Target nodes of a Puppet run, and its environment.
@@ -32,7 +32,7 @@ pub(crate) struct PuppetRunFlags {
     /// Code version that the nodes get: latest is the live one at the time of each catalog request
     /// [default: as configured on the server]
     #[arg(long, value_enum, value_name = "WHICH")]
-    code: Option<CodeChoice>,
+    code: Option<JobCodeChoice>,
     /// Only resources with these tags, separated by commas
     #[arg(long, value_name = "TAGS")]
     pub(crate) tags: Option<String>,
@@ -58,33 +58,33 @@ pub(crate) struct PuppetRunFlags {
     #[arg(long, value_name = "ORDER")]
     pub(crate) ordering: Option<String>,
     /// How long the node caches file metadata, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::duration::parse_seconds)]
     pub(crate) filetimeout: Option<u64>,
     /// Puppet's setting http_connect_timeout, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::duration::parse_seconds)]
     pub(crate) http_connect_timeout: Option<u64>,
     /// Puppet's setting http_keepalive_timeout, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::duration::parse_seconds)]
     pub(crate) http_keepalive_timeout: Option<u64>,
     /// Puppet's setting http_read_timeout, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::duration::parse_seconds)]
     pub(crate) http_read_timeout: Option<u64>,
 }
 
 /// The code version that the nodes of a job get.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum CodeChoice {
+enum JobCodeChoice {
     /// The live version at the time of each catalog request
     Latest,
     /// The same version for all: deployments of the environment wait until the job ends
     Lock,
 }
 
-impl From<CodeChoice> for RunCode {
-    fn from(code: CodeChoice) -> Self {
+impl From<JobCodeChoice> for RunCode {
+    fn from(code: JobCodeChoice) -> Self {
         match code {
-            CodeChoice::Latest => Self::Latest,
-            CodeChoice::Lock => Self::Lock,
+            JobCodeChoice::Latest => Self::Latest,
+            JobCodeChoice::Lock => Self::Lock,
         }
     }
 }
@@ -94,7 +94,7 @@ impl From<CodeChoice> for RunCode {
 impl PuppetRunTargets {
     /// The environment, and whether it is enforced. Without an environment each node runs in its
     /// own, and there is nothing to enforce.
-    pub(crate) fn environment(&self, client: &Client) -> (String, bool) {
+    pub(crate) fn environment(&self, client: &ApiClient) -> (String, bool) {
         let named = self.environment.as_ref().or(client.environment.as_ref());
         let name = named.map_or_else(String::new, Clone::clone);
         let enforced = !self.no_enforce_environment && !name.is_empty();
@@ -109,7 +109,7 @@ impl PuppetRunFlags {
     /// overrides it.
     pub(crate) fn command(
         self,
-        client: &Client,
+        client: &ApiClient,
         environment: &str,
         enforce_environment: bool,
         scope: Scope,

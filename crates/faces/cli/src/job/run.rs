@@ -1,12 +1,12 @@
-//! `tutti job run`: run Puppet on nodes. Main type: [`Options`].
+//! `tutti job run`: run Puppet on nodes. Main type: [`ConfigFileKeys`].
 
 use api_types::{DeployCommand, JobCreated};
 
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::OutputOptions;
 use crate::rollout::RolloutArguments;
-use crate::{EXIT_SUCCESS, Failure, Format, ProgramName, follow, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, follow, terminal};
 
 /// Arguments of `tutti job run`.
 #[derive(Debug, clap::Args)]
@@ -16,12 +16,12 @@ pub struct Options {
     #[command(flatten)]
     flags: PuppetRunFlags,
     /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::span::count)]
+    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: RolloutArguments,
     /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
     timeout: Option<u64>,
     /// Reason, stored with the job
     #[arg(long)]
@@ -33,9 +33,9 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let scope = options.place.targets.scope(client).await?;
-    let told = options.place.targets.in_words(&scope);
+    let told = options.place.targets.describe_targets(&scope);
     let (environment, enforce_environment) = options.place.environment(client);
     let command = DeployCommand {
         concurrency: options.concurrency,
@@ -56,9 +56,9 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human && client.name == ProgramName::Puppet {
+    if format == OutputFormat::Human && client.name == ProgramName::Puppet {
         say!("Starting deployment ...");
-    } else if format == Format::Human {
+    } else if format == OutputFormat::Human {
         announce(&command, &told, &number);
     }
     follow::follow(client, &number, format).await
@@ -72,11 +72,11 @@ fn announce(command: &DeployCommand, told: &str, number: &str) {
     };
     let environment = match command.environment.as_str() {
         "" => "each node in its own environment".to_owned(),
-        name => format!("environment {}", terminal::harmless(name)),
+        name => format!("environment {}", terminal::escape_control(name)),
     };
     say!(
         "Job {}: {}{mode} on {told}, {environment}\n",
-        terminal::heading(number),
-        terminal::heading("Puppet run"),
+        terminal::style_heading(number),
+        terminal::style_heading("Puppet run"),
     );
 }

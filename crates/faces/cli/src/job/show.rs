@@ -1,17 +1,19 @@
-//! `tutti job show ID`. Main type: [`Options`].
+//! `tutti job show ID`. Main type: [`ConfigFileKeys`].
 
 use api_types::{Job, JobNode};
 use serde_json::Value;
 
 use super::list;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
-use crate::follow::code::CodeUsed;
+use crate::follow::code::CodeVersionCounts;
 use crate::follow::puppet::NodeRun;
 use crate::follow::{all_nodes, follow, is_puppet, nodes_in};
 use crate::output::{OutputOptions, json};
 use crate::values::{duration, result_lines};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, rollout, table, terminal};
+use crate::{
+    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, rollout, table, terminal,
+};
 
 /// Arguments of `tutti job show`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +37,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let Some(number) = &options.job else {
         let all = list::JobFilter::default();
         return list::show(client, JOBS_SHOWN, &all, options.shown.format).await;
@@ -48,8 +50,8 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         .await?;
     let nodes = nodes(client, number, &options.state).await?;
     match options.shown.format {
-        Format::Json => json(&serde_json::json!({"job": job, "items": nodes})),
-        Format::Human => print(&job, &nodes),
+        OutputFormat::Json => json(&serde_json::json!({"job": job, "items": nodes})),
+        OutputFormat::Human => print(&job, &nodes),
     }
     let failed = matches!(job.state.as_str(), "failed" | "stopped");
     Ok(if failed {
@@ -60,7 +62,11 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 }
 
 /// The nodes of the job, all or those in some states.
-async fn nodes(client: &Client, number: &str, states: &[String]) -> Result<Vec<JobNode>, Failure> {
+async fn nodes(
+    client: &ApiClient,
+    number: &str,
+    states: &[String],
+) -> Result<Vec<JobNode>, CommandFailure> {
     if states.is_empty() {
         return all_nodes(client, number).await;
     }
@@ -76,17 +82,17 @@ fn print(job: &Job, nodes: &[JobNode]) {
     let text = |key: &str| {
         option(key)
             .as_str()
-            .map(terminal::harmless)
+            .map(terminal::escape_control)
             .unwrap_or_default()
     };
     let time = |time: Option<api_types::Timestamp>| time.map_or("-".to_owned(), |t| t.to_string());
     let mut fields = vec![
-        ("job", terminal::harmless(&job.name)),
-        ("status", terminal::state(&job.state)),
-        ("type", terminal::harmless(&job.kind)),
+        ("job", terminal::escape_control(&job.name)),
+        ("status", terminal::style_state(&job.state)),
+        ("type", terminal::escape_control(&job.kind)),
     ];
     if !job.description.is_empty() {
-        fields.push(("description", terminal::harmless(&job.description)));
+        fields.push(("description", terminal::escape_control(&job.description)));
     }
     let puppet = is_puppet(job);
     if puppet {
@@ -94,28 +100,35 @@ fn print(job: &Job, nodes: &[JobNode]) {
         let flags = flags(job);
         fields.extend((!flags.is_empty()).then(|| ("flags", flags.join(" "))));
     } else {
-        let params = terminal::harmless(&option("params").to_string());
+        let params = terminal::escape_control(&option("params").to_string());
         match list::action(job) {
             Some(action) => fields.push(("action", action)),
             None => fields.push(("task", text("task"))),
         }
         fields.push(("parameters", params));
-        fields.push(("environment", terminal::harmless(&job.environment.name)));
+        fields.push((
+            "environment",
+            terminal::escape_control(&job.environment.name),
+        ));
     }
     if option("noop") == Value::Bool(true) {
         fields.push(("noop", "yes".to_owned()));
     }
-    fields.extend(rollout::of_job(job).map(|words| ("rollout", words)));
-    fields.extend(rollout::progress_of(job).map(|words| ("batch", words)));
+    fields.extend(rollout::describe_job_rollout(job).map(|words| ("rollout", words)));
+    fields.extend(rollout::describe_progress(job).map(|words| ("batch", words)));
     fields.extend([
         ("target", list::target(job)),
-        ("owner", terminal::harmless(&job.owner.login)),
+        ("owner", terminal::escape_control(&job.owner.login)),
         ("created", time(job.created_timestamp)),
         ("finished", time(job.finished_timestamp)),
         ("took", job.duration.map_or("-".to_owned(), duration)),
         ("nodes", job.node_count.to_string()),
     ]);
-    let code = if puppet { code_used(nodes) } else { Vec::new() };
+    let code = if puppet {
+        describe_code_used(nodes)
+    } else {
+        Vec::new()
+    };
     let names = std::iter::once("code").chain(std::iter::repeat(""));
     fields.extend(names.zip(code));
     table::fields(&fields);
@@ -125,10 +138,10 @@ fn print(job: &Job, nodes: &[JobNode]) {
 }
 
 /// The code versions of the runs, as lines of one field.
-fn code_used(nodes: &[JobNode]) -> Vec<String> {
-    let mut used = CodeUsed::default();
+fn describe_code_used(nodes: &[JobNode]) -> Vec<String> {
+    let mut used = CodeVersionCounts::default();
     let results = nodes.iter().filter_map(|node| node.result.as_ref());
-    results.for_each(|result| used.add(result));
+    results.for_each(|result| used.count_run(result));
     used.lines()
 }
 
@@ -136,8 +149,8 @@ fn environment(job: &Job) -> String {
     let enforced = job.options.get("enforce_environment") != Some(&Value::Bool(false));
     match job.environment.name.as_str() {
         "" => "each node's own".to_owned(),
-        name if enforced => terminal::harmless(name),
-        name => format!("{} (not enforced)", terminal::harmless(name)),
+        name if enforced => terminal::escape_control(name),
+        name => format!("{} (not enforced)", terminal::escape_control(name)),
     }
 }
 
@@ -148,10 +161,10 @@ fn flags(job: &Job) -> Vec<String> {
         match job.options.get(*key)? {
             Value::Bool(true) => Some(format!("--{name}")),
             Value::Null | Value::Bool(false) => None,
-            Value::String(text) => Some(format!("--{name} {}", terminal::harmless(text))),
+            Value::String(text) => Some(format!("--{name} {}", terminal::escape_control(text))),
             other => Some(format!(
                 "--{name} {}",
-                terminal::harmless(&other.to_string())
+                terminal::escape_control(&other.to_string())
             )),
         }
     });
@@ -184,21 +197,21 @@ fn print_node(node: &JobNode, puppet: bool) {
         }
         (None, None) => String::new(),
     };
-    let name = terminal::name(terminal::harmless(&node.name));
+    let name = terminal::style_name(terminal::escape_control(&node.name));
     let batch = node
         .batch
         .map_or_else(String::new, |batch| format!("  batch {batch}"));
     say!(
         "\n{name}  {}{}",
-        terminal::state(&node.state),
-        terminal::dim(batch + &took)
+        terminal::style_state(&node.state),
+        terminal::style_dim(batch + &took)
     );
     let message = node.details.get("message").and_then(Value::as_str);
     if puppet {
         if let Some(message) = message {
-            say!("    {}", terminal::harmless(message));
+            say!("    {}", terminal::escape_control(message));
         }
-        for line in NodeRun::of_node(node).details() {
+        for line in NodeRun::from_node(node).details() {
             say!("    {line}");
         }
         return;
@@ -208,10 +221,13 @@ fn print_node(node: &JobNode, puppet: bool) {
             say!("    {line}");
         }
     } else if let Some(message) = message {
-        say!("    {}", terminal::harmless(message));
+        say!("    {}", terminal::escape_control(message));
     }
     let stderr = node.details.get("stderr").and_then(Value::as_str);
     for line in stderr.unwrap_or_default().lines() {
-        say!("    {}", terminal::error_output(terminal::harmless(line)));
+        say!(
+            "    {}",
+            terminal::error_output(terminal::escape_control(line))
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! `tutti job stop ID`. Main type: [`Options`].
+//! `tutti job stop ID`. Main type: [`ConfigFileKeys`].
 
 use api_types::{StopCommand, StopReply};
 
-use crate::client::Client;
-use crate::{EXIT_SUCCESS, Failure, terminal};
+use crate::client::ApiClient;
+use crate::{CommandFailure, EXIT_SUCCESS, terminal};
 
 /// Arguments of `tutti job stop`.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct Options {
     force: bool,
 }
 
-pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let command = StopCommand {
         job: options.job,
         force: options.force,
@@ -24,7 +24,7 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         .post(&["orchestrator", "v1", "command", "stop"], &command)
         .await?;
     let nodes = reply.job.nodes;
-    let name = terminal::harmless(&reply.job.name);
+    let name = terminal::escape_control(&reply.job.name);
     if nodes.running + nodes.new == 0 {
         say!("Job {name}: no node is waiting or running");
         return Ok(EXIT_SUCCESS);

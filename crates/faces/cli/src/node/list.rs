@@ -1,10 +1,10 @@
-//! `tutti node list`. Main type: [`Options`].
+//! `tutti node list`. Main type: [`ConfigFileKeys`].
 
 use api_types::InventoryList;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table, terminal};
 
 /// Arguments of `tutti node list`.
 #[derive(Debug, clap::Args)]
@@ -13,12 +13,12 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let mut list: InventoryList = client
         .get(&["orchestrator", "v1", "inventory"], &[])
         .await?;
     list.items.sort_by(|one, other| one.name.cmp(&other.name));
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
@@ -35,13 +35,16 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     let count = list.items.len();
     let rows = list.items.into_iter().map(|item| {
         vec![
-            terminal::name(terminal::harmless(&item.name)),
+            terminal::style_name(terminal::escape_control(&item.name)),
             item.timestamp
                 .map_or_else(String::new, |time| time.to_string()),
-            terminal::harmless(&item.broker.unwrap_or_default()),
+            terminal::escape_control(&item.broker.unwrap_or_default()),
         ]
     });
     table::print(&["NODE", "CONNECTED SINCE", "BROKER"], rows.collect());
-    say!("{}", terminal::dim(format!("{count} connected{returning}")));
+    say!(
+        "{}",
+        terminal::style_dim(format!("{count} connected{returning}"))
+    );
     Ok(EXIT_SUCCESS)
 }

@@ -1,16 +1,16 @@
-//! `tutti node …`. Main type: [`Verb`].
+//! `tutti node …`. Main type: [`NodeVerb`].
 
 mod list;
 mod ping;
 mod show;
 
-use crate::Failure;
-use crate::client::Client;
-use crate::settings::Connection;
+use crate::CommandFailure;
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti node`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum NodeVerb {
     /// List the connected nodes
     #[command(after_long_help = "Example:\n  tutti node list")]
     List(list::Options),
@@ -27,11 +27,14 @@ pub enum Verb {
     Ping(ping::Options),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: NodeVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(options) => list::run(&options, &client).await,
-        Verb::Show(options) => show::run(&options, &client).await,
-        Verb::Ping(options) => ping::run(&options, &client).await,
+        NodeVerb::List(options) => list::run(&options, &client).await,
+        NodeVerb::Show(options) => show::run(&options, &client).await,
+        NodeVerb::Ping(options) => ping::run(&options, &client).await,
     }
 }

@@ -1,4 +1,4 @@
-//! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`Options`].
+//! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`ConfigFileKeys`].
 //!
 //! Invariant: parts that the user may not see are left out, and the others are shown.
 
@@ -6,13 +6,13 @@ use api_types::classifier::{Classified, ClassifyNode};
 use api_types::{InventoryItem, Job, NodeAbsence};
 use serde_json::{Map, Value, json};
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::NODE_JOBS;
 use crate::job::list::{self, JobFilter};
 use crate::node_group::find;
 use crate::output::{OutputOptions, json};
-use crate::terminal::{self, harmless};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, targets};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table, targets};
 
 /// Arguments of `tutti node show`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 /// Groups and environment from the classifier.
-struct Classification {
+struct ClassificationSummary {
     environment: String,
     groups: Vec<String>,
 }
@@ -43,21 +43,22 @@ const WANTED: [(&str, &[&str]); 7] = [
     ("puppet", &["puppetversion"]),
 ];
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let name = targets::one_node(client, &options.node).await?;
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let name = targets::resolve_one_node(client, &options.node).await?;
     let item: InventoryItem = client
         .get(&["orchestrator", "v1", "inventory", &name], &[])
         .await?;
-    let classification = visible(classification(client, &name).await)?;
-    let facts = visible(facts(client, &name).await)?;
+    let classification = allow_missing(classification(client, &name).await)?;
+    let facts = allow_missing(facts(client, &name).await)?;
     let filter = JobFilter {
         node: Some(name),
         ..JobFilter::default()
     };
-    let jobs = visible(list::newest(client, NODE_JOBS, &filter).await)?.map(|list| list.items);
+    let jobs =
+        allow_missing(list::fetch_newest(client, NODE_JOBS, &filter).await)?.map(|list| list.items);
     match options.shown.format {
-        Format::Json => json(&document(&item, classification, facts, jobs)),
-        Format::Human => {
+        OutputFormat::Json => json(&document(&item, classification, facts, jobs)),
+        OutputFormat::Human => {
             print(&item, classification.as_ref());
             print_facts(facts.unwrap_or_default(), options.facts);
             print_jobs(&jobs.unwrap_or_default());
@@ -71,10 +72,10 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 }
 
 /// `None` for a part that this user may not see, or that this server does not have.
-fn visible<T>(part: Result<T, Failure>) -> Result<Option<T>, Failure> {
+fn allow_missing<T>(part: Result<T, CommandFailure>) -> Result<Option<T>, CommandFailure> {
     match part {
         Ok(part) => Ok(Some(part)),
-        Err(Failure::Refused {
+        Err(CommandFailure::Refused {
             status: 400 | 403 | 404 | 503,
             ..
         }) => Ok(None),
@@ -82,21 +83,24 @@ fn visible<T>(part: Result<T, Failure>) -> Result<Option<T>, Failure> {
     }
 }
 
-async fn classification(client: &Client, node: &str) -> Result<Classification, Failure> {
-    let groups = find::all(client).await?;
+async fn classification(
+    client: &ApiClient,
+    node: &str,
+) -> Result<ClassificationSummary, CommandFailure> {
+    let groups = find::fetch_groups(client).await?;
     let path = ["classifier-api", "v1", "classified", "nodes", node];
     let told: Classified = client.post(&path, &ClassifyNode::default()).await?;
     let name = |id: &String| {
         let group = groups.iter().find(|group| group.id == *id);
         group.map_or_else(|| id.clone(), |group| group.name.clone())
     };
-    Ok(Classification {
+    Ok(ClassificationSummary {
         groups: told.groups.iter().map(name).collect(),
         environment: told.environment,
     })
 }
 
-async fn facts(client: &Client, node: &str) -> Result<Map<String, Value>, Failure> {
+async fn facts(client: &ApiClient, node: &str) -> Result<Map<String, Value>, CommandFailure> {
     let query = json!([
         "from",
         "facts",
@@ -109,39 +113,43 @@ async fn facts(client: &Client, node: &str) -> Result<Map<String, Value>, Failur
     Ok(rows.into_iter().filter_map(fact).collect())
 }
 
-fn print(item: &InventoryItem, classification: Option<&Classification>) {
+fn print(item: &InventoryItem, classification: Option<&ClassificationSummary>) {
     let connected = match item.connected {
-        true => terminal::good("yes"),
-        false => terminal::bad("no"),
+        true => terminal::style_success("yes"),
+        false => terminal::style_failure("no"),
     };
     let mut fields = vec![
-        ("node", terminal::name(harmless(&item.name))),
+        ("node", terminal::style_name(escape_control(&item.name))),
         ("connected", connected),
     ];
     fields.extend(item.timestamp.map(|time| ("since", time.to_string())));
     fields.extend(
         item.broker
             .as_ref()
-            .map(|broker| ("broker", harmless(broker))),
+            .map(|broker| ("broker", escape_control(broker))),
     );
     match (&item.agent_version, item.connected) {
-        (Some(version), _) => fields.push(("agent", format!("tutti-agent {}", harmless(version)))),
+        (Some(version), _) => {
+            fields.push(("agent", format!("tutti-agent {}", escape_control(version))))
+        }
         (None, true) => fields.push(("agent", "pxp-agent".to_owned())),
         (None, false) => {}
     }
-    fields.extend(
-        item.absence
-            .map(|absence| ("why not", cause(absence, &harmless(&item.name)))),
-    );
+    fields.extend(item.absence.map(|absence| {
+        (
+            "why not",
+            describe_absence(absence, &escape_control(&item.name)),
+        )
+    }));
     if let Some(classification) = classification {
-        fields.push(("environment", harmless(&classification.environment)));
-        fields.push(("groups", harmless(&classification.groups.join(", "))));
+        fields.push(("environment", escape_control(&classification.environment)));
+        fields.push(("groups", escape_control(&classification.groups.join(", "))));
     }
     table::fields(&fields);
 }
 
 /// The cause of a missing connection, and the next step.
-fn cause(absence: NodeAbsence, node: &str) -> String {
+fn describe_absence(absence: NodeAbsence, node: &str) -> String {
     match absence {
         NodeAbsence::Returning => {
             "it was connected before the server restarted and is expected back within two minutes"
@@ -166,13 +174,13 @@ fn print_facts(facts: Map<String, Value>, all: bool) {
     if facts.is_empty() {
         return;
     }
-    say!("\n{}", terminal::heading("Facts"));
+    say!("\n{}", terminal::style_heading("Facts"));
     if all {
         for (name, value) in &facts {
             say!(
                 "  {}  {}",
-                terminal::name(harmless(name)),
-                harmless(&text(value))
+                terminal::style_name(escape_control(name)),
+                escape_control(&text(value))
             );
         }
         return;
@@ -182,12 +190,16 @@ fn print_facts(facts: Map<String, Value>, all: bool) {
             .iter()
             .try_fold(facts.get(path[0]), |value, key| Some(value?.get(*key)));
         if let Some(Some(value)) = value {
-            say!("  {}  {}", terminal::name(title), harmless(&text(value)));
+            say!(
+                "  {}  {}",
+                terminal::style_name(title),
+                escape_control(&text(value))
+            );
         }
     }
     say!(
         "  {}",
-        terminal::dim(format!("{} in all: --facts", facts.len()))
+        terminal::style_dim(format!("{} in all: --facts", facts.len()))
     );
 }
 
@@ -201,17 +213,17 @@ fn print_jobs(jobs: &[Job]) {
     if jobs.is_empty() {
         return;
     }
-    say!("\n{}", terminal::heading("Last jobs"));
+    say!("\n{}", terminal::style_heading("Last jobs"));
     let row = |job: &Job| {
         let created = job
             .created_timestamp
             .map_or_else(String::new, |time| time.to_string());
         vec![
-            harmless(&job.name),
-            terminal::state(&job.state),
-            list::what(job),
+            escape_control(&job.name),
+            terminal::style_state(&job.state),
+            list::describe_work(job),
             created,
-            harmless(&job.owner.login),
+            escape_control(&job.owner.login),
         ]
     };
     table::print(
@@ -223,12 +235,12 @@ fn print_jobs(jobs: &[Job]) {
 /// The server's item, with the other parts as additional keys.
 fn document(
     item: &InventoryItem,
-    classification: Option<Classification>,
+    classification: Option<ClassificationSummary>,
     facts: Option<Map<String, Value>>,
     jobs: Option<Vec<Job>>,
 ) -> Value {
     let mut document = json!(item);
-    if let Some(Classification {
+    if let Some(ClassificationSummary {
         environment,
         groups,
     }) = classification

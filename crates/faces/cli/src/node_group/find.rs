@@ -5,41 +5,41 @@
 use api_types::classifier::NodeGroup;
 use uuid::Uuid;
 
-use crate::Failure;
-use crate::client::Client;
+use crate::CommandFailure;
+use crate::client::ApiClient;
 
 pub(crate) const GROUPS: [&str; 3] = ["classifier-api", "v1", "groups"];
 
 /// The id of the group with this id or name.
-pub(crate) async fn id(client: &Client, called: &str) -> Result<String, Failure> {
+pub(crate) async fn resolve_id(client: &ApiClient, called: &str) -> Result<String, CommandFailure> {
     if Uuid::parse_str(called).is_ok() {
         return Ok(called.to_owned());
     }
-    one(all(client).await?, called).map(|group| group.id)
+    single_match(fetch_groups(client).await?, called).map(|group| group.id)
 }
 
 /// The group with this id or name.
-pub(crate) async fn group(client: &Client, called: &str) -> Result<NodeGroup, Failure> {
+pub(crate) async fn group(client: &ApiClient, called: &str) -> Result<NodeGroup, CommandFailure> {
     if Uuid::parse_str(called).is_err() {
-        return one(all(client).await?, called);
+        return single_match(fetch_groups(client).await?, called);
     }
     let [service, version, groups] = GROUPS;
     client.get(&[service, version, groups, called], &[]).await
 }
 
 /// All groups that the user may see.
-pub(crate) async fn all(client: &Client) -> Result<Vec<NodeGroup>, Failure> {
+pub(crate) async fn fetch_groups(client: &ApiClient) -> Result<Vec<NodeGroup>, CommandFailure> {
     client.get(&GROUPS, &[]).await
 }
 
-fn one(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup, Failure> {
+fn single_match(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup, CommandFailure> {
     let mut fitting = groups.into_iter().filter(|group| group.name == called);
     match (fitting.next(), fitting.next()) {
         (Some(group), None) => Ok(group),
-        (None, _) => Err(Failure::Usage(format!(
+        (None, _) => Err(CommandFailure::Usage(format!(
             "there is no node group `{called}` that you may see; `tutti node-group list` shows them"
         ))),
-        (Some(_), Some(_)) => Err(Failure::Usage(format!(
+        (Some(_), Some(_)) => Err(CommandFailure::Usage(format!(
             "several node groups are called `{called}`; name one by its id, as in \
              `tutti node-group list --ids`"
         ))),

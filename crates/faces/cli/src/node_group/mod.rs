@@ -1,18 +1,18 @@
-//! `tutti node-group …`: the groups of the classifier. Main type: [`Verb`].
+//! `tutti node-group …`: the groups of the classifier. Main type: [`NodeGroupVerb`].
 
 pub(crate) mod find;
 mod nodes;
-mod parts;
 mod read;
+mod rule_arguments;
 mod write;
 
-use crate::Failure;
-use crate::client::Client;
-use crate::settings::Connection;
+use crate::CommandFailure;
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti node-group`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum NodeGroupVerb {
     /// List the groups as a tree
     #[command(after_long_help = "Examples:
   tutti node-group list
@@ -61,19 +61,22 @@ pub enum Verb {
     Import(write::ImportOptions),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: NodeGroupVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(options) => read::list(&options, &client).await,
-        Verb::Show(options) => read::show(&options, &client).await,
-        Verb::Create(options) => write::create(options, &client).await,
-        Verb::Edit(options) => write::edit(options, &client).await,
-        Verb::Delete(one) => write::delete(&one, &client).await,
-        Verb::Pin(pins) => nodes::pin(&pins, "pin", &client).await,
-        Verb::Unpin(pins) => nodes::pin(&pins, "unpin", &client).await,
-        Verb::UnpinFromAll(nodes) => nodes::unpin_from_all(&nodes, &client).await,
-        Verb::Rules(options) => read::rules(&options, &client).await,
-        Verb::Explain(options) => nodes::explain(&options, &client).await,
-        Verb::Import(options) => write::import(&options, &client).await,
+        NodeGroupVerb::List(options) => read::list(&options, &client).await,
+        NodeGroupVerb::Show(options) => read::show(&options, &client).await,
+        NodeGroupVerb::Create(options) => write::create(options, &client).await,
+        NodeGroupVerb::Edit(options) => write::edit(options, &client).await,
+        NodeGroupVerb::Delete(one) => write::delete(&one, &client).await,
+        NodeGroupVerb::Pin(pins) => nodes::pin(&pins, "pin", &client).await,
+        NodeGroupVerb::Unpin(pins) => nodes::pin(&pins, "unpin", &client).await,
+        NodeGroupVerb::UnpinFromAll(nodes) => nodes::unpin_from_all(&nodes, &client).await,
+        NodeGroupVerb::Rules(options) => read::rules(&options, &client).await,
+        NodeGroupVerb::Explain(options) => nodes::explain(&options, &client).await,
+        NodeGroupVerb::Import(options) => write::import(&options, &client).await,
     }
 }

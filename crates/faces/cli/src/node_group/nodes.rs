@@ -7,10 +7,10 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::find;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table, targets};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table, targets};
 
 /// Arguments of `tutti node-group pin` and `unpin`.
 #[derive(Debug, clap::Args)]
@@ -40,17 +40,21 @@ pub struct ExplainOptions {
 }
 
 /// Pins or unpins nodes; `command` is `pin` or `unpin`.
-pub(super) async fn pin(pins: &PinOptions, command: &str, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn pin(
+    pins: &PinOptions,
+    command: &str,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let nodes = names(&pins.nodes)?;
-    let id = find::id(client, &pins.group).await?;
+    let id = find::resolve_id(client, &pins.group).await?;
     let count = nodes.len();
     let [service, version, groups] = find::GROUPS;
     let path = [service, version, groups, id.as_str(), command];
     client
-        .done(Method::POST, &path, &PinNodes { nodes })
+        .send_without_content(Method::POST, &path, &PinNodes { nodes })
         .await?;
     let plural = if count == 1 { "node" } else { "nodes" };
-    let group = harmless(&pins.group);
+    let group = escape_control(&pins.group);
     match command {
         "pin" => say!("Pinned {count} {plural} to {group}"),
         _ => say!("Unpinned {count} {plural} from {group}"),
@@ -60,8 +64,8 @@ pub(super) async fn pin(pins: &PinOptions, command: &str, client: &Client) -> Re
 
 pub(super) async fn unpin_from_all(
     options: &UnpinFromAllOptions,
-    client: &Client,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let nodes = names(&options.nodes)?;
     let path = ["classifier-api", "v1", "commands", "unpin-from-all"];
     let done: UnpinnedNodes = client.post(&path, &PinNodes { nodes }).await?;
@@ -69,42 +73,48 @@ pub(super) async fn unpin_from_all(
         let groups: Vec<_> = node
             .groups
             .iter()
-            .map(|group| harmless(&group.name))
+            .map(|group| escape_control(&group.name))
             .collect();
         let told = match groups.is_empty() {
             true => "was pinned nowhere".to_owned(),
             false => format!("unpinned from {}", groups.join(", ")),
         };
-        say!("{}  {told}", terminal::name(harmless(&node.name)));
+        say!(
+            "{}  {told}",
+            terminal::style_name(escape_control(&node.name))
+        );
     }
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn explain(options: &ExplainOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn explain(
+    options: &ExplainOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let nodes = targets::nodes(client, &options.node).await?;
     let [node] = nodes.as_slice() else {
         let what = format!("name one node: {} stands for {}", options.node, nodes.len());
-        return Err(Failure::Usage(what));
+        return Err(CommandFailure::Usage(what));
     };
     let node = node.as_str();
     let path = ["classifier-api", "v1", "classified", "nodes", node];
     let known = ClassifyNode::default();
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         let path: Vec<_> = path.into_iter().chain(["explanation"]).collect();
         let told: ClassificationExplanation = client.post(&path, &known).await?;
         json(&told);
         return Ok(EXIT_SUCCESS);
     }
-    let groups = find::all(client).await?;
+    let groups = find::fetch_groups(client).await?;
     let told: Classified = client.post(&path, &known).await?;
     let name = |id: &String| {
         let group = groups.iter().find(|group| group.id == *id);
-        harmless(group.map_or(id.as_str(), |group| group.name.as_str()))
+        escape_control(group.map_or(id.as_str(), |group| group.name.as_str()))
     };
     let in_groups: Vec<_> = told.groups.iter().map(name).collect();
     table::fields(&[
-        ("node", terminal::name(harmless(node))),
-        ("environment", harmless(&told.environment)),
+        ("node", terminal::style_name(escape_control(node))),
+        ("environment", escape_control(&told.environment)),
         ("groups", in_groups.join(", ")),
     ]);
     let classes = serde_json::to_value(&told.classes).unwrap_or_default();
@@ -114,17 +124,17 @@ pub(super) async fn explain(options: &ExplainOptions, client: &Client) -> Result
             continue;
         };
         if !parts.is_empty() {
-            say!("\n{}", terminal::heading(title));
+            say!("\n{}", terminal::style_heading(title));
         }
         for (key, value) in &parts {
-            let value = harmless(&value.to_string());
-            say!("  {}  {value}", terminal::name(harmless(key)));
+            let value = escape_control(&value.to_string());
+            say!("  {}  {value}", terminal::style_name(escape_control(key)));
         }
     }
     Ok(EXIT_SUCCESS)
 }
 
-fn names(given: &[String]) -> Result<Vec<String>, Failure> {
+fn names(given: &[String]) -> Result<Vec<String>, CommandFailure> {
     let mut names = Vec::with_capacity(given.len());
     for given in given {
         names.extend(targets::parse(given)?);

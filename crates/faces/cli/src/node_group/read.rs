@@ -6,10 +6,10 @@ use api_types::classifier::{NodeGroup, NodeGroupRules};
 use serde_json::Value;
 
 use super::find;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Arguments of `tutti node-group list`.
 #[derive(Debug, clap::Args)]
@@ -30,16 +30,16 @@ pub struct ShowOptions {
     shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
-    let groups = find::all(client).await?;
-    if options.shown.format == Format::Json {
+pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let groups = find::fetch_groups(client).await?;
+    if options.shown.format == OutputFormat::Json {
         json(&groups);
         return Ok(EXIT_SUCCESS);
     }
     let mut heading = vec!["GROUP", "ENVIRONMENT", "CLASSES", "RULE"];
     heading.extend(options.ids.then_some("ID"));
     let rows = tree(&groups).into_iter().map(|(depth, group)| {
-        let name = terminal::name(harmless(&group.name));
+        let name = terminal::style_name(escape_control(&group.name));
         let trumps = if group.environment_trumps {
             " (trumps)"
         } else {
@@ -48,11 +48,11 @@ pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, F
         let classes: Vec<_> = keys(&group.classes).collect();
         let mut row = vec![
             format!("{}{name}", "  ".repeat(depth)),
-            format!("{}{trumps}", harmless(&group.environment)),
+            format!("{}{trumps}", escape_control(&group.environment)),
             classes.join(", "),
             text(group.rule.as_ref()),
         ];
-        row.extend(options.ids.then(|| harmless(&group.id)));
+        row.extend(options.ids.then(|| escape_control(&group.id)));
         row
     });
     table::print(&heading, rows.collect());
@@ -85,9 +85,9 @@ fn tree(groups: &[NodeGroup]) -> Vec<(usize, &NodeGroup)> {
     tree
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let group = find::group(client, &options.group).await?;
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&group);
         return Ok(EXIT_SUCCESS);
     }
@@ -97,12 +97,15 @@ pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, F
         ""
     };
     let mut fields = vec![
-        ("group", terminal::heading(harmless(&group.name))),
-        ("id", harmless(&group.id)),
-        ("parent", harmless(&group.parent)),
+        (
+            "group",
+            terminal::style_heading(escape_control(&group.name)),
+        ),
+        ("id", escape_control(&group.id)),
+        ("parent", escape_control(&group.parent)),
         (
             "environment",
-            format!("{}{trumps}", harmless(&group.environment)),
+            format!("{}{trumps}", escape_control(&group.environment)),
         ),
         ("rule", text(group.rule.as_ref())),
         (
@@ -111,7 +114,7 @@ pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, F
         ),
     ];
     if let Some(description) = &group.description {
-        fields.insert(3, ("description", harmless(description)));
+        fields.insert(3, ("description", escape_control(description)));
     }
     table::fields(&fields);
     for (title, parts) in [
@@ -121,11 +124,11 @@ pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, F
     ] {
         let parts = parts.as_object().filter(|parts| !parts.is_empty());
         if let Some(parts) = parts {
-            say!("\n{}", terminal::heading(title));
+            say!("\n{}", terminal::style_heading(title));
             for (name, value) in parts {
                 say!(
                     "  {}  {}",
-                    terminal::name(harmless(name)),
+                    terminal::style_name(escape_control(name)),
                     text(Some(value))
                 );
             }
@@ -134,12 +137,12 @@ pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, F
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn rules(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
-    let id = find::id(client, &options.group).await?;
+pub(super) async fn rules(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let id = find::resolve_id(client, &options.group).await?;
     let [service, version, groups] = find::GROUPS;
     let path = [service, version, groups, id.as_str(), "rules"];
     let rules: NodeGroupRules = client.get(&path, &[]).await?;
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&rules);
         return Ok(EXIT_SUCCESS);
     }
@@ -160,14 +163,14 @@ pub(super) async fn rules(options: &ShowOptions, client: &Client) -> Result<u8, 
 
 fn keys(value: &Value) -> impl Iterator<Item = String> {
     let keys = value.as_object().into_iter().flatten();
-    keys.map(|(key, _)| harmless(key))
+    keys.map(|(key, _)| escape_control(key))
 }
 
 /// JSON in one line; `-` for no value.
 fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "-".to_owned(),
-        Some(value) => harmless(&value.to_string()),
+        Some(value) => escape_control(&value.to_string()),
     }
 }
 

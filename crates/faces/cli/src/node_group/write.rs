@@ -8,11 +8,11 @@ use reqwest::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{find, parts};
-use crate::client::Client;
+use super::{find, rule_arguments};
+use crate::client::ApiClient;
 use crate::input::read_limited;
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// The id of the root group, the same in every classifier.
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
@@ -93,23 +93,30 @@ pub struct ImportOptions {
     file: PathBuf,
 }
 
-pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn create(
+    options: CreateOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let parent = match &options.parent {
-        Some(called) => find::id(client, called).await?,
+        Some(called) => find::resolve_id(client, called).await?,
         None => ROOT.to_owned(),
     };
     let parts = options.parts;
-    let variables = objects(&parts.variables, parts::variable)?;
+    let variables = objects(&parts.variables, rule_arguments::variable)?;
     let id = Uuid::new_v4().to_string();
     let input = NodeGroupInput {
         name: options.name,
         parent,
-        classes: objects(&parts.classes, parts::class)?,
+        classes: objects(&parts.classes, rule_arguments::class)?,
         id: Some(id.clone()),
         description: parts.description,
         environment: parts.environment,
         environment_trumps: options.environment_trumps.then_some(true),
-        rule: parts.rule.as_deref().map(parts::rule).transpose()?,
+        rule: parts
+            .rule
+            .as_deref()
+            .map(rule_arguments::rule)
+            .transpose()?,
         config_data: None,
         variables: (!variables.is_empty()).then_some(variables),
         serial_number: None,
@@ -117,14 +124,14 @@ pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8
     let group: NodeGroup = client.put(&path(&id), &input).await?;
     say!(
         "Made node group {} ({})",
-        harmless(&group.name),
-        harmless(&group.id)
+        escape_control(&group.name),
+        escape_control(&group.id)
     );
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
-    let id = find::id(client, &options.group).await?;
+pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let id = find::resolve_id(client, &options.group).await?;
     let mut delta = Object::new();
     let mut set = |key: &str, value: Option<Value>| {
         delta.extend(value.map(|value| (key.to_owned(), value)));
@@ -138,20 +145,23 @@ pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Fa
         options.environment_trumps.map(Value::from),
     );
     if let Some(parent) = &options.parent {
-        set("parent", Some(find::id(client, parent).await?.into()));
+        set(
+            "parent",
+            Some(find::resolve_id(client, parent).await?.into()),
+        );
     }
     match parts.rule {
-        Some(rule) => set("rule", Some(parts::rule(&rule)?)),
+        Some(rule) => set("rule", Some(rule_arguments::rule(&rule)?)),
         None => set("rule", options.no_rule.then_some(Value::Null)),
     }
-    let mut classes = objects(&parts.classes, parts::class)?;
+    let mut classes = objects(&parts.classes, rule_arguments::class)?;
     classes.extend(
         options
             .no_classes
             .into_iter()
             .map(|name| (name, Value::Null)),
     );
-    let mut variables = objects(&parts.variables, parts::variable)?;
+    let mut variables = objects(&parts.variables, rule_arguments::variable)?;
     variables.extend(
         options
             .no_variables
@@ -162,26 +172,31 @@ pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Fa
         set(key, (!object.is_empty()).then_some(Value::Object(object)));
     }
     if delta.is_empty() {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             "name at least one change; see --help".to_owned(),
         ));
     }
     let group: NodeGroup = client.post(&path(&id), &NodeGroupDelta(delta)).await?;
-    say!("Changed node group {}", harmless(&group.name));
+    say!("Changed node group {}", escape_control(&group.name));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &DeleteOptions, client: &Client) -> Result<u8, Failure> {
-    let id = find::id(client, &one.group).await?;
+pub(super) async fn delete(one: &DeleteOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let id = find::resolve_id(client, &one.group).await?;
     client.delete(&path(&id)).await?;
-    say!("Deleted node group {}", harmless(&one.group));
+    say!("Deleted node group {}", escape_control(&one.group));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn import(options: &ImportOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn import(
+    options: &ImportOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let groups = groups(&options.file)?;
     let path = ["classifier-api", "v1", "import-hierarchy"];
-    client.done(Method::POST, &path, &groups).await?;
+    client
+        .send_without_content(Method::POST, &path, &groups)
+        .await?;
     say!(
         "All groups are replaced by the {} of {}",
         groups.len(),
@@ -190,8 +205,8 @@ pub(super) async fn import(options: &ImportOptions, client: &Client) -> Result<u
     Ok(EXIT_SUCCESS)
 }
 
-fn groups(file: &Path) -> Result<Vec<Value>, Failure> {
-    decode_errors::json::from_str(&read_limited(file)?).map_err(|error| Failure::Content {
+fn groups(file: &Path) -> Result<Vec<Value>, CommandFailure> {
+    decode_errors::json::from_str(&read_limited(file)?).map_err(|error| CommandFailure::Content {
         place: file.display().to_string(),
         what: format!("it must be an array of groups: {error}"),
     })
@@ -200,8 +215,8 @@ fn groups(file: &Path) -> Result<Vec<Value>, Failure> {
 /// Applies `part` to each text and collects the results into an object.
 fn objects(
     texts: &[String],
-    part: impl Fn(&str) -> Result<(String, Value), Failure>,
-) -> Result<Object, Failure> {
+    part: impl Fn(&str) -> Result<(String, Value), CommandFailure>,
+) -> Result<Object, CommandFailure> {
     texts.iter().map(|text| part(text)).collect()
 }
 

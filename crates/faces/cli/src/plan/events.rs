@@ -1,12 +1,12 @@
-//! `tutti plan events ID`. Main type: [`Options`].
+//! `tutti plan events ID`. Main type: [`ConfigFileKeys`].
 
 use api_types::{PlanEvent, PlanEvents};
 
 use super::{follow, preview};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::terminal::{self, dim, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::terminal::{self, escape_control, style_dim};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti plan events`.
 #[derive(Debug, clap::Args)]
@@ -20,33 +20,36 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let format = options.shown.format;
     if options.follow {
         return follow::follow(client, &options.job, format).await;
     }
-    let events = all(client, &options.job).await?;
+    let events = fetch_events(client, &options.job).await?;
     match format {
-        Format::Json => json(&events),
-        Format::Human => print(&events),
+        OutputFormat::Json => json(&events),
+        OutputFormat::Human => print(&events),
     }
     Ok(EXIT_SUCCESS)
 }
 
 pub(super) fn print(events: &[PlanEvent]) {
     for event in events {
-        if let Some(lines) = preview::lines(event) {
+        if let Some(lines) = preview::format_preview_event(event) {
             lines.iter().for_each(|line| say!("{line}"));
             continue;
         }
-        let time = dim(event.timestamp);
-        let kind = terminal::name(harmless(&event.kind));
-        say!("{time}  {kind}  {}", harmless(&event.message));
+        let time = style_dim(event.timestamp);
+        let kind = terminal::style_name(escape_control(&event.kind));
+        say!("{time}  {kind}  {}", escape_control(&event.message));
     }
 }
 
 /// All events of a plan job, page by page.
-pub(super) async fn all(client: &Client, number: &str) -> Result<Vec<PlanEvent>, Failure> {
+pub(super) async fn fetch_events(
+    client: &ApiClient,
+    number: &str,
+) -> Result<Vec<PlanEvent>, CommandFailure> {
     let mut events = Vec::new();
     let mut start = "0".to_owned();
     loop {
@@ -60,13 +63,16 @@ pub(super) async fn all(client: &Client, number: &str) -> Result<Vec<PlanEvent>,
 }
 
 /// The cursor after the last event so far.
-pub(super) async fn end(client: &Client, number: &str) -> Result<String, Failure> {
-    let last = all(client, number).await?.pop();
+pub(super) async fn fetch_end_cursor(
+    client: &ApiClient,
+    number: &str,
+) -> Result<String, CommandFailure> {
+    let last = fetch_events(client, number).await?.pop();
     let next = last.and_then(|event| event.id.parse::<u64>().ok());
     Ok(next.map_or(0, |id| id.saturating_add(1)).to_string())
 }
 
-async fn page(client: &Client, number: &str, start: &str) -> Result<PlanEvents, Failure> {
+async fn page(client: &ApiClient, number: &str, start: &str) -> Result<PlanEvents, CommandFailure> {
     let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
     client.get(&path, &[("start", start)]).await
 }

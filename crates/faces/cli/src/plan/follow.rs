@@ -7,45 +7,49 @@ use api_types::{PlanAnswerCommand, PlanEvent, PlanEvents, PlanJob, PlanName, Sto
 use serde_json::{Value, json as object};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::question::Question;
+use super::question::PlanPrompt;
 use super::{preview, read};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::{PLAN_POLL, RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX};
 use crate::output::json;
-use crate::terminal::{self, dim, harmless};
-use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format};
+use crate::terminal::{self, escape_control, style_dim};
+use crate::{CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat};
 
 /// The error kind if another user answered first.
 const NOT_ASKED: &str = "tutti/not-asked";
 
 /// Watches plan job `number` from its start to its end and returns the exit code.
-pub(super) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
+pub(super) async fn follow(
+    client: &ApiClient,
+    number: &str,
+    format: OutputFormat,
+) -> Result<u8, CommandFailure> {
     Box::pin(follow_from(client, number, "0", format)).await
 }
 
 /// The same, starting after a given event.
 pub(super) async fn follow_from(
-    client: &Client,
+    client: &ApiClient,
     number: &str,
     start: &str,
-    format: Format,
-) -> Result<u8, Failure> {
+    format: OutputFormat,
+) -> Result<u8, CommandFailure> {
     let interrupt = signal(SignalKind::interrupt());
     let mut watch = PlanWatch {
         client,
         number,
-        human: format == Format::Human,
+        human: format == OutputFormat::Human,
         start: start.to_owned(),
         question: None,
         over: false,
         interrupt: interrupt
-            .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?,
+            .map_err(|error| CommandFailure::Usage(format!("cannot catch Ctrl-C: {error}")))?,
         asked_to_stop: false,
     };
-    if watch.events().await? == WatchEnd::Left {
-        note(&format!(
+    if watch.poll_events().await? == PlanWatchEnd::Interrupted {
+        print_note(&format!(
             "detached; plan job {0} goes on: `tutti plan events {0} --follow`",
-            harmless(number)
+            escape_control(number)
         ));
         return Ok(EXIT_ERROR);
     }
@@ -53,12 +57,12 @@ pub(super) async fn follow_from(
     let job: PlanJob = client.get(&path, &[]).await?;
     match format {
         // The effects are in the events.
-        Format::Json if preview::is_preview(&job) => {
-            let events = super::events::all(client, number).await?;
+        OutputFormat::Json if preview::is_preview(&job) => {
+            let events = super::events::fetch_events(client, number).await?;
             json(&object!({"plan_job": job, "events": events}));
         }
-        Format::Json => json(&job),
-        Format::Human => read::outcome(&job),
+        OutputFormat::Json => json(&job),
+        OutputFormat::Human => read::outcome(&job),
     }
     Ok(match job.state.as_str() {
         "success" => EXIT_SUCCESS,
@@ -67,13 +71,13 @@ pub(super) async fn follow_from(
 }
 
 struct PlanWatch<'a> {
-    client: &'a Client,
+    client: &'a ApiClient,
     number: &'a str,
     human: bool,
     /// Cursor of the next event.
     start: String,
     /// The unanswered question, as far as the events show.
-    question: Option<Question>,
+    question: Option<PlanPrompt>,
     /// True after the last event.
     over: bool,
     interrupt: Signal,
@@ -82,35 +86,38 @@ struct PlanWatch<'a> {
 
 /// The reason why watching ended.
 #[derive(PartialEq, Eq)]
-enum WatchEnd {
+enum PlanWatchEnd {
     /// The last event was read.
     Over,
     /// Ctrl-C was pressed twice.
-    Left,
+    Interrupted,
 }
 
 // === impl Watch ===
 
 impl PlanWatch<'_> {
     /// Prints events up to the last one. There is no stream of plan events: they are polled.
-    async fn events(&mut self) -> Result<WatchEnd, Failure> {
+    async fn poll_events(&mut self) -> Result<PlanWatchEnd, CommandFailure> {
         let (client, number) = (self.client, self.number);
         loop {
             let start = self.start.clone();
             let events = tokio::select! {
                 events = fetch_with_retries(client, number, &start) => events?,
-                _ = self.interrupt.recv() => match self.interrupted().await {
-                    true => return Ok(WatchEnd::Left),
+                _ = self.interrupt.recv() => match self.handle_interrupt().await {
+                    true => return Ok(PlanWatchEnd::Interrupted),
                     false => continue,
                 },
             };
             if !events.items.is_empty() && events.next_events.event != start {
-                events.items.iter().for_each(|event| self.take(event));
+                events
+                    .items
+                    .iter()
+                    .for_each(|event| self.handle_event(event));
                 self.start = events.next_events.event;
                 continue;
             }
             if self.over {
-                return Ok(WatchEnd::Over);
+                return Ok(PlanWatchEnd::Over);
             }
             // No later event answered the question.
             if let Some(question) = self.question.take() {
@@ -119,17 +126,17 @@ impl PlanWatch<'_> {
             }
             tokio::select! {
                 () = tokio::time::sleep(PLAN_POLL) => {}
-                _ = self.interrupt.recv() => if self.interrupted().await {
-                    return Ok(WatchEnd::Left);
+                _ = self.interrupt.recv() => if self.handle_interrupt().await {
+                    return Ok(PlanWatchEnd::Interrupted);
                 },
             }
         }
     }
 
     /// Shows an event. A resumed plan goes on after an earlier end.
-    fn take(&mut self, event: &PlanEvent) {
+    fn handle_event(&mut self, event: &PlanEvent) {
         if self.human {
-            for line in lines(event) {
+            for line in format_event(event) {
                 say!("{line}");
             }
         }
@@ -138,7 +145,7 @@ impl PlanWatch<'_> {
             "plan_resumed" => self.over = false,
             "answered" => self.question = None,
             _ => {
-                if let Some(question) = Question::of_event(event) {
+                if let Some(question) = PlanPrompt::from_event(event) {
                     self.question = Some(question);
                 }
             }
@@ -146,26 +153,26 @@ impl PlanWatch<'_> {
     }
 
     /// Asks the question on the terminal, or prints how to answer it.
-    async fn ask(&mut self, question: Question) -> Result<(), Failure> {
+    async fn ask(&mut self, question: PlanPrompt) -> Result<(), CommandFailure> {
         if self.human {
-            for line in question.lines() {
+            for line in question.choice_lines() {
                 say!("{line}");
             }
         }
-        if !(self.human && Question::can_be_asked()) {
-            note(&question.hint(self.number));
+        if !(self.human && PlanPrompt::can_be_asked()) {
+            print_note(&question.hint(self.number));
             return Ok(());
         }
         let asking = question.clone();
         let asked = tokio::task::spawn_blocking(move || asking.ask()).await;
         let Ok(Ok(answer)) = asked else {
             // Ctrl-C, which arrives as a signal too.
-            note(&question.hint(self.number));
+            print_note(&question.hint(self.number));
             return Ok(());
         };
-        match answer_to(self.client, self.number, &question, answer).await {
-            Err(Failure::Refused { kind, .. }) if kind == NOT_ASKED => {
-                note("another user has answered");
+        match send_answer(self.client, self.number, &question, answer).await {
+            Err(CommandFailure::Refused { kind, .. }) if kind == NOT_ASKED => {
+                print_note("another user has answered");
                 Ok(())
             }
             other => other,
@@ -173,13 +180,13 @@ impl PlanWatch<'_> {
     }
 
     /// Asks the server to stop the plan; true if Ctrl-C was pressed again.
-    async fn interrupted(&mut self) -> bool {
+    async fn handle_interrupt(&mut self) -> bool {
         if self.asked_to_stop {
             return true;
         }
         self.asked_to_stop = true;
-        let number = harmless(self.number);
-        note(&format!(
+        let number = escape_control(self.number);
+        print_note(&format!(
             "asking the server to stop plan job {number}; press Ctrl-C again to stop watching"
         ));
         let stopped = tokio::select! {
@@ -187,11 +194,11 @@ impl PlanWatch<'_> {
             _ = self.interrupt.recv() => return true,
         };
         match stopped {
-            Ok(_) => note(&format!(
+            Ok(_) => print_note(&format!(
                 "plan job {number} takes no more steps; jobs that run go on (`tutti plan stop \
                  {number} --jobs` ends them)"
             )),
-            Err(failure) => note(&format!("plan job {number} is not stopped: {failure}")),
+            Err(failure) => print_note(&format!("plan job {number} is not stopped: {failure}")),
         }
         false
     }
@@ -199,18 +206,18 @@ impl PlanWatch<'_> {
 
 /// Retries while the server is unreachable: it resumes the plan after a restart.
 async fn fetch_with_retries(
-    client: &Client,
+    client: &ApiClient,
     number: &str,
     start: &str,
-) -> Result<PlanEvents, Failure> {
+) -> Result<PlanEvents, CommandFailure> {
     let (mut pause, mut attempts) = (RECONNECT_FIRST, 0);
     loop {
         let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
         match client.get(&path, &[("start", start)]).await {
-            Err(Failure::Unreachable { cause, .. }) if attempts < RECONNECT_ATTEMPTS => {
+            Err(CommandFailure::Unreachable { cause, .. }) if attempts < RECONNECT_ATTEMPTS => {
                 if attempts == 0 {
-                    let cause = harmless(&cause);
-                    note(&format!(
+                    let cause = escape_control(&cause);
+                    print_note(&format!(
                         "{cause}; waiting for the server, the plan goes on …"
                     ));
                 }
@@ -224,12 +231,12 @@ async fn fetch_with_retries(
 }
 
 /// Sends an answer to the plan.
-pub(super) async fn answer_to(
-    client: &Client,
+pub(super) async fn send_answer(
+    client: &ApiClient,
     number: &str,
-    question: &Question,
+    question: &PlanPrompt,
     answer: Value,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let command = PlanAnswerCommand {
         plan_job: number.to_owned(),
         step: question.step.clone(),
@@ -241,7 +248,11 @@ pub(super) async fn answer_to(
     Ok(())
 }
 
-pub(super) async fn stop(client: &Client, number: &str, jobs: bool) -> Result<PlanName, Failure> {
+pub(super) async fn stop(
+    client: &ApiClient,
+    number: &str,
+    jobs: bool,
+) -> Result<PlanName, CommandFailure> {
     let command = StopPlanCommand {
         plan_job: number.to_owned(),
         jobs,
@@ -250,34 +261,36 @@ pub(super) async fn stop(client: &Client, number: &str, jobs: bool) -> Result<Pl
     client.post(&path, &command).await
 }
 
-fn note(text: &str) {
-    anstream::eprintln!("{}", terminal::warn(text));
+fn print_note(text: &str) {
+    anstream::eprintln!("{}", terminal::style_warning(text));
 }
 
 /// The lines for an event. The end is shown with the result.
-fn lines(event: &PlanEvent) -> Vec<String> {
-    if let Some(lines) = preview::lines(event) {
+fn format_event(event: &PlanEvent) -> Vec<String> {
+    if let Some(lines) = preview::format_preview_event(event) {
         return lines;
     }
     let text = match event.message.is_empty() {
         true => event.kind.as_str(),
         false => event.message.as_str(),
     };
-    let plain = text.lines().map(harmless);
+    let plain = text.lines().map(escape_control);
     match event.kind.as_str() {
         "plan_finished" | "plan_failed" => Vec::new(),
         "out_message" | "out_verbose" => plain.collect(),
         "log" => {
             let level = event.details.get("level").and_then(Value::as_str);
-            let level = harmless(level.unwrap_or("info"));
+            let level = escape_control(level.unwrap_or("info"));
             let line = |line| format!("{level}: {line}");
             match level.as_str() {
-                "error" | "fatal" => plain.map(line).map(terminal::bad).collect(),
-                "warn" => plain.map(line).map(terminal::warn).collect(),
-                _ => plain.map(line).map(dim).collect(),
+                "error" | "fatal" => plain.map(line).map(terminal::style_failure).collect(),
+                "warn" => plain.map(line).map(terminal::style_warning).collect(),
+                _ => plain.map(line).map(style_dim).collect(),
             }
         }
-        _ if Question::of_event(event).is_some() => plain.map(terminal::heading).collect(),
-        _ => plain.map(dim).collect(),
+        _ if PlanPrompt::from_event(event).is_some() => {
+            plain.map(terminal::style_heading).collect()
+        }
+        _ => plain.map(style_dim).collect(),
     }
 }

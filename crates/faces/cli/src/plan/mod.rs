@@ -1,4 +1,4 @@
-//! `tutti plan …`. Main type: [`Verb`].
+//! `tutti plan …`. Main type: [`PlanVerb`].
 
 mod events;
 mod follow;
@@ -11,16 +11,16 @@ mod steps;
 mod targets;
 
 pub(crate) use self::read::print_questions;
-pub(crate) use self::run::detail as plan_detail;
+pub(crate) use self::run::fetch_plan_detail as plan_detail;
 pub(crate) use self::targets::PlanTargets;
-use crate::Failure;
+use crate::CommandFailure;
 use crate::access::login;
-use crate::client::Client;
-use crate::settings::Connection;
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti plan`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum PlanVerb {
     /// Run a plan and watch it
     #[command(after_long_help = "Examples:
   tutti plan run deploy::rollout version=1.4.2 -n web1.example.com,web2.example.com
@@ -73,33 +73,39 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
     Resume(running::ResumeOptions),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    verb: PlanVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
     let client = client(&verb, connection).await?;
     match verb {
-        Verb::Run(options) => Box::pin(run::run(options, &client)).await,
-        Verb::Show(options) => read::show(&options, &client).await,
-        Verb::List(options) => read::list(&options, &client).await,
-        Verb::Jobs(options) => read::jobs(&options, &client).await,
-        Verb::Events(options) => Box::pin(events::run(&options, &client)).await,
-        Verb::Steps(options) => steps::run(&options, &client).await,
-        Verb::Approve(options) => Box::pin(running::approve(options, &client)).await,
-        Verb::Stop(options) => running::stop(&options, &client).await,
-        Verb::Resume(options) => Box::pin(running::resume(options, &client)).await,
+        PlanVerb::Run(options) => Box::pin(run::run(options, &client)).await,
+        PlanVerb::Show(options) => read::show(&options, &client).await,
+        PlanVerb::List(options) => read::list(&options, &client).await,
+        PlanVerb::Jobs(options) => read::jobs(&options, &client).await,
+        PlanVerb::Events(options) => Box::pin(events::run(&options, &client)).await,
+        PlanVerb::Steps(options) => steps::run(&options, &client).await,
+        PlanVerb::Approve(options) => Box::pin(running::approve(options, &client)).await,
+        PlanVerb::Stop(options) => running::stop(&options, &client).await,
+        PlanVerb::Resume(options) => Box::pin(running::resume(options, &client)).await,
     }
 }
 
 /// A client with the token of the token file, or with that of the user given by --user.
-async fn client(verb: &Verb, connection: &Connection) -> Result<Client, Failure> {
-    let Verb::Run(run::Options { user, password, .. }) = verb else {
-        return Client::with_token(connection);
+async fn client(
+    verb: &PlanVerb,
+    connection: &ConnectionFlags,
+) -> Result<ApiClient, CommandFailure> {
+    let PlanVerb::Run(run::Options { user, password, .. }) = verb else {
+        return ApiClient::with_token(connection);
     };
     if password.is_some() {
         let what = "--password would show the password to every user of this machine; leave it out: it is asked for, or \
                     read from standard input";
-        return Err(Failure::Usage(what.to_owned()));
+        return Err(CommandFailure::Usage(what.to_owned()));
     }
     match user {
         Some(user) => Box::pin(login::log_in(user.clone(), connection)).await,
-        None => Client::with_token(connection),
+        None => ApiClient::with_token(connection),
     }
 }

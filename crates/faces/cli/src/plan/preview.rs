@@ -1,4 +1,4 @@
-//! Formats the preview of a plan for a terminal. Main functions: [`lines`] of an event, [`summary`]
+//! Formats the preview of a plan for a terminal. Main functions: [`format_preview_event`] of an event, [`summary`]
 //! of the end.
 //!
 //! Invariant: an effect that depends on an unknown result is marked where it is shown, not only
@@ -8,7 +8,7 @@ use api_types::{Object, PlanEvent, PlanJob};
 use serde_json::Value;
 
 use crate::defaults::{PREVIEW_PARAMETERS, PREVIEW_TARGETS, PREVIEW_VALUE_CHARS};
-use crate::terminal::{self, dim, harmless};
+use crate::terminal::{self, escape_control, style_dim};
 use crate::values::result_lines;
 
 /// True if the plan job is a preview.
@@ -17,37 +17,37 @@ pub(super) fn is_preview(job: &PlanJob) -> bool {
 }
 
 /// The lines for an event of a preview; `None` for any other event.
-pub(super) fn lines(event: &PlanEvent) -> Option<Vec<String>> {
+pub(super) fn format_preview_event(event: &PlanEvent) -> Option<Vec<String>> {
     match event.kind.as_str() {
-        "preview" => Some(effect(&event.details)),
+        "preview" => Some(format_effect(&event.details)),
         "preview_decision" => {
-            let message = harmless(&event.message);
-            Some(vec![terminal::warn(format!("  ?  {message}"))])
+            let message = escape_control(&event.message);
+            Some(vec![terminal::style_warning(format!("  ?  {message}"))])
         }
         _ => None,
     }
 }
 
-fn effect(details: &Object) -> Vec<String> {
+fn format_effect(details: &Object) -> Vec<String> {
     let text = |key: &str| details.get(key).and_then(Value::as_str).unwrap_or_default();
     let flag = |key: &str| details.get(key) == Some(&Value::Bool(true));
     let number = details.get("number").and_then(Value::as_u64).unwrap_or(0);
     let mut object = text("object").lines();
-    let first = harmless(object.next().unwrap_or_default());
-    let number = terminal::heading(format!("{number:>3}."));
-    let function = terminal::name(harmless(text("function")));
-    let site = dim(harmless(text("site")));
+    let first = escape_control(object.next().unwrap_or_default());
+    let number = terminal::style_heading(format!("{number:>3}."));
+    let function = terminal::style_name(escape_control(text("function")));
+    let site = style_dim(escape_control(text("site")));
     let mut lines = vec![format!("{number} {function} {first}  {site}")];
     let mut add = |line: String| lines.push(format!("     {line}"));
-    object.map(harmless).for_each(&mut add);
+    object.map(escape_control).for_each(&mut add);
     if !text("description").is_empty() {
-        add(dim(harmless(text("description"))));
+        add(style_dim(escape_control(text("description"))));
     }
     targets(details).into_iter().for_each(&mut add);
     parameters(details).into_iter().for_each(&mut add);
     match (flag("sent"), flag("noop")) {
-        (true, _) => add(terminal::noop("is run in noop mode")),
-        (false, true) => add(terminal::noop("in noop mode")),
+        (true, _) => add(terminal::style_noop("is run in noop mode")),
+        (false, true) => add(terminal::style_noop("in noop mode")),
         _ => {}
     }
     for (key, words) in [
@@ -55,7 +55,7 @@ fn effect(details: &Object) -> Vec<String> {
         ("may_depend_on", "may depend on the result of"),
     ] {
         if let Some(steps) = steps(details.get(key)) {
-            add(terminal::warn(format!("{words} {steps}")));
+            add(terminal::style_warning(format!("{words} {steps}")));
         }
     }
     lines
@@ -68,7 +68,7 @@ fn targets(details: &Object) -> Option<String> {
     let shown: Vec<String> = names
         .iter()
         .take(PREVIEW_TARGETS)
-        .map(|name| harmless(name.as_str().unwrap_or_default()))
+        .map(|name| escape_control(name.as_str().unwrap_or_default()))
         .collect();
     if shown.is_empty() {
         return None;
@@ -93,18 +93,18 @@ fn parameters(details: &Object) -> Vec<String> {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let text = harmless(text.lines().next().unwrap_or_default());
+            let text = escape_control(text.lines().next().unwrap_or_default());
             let mut shown: String = text.chars().take(PREVIEW_VALUE_CHARS).collect();
             if shown.len() < text.len() {
                 shown.push('…');
             }
-            format!("{}: {shown}", dim(harmless(key)))
+            format!("{}: {shown}", style_dim(escape_control(key)))
         })
         .collect();
     let more = lines.len().saturating_sub(PREVIEW_PARAMETERS);
     if more > 0 {
         lines.truncate(PREVIEW_PARAMETERS);
-        lines.push(dim(format!("and {more} more parameters")));
+        lines.push(style_dim(format!("and {more} more parameters")));
     }
     lines
 }
@@ -133,8 +133,8 @@ pub(super) fn summary(result: &Value) -> Vec<String> {
     let mut lines = vec![format!("the plan would take {effects} {plural}; {done}")];
     let marked = |key: &str, one: &str, several: &str| match count(key) {
         0 => None,
-        1 => Some(terminal::warn(format!("1 step {one}"))),
-        count => Some(terminal::warn(format!("{count} steps {several}"))),
+        1 => Some(terminal::style_warning(format!("1 step {one}"))),
+        count => Some(terminal::style_warning(format!("{count} steps {several}"))),
     };
     let unknown = "on results that are not known yet";
     let (one, several) = (format!("depends {unknown}"), format!("depend {unknown}"));
@@ -143,13 +143,13 @@ pub(super) fn summary(result: &Value) -> Vec<String> {
     lines.extend(marked("maybe_depending", maybe, maybe));
     let early = &preview["ended_early"];
     if early.is_object() {
-        let text = |key: &str| harmless(early[key].as_str().unwrap_or_default());
+        let text = |key: &str| escape_control(early[key].as_str().unwrap_or_default());
         let needs = steps(early.get("depends_on")).unwrap_or_default();
         let at = text("at");
-        lines.push(terminal::warn(format!(
+        lines.push(terminal::style_warning(format!(
             "it was seen as far as {at}: how it goes on depends on the result of {needs}"
         )));
-        lines.push(dim(text("because")));
+        lines.push(style_dim(text("because")));
     }
     let given = &result["result"];
     if !given.is_null() {

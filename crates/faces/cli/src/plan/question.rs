@@ -1,4 +1,4 @@
-//! Questions of a plan to a person. Main type: [`Question`].
+//! Questions of a plan to a person. Main type: [`PlanPrompt`].
 //!
 //! Invariant: a question is only answered after it was asked; without a terminal, instructions for
 //! the answer are printed.
@@ -9,12 +9,12 @@ use api_types::{PlanEvent, PlanStep};
 use dialoguer::{Confirm, Input, Password};
 use serde_json::Value;
 
-use crate::terminal::{self, harmless};
-use crate::{Failure, access};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, access};
 
 /// A question, and the answers that it accepts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Question {
+pub(super) struct PlanPrompt {
     pub(super) step: String,
     pub(super) text: String,
     /// True if the answer must not be echoed.
@@ -29,9 +29,9 @@ pub(super) struct Question {
 
 // === impl Question ===
 
-impl Question {
+impl PlanPrompt {
     /// Reads the question of an event.
-    pub(super) fn of_event(event: &PlanEvent) -> Option<Self> {
+    pub(super) fn from_event(event: &PlanEvent) -> Option<Self> {
         // Other kinds name a step too: that one was answered, or resumed.
         if matches!(event.kind.as_str(), "answered" | "plan_resumed") {
             return None;
@@ -42,7 +42,7 @@ impl Question {
     }
 
     /// Reads the question of a waiting step.
-    pub(super) fn of_step(step: &PlanStep) -> Self {
+    pub(super) fn from_step(step: &PlanStep) -> Self {
         let text = step.arguments["prompt"].as_str();
         let mut question = Self::new(&step.step, text.unwrap_or(&step.kind), &step.arguments);
         question.sensitive |= step.sensitive == Some(true);
@@ -82,25 +82,30 @@ impl Question {
         };
         format!(
             "the plan waits for an answer: tutti plan approve {} {} {answer}",
-            harmless(number),
-            harmless(&self.step)
+            escape_control(number),
+            escape_control(&self.step)
         )
     }
 
     /// The choices, one per line.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(super) fn choice_lines(&self) -> Vec<String> {
         let item = |(key, text): &(String, String)| {
-            format!("  {}  {}", terminal::name(harmless(key)), harmless(text))
+            format!(
+                "  {}  {}",
+                terminal::style_name(escape_control(key)),
+                escape_control(text)
+            )
         };
         self.menu.iter().map(item).collect()
     }
 
     /// Asks at the terminal until the answer is valid. Blocks.
-    pub(super) fn ask(&self) -> Result<Value, Failure> {
-        let failed = |error: dialoguer::Error| Failure::Usage(format!("not answered: {error}"));
-        let default = self.default.as_deref().map(harmless);
+    pub(super) fn ask(&self) -> Result<Value, CommandFailure> {
+        let failed =
+            |error: dialoguer::Error| CommandFailure::Usage(format!("not answered: {error}"));
+        let default = self.default.as_deref().map(escape_control);
         let default = default.map_or_else(String::new, |default| format!(" [{default}]"));
-        let prompt = format!("{}{default}", harmless(&self.text));
+        let prompt = format!("{}{default}", escape_control(&self.text));
         if self.approval {
             let confirm = Confirm::new().with_prompt(prompt);
             return Ok(Value::Bool(confirm.interact().map_err(failed)?));
@@ -122,20 +127,24 @@ impl Question {
 
     /// Checks an answer from the command line; `-` reads a line of standard input, and is required
     /// for a secret, since all users of the machine can see arguments.
-    pub(super) fn parse_answer(&self, text: &str) -> Result<Value, Failure> {
+    pub(super) fn parse_answer(&self, text: &str) -> Result<Value, CommandFailure> {
         let text = match text {
             "-" => access::login::read_line()?,
             _ if self.sensitive => {
                 let what = "it asks for a secret, which must not be an argument; give it on standard input, with \
                             --answer -";
-                return Err(Failure::Usage(what.to_owned()));
+                return Err(CommandFailure::Usage(what.to_owned()));
             }
             text => text.to_owned(),
         };
         if !self.takes(&text) {
-            let keys: Vec<_> = self.menu.iter().map(|(key, _)| harmless(key)).collect();
-            let what = format!("`{}` is none of {}", harmless(&text), keys.join(", "));
-            return Err(Failure::Usage(what));
+            let keys: Vec<_> = self
+                .menu
+                .iter()
+                .map(|(key, _)| escape_control(key))
+                .collect();
+            let what = format!("`{}` is none of {}", escape_control(&text), keys.join(", "));
+            return Err(CommandFailure::Usage(what));
         }
         Ok(Value::String(text))
     }
@@ -160,14 +169,20 @@ mod tests {
     #[test]
     fn a_question_is_told_from_what_else_names_a_step() {
         for kind in ["answered", "plan_resumed"] {
-            assert_eq!(Question::of_event(&event(kind, json!({"step": "2"}))), None);
+            assert_eq!(
+                PlanPrompt::from_event(&event(kind, json!({"step": "2"}))),
+                None
+            );
         }
-        assert_eq!(Question::of_event(&event("out_message", json!({}))), None);
+        assert_eq!(
+            PlanPrompt::from_event(&event("out_message", json!({}))),
+            None
+        );
         let asked = event(
             "prompt",
             json!({"step": "2.1", "sensitive": true, "default": 3}),
         );
-        let question = Question::of_event(&asked).unwrap();
+        let question = PlanPrompt::from_event(&asked).unwrap();
         assert_eq!((question.step.as_str(), question.sensitive), ("2.1", true));
         assert_eq!(question.text, "Which one?");
         assert_eq!(question.default.as_deref(), Some("3"));
@@ -176,14 +191,14 @@ mod tests {
     #[test]
     fn a_menu_takes_its_keys_and_nothing_where_there_is_a_default() {
         let menu = json!({"step": "1", "menu": {"1": "blue", "2": "red"}});
-        let question = Question::of_event(&event("prompt", menu)).unwrap();
+        let question = PlanPrompt::from_event(&event("prompt", menu)).unwrap();
         assert_eq!(question.parse_answer("2").unwrap(), json!("2"));
         let refused = question.parse_answer("red").unwrap_err().to_string();
         assert!(refused.contains("none of 1, 2"), "{refused}");
         assert!(question.parse_answer("").is_err());
         let menu = json!({"step": "1", "menu": {"1": "blue"}, "default": "blue"});
-        let question = Question::of_event(&event("prompt", menu)).unwrap();
+        let question = PlanPrompt::from_event(&event("prompt", menu)).unwrap();
         assert_eq!(question.parse_answer("").unwrap(), json!(""));
-        assert_eq!(question.lines().len(), 1);
+        assert_eq!(question.choice_lines().len(), 1);
     }
 }

@@ -4,13 +4,13 @@ use api_types::{PlanDetail, PlanFunctionReplaced, PlanJob, PlanJobList, PlanList
 use serde_json::{Value, json as object};
 
 use super::{events, preview};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
 use crate::named_list::{self, NamedLine};
 use crate::output::{OutputOptions, json};
-use crate::terminal::{self, dim, harmless};
+use crate::terminal::{self, escape_control, style_dim};
 use crate::values::{duration, result_lines};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, task};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table, task};
 
 /// Arguments of `tutti plan show`.
 #[derive(Debug, clap::Args)]
@@ -50,25 +50,25 @@ pub struct ListOptions {
     shown: OutputOptions,
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
+pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
     let Some(plan) = &options.plan else {
         return plans(&environment, options.all, options.shown.format, client).await;
     };
-    let (module, name) = task::segments(plan);
+    let (module, name) = task::split_name(plan);
     let path = ["orchestrator", "v1", "plans", module, name];
     let detail: PlanDetail = client
         .get(&path, &[("environment", environment.as_str())])
         .await?;
     match options.shown.format {
-        Format::Json => json(&detail),
-        Format::Human => print(&detail),
+        OutputFormat::Json => json(&detail),
+        OutputFormat::Human => print(&detail),
     }
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
+pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
     plans(&environment, options.all, options.shown.format, client).await
 }
 
@@ -76,18 +76,18 @@ pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, F
 async fn plans(
     environment: &str,
     all: bool,
-    format: Format,
-    client: &Client,
-) -> Result<u8, Failure> {
+    format: OutputFormat,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let query = [("environment", environment)];
     let mut list: PlanList = client.get(&["orchestrator", "v1", "plans"], &query).await?;
     list.items.retain(|plan| all || plan.permitted);
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        say!("No plans in environment {}.", harmless(environment));
+        say!("No plans in environment {}.", escape_control(environment));
         return Ok(EXIT_SUCCESS);
     }
     let lines = list.items.iter().map(|plan| NamedLine {
@@ -101,18 +101,18 @@ async fn plans(
 }
 
 fn print(detail: &PlanDetail) {
-    let name = harmless(&detail.name);
+    let name = escape_control(&detail.name);
     let description = detail.metadata.get("description").and_then(Value::as_str);
     say!(
         "{}  {}\n",
-        terminal::heading(&name),
-        harmless(description.unwrap_or_default())
+        terminal::style_heading(&name),
+        escape_control(description.unwrap_or_default())
     );
     let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
     let names = parameters.into_iter().flatten();
     let needed: Vec<_> = names
-        .filter(|(_, about)| is_needed(about))
-        .map(|(key, _)| format!(" {}=…", harmless(key)))
+        .filter(|(_, about)| is_required(about))
+        .map(|(key, _)| format!(" {}=…", escape_control(key)))
         .collect();
     if detail.metadata.get("private") == Some(&Value::Bool(true)) {
         say!("  Private: only other plans run it.\n");
@@ -122,17 +122,17 @@ fn print(detail: &PlanDetail) {
     for (key, about) in parameters.into_iter().flatten() {
         parameter(key, about);
     }
-    replaced_functions(&detail.replaced_functions);
+    print_replaced_functions(&detail.replaced_functions);
 }
 
 /// Prints the Ruby functions that are replaced by built-in ones.
-fn replaced_functions(functions: &[PlanFunctionReplaced]) {
+fn print_replaced_functions(functions: &[PlanFunctionReplaced]) {
     if functions.is_empty() {
         return;
     }
     say!(
         "\n  {}",
-        terminal::warn(
+        terminal::style_warning(
             "Plans of this environment call the built-in functions instead of these of modules, which are Ruby and not \
              those of stdlib 8.5 or 9.7:"
         )
@@ -141,8 +141,8 @@ fn replaced_functions(functions: &[PlanFunctionReplaced]) {
         let file = format!("{}/{}", function.module, function.file);
         say!(
             "    {}  {}",
-            terminal::name(harmless(&function.name)),
-            dim(harmless(&file))
+            terminal::style_name(escape_control(&function.name)),
+            style_dim(escape_control(&file))
         );
     }
     if let Some(more) = functions.len().checked_sub(REPLACED_FUNCTIONS_SHOWN + 1) {
@@ -151,11 +151,11 @@ fn replaced_functions(functions: &[PlanFunctionReplaced]) {
 }
 
 fn parameter(key: &str, about: &Value) {
-    let mut notes = vec![harmless(about["type"].as_str().unwrap_or("Any"))];
+    let mut notes = vec![escape_control(about["type"].as_str().unwrap_or("Any"))];
     match about.get("default_value") {
         // The source text of an expression, in a plan in the Puppet language.
-        Some(Value::String(text)) => notes.push(format!("default {}", harmless(text))),
-        Some(value) => notes.push(format!("default {}", harmless(&value.to_string()))),
+        Some(Value::String(text)) => notes.push(format!("default {}", escape_control(text))),
+        Some(value) => notes.push(format!("default {}", escape_control(&value.to_string()))),
         None => notes.push("required".to_owned()),
     }
     if about["sensitive"] == Value::Bool(true) {
@@ -163,28 +163,28 @@ fn parameter(key: &str, about: &Value) {
     }
     say!(
         "  {}  {}",
-        terminal::name(harmless(key)),
-        dim(notes.join(", "))
+        terminal::style_name(escape_control(key)),
+        style_dim(notes.join(", "))
     );
     if let Some(description) = about["description"].as_str() {
-        say!("      {}", harmless(description));
+        say!("      {}", escape_control(description));
     }
 }
 
-fn is_needed(about: &Value) -> bool {
+fn is_required(about: &Value) -> bool {
     about.get("default_value").is_none()
 }
 
-pub(super) async fn jobs(options: &JobsOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let Some(number) = &options.job else {
-        return listed(options.limit, options.shown.format, client).await;
+        return list_jobs(options.limit, options.shown.format, client).await;
     };
     let path = ["orchestrator", "v1", "plan_jobs", number.as_str()];
     let job: PlanJob = client.get(&path, &[]).await?;
-    let told = events::all(client, number).await?;
+    let told = events::fetch_events(client, number).await?;
     match options.shown.format {
-        Format::Json => json(&object!({"plan_job": job, "events": told})),
-        Format::Human => {
+        OutputFormat::Json => json(&object!({"plan_job": job, "events": told})),
+        OutputFormat::Human => {
             events::print(&told);
             outcome(&job);
         }
@@ -195,9 +195,13 @@ pub(super) async fn jobs(options: &JobsOptions, client: &Client) -> Result<u8, F
     })
 }
 
-async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failure> {
-    let list = newest(&limit.to_string(), client).await?;
-    if format == Format::Json {
+async fn list_jobs(
+    limit: u64,
+    format: OutputFormat,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
+    let list = fetch_newest(&limit.to_string(), client).await?;
+    if format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
@@ -207,12 +211,12 @@ async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failu
     }
     let rows = list.items.iter().map(|job| {
         vec![
-            harmless(&job.name),
+            escape_control(&job.name),
             state(job),
-            plan(job),
+            describe_plan(job),
             job.duration.map_or_else(String::new, duration),
             job.created_timestamp.to_string(),
-            harmless(&job.owner.login),
+            escape_control(&job.owner.login),
         ]
     });
     let heading = ["ID", "STATUS", "PLAN", "TOOK", "STARTED", "OWNER"];
@@ -226,9 +230,9 @@ async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failu
 }
 
 /// Prints the questions that plans wait with, below another list; nothing if the user may not see plan jobs.
-pub(crate) async fn print_questions(client: &Client) {
+pub(crate) async fn print_questions(client: &ApiClient) {
     let limit = JOBS_SHOWN.to_string();
-    let Ok(list) = newest(&limit, client).await else {
+    let Ok(list) = fetch_newest(&limit, client).await else {
         return;
     };
     let asking: Vec<_> = list.items.iter().flat_map(questions).collect();
@@ -238,7 +242,7 @@ pub(crate) async fn print_questions(client: &Client) {
     }
 }
 
-async fn newest(limit: &str, client: &Client) -> Result<PlanJobList, Failure> {
+async fn fetch_newest(limit: &str, client: &ApiClient) -> Result<PlanJobList, CommandFailure> {
     let query = [
         ("order_by", "name"),
         ("order", "desc"),
@@ -253,20 +257,23 @@ async fn newest(limit: &str, client: &Client) -> Result<PlanJobList, Failure> {
 /// The state, as a person sees it: a plan that waits for an answer does nothing by itself.
 fn state(job: &PlanJob) -> String {
     match job.questions.is_empty() {
-        true => terminal::state(&job.state),
-        false => terminal::warn("waiting"),
+        true => terminal::style_state(&job.state),
+        false => terminal::style_warning("waiting"),
     }
 }
 
 /// The open questions of the plan, and the commands that answer them.
 fn questions(job: &PlanJob) -> Vec<String> {
-    let number = harmless(&job.name);
+    let number = escape_control(&job.name);
     let line = |question: &PlanQuestion| {
-        let (step, prompt) = (harmless(&question.step), harmless(&question.prompt));
+        let (step, prompt) = (
+            escape_control(&question.step),
+            escape_control(&question.prompt),
+        );
         format!(
             "{} {prompt}  {}",
-            terminal::warn(format!("plan job {number} asks:")),
-            dim(format!("tutti plan approve {number} {step} --answer TEXT"))
+            terminal::style_warning(format!("plan job {number} asks:")),
+            style_dim(format!("tutti plan approve {number} {step} --answer TEXT"))
         )
     };
     job.questions.iter().map(line).collect()
@@ -279,9 +286,9 @@ pub(super) fn outcome(job: &PlanJob) {
         .map_or_else(String::new, |took| format!(" in {}", duration(took)));
     say!(
         "\nPlan job {} {}: {}{took}",
-        harmless(&job.name),
+        escape_control(&job.name),
         state(job),
-        plan(job)
+        describe_plan(job)
     );
     questions(job).iter().for_each(|line| say!("{line}"));
     let result = job.result.as_ref().filter(|result| !result.is_null());
@@ -294,10 +301,10 @@ pub(super) fn outcome(job: &PlanJob) {
         say!("    {line}");
     }
     if job.state == "failure" && !preview::is_preview(job) {
-        let name = harmless(&job.name);
+        let name = escape_control(&job.name);
         say!(
             "{}",
-            dim(format!(
+            style_dim(format!(
                 "tutti plan steps {name} shows what it did; tutti plan resume {name} resumes it after the \
                  cause is fixed"
             ))
@@ -308,15 +315,19 @@ pub(super) fn outcome(job: &PlanJob) {
 /// The lines of an error in Puppet's form: message, kind, details.
 fn error_lines(error: &Value) -> Vec<String> {
     let msg = error["msg"].as_str().unwrap_or_default();
-    let mut lines: Vec<_> = msg.lines().map(harmless).map(terminal::bad).collect();
+    let mut lines: Vec<_> = msg
+        .lines()
+        .map(escape_control)
+        .map(terminal::style_failure)
+        .collect();
     if let Some(kind) = error["kind"].as_str() {
-        lines.push(dim(format!("({})", harmless(kind))));
+        lines.push(style_dim(format!("({})", escape_control(kind))));
     }
     let details = &error["details"];
     if let Some(file) = details["file"].as_str() {
         let line = details["line"].as_u64();
         let line = line.map_or_else(String::new, |line| format!(":{line}"));
-        lines.push(dim(format!("{}{line}", harmless(file))));
+        lines.push(style_dim(format!("{}{line}", escape_control(file))));
     }
     lines.extend(failed_targets(details));
     lines
@@ -349,11 +360,11 @@ fn failed_target(result: &Value) -> Vec<String> {
         .as_i64()
         .or_else(|| error["details"]["exit_code"].as_i64());
     let code = code.map_or_else(String::new, |code| format!(" (exit code {code})"));
-    let name = harmless(result["target"].as_str().unwrap_or_default());
+    let name = escape_control(result["target"].as_str().unwrap_or_default());
     let mut lines = vec![format!(
         "{} {}{code}",
-        terminal::bad("✗"),
-        terminal::name(name)
+        terminal::style_failure("✗"),
+        terminal::style_name(name)
     )];
     // The program's own message is more useful than its exit code.
     let stderr = value["stderr"]
@@ -362,7 +373,7 @@ fn failed_target(result: &Value) -> Vec<String> {
     let text = stderr.or_else(|| error["msg"].as_str()).unwrap_or_default();
     let text: Vec<_> = text.trim_end().lines().collect();
     let shown = text.iter().take(FAILED_LINES);
-    lines.extend(shown.map(|line| format!("    {}", terminal::error_output(harmless(line)))));
+    lines.extend(shown.map(|line| format!("    {}", terminal::error_output(escape_control(line)))));
     if text.len() > FAILED_LINES {
         lines.push(format!(
             "    … and {} more lines",
@@ -372,9 +383,9 @@ fn failed_target(result: &Value) -> Vec<String> {
     lines
 }
 
-fn plan(job: &PlanJob) -> String {
+fn describe_plan(job: &PlanJob) -> String {
     let name = job.options.get("plan_name").and_then(Value::as_str);
-    let name = harmless(name.unwrap_or_default());
+    let name = escape_control(name.unwrap_or_default());
     match preview::is_preview(job) {
         true => format!("{name} (preview)"),
         false => name,

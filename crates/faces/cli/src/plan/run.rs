@@ -1,4 +1,4 @@
-//! `tutti plan run PLAN key=value …`. Main type: [`Options`].
+//! `tutti plan run PLAN key=value …`. Main type: [`ConfigFileKeys`].
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use api_types::{
 
 use super::follow;
 use super::targets::PlanTargets;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::OutputOptions;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, params, task};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, params, task};
 
 /// Arguments of `tutti plan run`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Options {
     #[command(flatten)]
     environment: task::EnvironmentOption,
     /// Time limit of the plan: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
     timeout: Option<u64>,
     /// Show what the plan would do, and do nothing; with =run, tasks that support it run in noop
     /// mode
@@ -45,7 +45,7 @@ pub struct Options {
     /// Code version that the plan reads: the live one at its start, or always the current one
     /// [default: as configured on the server]
     #[arg(long, value_enum, value_name = "WHICH")]
-    code: Option<CodeChoice>,
+    code: Option<PlanCodeChoice>,
     /// Reason, stored with the plan job
     #[arg(long)]
     description: Option<String>,
@@ -79,7 +79,7 @@ enum NoopMode {
 
 /// The code version that a plan reads.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum CodeChoice {
+enum PlanCodeChoice {
     /// The live version at its start
     Pinned,
     /// The same, and deployments of the environment wait until the plan ends
@@ -88,12 +88,12 @@ enum CodeChoice {
     Latest,
 }
 
-impl From<CodeChoice> for PlanCode {
-    fn from(code: CodeChoice) -> Self {
+impl From<PlanCodeChoice> for PlanCode {
+    fn from(code: PlanCodeChoice) -> Self {
         match code {
-            CodeChoice::Pinned => Self::Pinned,
-            CodeChoice::Lock => Self::Lock,
-            CodeChoice::Latest => Self::Latest,
+            PlanCodeChoice::Pinned => Self::Pinned,
+            PlanCodeChoice::Lock => Self::Lock,
+            PlanCodeChoice::Latest => Self::Latest,
         }
     }
 }
@@ -108,9 +108,9 @@ impl NoopMode {
     }
 }
 
-pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
-    let detail = detail(client, &options.plan, &environment).await?;
+pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
+    let detail = fetch_plan_detail(client, &options.plan, &environment).await?;
     let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
         task::is_text(&detail.metadata, key)
     })?;
@@ -128,13 +128,16 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     };
     let number = start_plan(client, command, nodes).await?.name;
     if options.no_wait {
-        say!("{}", harmless(&number));
+        say!("{}", escape_control(&number));
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human {
-        let (number, plan) = (harmless(&number), harmless(&options.plan));
-        let (number, plan) = (terminal::heading(number), terminal::heading(plan));
+    if format == OutputFormat::Human {
+        let (number, plan) = (escape_control(&number), escape_control(&options.plan));
+        let (number, plan) = (
+            terminal::style_heading(number),
+            terminal::style_heading(plan),
+        );
         let looked = match options.noop {
             None => "",
             Some(NoopMode::Show) => " (preview: nothing is done)",
@@ -146,22 +149,22 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
 }
 
 /// The server's description of a plan.
-pub(crate) async fn detail(
-    client: &Client,
+pub(crate) async fn fetch_plan_detail(
+    client: &ApiClient,
     plan: &str,
     environment: &str,
-) -> Result<PlanDetail, Failure> {
-    let (module, name) = task::segments(plan);
+) -> Result<PlanDetail, CommandFailure> {
+    let (module, name) = task::split_name(plan);
     let path = ["orchestrator", "v1", "plans", module, name];
     client.get(&path, &[("environment", environment)]).await
 }
 
 /// Starts the plan. Puppet Enterprise has two commands: only the second takes targets.
 async fn start_plan(
-    client: &Client,
+    client: &ApiClient,
     mut command: PlanRunCommand,
     nodes: Option<(String, PlanParam)>,
-) -> Result<PlanName, Failure> {
+) -> Result<PlanName, CommandFailure> {
     let path = |name| ["orchestrator", "v1", "command", name];
     let (name, param) = match nodes {
         Some((name, param)) if param.kind.is_some() => (name, param),

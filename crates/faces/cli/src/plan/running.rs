@@ -4,11 +4,11 @@ use api_types::{PlanResumeCommand, PlanResumed, PlanSteps};
 use serde_json::Value;
 
 use super::follow;
-use super::question::Question;
-use crate::client::Client;
+use super::question::PlanPrompt;
+use crate::client::ApiClient;
 use crate::output::OutputOptions;
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti plan stop`.
 #[derive(Debug, clap::Args)]
@@ -50,16 +50,19 @@ pub struct ApproveOptions {
     deny: bool,
 }
 
-pub(super) async fn stop(options: &StopOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn stop(options: &StopOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let stopped = follow::stop(client, &options.job, options.jobs).await?;
     let jobs = if options.jobs { " and its jobs" } else { "" };
-    say!("Stopping plan job {}{jobs}", harmless(&stopped.name));
+    say!("Stopping plan job {}{jobs}", escape_control(&stopped.name));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn resume(options: ResumeOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn resume(
+    options: ResumeOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     // Earlier events are not shown again.
-    let start = super::events::end(client, &options.job).await?;
+    let start = super::events::fetch_end_cursor(client, &options.job).await?;
     let command = PlanResumeCommand {
         plan_job: options.job,
         from_step: options.from_step,
@@ -67,10 +70,10 @@ pub(super) async fn resume(options: ResumeOptions, client: &Client) -> Result<u8
     let path = ["orchestrator", "v1", "command", "plan_resume"];
     let resumed: PlanResumed = client.post(&path, &command).await?;
     let format = options.shown.format;
-    if options.no_wait || format == Format::Human {
-        let name = harmless(&resumed.name);
+    if options.no_wait || format == OutputFormat::Human {
+        let name = escape_control(&resumed.name);
         match &resumed.step {
-            Some(step) => say!("Plan job {name} goes on at step {}", harmless(step)),
+            Some(step) => say!("Plan job {name} goes on at step {}", escape_control(step)),
             None => say!("Plan job {name} goes on"),
         }
     }
@@ -80,17 +83,20 @@ pub(super) async fn resume(options: ResumeOptions, client: &Client) -> Result<u8
     follow::follow_from(client, &resumed.name, &start, format).await
 }
 
-pub(super) async fn approve(options: ApproveOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn approve(
+    options: ApproveOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let question = fetch_question(client, &options.job, options.step.as_deref()).await?;
     let answer = match &options.answer {
         Some(text) => question.parse_answer(text)?,
         None if question.approval => Value::Bool(!options.deny),
         None if options.deny => {
             let what = "it asks for a text, not for approval; answer with --answer TEXT";
-            return Err(Failure::Usage(what.to_owned()));
+            return Err(CommandFailure::Usage(what.to_owned()));
         }
-        None if Question::can_be_asked() => {
-            for line in question.lines() {
+        None if PlanPrompt::can_be_asked() => {
+            for line in question.choice_lines() {
                 say!("{line}");
             }
             question.ask()?
@@ -100,21 +106,21 @@ pub(super) async fn approve(options: ApproveOptions, client: &Client) -> Result<
                 "it asks for a text: \"{}\"; answer with --answer TEXT",
                 question.text
             );
-            return Err(Failure::Usage(what));
+            return Err(CommandFailure::Usage(what));
         }
     };
-    follow::answer_to(client, &options.job, &question, answer).await?;
-    let (job, step) = (harmless(&options.job), harmless(&question.step));
+    follow::send_answer(client, &options.job, &question, answer).await?;
+    let (job, step) = (escape_control(&options.job), escape_control(&question.step));
     say!("Answered step {step} of plan job {job}");
     Ok(EXIT_SUCCESS)
 }
 
 /// The question of this step, or of the only waiting one.
 async fn fetch_question(
-    client: &Client,
+    client: &ApiClient,
     number: &str,
     step: Option<&str>,
-) -> Result<Question, Failure> {
+) -> Result<PlanPrompt, CommandFailure> {
     let path = ["orchestrator", "v1", "plan_jobs", number, "steps"];
     let waiting: PlanSteps = client.get(&path, &[("state", "waiting")]).await?;
     let wanted = |name: &str| step.is_none_or(|step| step == name);
@@ -124,18 +130,18 @@ async fn fetch_question(
         .filter(|one| wanted(&one.step))
         .collect();
     match (found.pop(), found.is_empty()) {
-        (Some(only), true) => Ok(Question::of_step(only)),
+        (Some(only), true) => Ok(PlanPrompt::from_step(only)),
         (Some(_), false) => {
             let names: Vec<_> = waiting.items.iter().map(|one| one.step.as_str()).collect();
             let what = format!("several steps wait: {}; say which", names.join(", "));
-            Err(Failure::Usage(what))
+            Err(CommandFailure::Usage(what))
         }
         (None, _) => {
             let what = match step {
                 Some(step) => format!("step {step} of plan job {number} waits for no answer"),
                 None => format!("plan job {number} waits for no answer"),
             };
-            Err(Failure::Usage(what))
+            Err(CommandFailure::Usage(what))
         }
     }
 }

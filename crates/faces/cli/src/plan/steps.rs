@@ -1,14 +1,14 @@
-//! `tutti plan steps ID`. Main type: [`Options`].
+//! `tutti plan steps ID`. Main type: [`ConfigFileKeys`].
 
 use api_types::{PlanStep, PlanSteps};
 use serde_json::{Value, json as object};
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::defaults::PAGE;
 use crate::output::{OutputOptions, json};
-use crate::terminal::{self, harmless};
+use crate::terminal::{self, escape_control};
 use crate::values::duration;
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Arguments of `tutti plan steps`.
 #[derive(Debug, clap::Args)]
@@ -22,9 +22,9 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let steps = all(client, options).await?;
-    if options.shown.format == Format::Json {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let steps = fetch_steps(client, options).await?;
+    if options.shown.format == OutputFormat::Json {
         json(&object!({ "items": steps }));
         return Ok(EXIT_SUCCESS);
     }
@@ -37,7 +37,10 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     Ok(EXIT_SUCCESS)
 }
 
-async fn all(client: &Client, options: &Options) -> Result<Vec<PlanStep>, Failure> {
+async fn fetch_steps(
+    client: &ApiClient,
+    options: &Options,
+) -> Result<Vec<PlanStep>, CommandFailure> {
     let mut steps = Vec::new();
     loop {
         let (limit, offset) = (PAGE.to_string(), steps.len().to_string());
@@ -55,9 +58,9 @@ async fn all(client: &Client, options: &Options) -> Result<Vec<PlanStep>, Failur
 
 fn row(step: &PlanStep) -> Vec<String> {
     let state = match step.state.as_str() {
-        "done" => terminal::good("done"),
-        "waiting" => terminal::warn("waiting"),
-        other => terminal::state(other),
+        "done" => terminal::style_success("done"),
+        "waiting" => terminal::style_warning("waiting"),
+        other => terminal::style_state(other),
     };
     let until = |end: jiff::Timestamp| end.duration_since(step.started_timestamp.0).as_secs_f64();
     let took = match (step.finished_timestamp, step.until_timestamp) {
@@ -65,30 +68,34 @@ fn row(step: &PlanStep) -> Vec<String> {
         (None, Some(end)) => format!("until {end}"),
         (None, None) => String::new(),
     };
-    let job = step.job.as_ref().map(|job| harmless(&job.name));
+    let job = step.job.as_ref().map(|job| escape_control(&job.name));
     vec![
-        harmless(&step.step),
+        escape_control(&step.step),
         state,
-        harmless(&step.kind),
+        escape_control(&step.kind),
         job.unwrap_or_default(),
         took,
-        what(&step.arguments),
-        harmless(&step.site),
+        format_arguments(&step.arguments),
+        escape_control(&step.site),
     ]
 }
 
 /// The arguments of a step in one line.
-fn what(arguments: &Value) -> String {
+fn format_arguments(arguments: &Value) -> String {
     match arguments {
         Value::Null => String::new(),
-        Value::String(text) => harmless(text),
+        Value::String(text) => escape_control(text),
         Value::Object(fields) => {
             let field = |(key, value): (&String, &Value)| match value {
-                Value::String(text) => format!("{}={}", harmless(key), harmless(text)),
-                other => format!("{}={}", harmless(key), harmless(&other.to_string())),
+                Value::String(text) => format!("{}={}", escape_control(key), escape_control(text)),
+                other => format!(
+                    "{}={}",
+                    escape_control(key),
+                    escape_control(&other.to_string())
+                ),
             };
             fields.iter().map(field).collect::<Vec<_>>().join(" ")
         }
-        other => harmless(&other.to_string()),
+        other => escape_control(&other.to_string()),
     }
 }

@@ -6,9 +6,9 @@
 use api_types::{Object, PlanDetail, PlanParam, PlanParamKind};
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::targets::{connected_or_returning, nodes, query_value};
-use crate::{Failure, node_group, task};
+use crate::{CommandFailure, node_group, task};
 
 /// Targets of a plan: at most one of the options.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -44,14 +44,14 @@ impl PlanTargets {
     /// The parameter and its value, if targets are given.
     pub(crate) async fn parameter(
         &self,
-        client: &Client,
+        client: &ApiClient,
         plan: &PlanDetail,
         params: &Object,
-    ) -> Result<Option<(String, PlanParam)>, Failure> {
+    ) -> Result<Option<(String, PlanParam)>, CommandFailure> {
         let (value, kind) = if let Some(query) = &self.query {
             (query_value(query)?, Some(PlanParamKind::Query))
         } else if let Some(group) = &self.node_group {
-            let group = node_group::find::id(client, group).await?;
+            let group = node_group::find::resolve_id(client, group).await?;
             (Value::String(group), Some(PlanParamKind::NodeGroup))
         } else if self.all {
             (json!(connected_or_returning(client).await?), None)
@@ -60,10 +60,10 @@ impl PlanTargets {
         } else {
             return Ok(None);
         };
-        let name = name(plan)?;
+        let name = target_parameter_name(plan)?;
         if params.contains_key(name) {
             let what = format!("the nodes are given twice: as {name} and with an option");
-            return Err(Failure::Usage(what));
+            return Err(CommandFailure::Usage(what));
         }
         let value = match value {
             // A plan whose parameter is text gets names separated by commas.
@@ -77,7 +77,7 @@ impl PlanTargets {
     }
 }
 
-fn name(plan: &PlanDetail) -> Result<&'static str, Failure> {
+fn target_parameter_name(plan: &PlanDetail) -> Result<&'static str, CommandFailure> {
     let has = |name: &&str| {
         let parameters = plan.metadata.get("parameters");
         parameters.is_some_and(|parameters| parameters.get(*name).is_some())
@@ -88,6 +88,6 @@ fn name(plan: &PlanDetail) -> Result<&'static str, Failure> {
              (`tutti plan show {0}`)",
             plan.name
         );
-        Failure::Usage(what)
+        CommandFailure::Usage(what)
     })
 }

@@ -1,4 +1,4 @@
-//! `tutti query`: queries data about nodes. Main type: [`Options`].
+//! `tutti query`: queries data about nodes. Main type: [`ConfigFileKeys`].
 //!
 //! Invariant: the query goes to Tutti's API, which checks permissions; only a call under the name
 //! of Puppet Enterprise's client, or with the URL of a `PuppetDB`, goes to PuppetDB directly.
@@ -11,10 +11,10 @@ pub(crate) use puppetdb::PuppetDbFlags;
 use api_types::PuppetDbQuery;
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::json;
-use crate::settings::Connection;
-use crate::{EXIT_SUCCESS, Failure, Format, ProgramName, targets};
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, targets};
 
 /// Arguments of `tutti query`.
 #[derive(Debug, clap::Args)]
@@ -26,16 +26,16 @@ pub(crate) struct Options {
     limit: Option<u64>,
     /// Output format [default: human; as puppet-query: json]
     #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
     #[command(flatten)]
     puppetdb: puppetdb::PuppetDbFlags,
 }
 
 pub(crate) async fn run(
     options: &Options,
-    connection: &Connection,
+    connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, Failure> {
+) -> Result<u8, CommandFailure> {
     let query = PuppetDbQuery {
         query: Some(targets::query_value(&options.query)?),
         limit: options.limit,
@@ -44,17 +44,17 @@ pub(crate) async fn run(
     let rows: Vec<Value> = match options.puppetdb.server(connection, name)? {
         Some(server) => server.ask(&query).await?,
         None => {
-            let client = Client::with_token(connection)?;
+            let client = ApiClient::with_token(connection)?;
             client.post(&["pdb", "query", "v4"], &query).await?
         }
     };
     let format = options.format.unwrap_or(match name {
-        ProgramName::Tutti => Format::Human,
-        ProgramName::Puppet => Format::Json,
+        ProgramName::Tutti => OutputFormat::Human,
+        ProgramName::Puppet => OutputFormat::Json,
     });
     match format {
-        Format::Json => json(&rows),
-        Format::Human => rows::print(&rows),
+        OutputFormat::Json => json(&rows),
+        OutputFormat::Human => rows::print(&rows),
     }
     Ok(EXIT_SUCCESS)
 }

@@ -6,9 +6,9 @@ use api_types::PuppetDbQuery;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::Client;
-use crate::settings::{Connection, Identity, Settings};
-use crate::{Failure, ProgramName};
+use crate::client::ApiClient;
+use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
+use crate::{CommandFailure, ProgramName};
 
 const FILE: &str = "puppetdb.conf";
 
@@ -31,7 +31,7 @@ pub struct PuppetDbFlags {
 #[derive(Debug)]
 pub(crate) struct PuppetDbServer {
     urls: Vec<String>,
-    settings: Settings,
+    settings: ClientSettings,
 }
 
 /// The content of `puppetdb.conf`.
@@ -43,7 +43,7 @@ struct PuppetDbConf {
 
 #[derive(Debug, Default, Deserialize)]
 struct PuppetDbKeys {
-    server_urls: Option<Urls>,
+    server_urls: Option<ServerUrls>,
     cacert: Option<PathBuf>,
     cert: Option<PathBuf>,
     key: Option<PathBuf>,
@@ -51,7 +51,7 @@ struct PuppetDbKeys {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Urls {
+enum ServerUrls {
     One(String),
     Several(Vec<String>),
 }
@@ -62,12 +62,12 @@ impl PuppetDbFlags {
     /// The PuppetDB to query; `None`: Tutti.
     pub(crate) fn server(
         &self,
-        connection: &Connection,
+        connection: &ConnectionFlags,
         name: ProgramName,
-    ) -> Result<Option<PuppetDbServer>, Failure> {
+    ) -> Result<Option<PuppetDbServer>, CommandFailure> {
         let reads_file = name == ProgramName::Puppet && !connection.has_explicit_service();
         let file = match reads_file {
-            true => connection.text_of(FILE)?,
+            true => connection.read_config_text(FILE)?,
             false => None,
         };
         let keys = match file {
@@ -76,8 +76,8 @@ impl PuppetDbFlags {
         };
         let urls = match (self.urls.is_empty(), keys.server_urls) {
             (false, _) => self.urls.clone(),
-            (true, Some(Urls::One(url))) => vec![url],
-            (true, Some(Urls::Several(urls))) => urls,
+            (true, Some(ServerUrls::One(url))) => vec![url],
+            (true, Some(ServerUrls::Several(urls))) => urls,
             (true, None) => return Ok(None),
         };
         let mut settings = connection.settings()?;
@@ -86,7 +86,7 @@ impl PuppetDbFlags {
             self.key.clone().or(keys.key),
         );
         if let (Some(cert), Some(key)) = pair {
-            settings.identity = Some(Identity { cert, key });
+            settings.identity = Some(ClientIdentity { cert, key });
         }
         if !connection.has_explicit_ca() {
             settings.cacert = keys.cacert.or(settings.cacert);
@@ -99,27 +99,27 @@ impl PuppetDbFlags {
 
 impl PuppetDbServer {
     /// Sends the query to the first URL that can be reached.
-    pub(crate) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>, Failure> {
-        let ask = async |client: Client| client.post(&["pdb", "query", "v4"], query).await;
+    pub(crate) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>, CommandFailure> {
+        let ask = async |client: ApiClient| client.post(&["pdb", "query", "v4"], query).await;
         self.first_that_answers(ask).await
     }
 
     /// Reads a document from the first URL that can be reached.
-    pub(crate) async fn get(&self, path: &[&str]) -> Result<Value, Failure> {
-        self.first_that_answers(async |client: Client| client.get(path, &[]).await)
+    pub(crate) async fn get(&self, path: &[&str]) -> Result<Value, CommandFailure> {
+        self.first_that_answers(async |client: ApiClient| client.get(path, &[]).await)
             .await
     }
 
     async fn first_that_answers<T>(
         &self,
-        ask: impl AsyncFn(Client) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let mut last = Failure::Usage("no PuppetDB is named in server_urls".to_owned());
+        ask: impl AsyncFn(ApiClient) -> Result<T, CommandFailure>,
+    ) -> Result<T, CommandFailure> {
+        let mut last = CommandFailure::Usage("no PuppetDB is named in server_urls".to_owned());
         for url in &self.urls {
             let mut settings = self.settings.clone();
             settings.service_url = url.trim_end_matches('/').to_owned();
-            match ask(Client::with_identity(&settings)?).await {
-                Err(failure @ Failure::Unreachable { .. }) => last = failure,
+            match ask(ApiClient::with_identity(&settings)?).await {
+                Err(failure @ CommandFailure::Unreachable { .. }) => last = failure,
                 answer => return answer,
             }
         }
@@ -127,9 +127,9 @@ impl PuppetDbServer {
     }
 }
 
-fn parse(place: &str, text: &str) -> Result<PuppetDbKeys, Failure> {
+fn parse(place: &str, text: &str) -> Result<PuppetDbKeys, CommandFailure> {
     let file: PuppetDbConf =
-        decode_errors::json::from_str(text).map_err(|error| Failure::Content {
+        decode_errors::json::from_str(text).map_err(|error| CommandFailure::Content {
             place: place.to_owned(),
             what: error.to_string(),
         })?;
@@ -145,9 +145,9 @@ mod tests {
         let text = r#"{"puppetdb":{"server_urls":["https://a:8081","https://b:8081"],
             "cacert":"/ca","cert":"/cert","key":"/key"}}"#;
         let keys = parse("puppetdb.conf", text).unwrap();
-        assert!(matches!(keys.server_urls, Some(Urls::Several(urls)) if urls.len() == 2));
+        assert!(matches!(keys.server_urls, Some(ServerUrls::Several(urls)) if urls.len() == 2));
         let one = parse("x", r#"{"puppetdb":{"server_urls":"https://a:8081"}}"#).unwrap();
-        assert!(matches!(one.server_urls, Some(Urls::One(_))));
+        assert!(matches!(one.server_urls, Some(ServerUrls::One(_))));
         let said = parse("puppetdb.conf", "{").err().unwrap().to_string();
         assert!(said.contains("puppetdb.conf"), "{said}");
     }
@@ -157,7 +157,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("puppetdb.conf");
         std::fs::write(&path, r#"{"puppetdb":{"server_urls":"https://a:8081"}}"#).unwrap();
-        let with_file = Connection::from_file(&path);
+        let with_file = ConnectionFlags::from_file(&path);
         let flags = PuppetDbFlags::default();
         assert!(
             flags

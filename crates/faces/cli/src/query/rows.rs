@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::terminal::{self, dim, harmless};
+use crate::terminal::{self, escape_control, style_dim};
 use crate::{table, values};
 
 /// Prints one column for each key of any row, in the order of their first occurrence.
@@ -20,24 +20,24 @@ pub(super) fn print(rows: &[Value]) {
     if keys.is_empty() {
         rows.iter().for_each(|row| say!("{}", cell(row)));
     } else {
-        let heading: Vec<_> = keys.iter().map(|key| harmless(key)).collect();
+        let heading: Vec<_> = keys.iter().map(|key| escape_control(key)).collect();
         let heading: Vec<_> = heading.iter().map(String::as_str).collect();
         let cells = rows.iter().map(|row| {
             let cells = keys.iter().map(|key| cell(&row[key.as_str()]));
             let mut cells: Vec<_> = cells.collect();
-            cells[0] = terminal::name(&cells[0]);
+            cells[0] = terminal::style_name(&cells[0]);
             cells
         });
         table::print(&heading, cells.collect());
     }
-    say!("{}", dim(values::counted(rows.len(), "row")));
+    say!("{}", style_dim(values::format_count(rows.len(), "row")));
 }
 
 /// Text unchanged, other values as JSON in one line; null is empty.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => harmless(text),
-        other => harmless(&other.to_string()),
+        Value::String(text) => escape_control(text),
+        other => escape_control(&other.to_string()),
     }
 }

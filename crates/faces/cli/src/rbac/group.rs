@@ -1,17 +1,17 @@
-//! `tutti group …`: groups of users, from a directory. Main type: [`Verb`].
+//! `tutti group …`: groups of users, from a directory. Main type: [`GroupVerb`].
 
 use api_types::rbac::{Group, GroupImport, GroupUpdate};
 
-use super::find::{self, RoleNames, v1};
-use crate::client::Client;
+use super::find::{self, RoleNames, route_v1};
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::settings::Connection;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::settings::ConnectionFlags;
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Verbs of `tutti group`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum GroupVerb {
     /// List the groups
     #[command(after_long_help = "Example:\n  tutti group list")]
     List(OutputOptions),
@@ -84,25 +84,28 @@ pub struct DeleteOptions {
     group: String,
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: GroupVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(shown) => list(&shown, &client).await,
-        Verb::Show(options) => show(&options, &client).await,
-        Verb::Import(options) => import(options, &client).await,
-        Verb::Edit(options) => edit(options, &client).await,
-        Verb::Delete(one) => {
+        GroupVerb::List(shown) => list(&shown, &client).await,
+        GroupVerb::Show(options) => show(&options, &client).await,
+        GroupVerb::Import(options) => import(options, &client).await,
+        GroupVerb::Edit(options) => edit(options, &client).await,
+        GroupVerb::Delete(one) => {
             let group = find::group(&client, &one.group).await?;
-            client.delete(&v1(["groups", &group.id])).await?;
-            say!("Forgot group {}", harmless(&group.login));
+            client.delete(&route_v1(["groups", &group.id])).await?;
+            say!("Forgot group {}", escape_control(&group.login));
             Ok(EXIT_SUCCESS)
         }
     }
 }
 
-async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
+async fn list(shown: &OutputOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let groups = find::groups(client).await?;
-    if shown.format == Format::Json {
+    if shown.format == OutputFormat::Json {
         json(&groups);
         return Ok(EXIT_SUCCESS);
     }
@@ -113,9 +116,9 @@ async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
     let roles = RoleNames::read(client).await?;
     let rows = groups.iter().map(|group| {
         vec![
-            terminal::name(harmless(&group.login)),
-            harmless(&group.display_name),
-            roles.shown(&group.role_ids),
+            terminal::style_name(escape_control(&group.login)),
+            escape_control(&group.display_name),
+            roles.join_names(&group.role_ids),
             group.user_ids.len().to_string(),
         ]
     });
@@ -123,31 +126,34 @@ async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
+async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let group = find::group(client, &options.group).await?;
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&group);
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
     let users = find::users(client).await?.into_iter();
     let users = users.filter(|user| group.user_ids.contains(&user.id));
-    let users: Vec<_> = users.map(|user| harmless(&user.login)).collect();
+    let users: Vec<_> = users.map(|user| escape_control(&user.login)).collect();
     table::fields(&[
-        ("group", terminal::heading(harmless(&group.login))),
-        ("id", harmless(&group.id)),
-        ("name", harmless(&group.display_name)),
-        ("roles", roles.shown(&group.role_ids)),
+        (
+            "group",
+            terminal::style_heading(escape_control(&group.login)),
+        ),
+        ("id", escape_control(&group.id)),
+        ("name", escape_control(&group.display_name)),
+        ("roles", roles.join_names(&group.role_ids)),
         ("users", users.join(", ")),
         (
             "directory",
-            harmless(group.identity_provider_id.as_deref().unwrap_or("none")),
+            escape_control(group.identity_provider_id.as_deref().unwrap_or("none")),
         ),
     ]);
     Ok(EXIT_SUCCESS)
 }
 
-async fn import(options: ImportOptions, client: &Client) -> Result<u8, Failure> {
+async fn import(options: ImportOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let body = GroupImport {
         login: options.group,
         display_name: options.name,
@@ -155,16 +161,16 @@ async fn import(options: ImportOptions, client: &Client) -> Result<u8, Failure> 
         identity_provider_id: options.directory,
         validate: None,
     };
-    let group: Group = client.post(&v1(["groups"]), &body).await?;
+    let group: Group = client.post(&route_v1(["groups"]), &body).await?;
     say!(
         "Imported group {} ({})",
-        harmless(&group.login),
-        harmless(&group.id)
+        escape_control(&group.login),
+        escape_control(&group.id)
     );
     Ok(EXIT_SUCCESS)
 }
 
-async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
+async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let group = find::group(client, &options.group).await?;
     let update = GroupUpdate {
         id: group.id.clone(),
@@ -177,7 +183,9 @@ async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
         is_superuser: false,
         identity_provider_id: options.directory,
     };
-    let group: Group = client.put(&v1(["groups", &group.id]), &update).await?;
-    say!("Changed group {}", harmless(&group.login));
+    let group: Group = client
+        .put(&route_v1(["groups", &group.id]), &update)
+        .await?;
+    say!("Changed group {}", escape_control(&group.login));
     Ok(EXIT_SUCCESS)
 }

@@ -1,20 +1,20 @@
-//! `tutti token …`. Main type: [`Verb`].
+//! `tutti token …`. Main type: [`TokenVerb`].
 
 use api_types::rbac::{AuthenticateToken, NewToken, TokenFacts, TokenItem, TokenList};
 use api_types::{RevokeTokens, TokenReply};
 use reqwest::Method;
 use secrecy::ExposeSecret as _;
 
-use super::find::{self, RoleNames, v1};
-use crate::client::{self, Client};
+use super::find::{self, RoleNames, route_v1};
+use crate::client::{self, ApiClient};
 use crate::output::{OutputOptions, json};
-use crate::settings::Connection;
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::settings::ConnectionFlags;
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Verbs of `tutti token`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum TokenVerb {
     /// Create another token for yourself and print it; it expires no later than your current one
     #[command(after_long_help = "Examples:
   tutti token create --lifetime 10m --label ci > /run/secrets/tutti-token
@@ -76,40 +76,45 @@ pub struct RevokeOptions {
     this: bool,
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: TokenVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::Create(options) => create(options, &client).await,
-        Verb::List(options) => list(&options, &client).await,
-        Verb::Show(shown) => show(&shown, &client, connection).await,
-        Verb::Revoke(options) => revoke(options, &client, connection).await,
+        TokenVerb::Create(options) => create(options, &client).await,
+        TokenVerb::List(options) => list(&options, &client).await,
+        TokenVerb::Show(shown) => show(&shown, &client, connection).await,
+        TokenVerb::Revoke(options) => revoke(options, &client, connection).await,
     }
 }
 
-async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
+async fn create(options: CreateOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let new = NewToken {
         lifetime: options.lifetime,
         label: options.label,
         description: options.description,
         client: Some(concat!("tutti/", env!("CARGO_PKG_VERSION")).to_owned()),
     };
-    let reply: TokenReply = client.post(&v1(["tokens"]), &new).await?;
+    let reply: TokenReply = client.post(&route_v1(["tokens"]), &new).await?;
     say!("{}", reply.token);
     Ok(EXIT_SUCCESS)
 }
 
-async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
+async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let user = match &options.user {
         Some(called) => find::user(client, called).await?,
         None => find::current_user(client).await?,
     };
-    let tokens: TokenList = client.get(&v1(["users", &user.id, "tokens"]), &[]).await?;
-    if options.shown.format == Format::Json {
+    let tokens: TokenList = client
+        .get(&route_v1(["users", &user.id, "tokens"]), &[])
+        .await?;
+    if options.shown.format == OutputFormat::Json {
         json(&tokens);
         return Ok(EXIT_SUCCESS);
     }
     if tokens.items.is_empty() {
-        say!("User {} has no tokens.", harmless(&user.login));
+        say!("User {} has no tokens.", escape_control(&user.login));
         return Ok(EXIT_SUCCESS);
     }
     let rows = tokens.items.iter().map(row).collect();
@@ -127,10 +132,10 @@ async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
 }
 
 fn row(token: &TokenItem) -> Vec<String> {
-    let text = |text: &Option<String>| harmless(text.as_deref().unwrap_or_default());
+    let text = |text: &Option<String>| escape_control(text.as_deref().unwrap_or_default());
     let ends = token.expiration_date;
     vec![
-        terminal::name(harmless(&token.id)),
+        terminal::style_name(escape_control(&token.id)),
         text(&token.label),
         ends.map_or_else(|| "never".to_owned(), |time| time.to_string()),
         token.last_active_date.to_string(),
@@ -142,9 +147,9 @@ fn row(token: &TokenItem) -> Vec<String> {
 
 async fn show(
     shown: &OutputOptions,
-    client: &Client,
-    connection: &Connection,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
     let token = client::token(&connection.settings()?.token_file)?;
     let body = AuthenticateToken {
         token: token.expose_secret().to_owned(),
@@ -152,28 +157,33 @@ async fn show(
     };
     let path = ["rbac-api", "v2", "auth", "token", "authenticate"];
     let facts: TokenFacts = client.post(&path, &body).await?;
-    if shown.format == Format::Json {
+    if shown.format == OutputFormat::Json {
         json(&facts);
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
     let ends = facts.expiration;
     let mut fields = vec![
-        ("login", terminal::name(harmless(&facts.login))),
-        ("roles", roles.shown(&facts.role_ids)),
-        ("id", harmless(&facts.id)),
+        ("login", terminal::style_name(escape_control(&facts.login))),
+        ("roles", roles.join_names(&facts.role_ids)),
+        ("id", escape_control(&facts.id)),
         ("made", facts.creation.to_string()),
         (
             "ends",
             ends.map_or_else(|| "never".to_owned(), |time| time.to_string()),
         ),
     ];
-    fields.extend(facts.label.iter().map(|label| ("label", harmless(label))));
+    fields.extend(
+        facts
+            .label
+            .iter()
+            .map(|label| ("label", escape_control(label))),
+    );
     fields.extend(
         facts
             .description
             .iter()
-            .map(|text| ("description", harmless(text))),
+            .map(|text| ("description", escape_control(text))),
     );
     table::fields(&fields);
     Ok(EXIT_SUCCESS)
@@ -181,9 +191,9 @@ async fn show(
 
 async fn revoke(
     options: RevokeOptions,
-    client: &Client,
-    connection: &Connection,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
     let mut body = RevokeTokens {
         revoke_tokens: Vec::new(),
         revoke_tokens_by_labels: options.labels,
@@ -195,7 +205,9 @@ async fn revoke(
         body.revoke_tokens.push(token.expose_secret().to_owned());
     }
     let path = ["rbac-api", "v2", "tokens"];
-    client.done(Method::DELETE, &path, &body).await?;
+    client
+        .send_without_content(Method::DELETE, &path, &body)
+        .await?;
     say!("Revoked");
     Ok(EXIT_SUCCESS)
 }

@@ -5,13 +5,13 @@ use api_types::{DeployCommand, Object};
 use serde_json::{Value, json};
 
 use super::{SCHEDULED, path};
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::job::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::plan::{PlanTargets, plan_detail};
 use crate::rollout::RolloutArguments;
 use crate::targets::TargetOptions;
-use crate::terminal::heading;
-use crate::{EXIT_SUCCESS, Failure, params, task};
+use crate::terminal::style_heading;
+use crate::{CommandFailure, EXIT_SUCCESS, params, task};
 
 /// Arguments of `tutti schedule task`.
 #[derive(Debug, clap::Args)]
@@ -76,23 +76,23 @@ pub struct PlanOptions {
 #[derive(Debug, clap::Args)]
 struct JobLimits {
     /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::span::count)]
+    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: RolloutArguments,
     /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
     timeout: Option<u64>,
     /// Reason, stored with each job
     #[arg(long)]
     description: Option<String>,
 }
 
-pub(super) async fn task(options: TaskOptions, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
+pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.targets.scope(client).await?;
-    let detail = task::detail(client, &options.task, &environment).await?;
+    let detail = task::fetch_task_detail(client, &options.task, &environment).await?;
     let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
         task::is_text(&detail.metadata, key)
     })?;
@@ -122,7 +122,7 @@ pub(super) async fn task(options: TaskOptions, client: &Client) -> Result<u8, Fa
     create(&job, client).await
 }
 
-pub(super) async fn run(options: RunOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: RunOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.place.targets.scope(client).await?;
     let (environment, enforce_environment) = options.place.environment(client);
@@ -158,8 +158,8 @@ pub(super) async fn run(options: RunOptions, client: &Client) -> Result<u8, Fail
     create(&job, client).await
 }
 
-pub(super) async fn plan(options: PlanOptions, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
+pub(super) async fn plan(options: PlanOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let detail = plan_detail(client, &options.plan, &environment).await?;
     let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
@@ -182,7 +182,7 @@ pub(super) async fn plan(options: PlanOptions, client: &Client) -> Result<u8, Fa
     create(&job, client).await
 }
 
-async fn create(job: &CreateScheduledJob, client: &Client) -> Result<u8, Failure> {
+async fn create(job: &CreateScheduledJob, client: &ApiClient) -> Result<u8, CommandFailure> {
     let reply: ScheduledJobReply = client.post(&SCHEDULED, job).await?;
     let number = reply.scheduled_job.name;
     let made: ScheduledJob = client.get(&path(&number), &[]).await?;
@@ -191,7 +191,7 @@ async fn create(job: &CreateScheduledJob, client: &Client) -> Result<u8, Failure
         .map(|next| format!("; it starts first at {}", next.time));
     say!(
         "Scheduled job {}{}",
-        heading(&number),
+        style_heading(&number),
         next.unwrap_or_else(|| "; it never starts".to_owned())
     );
     Ok(EXIT_SUCCESS)

@@ -1,4 +1,4 @@
-//! `tutti schedule …`: scheduled jobs. Main type: [`Verb`].
+//! `tutti schedule …`: scheduled jobs. Main type: [`ScheduleVerb`].
 
 mod create;
 mod read;
@@ -7,17 +7,17 @@ mod when;
 use api_types::schedules::UpdateScheduledJob;
 use serde_json::Value;
 
-use crate::client::Client;
-use crate::settings::Connection;
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// Route of the API.
 const SCHEDULED: [&str; 4] = ["orchestrator", "v1", "scheduled_jobs", "environment_jobs"];
 
 /// Verbs of `tutti schedule`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum ScheduleVerb {
     /// Schedule a task
     #[command(after_long_help = "Examples:
   tutti schedule task package --at 2027-01-10T02:00:00+01:00 -n web1.example.com \\
@@ -57,22 +57,25 @@ pub struct DeleteOptions {
     schedule: String,
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: ScheduleVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::Task(options) => Box::pin(create::task(options, &client)).await,
-        Verb::Run(options) => Box::pin(create::run(options, &client)).await,
-        Verb::Plan(options) => Box::pin(create::plan(options, &client)).await,
-        Verb::List(options) => read::list(&options, &client).await,
-        Verb::Show(options) => read::show(&options, &client).await,
-        Verb::Preview(options) => read::preview(&options, &client).await,
-        Verb::Delete(one) => {
+        ScheduleVerb::Task(options) => Box::pin(create::task(options, &client)).await,
+        ScheduleVerb::Run(options) => Box::pin(create::run(options, &client)).await,
+        ScheduleVerb::Plan(options) => Box::pin(create::plan(options, &client)).await,
+        ScheduleVerb::List(options) => read::list(&options, &client).await,
+        ScheduleVerb::Show(options) => read::show(&options, &client).await,
+        ScheduleVerb::Preview(options) => read::preview(&options, &client).await,
+        ScheduleVerb::Delete(one) => {
             let change = UpdateScheduledJob {
                 enabled: Some(false),
                 ..UpdateScheduledJob::default()
             };
             let _: Value = client.put(&path(&one.schedule), &change).await?;
-            say!("Deleted scheduled job {}", harmless(&one.schedule));
+            say!("Deleted scheduled job {}", escape_control(&one.schedule));
             Ok(EXIT_SUCCESS)
         }
     }

@@ -3,8 +3,8 @@
 use api_types::Timestamp;
 use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
 
-use crate::terminal::harmless;
-use crate::{Failure, span};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, duration};
 
 /// One start, an interval, a cron expression or a calendar.
 #[derive(Debug, Default, clap::Args)]
@@ -75,11 +75,15 @@ pub(super) struct ScheduleArguments {
 
 impl ScheduleArguments {
     /// The schedule in the API's form. `now` is the base of the first start of `--every`.
-    pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule, Failure> {
-        let every = self.every.as_deref().map(span::seconds).transpose()?;
+    pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule, CommandFailure> {
+        let every = self
+            .every
+            .as_deref()
+            .map(duration::parse_seconds)
+            .transpose()?;
         let start_time = match (&self.at, every) {
-            (Some(at), _) => Some(time("--at", at)?),
-            (None, Some(seconds)) => Some(later(now, seconds)?),
+            (Some(at), _) => Some(parse_time("--at", at)?),
+            (None, Some(seconds)) => Some(time_after(now, seconds)?),
             (None, None) => None,
         };
         let calendar = (!self.times.is_empty()).then_some(CalendarDays {
@@ -99,48 +103,56 @@ impl ScheduleArguments {
             cron: self.cron,
             calendar,
             timezone: self.timezone,
-            spread_seconds: self.spread.as_deref().map(span::seconds).transpose()?,
+            spread_seconds: self
+                .spread
+                .as_deref()
+                .map(duration::parse_seconds)
+                .transpose()?,
             overlap: self.overlap,
             missed: self.missed,
-            grace_seconds: self.grace.as_deref().map(span::seconds).transpose()?,
+            grace_seconds: self
+                .grace
+                .as_deref()
+                .map(duration::parse_seconds)
+                .transpose()?,
             blackouts: self
                 .blackouts
                 .iter()
-                .map(|text| blackout(text))
+                .map(|text| parse_blackout(text))
                 .collect::<Result<_, _>>()?,
             end_time: self
                 .until
                 .as_deref()
-                .map(|text| time("--until", text))
+                .map(|text| parse_time("--until", text))
                 .transpose()?,
             max_runs: self.max_runs,
         })
     }
 }
 
-fn time(option: &str, text: &str) -> Result<Timestamp, Failure> {
+fn parse_time(option: &str, text: &str) -> Result<Timestamp, CommandFailure> {
     text.parse().map(Timestamp).map_err(|_| {
-        let text = harmless(text);
-        Failure::Usage(format!(
+        let text = escape_control(text);
+        CommandFailure::Usage(format!(
             "{option} {text} is not a time with an offset; write it as 2027-01-10T02:00:00Z or 2027-01-10T02:00:00+01:00"
         ))
     })
 }
 
-fn later(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp, Failure> {
+fn time_after(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp, CommandFailure> {
     let seconds = i64::try_from(seconds).ok();
     let then = seconds.and_then(|seconds| {
         now.checked_add(jiff::SignedDuration::from_secs(seconds))
             .ok()
     });
     then.map(Timestamp)
-        .ok_or_else(|| Failure::Usage("--every is too long".to_owned()))
+        .ok_or_else(|| CommandFailure::Usage("--every is too long".to_owned()))
 }
 
-fn blackout(text: &str) -> Result<BlackoutWindow, Failure> {
+fn parse_blackout(text: &str) -> Result<BlackoutWindow, CommandFailure> {
     let Some((from, until)) = text.split_once('/') else {
-        let text = harmless(text);
-        return Err(Failure::Usage(format!(
+        let text = escape_control(text);
+        return Err(CommandFailure::Usage(format!(
             "--blackout {text} is not a window; write 22:00/06:00"
         )));
     };
@@ -153,10 +165,10 @@ fn blackout(text: &str) -> Result<BlackoutWindow, Failure> {
 }
 
 /// A schedule in one line.
-pub(super) fn in_words(schedule: &Schedule) -> String {
+pub(super) fn describe_schedule(schedule: &Schedule) -> String {
     let mut parts = Vec::new();
     if let Some(interval) = &schedule.interval {
-        parts.push(format!("every {}", length(interval.value)));
+        parts.push(format!("every {}", format_duration(interval.value)));
     }
     parts.extend(schedule.cron.iter().map(|cron| format!("cron {cron}")));
     if let Some(days) = &schedule.calendar {
@@ -180,11 +192,11 @@ pub(super) fn in_words(schedule: &Schedule) -> String {
         parts.push("once".to_owned());
     }
     parts.extend(schedule.timezone.iter().map(|zone| format!("({zone})")));
-    harmless(&parts.join(" "))
+    escape_control(&parts.join(" "))
 }
 
 /// The time in the largest unit that divides it.
-fn length(seconds: u64) -> String {
+fn format_duration(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
     let unit = units
         .iter()
@@ -218,7 +230,7 @@ mod tests {
             schedule.start_time.unwrap().to_string(),
             "2026-11-22T00:00:00Z"
         );
-        assert_eq!(in_words(&schedule), "every 4 h");
+        assert_eq!(describe_schedule(&schedule), "every 4 h");
     }
 
     #[test]
@@ -232,7 +244,7 @@ mod tests {
             schedule.start_time.unwrap().to_string(),
             "2027-01-10T01:00:00Z"
         );
-        assert_eq!(in_words(&schedule), "once");
+        assert_eq!(describe_schedule(&schedule), "once");
     }
 
     #[test]
@@ -251,7 +263,10 @@ mod tests {
             (schedule.blackouts[0].from.as_str(), schedule.start_time),
             ("22:00", None)
         );
-        assert_eq!(in_words(&schedule), "at 02:00 on sat (Europe/Berlin)");
+        assert_eq!(
+            describe_schedule(&schedule),
+            "at 02:00 on sat (Europe/Berlin)"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Configuration files of Puppet's client tools. Main types: [`ConfigDirectories`], [`Options`].
+//! Configuration files of Puppet's client tools. Main types: [`ConfigDirectories`], [`ConfigFileKeys`].
 //!
 //! Invariant: a file named on the command line replaces all others and must exist; otherwise each
 //! key of the user's file overrides that of the machine's file.
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::Failure;
-use crate::input::{read_if_there, read_limited};
+use crate::CommandFailure;
+use crate::input::{read_if_exists, read_limited};
 
 /// The tool whose files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tool {
+pub(crate) enum ConfigTool {
     /// `orchestrator.conf`.
     Orchestrator,
     /// `puppet-access.conf`, and `orchestrator.conf` for missing keys.
@@ -30,15 +30,15 @@ pub(super) struct ConfigDirectories {
 /// other tools are ignored.
 #[derive(Debug, Default, Deserialize)]
 struct ConfigFile {
-    options: Option<Options>,
+    options: Option<ConfigFileKeys>,
     #[serde(flatten)]
-    top: Options,
+    top: ConfigFileKeys,
 }
 
 /// The keys of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Options {
+pub(super) struct ConfigFileKeys {
     pub(super) service_url: Option<String>,
     #[serde(alias = "certificate-file")]
     pub(super) cacert: Option<PathBuf>,
@@ -67,25 +67,29 @@ impl ConfigDirectories {
     }
 
     /// All files of `tool` combined, or only the named one.
-    pub(super) fn options(&self, tool: Tool, named: Option<&Path>) -> Result<Options, Failure> {
+    pub(super) fn combined_options(
+        &self,
+        tool: ConfigTool,
+        named: Option<&Path>,
+    ) -> Result<ConfigFileKeys, CommandFailure> {
         if let Some(path) = named {
             return parse(path, &read_limited(path)?);
         }
         let names: &[&str] = match tool {
-            Tool::Orchestrator => &[ORCHESTRATOR_FILE],
-            Tool::Access => &[ACCESS_FILE, ORCHESTRATOR_FILE],
+            ConfigTool::Orchestrator => &[ORCHESTRATOR_FILE],
+            ConfigTool::Access => &[ACCESS_FILE, ORCHESTRATOR_FILE],
         };
-        let mut all = Options::default();
-        for path in names.iter().flat_map(|name| self.of(name)) {
-            all = all.or(read(&path)?);
+        let mut all = ConfigFileKeys::default();
+        for path in names.iter().flat_map(|name| self.config_paths(name)) {
+            all = all.with_fallback(read(&path)?);
         }
         Ok(all)
     }
 
     /// The text of the user's file `name`, or of the machine's.
-    pub(super) fn text(&self, name: &str) -> Result<Option<(PathBuf, String)>, Failure> {
-        for path in self.of(name) {
-            if let Some(text) = read_if_there(&path)? {
+    pub(super) fn text(&self, name: &str) -> Result<Option<(PathBuf, String)>, CommandFailure> {
+        for path in self.config_paths(name) {
+            if let Some(text) = read_if_exists(&path)? {
                 return Ok(Some((path, text)));
             }
         }
@@ -93,15 +97,15 @@ impl ConfigDirectories {
     }
 
     /// The paths of the user's file and the machine's.
-    fn of(&self, name: &str) -> [PathBuf; 2] {
+    fn config_paths(&self, name: &str) -> [PathBuf; 2] {
         [self.home.join(USER).join(name), self.machine.join(name)]
     }
 }
 
 // === impl Options ===
 
-impl Options {
-    fn or(self, other: Self) -> Self {
+impl ConfigFileKeys {
+    fn with_fallback(self, other: Self) -> Self {
         Self {
             service_url: self.service_url.or(other.service_url),
             cacert: self.cacert.or(other.cacert),
@@ -113,17 +117,17 @@ impl Options {
     }
 }
 
-fn read(path: &Path) -> Result<Options, Failure> {
-    match read_if_there(path)? {
+fn read(path: &Path) -> Result<ConfigFileKeys, CommandFailure> {
+    match read_if_exists(path)? {
         Some(text) => parse(path, &text),
-        None => Ok(Options::default()),
+        None => Ok(ConfigFileKeys::default()),
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Options, Failure> {
+fn parse(path: &Path, text: &str) -> Result<ConfigFileKeys, CommandFailure> {
     decode_errors::json::from_str::<ConfigFile>(text)
-        .map(|file| file.options.unwrap_or_default().or(file.top))
-        .map_err(|error| Failure::Content {
+        .map(|file| file.options.unwrap_or_default().with_fallback(file.top))
+        .map_err(|error| CommandFailure::Content {
             place: path.display().to_string(),
             what: error.to_string(),
         })

@@ -1,4 +1,4 @@
-//! The API's address and the certificates to trust. Main type: [`Connection`].
+//! The API's address and the certificates to trust. Main type: [`ConnectionFlags`].
 //!
 //! Invariant: a flag overrides the environment, which overrides the user's file, which overrides
 //! the machine's file; the files are those of Puppet's client tools.
@@ -8,18 +8,18 @@ mod files;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::defaults::SERVICE_URL;
 use crate::input::read_limited;
 
 use files::ConfigDirectories;
-pub(crate) use files::Tool;
+pub(crate) use files::ConfigTool;
 
-/// Flags of all verbs. Environment variables are read by [`Connection::settings`] and not by
+/// Flags of all verbs. Environment variables are read by [`ConnectionFlags::settings`] and not by
 /// `clap`, which would print a variable that is set as if it had been typed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Connection")]
-pub struct Connection {
+pub struct ConnectionFlags {
     /// URL of the API [env: TUTTI_SERVICE_URL] [default: https://localhost:8143]
     #[arg(long, global = true, value_name = "URL")]
     service_url: Option<String>,
@@ -36,7 +36,7 @@ pub struct Connection {
 
 /// The effective settings from all sources.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ClientSettings {
     pub service_url: String,
     /// Address to connect to, whatever the name in `service_url` resolves to.
     pub address: Option<SocketAddr>,
@@ -49,12 +49,12 @@ pub(crate) struct Settings {
     /// False if output must never have colours.
     pub color: bool,
     /// Client certificate and its key; only for `PuppetDB` itself and for the CA.
-    pub identity: Option<Identity>,
+    pub identity: Option<ClientIdentity>,
 }
 
 /// Files of a client certificate and its key.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct ClientIdentity {
     pub cert: PathBuf,
     pub key: PathBuf,
 }
@@ -67,9 +67,9 @@ const SERVICE_PATHS: [&str; 3] = ["/rbac-api", "/orchestrator/v1", "/orchestrato
 
 // === impl Connection ===
 
-impl Connection {
+impl ConnectionFlags {
     /// Builds a connection from typed values, by the ids of their arguments.
-    pub(crate) fn of_values<'v>(value: impl Fn(&str) -> Option<&'v str>) -> Self {
+    pub(crate) fn from_values<'v>(value: impl Fn(&str) -> Option<&'v str>) -> Self {
         let path = |id: &str| value(id).map(PathBuf::from);
         Self {
             service_url: value("service_url").map(str::to_owned),
@@ -80,35 +80,39 @@ impl Connection {
     }
 
     /// The effective settings of most verbs.
-    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        self.settings_of(Tool::Orchestrator)
+    pub(crate) fn settings(&self) -> Result<ClientSettings, CommandFailure> {
+        self.settings_for(ConfigTool::Orchestrator)
     }
 
     /// The effective settings of the verbs of `tool`.
-    pub(crate) fn settings_of(&self, tool: Tool) -> Result<Settings, Failure> {
+    pub(crate) fn settings_for(&self, tool: ConfigTool) -> Result<ClientSettings, CommandFailure> {
         self.settings_at(tool, &ConfigDirectories::of_this_machine())
     }
 
-    fn settings_at(&self, tool: Tool, places: &ConfigDirectories) -> Result<Settings, Failure> {
-        let file = places.options(tool, self.config_file.as_deref())?;
+    fn settings_at(
+        &self,
+        tool: ConfigTool,
+        places: &ConfigDirectories,
+    ) -> Result<ClientSettings, CommandFailure> {
+        let file = places.combined_options(tool, self.config_file.as_deref())?;
         let default_cacert = || Some(PathBuf::from(PUPPET_CACERT)).filter(|path| path.exists());
         let flags = self.clone();
         let url = flags
             .service_url
-            .or_else(|| variable("TUTTI_SERVICE_URL"))
+            .or_else(|| read_variable("TUTTI_SERVICE_URL"))
             .or(file.service_url)
             .unwrap_or_else(|| SERVICE_URL.to_owned());
-        Ok(Settings {
-            service_url: base(&url),
+        Ok(ClientSettings {
+            service_url: strip_service_path(&url),
             address: None,
             cacert: flags
                 .cacert
-                .or_else(|| variable("TUTTI_CACERT").map(PathBuf::from))
+                .or_else(|| read_variable("TUTTI_CACERT").map(PathBuf::from))
                 .or(file.cacert)
                 .or_else(default_cacert),
             token_file: flags
                 .token_file
-                .or_else(|| variable("TUTTI_TOKEN_FILE").map(PathBuf::from))
+                .or_else(|| read_variable("TUTTI_TOKEN_FILE").map(PathBuf::from))
                 .or(file.token_file)
                 .unwrap_or_else(|| places.home.join(USER_TOKEN)),
             environment: file.environment,
@@ -120,7 +124,10 @@ impl Connection {
 
     /// The text of `puppetdb.conf`, which has its own format: the named file, or the user's, or the
     /// machine's.
-    pub(crate) fn text_of(&self, name: &str) -> Result<Option<(PathBuf, String)>, Failure> {
+    pub(crate) fn read_config_text(
+        &self,
+        name: &str,
+    ) -> Result<Option<(PathBuf, String)>, CommandFailure> {
         match &self.config_file {
             Some(path) => Ok(Some((path.clone(), read_limited(path)?))),
             None => ConfigDirectories::of_this_machine().text(name),
@@ -145,12 +152,12 @@ impl Connection {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn has_service(&self) -> Result<bool, Failure> {
-        if self.service_url.is_some() || variable("TUTTI_SERVICE_URL").is_some() {
+    pub fn has_service(&self) -> Result<bool, CommandFailure> {
+        if self.service_url.is_some() || read_variable("TUTTI_SERVICE_URL").is_some() {
             return Ok(true);
         }
         let file = ConfigDirectories::of_this_machine()
-            .options(Tool::Orchestrator, self.config_file.as_deref())?;
+            .combined_options(ConfigTool::Orchestrator, self.config_file.as_deref())?;
         Ok(file.service_url.is_some())
     }
 
@@ -161,14 +168,14 @@ impl Connection {
 }
 
 /// The URL without the path that Puppet Enterprise's files have.
-fn base(url: &str) -> String {
+fn strip_service_path(url: &str) -> String {
     let url = url.trim_end_matches('/');
     let path = SERVICE_PATHS.iter().find_map(|path| url.strip_suffix(path));
     path.unwrap_or(url).trim_end_matches('/').to_owned()
 }
 
 /// An environment variable; an empty one counts as not set.
-fn variable(name: &str) -> Option<String> {
+fn read_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -180,7 +187,11 @@ mod tests {
     use super::*;
 
     /// The settings if the user's and the machine's files have these texts.
-    fn settings(tool: Tool, connection: &Connection, files: &[(&str, &str)]) -> Settings {
+    fn settings(
+        tool: ConfigTool,
+        connection: &ConnectionFlags,
+        files: &[(&str, &str)],
+    ) -> ClientSettings {
         let directory = tempfile::tempdir().unwrap();
         let (home, machine) = (
             directory.path().join("home"),
@@ -205,14 +216,14 @@ mod tests {
 
     #[test]
     fn a_flag_beats_everything_and_slashes_do_not_matter() {
-        let connection = Connection {
+        let connection = ConnectionFlags {
             service_url: Some("https://tutti.example:8143/".to_owned()),
             cacert: Some("/ca.pem".into()),
             token_file: Some("/token".into()),
             config_file: None,
         };
         let settings = settings(
-            Tool::Orchestrator,
+            ConfigTool::Orchestrator,
             &connection,
             &[("user/orchestrator.conf", ORCHESTRATOR)],
         );
@@ -229,7 +240,11 @@ mod tests {
             ("user/orchestrator.conf", user),
             ("machine/orchestrator.conf", ORCHESTRATOR),
         ];
-        let settings = settings(Tool::Orchestrator, &Connection::default(), &files);
+        let settings = settings(
+            ConfigTool::Orchestrator,
+            &ConnectionFlags::default(),
+            &files,
+        );
         assert_eq!(settings.service_url, "https://u:8143");
         assert_eq!(settings.token_file, Path::new("/o"));
     }
@@ -240,12 +255,16 @@ mod tests {
             ("machine/puppet-access.conf", ACCESS),
             ("user/orchestrator.conf", ORCHESTRATOR),
         ];
-        let access = settings(Tool::Access, &Connection::default(), &files);
+        let access = settings(ConfigTool::Access, &ConnectionFlags::default(), &files);
         assert_eq!(access.service_url, "https://a:4433");
         assert_eq!(access.cacert.as_deref(), Some(Path::new("/a.pem")));
-        let other = settings(Tool::Orchestrator, &Connection::default(), &files);
+        let other = settings(
+            ConfigTool::Orchestrator,
+            &ConnectionFlags::default(),
+            &files,
+        );
         assert_eq!(other.service_url, "https://o:8143");
-        let neither = settings(Tool::Access, &Connection::default(), &files[1..]);
+        let neither = settings(ConfigTool::Access, &ConnectionFlags::default(), &files[1..]);
         assert_eq!(neither.token_file, Path::new("/o"));
     }
 
@@ -254,12 +273,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.conf");
         std::fs::write(&path, ACCESS).unwrap();
-        let mut connection = Connection {
+        let mut connection = ConnectionFlags {
             config_file: Some(path),
-            ..Connection::default()
+            ..ConnectionFlags::default()
         };
         let files = [("user/orchestrator.conf", ORCHESTRATOR)];
-        let settings = settings(Tool::Orchestrator, &connection, &files);
+        let settings = settings(ConfigTool::Orchestrator, &connection, &files);
         assert_eq!(settings.token_file, Path::new("/a"));
         assert_eq!(settings.environment, None);
         connection.config_file = Some("/nonexistent/x.conf".into());

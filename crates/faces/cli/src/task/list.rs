@@ -1,12 +1,12 @@
-//! `tutti task list`. Main type: [`Options`].
+//! `tutti task list`. Main type: [`ConfigFileKeys`].
 
 use api_types::TaskList;
 
 use super::EnvironmentOption;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::named_list::{self, NamedLine};
 use crate::output::{OutputOptions, json};
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti task list`.
 #[derive(Debug, clap::Args)]
@@ -24,8 +24,8 @@ pub(super) enum TaskSelection {
     Permitted,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
     show(
         client,
         &environment,
@@ -37,17 +37,17 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 
 /// Prints the tasks of `environment`.
 pub(super) async fn show(
-    client: &Client,
+    client: &ApiClient,
     environment: &str,
     which: TaskSelection,
-    format: Format,
-) -> Result<u8, Failure> {
+    format: OutputFormat,
+) -> Result<u8, CommandFailure> {
     let path = ["orchestrator", "v1", "tasks"];
     let query = [("environment", environment)];
     let mut list: TaskList = client.get(&path, &query).await?;
     list.items
         .retain(|task| which == TaskSelection::All || task.permitted);
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }

@@ -1,4 +1,4 @@
-//! `tutti task …`. Main type: [`Verb`].
+//! `tutti task …`. Main type: [`TaskVerb`].
 
 mod list;
 mod run;
@@ -9,9 +9,9 @@ pub(crate) use run::print_left_out_nodes;
 use api_types::{Object, TaskDetail};
 use serde_json::Value;
 
-use crate::client::Client;
-use crate::settings::Connection;
-use crate::{Failure, ProgramName};
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, ProgramName};
 
 /// Verbs of `tutti task`.
 #[expect(
@@ -19,7 +19,7 @@ use crate::{Failure, ProgramName};
     reason = "one is made in the life of the process, and moved once"
 )]
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum TaskVerb {
     /// Run a task and watch it
     #[command(after_long_help = "Examples:
   tutti task run package -n web1.example.com,web2.example.com action=status name=openssl
@@ -45,7 +45,7 @@ pub(crate) struct EnvironmentOption {
 
 impl EnvironmentOption {
     /// The effective environment.
-    pub(crate) fn of(&self, client: &Client) -> String {
+    pub(crate) fn effective_environment(&self, client: &ApiClient) -> String {
         let named = self.environment.as_ref().or(client.environment.as_ref());
         named.map_or_else(|| PRODUCTION.to_owned(), Clone::clone)
     }
@@ -55,30 +55,30 @@ impl EnvironmentOption {
 const PRODUCTION: &str = "production";
 
 pub(crate) async fn run(
-    verb: Verb,
-    connection: &Connection,
+    verb: TaskVerb,
+    connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?.called(name);
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?.with_program_name(name);
     match verb {
-        Verb::Run(options) => Box::pin(run::run(options, &client)).await,
-        Verb::Show(options) => show::run(&options, &client).await,
-        Verb::List(options) => list::run(&options, &client).await,
+        TaskVerb::Run(options) => Box::pin(run::run(options, &client)).await,
+        TaskVerb::Show(options) => show::run(&options, &client).await,
+        TaskVerb::List(options) => list::run(&options, &client).await,
     }
 }
 
 /// `module::task` as the two segments of its route.
-pub(crate) fn segments(task: &str) -> (&str, &str) {
+pub(crate) fn split_name(task: &str) -> (&str, &str) {
     task.split_once("::").unwrap_or((task, "init"))
 }
 
 /// The server's description of a task.
-pub(crate) async fn detail(
-    client: &Client,
+pub(crate) async fn fetch_task_detail(
+    client: &ApiClient,
     task: &str,
     environment: &str,
-) -> Result<TaskDetail, Failure> {
-    let (module, name) = segments(task);
+) -> Result<TaskDetail, CommandFailure> {
+    let (module, name) = split_name(task);
     let path = ["orchestrator", "v1", "tasks", module, name];
     client.get(&path, &[("environment", environment)]).await
 }

@@ -1,14 +1,14 @@
-//! `tutti task run TASK -n NODES key=value …`. Main type: [`Options`].
+//! `tutti task run TASK -n NODES key=value …`. Main type: [`ConfigFileKeys`].
 
 use api_types::{Job, JobCreated, Object, TaskCommand};
 use serde_json::Value;
 
-use super::{EnvironmentOption, detail, is_text};
-use crate::client::Client;
+use super::{EnvironmentOption, fetch_task_detail, is_text};
+use crate::client::ApiClient;
 use crate::output::OutputOptions;
 use crate::rollout::RolloutArguments;
 use crate::targets::TargetOptions;
-use crate::{EXIT_SUCCESS, Failure, Format, ProgramName, follow, params, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, follow, params, terminal};
 
 /// Number of left-out nodes that are named.
 const NODES_NAMED: usize = 10;
@@ -34,12 +34,12 @@ pub struct Options {
     #[arg(long)]
     noop: bool,
     /// Number of nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N", value_parser = crate::span::count)]
+    #[arg(long, value_name = "N", value_parser = crate::duration::parse_node_count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: RolloutArguments,
     /// Time limit for one node: seconds, or 15m, 4h, 1d
-    #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_seconds)]
     timeout: Option<u64>,
     /// Reason, stored with the job
     #[arg(long)]
@@ -51,9 +51,9 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
     let scope = options.targets.scope(client).await?;
-    let told = options.targets.in_words(&scope);
+    let told = options.targets.describe_targets(&scope);
     let TaskToRun {
         environment,
         task,
@@ -86,9 +86,9 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human && client.name == ProgramName::Puppet {
+    if format == OutputFormat::Human && client.name == ProgramName::Puppet {
         say!("Starting job ...");
-    } else if format == Format::Human {
+    } else if format == OutputFormat::Human {
         announce(&task, &told, &number, noop);
     }
     follow::follow(client, &number, format).await
@@ -103,14 +103,14 @@ struct TaskToRun {
 }
 
 /// The task that was typed, or that of the job named by --failed-of or --unreached-of.
-async fn task_to_run(options: &Options, client: &Client) -> Result<TaskToRun, Failure> {
+async fn task_to_run(options: &Options, client: &ApiClient) -> Result<TaskToRun, CommandFailure> {
     match (&options.task, options.targets.earlier_job()) {
-        (Some(pair), Some(_)) if pair.contains('=') => Err(Failure::Usage(format!(
+        (Some(pair), Some(_)) if pair.contains('=') => Err(CommandFailure::Usage(format!(
             "`{pair}` is in the place of the task's name; name the task before its parameters"
         ))),
         (Some(task), _) => {
-            let environment = options.environment.of(client);
-            let detail = detail(client, task, &environment).await?;
+            let environment = options.environment.effective_environment(client);
+            let detail = fetch_task_detail(client, task, &environment).await?;
             let params = params::parse(&options.pairs, options.params.as_deref(), |key| {
                 is_text(&detail.metadata, key)
             })?;
@@ -129,15 +129,15 @@ async fn task_to_run(options: &Options, client: &Client) -> Result<TaskToRun, Fa
 /// The task of an earlier job. Its sensitive parameters are not stored.
 async fn rerun_task(
     options: &Options,
-    client: &Client,
+    client: &ApiClient,
     number: &str,
-) -> Result<TaskToRun, Failure> {
+) -> Result<TaskToRun, CommandFailure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
     let refused = |why: &str| {
-        let number = terminal::harmless(&job.name);
-        Err(Failure::Usage(format!("job {number} {why}")))
+        let number = terminal::escape_control(&job.name);
+        Err(CommandFailure::Usage(format!("job {number} {why}")))
     };
     let task = job.options.get("task").and_then(Value::as_str);
     let Some(task) = task.filter(|_| job.command == "task") else {
@@ -166,10 +166,13 @@ async fn rerun_task(
 }
 
 fn announce(task: &str, told: &str, number: &str, noop: bool) {
-    let (task, mode) = (terminal::heading(task), if noop { " (noop)" } else { "" });
+    let (task, mode) = (
+        terminal::style_heading(task),
+        if noop { " (noop)" } else { "" },
+    );
     say!(
         "Job {}: {task}{mode} on {told}\n",
-        terminal::heading(number)
+        terminal::style_heading(number)
     );
 }
 
@@ -183,12 +186,12 @@ pub(crate) fn print_left_out_nodes(created: &JobCreated) {
         .not_permitted
         .iter()
         .take(NODES_NAMED)
-        .map(|name| terminal::harmless(name))
+        .map(|name| terminal::escape_control(name))
         .collect();
     let more = if count > NODES_NAMED { ", …" } else { "" };
     let text = format!(
         "you may not run this task on {count} of the nodes, which were left out: {}{more}",
         names.join(", ")
     );
-    anstream::eprintln!("{}", terminal::warn(text));
+    anstream::eprintln!("{}", terminal::style_warning(text));
 }

@@ -1,14 +1,14 @@
-//! `tutti task show TASK`. Main type: [`Options`].
+//! `tutti task show TASK`. Main type: [`ConfigFileKeys`].
 
 use api_types::TaskDetail;
 use serde_json::Value;
 
 use super::list::{self, TaskSelection};
-use super::{EnvironmentOption, segments};
-use crate::client::Client;
+use super::{EnvironmentOption, split_name};
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::terminal::{dim, harmless, heading, name};
-use crate::{EXIT_SUCCESS, Failure, Format};
+use crate::terminal::{escape_control, style_dim, style_heading, style_name};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti task show`.
 #[derive(Debug, clap::Args)]
@@ -24,8 +24,8 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let environment = options.environment.of(client);
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+    let environment = options.environment.effective_environment(client);
     let Some(task) = &options.task else {
         let which = if options.all {
             TaskSelection::All
@@ -34,13 +34,13 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         };
         return list::show(client, &environment, which, options.shown.format).await;
     };
-    let (module, task) = segments(task);
+    let (module, task) = split_name(task);
     let path = ["orchestrator", "v1", "tasks", module, task];
     let query = [("environment", environment.as_str())];
     let detail: TaskDetail = client.get(&path, &query).await?;
     match options.shown.format {
-        Format::Json => json(&detail),
-        Format::Human => print(&detail),
+        OutputFormat::Json => json(&detail),
+        OutputFormat::Human => print(&detail),
     }
     Ok(EXIT_SUCCESS)
 }
@@ -51,21 +51,24 @@ fn print(detail: &TaskDetail) {
             .metadata
             .get(key)
             .and_then(Value::as_str)
-            .map(harmless)
+            .map(escape_control)
     };
     let description = text("description").unwrap_or_default();
-    say!("{}  {description}\n", heading(harmless(&detail.name)));
+    say!(
+        "{}  {description}\n",
+        style_heading(escape_control(&detail.name))
+    );
     let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
     let needed = parameters
         .into_iter()
         .flatten()
-        .filter(|(_, about)| is_needed(about));
+        .filter(|(_, about)| is_required(about));
     let needed: Vec<_> = needed
-        .map(|(key, _)| format!(" {}=…", harmless(key)))
+        .map(|(key, _)| format!(" {}=…", escape_control(key)))
         .collect();
     say!(
         "  tutti task run {} -n NODES{}\n",
-        harmless(&detail.name),
+        escape_control(&detail.name),
         needed.concat()
     );
     for (key, about) in parameters.into_iter().flatten() {
@@ -77,9 +80,9 @@ fn print(detail: &TaskDetail) {
     for file in &detail.files {
         say!(
             "{}",
-            dim(format!(
+            style_dim(format!(
                 "{}  {} bytes",
-                harmless(&file.filename),
+                escape_control(&file.filename),
                 file.size_bytes
             ))
         );
@@ -88,23 +91,27 @@ fn print(detail: &TaskDetail) {
 
 fn parameter(key: &str, about: &Value) {
     let kind = about["type"].as_str().unwrap_or("Any");
-    let mut notes = vec![harmless(kind)];
+    let mut notes = vec![escape_control(kind)];
     if let Some(default) = about.get("default") {
-        notes.push(format!("default {}", harmless(&default.to_string())));
+        notes.push(format!("default {}", escape_control(&default.to_string())));
     }
-    if is_needed(about) {
+    if is_required(about) {
         notes.push("required".to_owned());
     }
     if about["sensitive"] == Value::Bool(true) {
         notes.push("sensitive".to_owned());
     }
-    say!("  {}  {}", name(harmless(key)), dim(notes.join(", ")));
+    say!(
+        "  {}  {}",
+        style_name(escape_control(key)),
+        style_dim(notes.join(", "))
+    );
     if let Some(description) = about["description"].as_str() {
-        say!("      {}", harmless(description));
+        say!("      {}", escape_control(description));
     }
 }
 
-fn is_needed(about: &Value) -> bool {
+fn is_required(about: &Value) -> bool {
     let optional = about["type"]
         .as_str()
         .is_none_or(|kind| kind.starts_with("Optional") || kind == "Any");

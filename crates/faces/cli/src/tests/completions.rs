@@ -6,7 +6,7 @@ use std::process::Command;
 use clap::CommandFactory as _;
 
 use super::Arguments;
-use crate::names::of_links;
+use crate::program_name::link_names;
 use crate::{Shell, completions};
 
 /// What bash proposes for the last of `words`, with the completion that is registered for the first.
@@ -50,7 +50,7 @@ fn every_link_has_a_script_in_every_shell() {
     use clap::ValueEnum as _;
     for shell in Shell::value_variants() {
         // It says that it is not there yet, and takes anything.
-        for name in of_links().into_iter().filter(|name| name != "puppet-app") {
+        for name in link_names().into_iter().filter(|name| name != "puppet-app") {
             let script = completions(*shell, Arguments::command(), Some(&name));
             assert!(script.contains(&name), "{shell} {name}");
             assert!(

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Arguments;
-use crate::{EXIT_ERROR, names, say};
+use crate::{EXIT_ERROR, program_name, say};
 
 pub(super) const TOKEN: &str = "0QX-token_of-a-test";
 
@@ -116,7 +116,8 @@ impl Fake {
 
     /// The same with these words alone.
     pub(super) async fn run_alone(&self, words: &[&str]) -> Ran {
-        let (name, words) = names::read(words.iter().map(std::ffi::OsString::from));
+        let (name, words) =
+            program_name::detect_program_name(words.iter().map(std::ffi::OsString::from));
         let Arguments { command } =
             Arguments::try_parse_from(words).unwrap_or_else(|e| panic!("{e}"));
         say::capture();

@@ -24,5 +24,5 @@ use clap::Parser;
 #[command(name = "tutti")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    command: crate::Command,
+    command: crate::ClientCommand,
 }

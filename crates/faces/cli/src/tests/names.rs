@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::Arguments;
 use super::fake::Fake;
-use crate::names::{self, TOOLS};
+use crate::program_name::{self, TOOLS};
 use serde_json::json;
 
 /// As a script of Puppet Enterprise has them.
@@ -54,7 +54,7 @@ fn words(line: &str) -> Vec<&str> {
 #[test]
 fn the_flags_of_puppet_enterprise_are_taken() {
     for line in LINES {
-        let (_, read) = names::read(words(line).into_iter().map(Into::into));
+        let (_, read) = program_name::detect_program_name(words(line).into_iter().map(Into::into));
         if let Err(error) = Arguments::try_parse_from(read) {
             panic!("{line}\n{error}");
         }
@@ -84,7 +84,7 @@ fn wrong_usage_is_refused_under_the_name_that_was_called() {
         "puppet-query",
         "puppet-query nodes{} --cert /c",
     ] {
-        let (_, read) = names::read(words(line).into_iter().map(Into::into));
+        let (_, read) = program_name::detect_program_name(words(line).into_iter().map(Into::into));
         let error = Arguments::try_parse_from(read).expect_err(line);
         assert_eq!(error.exit_code(), 2, "{line}");
         let text = error.to_string();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{directory, gc};
 use cli::code::{DeployOptions, failure_text, short};
-use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, say, terminal};
+use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, terminal};
 use error_causes::chain;
 
 /// The result of deploying one environment.
@@ -39,7 +39,7 @@ enum PlannedDeployment<'f> {
     Unknown,
 }
 
-pub(crate) async fn run(options: &DeployOptions) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &DeployOptions) -> Result<u8, CommandFailure> {
     options.check()?;
     let (deployer, command) = directory::open(&options.place)?;
     let done = match options.modules.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) async fn run(options: &DeployOptions) -> Result<u8, Failure> {
     match Box::pin(postrun::run(&command, &modified)).await {
         Ok(()) => Ok(code),
         Err(error) => {
-            anstream::eprintln!("{} {error}", terminal::bad("✗"));
+            anstream::eprintln!("{} {error}", terminal::style_failure("✗"));
             Ok(EXIT_NODES_FAILED)
         }
     }
@@ -70,14 +70,17 @@ struct DeployResult {
     modified: Option<Vec<EnvironmentName>>,
 }
 
-async fn whole(options: &DeployOptions, deployer: &Deployer) -> Result<DeployResult, Failure> {
+async fn whole(
+    options: &DeployOptions,
+    deployer: &Deployer,
+) -> Result<DeployResult, CommandFailure> {
     let round = deployer.start_round();
     let environments = deployer
         .list_environments(&round)
         .await
-        .map_err(|error| Failure::Usage(chain(&error)))?;
+        .map_err(|error| CommandFailure::Usage(chain(&error)))?;
     for refused in &environments.errors {
-        anstream::eprintln!("{} {refused}", terminal::warn("warning:"));
+        anstream::eprintln!("{} {refused}", terminal::style_warning("warning:"));
     }
     let wishes = wanted(options, &environments);
     let known = wishes.iter().filter_map(|(_, wish)| match wish {
@@ -90,12 +93,12 @@ async fn whole(options: &DeployOptions, deployer: &Deployer) -> Result<DeployRes
         true => remove(deployer, &environments).await?,
         false => Vec::new(),
     };
-    if options.format == Format::Human {
+    if options.format == OutputFormat::Human {
         for name in &removed {
             say!("- {name}: removed, since its branch is gone; its versions are kept");
         }
     }
-    if is_something_new(options, &all) || !removed.is_empty() {
+    if has_new_version(options, &all) || !removed.is_empty() {
         Box::pin(gc::collect(options, deployer)).await;
     }
     let code = report(options, &all);
@@ -103,17 +106,20 @@ async fn whole(options: &DeployOptions, deployer: &Deployer) -> Result<DeployRes
 }
 
 /// True if garbage collection may find a version to remove.
-fn is_something_new(options: &DeployOptions, all: &[EnvironmentResult]) -> bool {
+fn has_new_version(options: &DeployOptions, all: &[EnvironmentResult]) -> bool {
     let has_switched =
         |ended: &EnvironmentResult| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
     !options.dry_run && all.iter().any(has_switched)
 }
 
 /// Deploys only some modules, of the environments that have them.
-async fn modules(options: &DeployOptions, deployer: &Deployer) -> Result<DeployResult, Failure> {
+async fn modules(
+    options: &DeployOptions,
+    deployer: &Deployer,
+) -> Result<DeployResult, CommandFailure> {
     let round = deployer.start_round();
     let live = deployer.versions().live_environments();
-    let live = live.map_err(|error| Failure::Usage(chain(&error)))?;
+    let live = live.map_err(|error| CommandFailure::Usage(chain(&error)))?;
     let by_name = |name: &String| {
         name.parse()
             .map_or(PlannedDeployment::Unknown, PlannedDeployment::Modules)
@@ -131,12 +137,12 @@ async fn modules(options: &DeployOptions, deployer: &Deployer) -> Result<DeployR
     };
     let all = deploy_each(options, deployer, &round, wishes).await;
     if all.is_empty() {
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "no environment that is live has the module {}",
             options.modules.join(", ")
         )));
     }
-    if is_something_new(options, &all) {
+    if has_new_version(options, &all) {
         Box::pin(gc::collect(options, deployer)).await;
     }
     let modified = all.iter().filter_map(|ended| {
@@ -170,7 +176,7 @@ async fn deploy_each(
         let Some(ended) = ended else {
             continue;
         };
-        if options.format == Format::Human {
+        if options.format == OutputFormat::Human {
             ended.print(options.dry_run);
         }
         all.push(ended);
@@ -180,7 +186,7 @@ async fn deploy_each(
 
 /// Prints the results and returns the exit code.
 fn report(options: &DeployOptions, all: &[EnvironmentResult]) -> u8 {
-    if options.format == Format::Json {
+    if options.format == OutputFormat::Json {
         say!(
             "{:#}",
             json!(all.iter().map(EnvironmentResult::json).collect::<Vec<_>>())
@@ -301,8 +307,8 @@ async fn go_live(
 async fn remove(
     deployer: &Deployer,
     environments: &FoundEnvironments,
-) -> Result<Vec<String>, Failure> {
-    let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
+) -> Result<Vec<String>, CommandFailure> {
+    let failed = |error: &(dyn std::error::Error + 'static)| CommandFailure::Usage(chain(error));
     let gone = deployer.deleted_environments(environments);
     let mut removed = Vec::new();
     for name in gone.map_err(|error| failed(&error))? {
@@ -331,14 +337,18 @@ impl EnvironmentResult {
                 let control = control.map(|commit| format!("commit {commit}, "));
                 say!(
                     "{} {name}: {} {what} ({}{modules} modules, {seconds:.2} s)",
-                    terminal::good("✓"),
+                    terminal::style_success("✓"),
                     short(live.built.signature.as_str()),
                     control.unwrap_or_default(),
                 );
                 live.notes.iter().for_each(|note| say!("    {note}"));
             }
             Err(error) => {
-                say!("{} {name}: {}", terminal::bad("✗"), failure_text(is_dry));
+                say!(
+                    "{} {name}: {}",
+                    terminal::style_failure("✗"),
+                    failure_text(is_dry)
+                );
                 error.lines().for_each(|line| say!("    {line}"));
             }
         }

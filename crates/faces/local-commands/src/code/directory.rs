@@ -10,11 +10,11 @@ use code_store::version::VersionStore;
 use code_store::write_probe::WriteProbe;
 
 use cli::code::LocalCodeOptions;
-use cli::{Failure, terminal};
+use cli::{CommandFailure, terminal};
 
 /// Opens the code directory; prints a line and waits while another process deploys there. Also
 /// returns the `postrun` command for the end of the deployment.
-pub(super) fn open(options: &LocalCodeOptions) -> Result<(Deployer, Vec<String>), Failure> {
+pub(super) fn open(options: &LocalCodeOptions) -> Result<(Deployer, Vec<String>), CommandFailure> {
     let r10k = read_settings(options)?;
     for key in &r10k.ignored {
         anstream::eprintln!("{}: {key} is not used", options.r10k_config.display());
@@ -27,13 +27,13 @@ pub(super) fn open(options: &LocalCodeOptions) -> Result<(Deployer, Vec<String>)
     let deployer = deployer.map_err(|error| {
         let told = probe.obstacles().into_iter();
         let told = told.fold(chain(&error), |text, it| format!("{text}\n{it}"));
-        Failure::Usage(told)
+        CommandFailure::Usage(told)
     })?;
     Ok((deployer, postrun))
 }
 
 /// The versions on disk, readable also while another process deploys.
-pub(super) fn versions(options: &LocalCodeOptions) -> Result<VersionStore, Failure> {
+pub(super) fn versions(options: &LocalCodeOptions) -> Result<VersionStore, CommandFailure> {
     let settings = read_settings(options)?.settings(&options.directory);
     Ok(VersionStore::open_read_only(
         &settings.directory,
@@ -41,13 +41,13 @@ pub(super) fn versions(options: &LocalCodeOptions) -> Result<VersionStore, Failu
     ))
 }
 
-fn read_settings(options: &LocalCodeOptions) -> Result<R10kSettings, Failure> {
+fn read_settings(options: &LocalCodeOptions) -> Result<R10kSettings, CommandFailure> {
     let path = &options.r10k_config;
-    let text = std::fs::read_to_string(path).map_err(|source| Failure::Read {
+    let text = std::fs::read_to_string(path).map_err(|source| CommandFailure::Read {
         path: path.clone(),
         source,
     })?;
-    R10kSettings::parse(&text).map_err(|error| Failure::Content {
+    R10kSettings::parse(&text).map_err(|error| CommandFailure::Content {
         place: path.display().to_string(),
         what: error.to_string(),
     })
@@ -58,7 +58,7 @@ fn waiting(holder: &DirectoryLockHolder, is_of_a_server: bool) {
     let since = since.map(|since| format!(" since {since:.0}"));
     anstream::eprintln!(
         "{} the process {} deploys there{}; waiting until it is done",
-        terminal::warn("waiting:"),
+        terminal::style_warning("waiting:"),
         holder.pid,
         since.unwrap_or_default(),
     );

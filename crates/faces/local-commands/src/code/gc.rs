@@ -10,7 +10,7 @@ use code_store::gc::{CollectedGarbage, GcOptions, RetentionSettings};
 
 use cli::code::DeployOptions;
 use cli::code::megabytes;
-use cli::{Format, say, terminal};
+use cli::{OutputFormat, say, terminal};
 use error_causes::chain;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -32,10 +32,13 @@ pub(super) async fn collect(options: &DeployOptions, deployer: &Deployer) {
     let deployer = deployer.clone();
     let collected = tokio::task::spawn_blocking(move || deployer.collect(&kept, true)).await;
     match collected {
-        Ok(Ok(collected)) if options.format == Format::Human => print(&collected),
+        Ok(Ok(collected)) if options.format == OutputFormat::Human => print(&collected),
         Ok(Err(error)) => {
             let why = chain(&error);
-            anstream::eprintln!("{} old versions stay: {why}", terminal::warn("warning:"));
+            anstream::eprintln!(
+                "{} old versions stay: {why}",
+                terminal::style_warning("warning:")
+            );
         }
         // Either everything was reported, or the panic was when it happened.
         Ok(Ok(_)) | Err(_) => {}

@@ -12,7 +12,7 @@ use code_store::version::VersionStore;
 use code_store::versioned_code::{self, VersionCodeId};
 
 use cli::code::{CodeDirectories, ContentOptions, IdOptions, SetupOptions};
-use cli::{EXIT_SUCCESS, Failure, say};
+use cli::{CommandFailure, EXIT_SUCCESS, say};
 use error_causes::chain;
 
 fn versions(directories: &CodeDirectories) -> VersionStore {
@@ -22,7 +22,7 @@ fn versions(directories: &CodeDirectories) -> VersionStore {
     )
 }
 
-pub(crate) fn id(options: &IdOptions) -> Result<u8, Failure> {
+pub(crate) fn id(options: &IdOptions) -> Result<u8, CommandFailure> {
     let environment = parsed(&options.environment)?;
     if options.wait
         && let Err(error) = gate::wait_until_open(&options.place.directory)
@@ -32,32 +32,35 @@ pub(crate) fn id(options: &IdOptions) -> Result<u8, Failure> {
         anstream::eprintln!("cannot wait for deployments in {directory}: {error}");
     }
     let id = versioned_code::live_code_id(&versions(&options.place), &environment);
-    say!("{}", id.map_err(|error| Failure::Usage(chain(&error)))?);
+    say!(
+        "{}",
+        id.map_err(|error| CommandFailure::Usage(chain(&error)))?
+    );
     Ok(EXIT_SUCCESS)
 }
 
-pub(crate) fn content(options: &ContentOptions) -> Result<u8, Failure> {
+pub(crate) fn content(options: &ContentOptions) -> Result<u8, CommandFailure> {
     let environment = parsed(&options.environment)?;
     let id: VersionCodeId = parsed(&options.code_id)?;
     let versions = versions(&options.place);
     let mut file = versioned_code::open_version_file(&versions, &environment, &id, &options.path)
-        .map_err(|error| Failure::Usage(chain(&error)))?;
+        .map_err(|error| CommandFailure::Usage(chain(&error)))?;
     let mut out = std::io::stdout().lock();
     let written = std::io::copy(&mut file, &mut out).and_then(|_| out.flush());
-    written.map_err(|source| Failure::Write {
+    written.map_err(|source| CommandFailure::Write {
         path: PathBuf::from("standard output"),
         source,
     })?;
     Ok(EXIT_SUCCESS)
 }
 
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, Failure> {
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, CommandFailure> {
     text.parse()
-        .map_err(|error: T::Err| Failure::Usage(error.to_string()))
+        .map_err(|error: T::Err| CommandFailure::Usage(error.to_string()))
 }
 
-pub(crate) fn setup(options: &SetupOptions) -> Result<u8, Failure> {
-    let program = std::env::current_exe().map_err(|source| Failure::Read {
+pub(crate) fn setup(options: &SetupOptions) -> Result<u8, CommandFailure> {
+    let program = std::env::current_exe().map_err(|source| CommandFailure::Read {
         path: PathBuf::from("/proc/self/exe"),
         source,
     })?;

@@ -10,26 +10,26 @@ use serde_json::json;
 use cli::code::RollbackOptions;
 use cli::code::VersionsOptions;
 use cli::code::short;
-use cli::{EXIT_SUCCESS, Failure, Format, say, table, terminal};
+use cli::{CommandFailure, EXIT_SUCCESS, OutputFormat, say, table, terminal};
 use error_causes::chain;
 
 use super::directory;
 
 /// A code version on this machine.
-struct Version {
+struct LocalVersion {
     environment: EnvironmentName,
     signature: VersionSignature,
     is_live: bool,
     lock: Option<VersionLock>,
 }
 
-pub(crate) fn run(options: &VersionsOptions) -> Result<u8, Failure> {
+pub(crate) fn run(options: &VersionsOptions) -> Result<u8, CommandFailure> {
     let mut all = all(&directory::versions(&options.place)?)?;
     if let Some(wanted) = &options.environment {
         all.retain(|version| version.environment.as_str() == wanted);
     }
     match options.format {
-        Format::Json => {
+        OutputFormat::Json => {
             let shown = all.iter().map(|version| {
                 json!({
                     "environment": version.environment.as_str(),
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &VersionsOptions) -> Result<u8, Failure> {
             });
             say!("{:#}", json!(shown.collect::<Vec<_>>()));
         }
-        Format::Human => {
+        OutputFormat::Human => {
             let rows = all.iter().map(row).collect();
             table::print(
                 &["ENVIRONMENT", "VERSION", "", "COMMIT", "BRANCH", "MODULES"],
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &VersionsOptions) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-fn row(version: &Version) -> Vec<String> {
+fn row(version: &LocalVersion) -> Vec<String> {
     let control = version.lock.as_ref().map(|lock| &lock.control);
     let modules = version
         .lock
@@ -71,13 +71,13 @@ fn row(version: &Version) -> Vec<String> {
     ]
 }
 
-fn all(versions: &VersionStore) -> Result<Vec<Version>, Failure> {
+fn all(versions: &VersionStore) -> Result<Vec<LocalVersion>, CommandFailure> {
     let all = versions
         .all_versions()
-        .map_err(|error| Failure::Usage(chain(&error)))?;
+        .map_err(|error| CommandFailure::Usage(chain(&error)))?;
     Ok(all
         .into_iter()
-        .map(|(environment, signature)| Version {
+        .map(|(environment, signature)| LocalVersion {
             is_live: versions.live_version(&environment).as_ref() == Some(&signature),
             lock: versions.read_lock(&environment, &signature),
             environment,
@@ -86,7 +86,7 @@ fn all(versions: &VersionStore) -> Result<Vec<Version>, Failure> {
         .collect())
 }
 
-pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, Failure> {
+pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, CommandFailure> {
     let (deployer, _) = directory::open(&options.place)?;
     let digits = options.version.as_deref().unwrap_or_default();
     let mut fitting = all(deployer.versions())?;
@@ -96,7 +96,7 @@ pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, Failure> {
     });
     let [version] = fitting.as_slice() else {
         let count = fitting.len();
-        return Err(Failure::Usage(format!(
+        return Err(CommandFailure::Usage(format!(
             "{count} versions of {0} begin with {digits}; `tutti code versions {0} --local` lists them",
             options.environment
         )));
@@ -104,7 +104,7 @@ pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, Failure> {
     let restored = Box::pin(deployer.restore_once(&version.environment, &version.signature));
     match restored
         .await
-        .map_err(|error| Failure::Usage(chain(&error)))?
+        .map_err(|error| CommandFailure::Usage(chain(&error)))?
     {
         RestoredVersion::Whole(healed) if healed.is_empty() => {}
         RestoredVersion::Whole(healed) => {
@@ -119,10 +119,10 @@ pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, Failure> {
     let switched = deployer
         .switch(&version.environment, &version.signature)
         .await;
-    switched.map_err(|error| Failure::Usage(chain(&error)))?;
+    switched.map_err(|error| CommandFailure::Usage(chain(&error)))?;
     say!(
         "{} {}: {} is live",
-        terminal::good("✓"),
+        terminal::style_success("✓"),
         version.environment,
         short(version.signature.as_str())
     );

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cli::Failure;
-use cli::input::read_if_there;
+use cli::CommandFailure;
+use cli::input::read_if_exists;
 
 /// Code directories with their configuration directories; the first that exists is used.
 const DIRECTORIES: [(&str, &str); 2] = [
@@ -47,11 +47,13 @@ pub(crate) struct Environment {
 }
 
 impl EnvironmentLocation {
-    pub(crate) fn find(&self) -> Result<Environment, Failure> {
+    pub(crate) fn find(&self) -> Result<Environment, CommandFailure> {
         let name = &self.environment;
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || !name.chars().all(word) {
-            return Err(Failure::Usage(format!("Invalid environment name '{name}'")));
+            return Err(CommandFailure::Usage(format!(
+                "Invalid environment name '{name}'"
+            )));
         }
         let there = |it: &&(&str, &str)| Path::new(it.0).is_dir();
         let (codedir, confdir) = *DIRECTORIES.iter().find(there).unwrap_or(&DIRECTORIES[0]);
@@ -62,7 +64,7 @@ impl EnvironmentLocation {
         };
         let mut roots = environmentpath.iter().map(|path| path.join(name));
         let Some(root) = roots.find(|root| root.is_dir()) else {
-            return Err(Failure::Usage(format!(
+            return Err(CommandFailure::Usage(format!(
                 "Could not find a directory environment named '{name}' anywhere in the path: {}. \
                  Does the directory exist?",
                 joined(&environmentpath)
@@ -83,13 +85,13 @@ impl EnvironmentLocation {
         })
     }
 
-    fn modules(&self, root: &Path, codedir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    fn modules(&self, root: &Path, codedir: &Path) -> Result<Vec<PathBuf>, CommandFailure> {
         if !self.modulepath.is_empty() {
             return Ok(self.modulepath.clone());
         }
         let mut base = vec![codedir.join("modules")];
         base.extend(VENDOR_MODULES.map(PathBuf::from));
-        let configured = read_if_there(&root.join("environment.conf"))?;
+        let configured = read_if_exists(&root.join("environment.conf"))?;
         let said = configured.as_deref().and_then(modulepath);
         let said = said.unwrap_or("modules:$basemodulepath");
         let said = said.replace("$codedir", &codedir.to_string_lossy());

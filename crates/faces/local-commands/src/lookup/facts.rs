@@ -4,11 +4,11 @@ use std::path::Path;
 
 use pcore::{Hash, Value};
 
-use cli::Failure;
+use cli::CommandFailure;
 use cli::input::read_limited;
 
 /// Reads facts from a file; empty without a file.
-pub(crate) fn of(path: Option<&Path>) -> Result<Hash, Failure> {
+pub(crate) fn of(path: Option<&Path>) -> Result<Hash, CommandFailure> {
     let Some(path) = path else {
         return Ok(Hash::new());
     };
@@ -24,11 +24,11 @@ pub(crate) fn of(path: Option<&Path>) -> Result<Hash, Failure> {
     };
     match facts {
         Ok(Value::Hash(facts)) => Ok(Hash::clone(&facts)),
-        Err(what) if !extension.is_empty() => Err(Failure::Content {
+        Err(what) if !extension.is_empty() => Err(CommandFailure::Content {
             place: path.display().to_string(),
             what,
         }),
-        _ => Err(Failure::Usage(format!(
+        _ => Err(CommandFailure::Usage(format!(
             "Incorrectly formatted data in {} given via the --facts flag (only accepts yaml and json \
              files)",
             path.display()
@@ -50,7 +50,7 @@ pub(crate) fn variables(
     let certname = match (node, facts.get_str("clientcert")) {
         (Some(node), _) => node.to_owned(),
         (None, Some(Value::Str(name))) => name.to_string(),
-        _ => this_host(),
+        _ => read_host_name(),
     };
     let (host, domain) = match certname.split_once('.') {
         Some((host, domain)) => (host, Value::from(domain)),
@@ -77,7 +77,7 @@ pub(crate) fn variables(
     variables
 }
 
-fn this_host() -> String {
+fn read_host_name() -> String {
     let system = rustix::system::uname();
     system.nodename().to_string_lossy().into_owned()
 }

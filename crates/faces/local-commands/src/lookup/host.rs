@@ -80,11 +80,11 @@ impl EvaluationHost for LocalHost {
     fn log(&self, level: LogLevel, message: &str, _place: &SourceLocation) {
         let name = match level {
             LogLevel::Debug | LogLevel::Info => return,
-            LogLevel::Notice => terminal::good("notice:"),
-            LogLevel::Warning => terminal::warn("warning:"),
-            _ => terminal::bad("error:"),
+            LogLevel::Notice => terminal::style_success("notice:"),
+            LogLevel::Warning => terminal::style_warning("warning:"),
+            _ => terminal::style_failure("error:"),
         };
-        anstream::eprintln!("{name} {}", terminal::harmless(message));
+        anstream::eprintln!("{name} {}", terminal::escape_control(message));
     }
 
     fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> EvalResult {

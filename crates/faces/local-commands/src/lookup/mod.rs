@@ -17,7 +17,7 @@ use evaluator::{EvalUnwind, EvaluationLimits, Evaluator, ParseCache, VariableSco
 use lookup::{DataFileCache, LookupExplainer, LookupRequest, LookupTrail};
 use pcore::{Hash, Type, Value};
 
-use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, say, terminal};
+use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, say, terminal};
 
 /// Arguments of `tutti lookup`.
 #[derive(Debug, clap::Args)]
@@ -77,7 +77,7 @@ const ANY_KEY: &str = "__global__";
 ///
 /// # Errors
 /// The arguments are wrong, or a file cannot be read.
-pub fn run(options: &Options) -> Result<u8, Failure> {
+pub fn run(options: &Options) -> Result<u8, CommandFailure> {
     let keys = options.keys()?;
     let merge = options.merge()?;
     let environment = options.place.find()?;
@@ -112,11 +112,15 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
 }
 
 /// Checks the type; a mismatch is an error even with `--explain`.
-fn check_type(subject: &str, expected: Option<&Type>, value: Value) -> Result<Value, Failure> {
+fn check_type(
+    subject: &str,
+    expected: Option<&Type>,
+    value: Value,
+) -> Result<Value, CommandFailure> {
     let fits = expected.map_or(Ok(()), |ty| pcore::assert_instance(subject, ty, &value));
     match fits {
         Ok(()) => Ok(value),
-        Err(mismatch) => Err(Failure::Usage(mismatch.to_string())),
+        Err(mismatch) => Err(CommandFailure::Usage(mismatch.to_string())),
     }
 }
 
@@ -134,22 +138,24 @@ impl Options {
         self.explain || self.explain_options
     }
 
-    fn keys(&self) -> Result<Vec<String>, Failure> {
+    fn keys(&self) -> Result<Vec<String>, CommandFailure> {
         if !self.keys.is_empty() {
             return Ok(self.keys.clone());
         }
         if self.explain_options && !self.explain {
             return Ok(vec![ANY_KEY.to_owned()]);
         }
-        Err(Failure::Usage("No keys were given to lookup.".to_owned()))
+        Err(CommandFailure::Usage(
+            "No keys were given to lookup.".to_owned(),
+        ))
     }
 
-    fn merge(&self) -> Result<Value, Failure> {
+    fn merge(&self) -> Result<Value, CommandFailure> {
         let is_deep = self.merge.as_deref() == Some("deep");
         let only_deep =
             self.sort_merged_arrays || self.merge_hash_arrays || self.knock_out_prefix.is_some();
         if only_deep && !is_deep {
-            return Err(Failure::Usage(
+            return Err(CommandFailure::Usage(
                 "The options --knock-out-prefix, --sort-merged-arrays, and --merge-hash-arrays are \
                  only available with '--merge deep'"
                     .to_owned(),
@@ -175,12 +181,12 @@ impl Options {
         Some(("Default value", Value::from(value)))
     }
 
-    fn value_type(&self, evaluator: &mut Evaluator<'_>) -> Result<Option<Type>, Failure> {
+    fn value_type(&self, evaluator: &mut Evaluator<'_>) -> Result<Option<Type>, CommandFailure> {
         let Some(text) = &self.value_type else {
             return Ok(None);
         };
         let ty = evaluator.parse_type(text, &[]);
-        ty.map(Some).map_err(|unwind| Failure::Content {
+        ty.map(Some).map_err(|unwind| CommandFailure::Content {
             place: "--type".to_owned(),
             what: message(*unwind),
         })
@@ -203,8 +209,8 @@ impl Options {
                 EXIT_SUCCESS
             }
             Err(fault) => {
-                let fault = terminal::harmless(&fault);
-                anstream::eprintln!("{} {fault}", terminal::bad("error:"));
+                let fault = terminal::escape_control(&fault);
+                anstream::eprintln!("{} {fault}", terminal::style_failure("error:"));
                 EXIT_NODES_FAILED
             }
         }

@@ -43,7 +43,7 @@ fn escape_for_terminal(text: String) -> String {
     if !terminal::is_interactive() {
         return text;
     }
-    let lines: Vec<String> = text.lines().map(terminal::harmless).collect();
+    let lines: Vec<String> = text.lines().map(terminal::escape_control).collect();
     lines.join("\n")
 }
 

@@ -10,8 +10,8 @@ use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use zeroize::Zeroizing;
 
 use super::environment::Environment;
-use cli::Failure;
-use cli::input::{read_if_there, read_limited};
+use cli::CommandFailure;
+use cli::input::{read_if_exists, read_limited};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 
@@ -75,7 +75,7 @@ impl LookupFiles for EnvironmentFiles {
 impl CodeSource for EnvironmentFiles {
     fn module(&self, name: &str) -> Option<CodeModule> {
         let root = self.module_root(name)?;
-        let metadata = read_if_there(&root.join("metadata.json")).ok().flatten();
+        let metadata = read_if_exists(&root.join("metadata.json")).ok().flatten();
         Some(CodeModule {
             name: name.into(),
             path: root.to_string_lossy().into(),
@@ -108,7 +108,7 @@ impl CodeSource for EnvironmentFiles {
                 path: path.to_string_lossy().into(),
                 bytes: text.into_bytes().into(),
             })),
-            Err(Failure::Read { source, .. }) if is_absence(source.kind()) => Ok(None),
+            Err(CommandFailure::Read { source, .. }) if is_absence(source.kind()) => Ok(None),
             Err(failure) => Err(CodeReadError {
                 path: path.display().to_string(),
                 cause: failure.to_string(),

@@ -10,17 +10,17 @@ use cli::terminal;
 /// Prints every finding of a source, errors first.
 pub(super) fn all(checked: &CheckedSource) {
     for one in &checked.found {
-        say!("{}\n", drawn(checked, one));
+        say!("{}\n", render_finding(checked, one));
     }
 }
 
-fn drawn(checked: &CheckedSource, one: &Diagnostic) -> String {
+fn render_finding(checked: &CheckedSource, one: &Diagnostic) -> String {
     let text = &**checked.source.text();
     let level = match one.severity {
         DiagnosticSeverity::Error => Level::ERROR,
         DiagnosticSeverity::Warning | DiagnosticSeverity::Deprecation => Level::WARNING,
     };
-    let label = one.label.as_deref().map(terminal::harmless);
+    let label = one.label.as_deref().map(terminal::escape_control);
     let mut primary = AnnotationKind::Primary.span(visible(text, one.span));
     if let Some(label) = &label {
         primary = primary.label(label.as_str());
@@ -30,15 +30,15 @@ fn drawn(checked: &CheckedSource, one: &Diagnostic) -> String {
         .annotation(primary);
     for other in &one.labels {
         let mark = AnnotationKind::Context.span(visible(text, other.span));
-        snippet = snippet.annotation(mark.label(terminal::harmless(&other.message)));
+        snippet = snippet.annotation(mark.label(terminal::escape_control(&other.message)));
     }
-    let title = terminal::harmless(&one.message);
+    let title = terminal::escape_control(&one.message);
     let mut group = level
         .primary_title(title.as_str())
         .id(one.code)
         .element(Element::from(snippet));
     for help in &one.help {
-        group = group.element(Level::HELP.message(terminal::harmless(help)));
+        group = group.element(Level::HELP.message(terminal::escape_control(help)));
     }
     Renderer::styled()
         .term_width(terminal::width())

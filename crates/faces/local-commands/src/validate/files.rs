@@ -1,14 +1,14 @@
 //! Collects the sources to check: files, the content of directories, standard input. Main function:
-//! [`inputs`].
+//! [`read_inputs`].
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::module::{ModuleRoot, ModuleRoots};
-use super::{Language, Options};
+use super::{CheckedLanguage, Options};
 use crate::defaults::SOURCE_DEPTH_MAX;
-use cli::Failure;
+use cli::CommandFailure;
 
 /// A source to check.
 pub(super) struct SourceInput {
@@ -20,7 +20,7 @@ pub(super) struct SourceInput {
     pub(super) bytes: Vec<u8>,
     pub(super) epp: bool,
     pub(super) in_plans: bool,
-    pub(super) language: Language,
+    pub(super) language: CheckedLanguage,
     /// The path in its module, if the file is a Ruby function.
     pub(super) ruby_function: Option<String>,
 }
@@ -33,15 +33,15 @@ const KINDS: [&str; 4] = ["manifests", "functions", "types", "plans"];
 const DATA_DIRECTORIES: [&str; 4] = ["data", "files", "hieradata", "templates"];
 
 /// Reads all sources, in the order of the command line; those of a directory are sorted by name.
-pub(super) fn inputs(options: &Options) -> Result<Vec<SourceInput>, Failure> {
+pub(super) fn read_inputs(options: &Options) -> Result<Vec<SourceInput>, CommandFailure> {
     let mut inputs = Vec::new();
     let mut modules = ModuleRoots::default();
     for path in &options.paths {
         if path.as_os_str() == "-" {
-            inputs.push(standard_input(options)?);
+            inputs.push(read_standard_input(options)?);
             continue;
         }
-        let failed = |source| Failure::Read {
+        let failed = |source| CommandFailure::Read {
             path: path.clone(),
             source,
         };
@@ -52,12 +52,12 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<SourceInput>, Failure> {
             for path in found {
                 let place = FileLocation::of(&path, &mut modules)?;
                 let is_checked = match language(&path) {
-                    Language::Puppet if has_extension(&path, "rb") => {
+                    CheckedLanguage::Puppet if has_extension(&path, "rb") => {
                         ruby_function(&path).is_some()
                     }
-                    Language::Puppet => true,
-                    Language::YamlPlan => place.is_yaml_plan(&path),
-                    Language::TaskMetadata => is_in_tasks(&path),
+                    CheckedLanguage::Puppet => true,
+                    CheckedLanguage::YamlPlan => place.is_yaml_plan(&path),
+                    CheckedLanguage::TaskMetadata => is_in_tasks(&path),
                 };
                 if is_checked {
                     inputs.push(file(&path, place)?);
@@ -71,12 +71,12 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<SourceInput>, Failure> {
     Ok(inputs)
 }
 
-fn standard_input(options: &Options) -> Result<SourceInput, Failure> {
+fn read_standard_input(options: &Options) -> Result<SourceInput, CommandFailure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
         .read_to_end(&mut bytes)
-        .map_err(|source| Failure::Read {
+        .map_err(|source| CommandFailure::Read {
             path: "-".into(),
             source,
         })?;
@@ -88,15 +88,15 @@ fn standard_input(options: &Options) -> Result<SourceInput, Failure> {
         epp: options.epp,
         in_plans: false,
         language: match options.yaml {
-            true => Language::YamlPlan,
-            false => Language::Puppet,
+            true => CheckedLanguage::YamlPlan,
+            false => CheckedLanguage::Puppet,
         },
         ruby_function: None,
     })
 }
 
-fn file(path: &Path, place: FileLocation) -> Result<SourceInput, Failure> {
-    let bytes = std::fs::read(path).map_err(|source| Failure::Read {
+fn file(path: &Path, place: FileLocation) -> Result<SourceInput, CommandFailure> {
+    let bytes = std::fs::read(path).map_err(|source| CommandFailure::Read {
         path: path.to_owned(),
         source,
     })?;
@@ -119,8 +119,8 @@ struct FileLocation {
 }
 
 impl FileLocation {
-    fn of(path: &Path, modules: &mut ModuleRoots) -> Result<Self, Failure> {
-        let full = std::path::absolute(path).map_err(|source| Failure::Read {
+    fn of(path: &Path, modules: &mut ModuleRoots) -> Result<Self, CommandFailure> {
+        let full = std::path::absolute(path).map_err(|source| CommandFailure::Read {
             path: path.to_owned(),
             source,
         })?;
@@ -166,8 +166,8 @@ fn is_in_plans(full: &Path) -> bool {
 
 /// Collects all manifests, templates, YAML and JSON files. Hidden directories and links to
 /// directories are left out, so that the search ends.
-fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |source| Failure::Read {
+fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CommandFailure> {
+    let failed = |source| CommandFailure::Read {
         path: directory.to_owned(),
         source,
     };
@@ -193,11 +193,11 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
 }
 
 /// The language of a file, by its extension.
-fn language(path: &Path) -> Language {
+fn language(path: &Path) -> CheckedLanguage {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("yaml" | "yml") => Language::YamlPlan,
-        Some("json") => Language::TaskMetadata,
-        _ => Language::Puppet,
+        Some("yaml" | "yml") => CheckedLanguage::YamlPlan,
+        Some("json") => CheckedLanguage::TaskMetadata,
+        _ => CheckedLanguage::Puppet,
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use syntax::{Diagnostic, DiagnosticSeverity, ModuleLocation, SourceText};
 
-use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, say, terminal};
+use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, terminal};
 
 /// Arguments of `tutti validate`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub struct Options {
     paths: Vec<PathBuf>,
     /// Whether `plan` and `apply` are keywords; auto: in files of plans
     #[arg(long, value_enum, default_value = "auto")]
-    tasks: Tasks,
+    tasks: PlanSyntaxMode,
     /// Directories of modules, separated by colons: files in them may define only the name that
     /// their path implies
     #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
@@ -48,12 +48,12 @@ pub struct Options {
     yaml: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
 /// The language of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
+enum CheckedLanguage {
     Puppet,
     YamlPlan,
     TaskMetadata,
@@ -61,7 +61,7 @@ enum Language {
 
 /// Condition under which a source may contain plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Tasks {
+enum PlanSyntaxMode {
     Auto,
     Always,
     Never,
@@ -78,12 +78,12 @@ struct CheckedSource {
 ///
 /// # Errors
 /// The arguments are wrong, or a file cannot be read.
-pub fn run(options: &Options) -> Result<u8, Failure> {
-    let inputs = files::inputs(options)?;
+pub fn run(options: &Options) -> Result<u8, CommandFailure> {
+    let inputs = files::read_inputs(options)?;
     let mut all = Vec::with_capacity(inputs.len());
     for input in inputs {
         let checked = check(options, &input);
-        if options.format == Format::Human {
+        if options.format == OutputFormat::Human {
             draw::all(&checked);
         }
         all.push(checked);
@@ -93,8 +93,8 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         .map(|one| one.count(DiagnosticSeverity::Error))
         .sum();
     match options.format {
-        Format::Human => say!("{}", summary(&all, errors)),
-        Format::Json => say!("{}", json::document(&all, errors)),
+        OutputFormat::Human => say!("{}", summary(&all, errors)),
+        OutputFormat::Json => say!("{}", json::document(&all, errors)),
     }
     Ok(if errors == 0 {
         EXIT_SUCCESS
@@ -109,13 +109,15 @@ fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
     let found = match fault {
         Some(fault) => vec![fault],
         None if input.ruby_function.is_some() => ruby_function::mistakes(input),
-        None if input.language == Language::YamlPlan => yaml_plan::mistakes(source.text()),
-        None if input.language == Language::TaskMetadata => task_metadata::mistakes(source.text()),
+        None if input.language == CheckedLanguage::YamlPlan => yaml_plan::mistakes(source.text()),
+        None if input.language == CheckedLanguage::TaskMetadata => {
+            task_metadata::mistakes(source.text())
+        }
         None => {
             let tasks = match options.tasks {
-                Tasks::Auto => input.in_plans,
-                Tasks::Always => true,
-                Tasks::Never => false,
+                PlanSyntaxMode::Auto => input.in_plans,
+                PlanSyntaxMode::Always => true,
+                PlanSyntaxMode::Never => false,
             };
             let language = syntax::SyntaxOptions {
                 epp: input.epp,
@@ -159,13 +161,13 @@ fn summary(all: &[CheckedSource], errors: usize) -> String {
     };
     let files = count(all.len(), "file");
     let faults = match (errors, warnings) {
-        (0, 0) => terminal::good("nothing is wrong"),
-        (0, _) => terminal::warn(count(warnings, "warning")),
-        (_, 0) => terminal::bad(count(errors, "error")),
+        (0, 0) => terminal::style_success("nothing is wrong"),
+        (0, _) => terminal::style_warning(count(warnings, "warning")),
+        (_, 0) => terminal::style_failure(count(errors, "error")),
         _ => format!(
             "{}, {}",
-            terminal::bad(count(errors, "error")),
-            terminal::warn(count(warnings, "warning"))
+            terminal::style_failure(count(errors, "error")),
+            terminal::style_warning(count(warnings, "warning"))
         ),
     };
     format!("{files}: {faults}")

@@ -10,7 +10,7 @@ const CODE: &str = "INVALID_TASK";
 
 /// Mistakes in the metadata, and unknown keys.
 pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
-    match TaskMetadata::parse(text.as_bytes(), &of_any_module) {
+    match TaskMetadata::parse(text.as_bytes(), &accept_module_type) {
         Ok(metadata) => {
             let unknown = metadata.unknown_keys.iter().map(|path| {
                 let message = format!("`{path}` is an unknown key of task metadata and is ignored");
@@ -30,7 +30,7 @@ pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
 }
 
 /// Accepts any name with `::`: it may be a type alias of a module that is not available here.
-fn of_any_module(name: &str) -> Option<Type> {
+fn accept_module_type(name: &str) -> Option<Type> {
     name.contains("::").then(Type::any)
 }
 

@@ -5,23 +5,23 @@ use pki::CertificateAuthority;
 use pki::ca::SignOptions;
 use serde::{Deserialize, Serialize};
 
+use super::audit_trail::{self, AuditRoute, CaOperation};
 use super::body::WholeBody;
 use super::failure::CaFailure;
-use super::service::{Attended, certname};
-use super::trail::{self, Deed, Route};
-use crate::peer::Caller;
+use super::service::{CallerCaService, certname};
+use crate::peer::PuppetApiCaller;
 
-const SIGN: Route = "POST /puppet-ca/v1/sign";
-const CLEAN: Route = "PUT /puppet-ca/v1/clean";
+const SIGN: AuditRoute = "POST /puppet-ca/v1/sign";
+const CLEAN: AuditRoute = "PUT /puppet-ca/v1/clean";
 
 #[derive(Debug, Deserialize)]
-struct Names {
+struct CertnameList {
     certnames: Vec<String>,
 }
 
 /// Result of `sign` for each name.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Signed {
+pub(super) struct BulkSignReply {
     signed: Vec<String>,
     #[serde(rename = "no-csr")]
     no_csr: Vec<String>,
@@ -29,16 +29,17 @@ pub(super) struct Signed {
     signing_errors: Vec<String>,
 }
 
-pub(super) async fn sign(
-    Attended(service): Attended,
-    caller: Caller,
+pub(super) async fn sign_all(
+    CallerCaService(service): CallerCaService,
+    caller: PuppetApiCaller,
     WholeBody(body): WholeBody,
-) -> Result<Json<Signed>, CaFailure> {
-    service.authorize(&caller, Deed::Sign, SIGN).await?;
-    let mut outcome = Signed::default();
-    for name in names(&body)? {
+) -> Result<Json<BulkSignReply>, CaFailure> {
+    service.authorize(&caller, CaOperation::Sign, SIGN).await?;
+    let mut outcome = BulkSignReply::default();
+    for name in parse_names(&body)? {
         let certname = certname(&name)?;
-        let act = Deed::Sign.act(trail::actor(&caller), SIGN, Some(&name));
+        let act =
+            CaOperation::Sign.audited_action(audit_trail::actor_of(&caller), SIGN, Some(&name));
         let sign = move |ca: &CertificateAuthority| match ca
             .sign(certname.as_str(), &SignOptions::default())
         {
@@ -58,16 +59,19 @@ pub(super) async fn sign(
     Ok(Json(outcome))
 }
 
-pub(super) async fn clean(
-    Attended(service): Attended,
-    caller: Caller,
+pub(super) async fn clean_all(
+    CallerCaService(service): CallerCaService,
+    caller: PuppetApiCaller,
     WholeBody(body): WholeBody,
 ) -> Result<String, CaFailure> {
-    service.authorize(&caller, Deed::Clean, CLEAN).await?;
+    service
+        .authorize(&caller, CaOperation::Clean, CLEAN)
+        .await?;
     let mut unknown = Vec::new();
-    for name in names(&body)? {
+    for name in parse_names(&body)? {
         let certname = certname(&name)?;
-        let act = Deed::Clean.act(trail::actor(&caller), CLEAN, Some(&name));
+        let act =
+            CaOperation::Clean.audited_action(audit_trail::actor_of(&caller), CLEAN, Some(&name));
         let clean = move |ca: &CertificateAuthority| ca.clean(certname.as_str());
         if !service.command(act, clean).await? {
             unknown.push(name);
@@ -83,8 +87,8 @@ pub(super) async fn clean(
 }
 
 /// Parses the names; all are checked before the first is processed.
-fn names(body: &[u8]) -> Result<Vec<String>, CaFailure> {
-    let names: Names = decode_errors::json::object_from_slice(body)
+fn parse_names(body: &[u8]) -> Result<Vec<String>, CaFailure> {
+    let names: CertnameList = decode_errors::json::object_from_slice(body)
         .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
     names
         .certnames
@@ -116,7 +120,7 @@ mod tests {
                 "certnames[1]: must be a string, not an object",
             ),
         ] {
-            let message = names(body.as_bytes()).unwrap_err().into_message();
+            let message = parse_names(body.as_bytes()).unwrap_err().into_message();
             assert!(message.contains(part), "{message}");
             let wording = decode_errors::LIBRARY_WORDING;
             assert!(

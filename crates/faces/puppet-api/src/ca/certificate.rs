@@ -3,10 +3,10 @@
 use axum::extract::Path;
 
 use super::failure::CaFailure;
-use super::service::{Attended, certname};
+use super::service::{CallerCaService, certname};
 
 pub(super) async fn fetch(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     Path(name): Path<String>,
 ) -> Result<String, CaFailure> {
     if name == "ca" {

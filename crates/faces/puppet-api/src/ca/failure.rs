@@ -58,13 +58,13 @@ impl CaFailure {
     }
 
     /// The CA is overloaded; agents retry by themselves.
-    pub(super) fn busy() -> Self {
+    pub(super) fn busy_failure() -> Self {
         let message = "the certificate authority is busy; try again later";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message.to_owned()).retry_after(CA_BUSY_RETRY)
     }
 
     /// The audit log accepts no entry, so nothing was done.
-    pub(super) fn unaudited(error: &(dyn std::error::Error + 'static)) -> Self {
+    pub(super) fn unaudited_failure(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the CA does nothing, since the audit takes no entry");
         let message = "the entry of the audit cannot be written, and without one nothing is done; \
                        try again later";
@@ -90,7 +90,7 @@ impl CaFailure {
 impl From<CaWorkError> for CaFailure {
     fn from(error: CaWorkError) -> Self {
         match error {
-            CaWorkError::Busy => Self::busy(),
+            CaWorkError::Busy => Self::busy_failure(),
             CaWorkError::Ca(error) => error.into(),
             CaWorkError::Panicked(panic) => Self::internal(&panic),
         }

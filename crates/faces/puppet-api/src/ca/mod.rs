@@ -17,6 +17,7 @@
 //! Actions of administrators, refused requests, and automatically signed certificates are recorded
 //! in the audit log.
 
+mod audit_trail;
 mod autosign;
 mod body;
 mod bulk;
@@ -26,13 +27,12 @@ mod request;
 mod revocation_list;
 mod service;
 mod status;
-mod trail;
-mod turns;
+mod work_queue;
 
 use axum::Router;
 use axum::routing::{get, post, put};
 
-pub use autosign::{Autosign, AutosignError};
+pub use autosign::{AutosignError, AutosignPolicy};
 pub use service::{CaService, CaWorkError};
 pub use status::certificate_status;
 
@@ -54,8 +54,8 @@ pub(crate) fn router(service: CaService) -> Router {
             "/certificate_revocation_list/{name}",
             get(revocation_list::fetch),
         )
-        .route("/sign", post(bulk::sign))
-        .route("/clean", put(bulk::clean))
+        .route("/sign", post(bulk::sign_all))
+        .route("/clean", put(bulk::clean_all))
         .with_state(service);
     Router::new().nest("/puppet-ca/v1", v1)
 }

@@ -7,18 +7,18 @@ use axum::http::StatusCode;
 use pki::ca::{SignOptions, SubmittedRequest};
 use pki::{CaError, CertificateAuthority};
 
+use super::audit_trail::{self, AuditRoute, CaOperation};
 use super::autosign::AutosignDecision;
 use super::body::WholeBody;
 use super::failure::CaFailure;
-use super::service::{Attended, CaService, certname};
-use super::trail::{self, Deed, Route};
-use crate::peer::Caller;
+use super::service::{CaService, CallerCaService, certname};
+use crate::peer::PuppetApiCaller;
 
-const SUBMIT: Route = "PUT /puppet-ca/v1/certificate_request/{name}";
-const DELETE: Route = "DELETE /puppet-ca/v1/certificate_request/{name}";
+const SUBMIT: AuditRoute = "PUT /puppet-ca/v1/certificate_request/{name}";
+const DELETE: AuditRoute = "DELETE /puppet-ca/v1/certificate_request/{name}";
 
 pub(super) async fn fetch(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     PathVariable(name): PathVariable<String>,
 ) -> Result<String, CaFailure> {
     let certname = certname(&name)?;
@@ -34,13 +34,13 @@ pub(super) async fn fetch(
 }
 
 pub(super) async fn submit(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     PathVariable(name): PathVariable<String>,
-    caller: Caller,
+    caller: PuppetApiCaller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     let certname = certname(&name)?;
-    let unasked = service.unasked();
+    let unasked = service.autosign_names();
     let source = service.source();
     let submitting = service.run(move |ca| {
         let name = certname.as_str();
@@ -62,10 +62,10 @@ pub(super) async fn submit(
             certname = name,
             "not signed automatically: it asks for names or rights of its own"
         ),
-        AutosignDecision::Sign => sign_unasked(&service, &caller, &name).await?,
+        AutosignDecision::Sign => autosign(&service, &caller, &name).await?,
         AutosignDecision::Ask(program) => {
-            if ask_program(&service, &program, &name).await? {
-                sign_unasked(&service, &caller, &name).await?;
+            if run_policy_program(&service, &program, &name).await? {
+                autosign(&service, &caller, &name).await?;
             }
         }
     }
@@ -74,21 +74,29 @@ pub(super) async fn submit(
 
 /// Runs the program on the request that the CA has stored. It may have been signed or deleted
 /// meanwhile.
-async fn ask_program(service: &CaService, program: &Path, name: &str) -> Result<bool, CaFailure> {
+async fn run_policy_program(
+    service: &CaService,
+    program: &Path,
+    name: &str,
+) -> Result<bool, CaFailure> {
     let certname = certname(name)?;
     let waiting = certname.clone();
     let request = service.read(move |ca| ca.request(waiting.as_str())).await?;
     match request {
         Some(request) => {
             service
-                .policy_signs(program, &certname, request.pem())
+                .is_signed_by_policy(program, &certname, request.pem())
                 .await
         }
         None => Ok(false),
     }
 }
 
-async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Result<(), CaFailure> {
+async fn autosign(
+    service: &CaService,
+    caller: &PuppetApiCaller,
+    name: &str,
+) -> Result<(), CaFailure> {
     let certname = certname(name)?;
     let sign = move |ca: &CertificateAuthority| {
         match ca.sign(certname.as_str(), &SignOptions::without_consent()) {
@@ -97,20 +105,24 @@ async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Resul
             signed => signed.map(drop),
         }
     };
-    let act = Deed::Sign.unasked(caller, SUBMIT, name);
+    let act = CaOperation::Sign.autosign_event(caller, SUBMIT, name);
     service.command(act, sign).await
 }
 
 pub(super) async fn delete(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     PathVariable(name): PathVariable<String>,
-    caller: Caller,
+    caller: PuppetApiCaller,
 ) -> Result<StatusCode, CaFailure> {
     service
-        .authorize(&caller, Deed::DeleteRequest, DELETE)
+        .authorize(&caller, CaOperation::DeleteRequest, DELETE)
         .await?;
     let certname = certname(&name)?;
-    let act = Deed::DeleteRequest.act(trail::actor(&caller), DELETE, Some(&name));
+    let act = CaOperation::DeleteRequest.audited_action(
+        audit_trail::actor_of(&caller),
+        DELETE,
+        Some(&name),
+    );
     let delete = move |ca: &CertificateAuthority| ca.delete_request(certname.as_str());
     match service.command(act, delete).await? {
         true => Ok(StatusCode::NO_CONTENT),

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 
 use super::failure::CaFailure;
-use super::service::Attended;
+use super::service::CallerCaService;
 
 pub(super) async fn fetch(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, CaFailure> {
@@ -21,8 +21,8 @@ pub(super) async fn fetch(
         return Err(CaFailure::not_found(message));
     }
     let (pem, modified) = service.read(|ca| ca.crl()).await?;
-    let modified_s = seconds(modified);
-    if asked_since(&headers).is_some_and(|since_s| modified_s <= since_s) {
+    let modified_s = to_seconds(modified);
+    if modified_since(&headers).is_some_and(|since_s| modified_s <= since_s) {
         return Ok(StatusCode::NOT_MODIFIED.into_response());
     }
     let mut response = pem.into_response();
@@ -41,13 +41,13 @@ pub(super) async fn fetch(
 }
 
 /// The time of `If-Modified-Since`; a value that cannot be parsed is ignored.
-fn asked_since(headers: &HeaderMap) -> Option<i64> {
+fn modified_since(headers: &HeaderMap) -> Option<i64> {
     static PARSER: DateTimeParser = DateTimeParser::new();
     let text = headers.get(header::IF_MODIFIED_SINCE)?.to_str().ok()?;
     Some(PARSER.parse_timestamp(text).ok()?.as_second())
 }
 
 /// Truncates a time to whole seconds, as in HTTP dates.
-fn seconds(time: SystemTime) -> i64 {
+fn to_seconds(time: SystemTime) -> i64 {
     Timestamp::try_from(time).map_or(i64::MAX, |time| time.as_second())
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use audit::{Act, Audit};
+use audit::{Audit, AuditedAction};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use pcp::Certname;
@@ -14,31 +14,31 @@ use pki::ca::RequestSource;
 use pki::{CaError, CertificateAuthority, CertnamePrivilege};
 use tokio::runtime::Handle;
 
-use super::autosign::{self, Autosign, AutosignDecision, AutosignError};
+use super::audit_trail::{self, AuditRoute, CaOperation};
+use super::autosign::{self, AutosignDecision, AutosignError, AutosignPolicy};
 use super::failure::CaFailure;
-use super::trail::{self, Deed, Route};
-use super::turns::Turns;
+use super::work_queue::CaWorkQueue;
 use crate::defaults::{AUTOSIGN_PROGRAMS_AT_ONCE, CA_READS_AT_ONCE, CA_WAIT, CA_WORK_AT_ONCE};
-use crate::peer::Caller;
+use crate::peer::PuppetApiCaller;
 
 /// The authority and the policy of its HTTP API.
 #[derive(Debug, Clone)]
 pub struct CaService {
     ca: CertificateAuthority,
-    policy: Arc<Policy>,
+    policy: Arc<SigningPolicy>,
     audit: Audit,
     /// Turns for work that may write, and waits for the disk and for the CA's lock.
-    turns: Turns,
+    work_queue: CaWorkQueue,
     /// Turns for work that reads a file.
-    reading_turns: Turns,
+    reading_turns: CaWorkQueue,
     /// Turns for policy executables.
-    program_turns: Turns,
+    program_turns: CaWorkQueue,
     /// The network of the clients that this clone serves.
     source: RequestSource,
 }
 
 /// The service, bound to the network of the caller.
-pub(super) struct Attended(pub(super) CaService);
+pub(super) struct CallerCaService(pub(super) CaService);
 
 /// Reason for which the authority did not do the work.
 #[derive(Debug, thiserror::Error)]
@@ -55,16 +55,16 @@ pub enum CaWorkError {
 }
 
 #[derive(Debug)]
-struct Policy {
-    autosign: Autosign,
+struct SigningPolicy {
+    autosign: AutosignPolicy,
 }
 
 /// The policy for names that are signed automatically.
-pub(super) struct UnaskedNames {
-    policy: Arc<Policy>,
+pub(super) struct AutosignDecider {
+    policy: Arc<SigningPolicy>,
 }
 
-impl UnaskedNames {
+impl AutosignDecider {
     /// Decides by the name alone; a name that grants rights is never signed. Blocks on the disk.
     pub(super) fn decide(&self, ca: &CertificateAuthority, certname: &str) -> AutosignDecision {
         let decision = self.policy.autosign.decide(certname);
@@ -88,17 +88,17 @@ impl CaService {
     /// Every action is recorded in `audit` first; without that entry it is not performed.
     pub fn new(
         ca: CertificateAuthority,
-        autosign: Autosign,
+        autosign: AutosignPolicy,
         audit: Audit,
     ) -> Result<Self, AutosignError> {
         autosign.check(ca.privileged_names())?;
         Ok(Self {
             ca,
-            policy: Arc::new(Policy { autosign }),
+            policy: Arc::new(SigningPolicy { autosign }),
             audit,
-            turns: Turns::new(CA_WORK_AT_ONCE),
-            reading_turns: Turns::new(CA_READS_AT_ONCE),
-            program_turns: Turns::new(AUTOSIGN_PROGRAMS_AT_ONCE),
+            work_queue: CaWorkQueue::new(CA_WORK_AT_ONCE),
+            reading_turns: CaWorkQueue::new(CA_READS_AT_ONCE),
+            program_turns: CaWorkQueue::new(AUTOSIGN_PROGRAMS_AT_ONCE),
             source: RequestSource::default(),
         })
     }
@@ -109,44 +109,46 @@ impl CaService {
     }
 
     /// The policy for names that are signed automatically.
-    pub(super) fn unasked(&self) -> UnaskedNames {
-        UnaskedNames {
+    pub(super) fn autosign_names(&self) -> AutosignDecider {
+        AutosignDecider {
             policy: Arc::clone(&self.policy),
         }
     }
 
     /// Waits for a turn of the caller's network; true if this policy executable signs the request.
-    pub(super) async fn policy_signs(
+    pub(super) async fn is_signed_by_policy(
         &self,
         program: &Path,
         certname: &Certname,
         request_pem: &str,
     ) -> Result<bool, CaFailure> {
-        let turn = self.program_turns.take(self.source);
+        let turn = self.program_turns.acquire(self.source);
         let Ok(_turn) = tokio::time::timeout(CA_WAIT, turn).await else {
-            return Err(CaFailure::busy());
+            return Err(CaFailure::busy_failure());
         };
-        Ok(autosign::signs(program, certname, request_pem).await)
+        Ok(autosign::is_accepted(program, certname, request_pem).await)
     }
 
     /// Refuses all callers except administrators, and records refusals in the audit log.
     pub(super) async fn authorize(
         &self,
-        caller: &Caller,
-        deed: Deed,
-        route: Route,
+        caller: &PuppetApiCaller,
+        deed: CaOperation,
+        route: AuditRoute,
     ) -> Result<(), CaFailure> {
         let refused = match self.is_administrator(caller) {
             Ok(()) => return Ok(()),
             Err(refused) => refused,
         };
         // No certname: a refused caller could name any.
-        let act = deed.act(trail::actor(caller), route, None);
-        self.audit.refused(&act, &trail::denied(&refused)).await;
+        let act = deed.audited_action(audit_trail::actor_of(caller), route, None);
+        self.audit
+            .record_refusal(&act, &audit_trail::denied_outcome(&refused))
+            .await;
         Err(refused)
     }
 
-    fn is_administrator(&self, caller: &Caller) -> Result<(), CaFailure> {
+    fn is_administrator(&self, caller: &PuppetApiCaller) -> Result<(), CaFailure> {
         let Some(peer) = &caller.certificate.0 else {
             return Err(CaFailure::forbidden("a client certificate is required"));
         };
@@ -164,15 +166,15 @@ impl CaService {
     /// second records its result even if the client disconnects meanwhile.
     pub(super) async fn command<T: Send + 'static>(
         &self,
-        act: Act,
+        act: AuditedAction,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
         let intent = self.audit.intent(act).await;
-        let intent = intent.map_err(|error| CaFailure::unaudited(&error))?;
+        let intent = intent.map_err(|error| CaFailure::unaudited_failure(&error))?;
         let runtime = Handle::current();
         let told = move |ca: &CertificateAuthority| {
             let done = work(ca).map_err(CaFailure::from);
-            runtime.block_on(intent.finish(trail::outcome(&done)));
+            runtime.block_on(intent.finish(audit_trail::outcome_of(&done)));
             Ok(done)
         };
         self.run(told).await?
@@ -180,7 +182,7 @@ impl CaService {
 
     /// The same service for a caller at this address, whose network has its own turns.
     #[must_use]
-    pub fn on_behalf_of(&self, address: Option<IpAddr>) -> Self {
+    pub fn for_caller(&self, address: Option<IpAddr>) -> Self {
         Self {
             source: RequestSource::new(address),
             ..self.clone()
@@ -189,19 +191,19 @@ impl CaService {
 
     /// Runs `work` on a thread that may block on the disk, when its turn comes. The caller is
     /// responsible for permissions and the audit.
-    pub async fn work<T: Send + 'static>(
+    pub async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaWorkError> {
-        self.run_within(&self.turns, CA_WAIT, work).await
+        self.run_within(&self.work_queue, CA_WAIT, work).await
     }
 
-    /// Like [`Self::work`], for handlers of this crate.
+    /// Like [`Self::run_blocking`], for handlers of this crate.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaFailure> {
-        Ok(self.work(work).await?)
+        Ok(self.run_blocking(work).await?)
     }
 
     /// Runs `work` that reads a file and never waits for the CA's lock, when its turn comes:
@@ -215,11 +217,11 @@ impl CaService {
 
     async fn run_within<T: Send + 'static>(
         &self,
-        turns: &Turns,
+        turns: &CaWorkQueue,
         wait: Duration,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
     ) -> Result<T, CaWorkError> {
-        let turn = turns.take(self.source);
+        let turn = turns.acquire(self.source);
         let Ok(turn) = tokio::time::timeout(wait, turn).await else {
             return Err(CaWorkError::Busy);
         };
@@ -233,15 +235,15 @@ impl CaService {
     }
 }
 
-impl FromRequestParts<CaService> for Attended {
+impl FromRequestParts<CaService> for CallerCaService {
     type Rejection = Infallible;
 
     async fn from_request_parts(
         parts: &mut Parts,
         service: &CaService,
     ) -> Result<Self, Infallible> {
-        let caller = Caller::from_request_parts(parts, service).await?;
-        Ok(Self(service.on_behalf_of(caller.address)))
+        let caller = PuppetApiCaller::from_request_parts(parts, service).await?;
+        Ok(Self(service.for_caller(caller.address)))
     }
 }
 
@@ -268,7 +270,7 @@ mod tests {
         }
     }
 
-    async fn service(autosign: Autosign) -> (tempfile::TempDir, CaService) {
+    async fn service(autosign: AutosignPolicy) -> (tempfile::TempDir, CaService) {
         let dir = tempfile::tempdir().unwrap();
         let options = InitOptions {
             common_name: "Puppet CA: test".to_owned(),
@@ -293,8 +295,8 @@ mod tests {
 
     #[tokio::test]
     async fn names_with_rights_are_never_signed_unasked() {
-        let (_dir, service) = service(Autosign::All).await;
-        let unasked = service.unasked();
+        let (_dir, service) = service(AutosignPolicy::All).await;
+        let unasked = service.autosign_names();
         let decide = |name| unasked.decide(&service.ca, name);
         assert_eq!(decide("web1.example"), AutosignDecision::Sign);
         for name in [
@@ -309,7 +311,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_waits_its_turn_and_not_for_ever() {
-        let (_dir, service) = service(Autosign::Off).await;
+        let (_dir, service) = service(AutosignPolicy::Off).await;
         let (entered, mut entries) = mpsc::unbounded_channel();
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));
@@ -332,7 +334,7 @@ mod tests {
             entries.recv().await.unwrap();
         }
         let refused = service
-            .run_within(&service.turns, Duration::from_millis(20), |_| Ok(()))
+            .run_within(&service.work_queue, Duration::from_millis(20), |_| Ok(()))
             .await;
         let refused = CaFailure::from(refused.unwrap_err());
         let status = refused.into_response().status();
@@ -344,7 +346,7 @@ mod tests {
         // The turn of a disconnected client is returned only at the end of its work.
         occupants[0].abort();
         let refused = service
-            .run_within(&service.turns, Duration::from_millis(20), |_| Ok(()))
+            .run_within(&service.work_queue, Duration::from_millis(20), |_| Ok(()))
             .await;
         assert!(refused.is_err());
         for _ in &occupants {

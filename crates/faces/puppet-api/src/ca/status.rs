@@ -12,46 +12,50 @@ use pki::CertificateAuthority;
 use pki::ca::{CertificateEntry, CertificateState as CertState, SignOptions};
 use serde::Deserialize;
 
+use super::audit_trail::{self, AuditRoute, CaOperation};
 use super::body::WholeBody;
 use super::failure::CaFailure;
-use super::service::{Attended, CaService, certname};
-use super::trail::{self, Deed, Route};
+use super::service::{CaService, CallerCaService, certname};
 use crate::defaults::MAX_CERT_TTL_SECONDS;
-use crate::peer::Caller;
+use crate::peer::PuppetApiCaller;
 
-const FETCH: Route = "GET /puppet-ca/v1/certificate_status/{name}";
-const LIST: Route = "GET /puppet-ca/v1/certificate_statuses/{any}";
-const CHANGE: Route = "PUT /puppet-ca/v1/certificate_status/{name}";
-const CLEAN: Route = "DELETE /puppet-ca/v1/certificate_status/{name}";
+const FETCH: AuditRoute = "GET /puppet-ca/v1/certificate_status/{name}";
+const LIST: AuditRoute = "GET /puppet-ca/v1/certificate_statuses/{any}";
+const CHANGE: AuditRoute = "PUT /puppet-ca/v1/certificate_status/{name}";
+const CLEAN: AuditRoute = "DELETE /puppet-ca/v1/certificate_status/{name}";
 
 /// The body of `PUT certificate_status/{name}`.
 #[derive(Debug, Deserialize)]
-struct Change {
+struct DesiredStateChange {
     desired_state: String,
     /// Lifetime of the certificate in seconds.
     cert_ttl: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Filter {
+pub(super) struct CertificateFilter {
     state: Option<String>,
 }
 
 pub(super) async fn fetch(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     Path(name): Path<String>,
-    caller: Caller,
+    caller: PuppetApiCaller,
 ) -> Result<Json<CertificateStatus>, CaFailure> {
-    service.authorize(&caller, Deed::Read, FETCH).await?;
-    Ok(Json(certificate_status(entry(&service, &name).await?)))
+    service
+        .authorize(&caller, CaOperation::ReadStatus, FETCH)
+        .await?;
+    Ok(Json(certificate_status(find_entry(&service, &name).await?)))
 }
 
 pub(super) async fn list(
-    Attended(service): Attended,
-    filter: Result<Query<Filter>, QueryRejection>,
-    caller: Caller,
+    CallerCaService(service): CallerCaService,
+    filter: Result<Query<CertificateFilter>, QueryRejection>,
+    caller: PuppetApiCaller,
 ) -> Result<Json<Vec<CertificateStatus>>, CaFailure> {
-    service.authorize(&caller, Deed::Read, LIST).await?;
+    service
+        .authorize(&caller, CaOperation::ReadStatus, LIST)
+        .await?;
     let Query(filter) = filter.map_err(|_| {
         CaFailure::bad_request("the query string cannot be read; it may have state, once")
     })?;
@@ -68,27 +72,31 @@ pub(super) async fn list(
 }
 
 pub(super) async fn change(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     Path(name): Path<String>,
-    caller: Caller,
+    caller: PuppetApiCaller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
     // The body decides between signing and revoking; it is not read for callers without permission.
-    service.authorize(&caller, Deed::Change, CHANGE).await?;
-    let change: Change = decode_errors::json::object_from_slice(&body)
+    service
+        .authorize(&caller, CaOperation::Change, CHANGE)
+        .await?;
+    let change: DesiredStateChange = decode_errors::json::object_from_slice(&body)
         .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
-    let act = |deed: Deed| deed.act(trail::actor(&caller), CHANGE, Some(&name));
+    let act = |deed: CaOperation| {
+        deed.audited_action(audit_trail::actor_of(&caller), CHANGE, Some(&name))
+    };
     let certname = certname(&name)?;
-    entry(&service, &name).await?;
+    find_entry(&service, &name).await?;
     match change.desired_state.as_str() {
         "signed" => {
             let options = sign_options(change.cert_ttl)?;
             let sign = move |ca: &CertificateAuthority| ca.sign(certname.as_str(), &options);
-            service.command(act(Deed::Sign), sign).await?;
+            service.command(act(CaOperation::Sign), sign).await?;
         }
         "revoked" => {
             let revoke = move |ca: &CertificateAuthority| ca.revoke(certname.as_str());
-            service.command(act(Deed::Revoke), revoke).await?;
+            service.command(act(CaOperation::Revoke), revoke).await?;
         }
         other => {
             return Err(CaFailure::bad_request(format!(
@@ -101,27 +109,29 @@ pub(super) async fn change(
 }
 
 pub(super) async fn clean(
-    Attended(service): Attended,
+    CallerCaService(service): CallerCaService,
     Path(name): Path<String>,
-    caller: Caller,
+    caller: PuppetApiCaller,
 ) -> Result<StatusCode, CaFailure> {
-    service.authorize(&caller, Deed::Clean, CLEAN).await?;
+    service
+        .authorize(&caller, CaOperation::Clean, CLEAN)
+        .await?;
     let certname = certname(&name)?;
-    let act = Deed::Clean.act(trail::actor(&caller), CLEAN, Some(&name));
+    let act = CaOperation::Clean.audited_action(audit_trail::actor_of(&caller), CLEAN, Some(&name));
     let clean = move |ca: &CertificateAuthority| ca.clean(certname.as_str());
     match service.command(act, clean).await? {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(unknown(&name)),
+        false => Err(unknown_name_error(&name)),
     }
 }
 
-async fn entry(service: &CaService, name: &str) -> Result<CertificateEntry, CaFailure> {
+async fn find_entry(service: &CaService, name: &str) -> Result<CertificateEntry, CaFailure> {
     let certname = certname(name)?;
     let found = service.read(move |ca| ca.entry(certname.as_str())).await?;
-    found.ok_or_else(|| unknown(name))
+    found.ok_or_else(|| unknown_name_error(name))
 }
 
-fn unknown(name: &str) -> CaFailure {
+fn unknown_name_error(name: &str) -> CaFailure {
     CaFailure::not_found(format!(
         "there is neither a certificate nor a request for {name}"
     ))

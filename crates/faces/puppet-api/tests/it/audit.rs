@@ -1,6 +1,6 @@
 //! Audit entries of the CA, and the refusal of actions that cannot be recorded.
 
-use puppet_api::Autosign;
+use puppet_api::AutosignPolicy;
 use reqwest::{Method, StatusCode};
 use store::AuditRow;
 
@@ -134,7 +134,7 @@ async fn whoever_is_refused_is_written_down() {
 
 #[tokio::test]
 async fn what_is_signed_unasked_is_the_servers_own_act() {
-    let site = Site::with_autosign(Autosign::All).await;
+    let site = Site::with_autosign(AutosignPolicy::All).await;
     let (path, pem) = (format!("{CA}/certificate_request/web1"), request("web1"));
     let node = site.nobody();
     assert_eq!(node.put(&path, pem.clone()).await.0, StatusCode::OK);
@@ -155,7 +155,7 @@ async fn what_is_signed_unasked_is_the_servers_own_act() {
 #[tokio::test]
 async fn no_entry_no_action() {
     let site = Site::start().await;
-    let unasked = Site::with_autosign(Autosign::All).await;
+    let unasked = Site::with_autosign(AutosignPolicy::All).await;
     let admin = site.administrator();
     for name in ["web1", "web2"] {
         assert_eq!(submit(&site, name).await, StatusCode::OK);

@@ -1,6 +1,6 @@
 //! Certificates that are signed automatically.
 
-use puppet_api::{Autosign, CaService};
+use puppet_api::{AutosignPolicy, CaService};
 use reqwest::StatusCode;
 
 use crate::site::{PP_ROLE, Site, request};
@@ -18,7 +18,7 @@ async fn submitted(site: &Site, certname: &str, pem: String) -> bool {
 #[tokio::test]
 async fn only_the_names_that_are_configured() {
     let patterns = ["*.lab.example".to_owned(), "db1".to_owned()];
-    let site = Site::with_autosign(Autosign::from_patterns(&patterns).unwrap()).await;
+    let site = Site::with_autosign(AutosignPolicy::from_patterns(&patterns).unwrap()).await;
     assert!(submitted(&site, "a.lab.example", request("a.lab.example")).await);
     assert!(submitted(&site, "db1", request("db1")).await);
     assert!(!submitted(&site, "db2", request("db2")).await);
@@ -26,7 +26,7 @@ async fn only_the_names_that_are_configured() {
 
 #[tokio::test]
 async fn a_request_for_rights_waits_for_a_person() {
-    let site = Site::with_autosign(Autosign::All).await;
+    let site = Site::with_autosign(AutosignPolicy::All).await;
     let dir = tempfile::tempdir().unwrap();
     for (name, extension) in [
         ("rights", "1.3.6.1.4.1.34380.1.3.39=ASN1:UTF8String:true"),
@@ -62,7 +62,7 @@ async fn a_request_for_rights_waits_for_a_person() {
 
 #[tokio::test]
 async fn a_certificate_that_was_signed_unasked_is_a_clients_and_has_its_own_name_only() {
-    let site = Site::with_autosign(Autosign::All).await;
+    let site = Site::with_autosign(AutosignPolicy::All).await;
     assert!(submitted(&site, "web1.example", request("web1.example")).await);
     let pem = site.ca.certificate("web1.example").unwrap().unwrap();
     std::fs::write(site.dir.path().join("web1.pem"), pem).unwrap();
@@ -88,7 +88,7 @@ async fn a_certificate_that_was_signed_unasked_is_a_clients_and_has_its_own_name
 
 #[tokio::test]
 async fn a_request_that_waits_is_signed_once_its_name_is_permitted_and_never_with_rights() {
-    let site = Site::with_autosign(Autosign::All).await;
+    let site = Site::with_autosign(AutosignPolicy::All).await;
     // Requests that arrived before the setting.
     let waiting = |name: &str| {
         let pem = request(name);
@@ -116,7 +116,7 @@ async fn a_policy_that_overlaps_a_name_with_rights_makes_no_service() {
         ("listed", "listed", "ca.administrators"),
         ("orch", "orch", "broker.authorization"),
     ] {
-        let autosign = Autosign::from_patterns(&[pattern.to_owned()]).unwrap();
+        let autosign = AutosignPolicy::from_patterns(&[pattern.to_owned()]).unwrap();
         let refused = CaService::new(site.ca.clone(), autosign, site.audit.clone());
         let message = refused.unwrap_err().to_string();
         assert!(message.contains("ca.autosign"), "{message}");
@@ -126,7 +126,7 @@ async fn a_policy_that_overlaps_a_name_with_rights_makes_no_service() {
 
 #[tokio::test]
 async fn names_with_rights_wait_for_a_person() {
-    let site = Site::with_autosign(Autosign::All).await;
+    let site = Site::with_autosign(AutosignPolicy::All).await;
     for name in ["broker2", "listed", "ops", "orch", "a.compilers.example"] {
         assert!(!submitted(&site, name, request(name)).await, "{name}");
         assert!(site.ca.request(name).unwrap().is_some(), "{name}");
@@ -139,7 +139,7 @@ async fn names_with_rights_wait_for_a_person() {
     assert!(text.contains("lower-case"), "{text}");
 }
 
-fn policy(dir: &std::path::Path, script: &str) -> Autosign {
+fn policy(dir: &std::path::Path, script: &str) -> AutosignPolicy {
     let path = dir.join("policy");
     let text = dir.join("policy.text");
     std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -148,14 +148,14 @@ fn policy(dir: &std::path::Path, script: &str) -> Autosign {
     let mut install = std::process::Command::new("install");
     install.args(["-m", "755"]).arg(&text).arg(&path);
     assert!(install.status().unwrap().success());
-    Autosign::from_patterns(&[path.display().to_string()]).unwrap()
+    AutosignPolicy::from_patterns(&[path.display().to_string()]).unwrap()
 }
 
 #[tokio::test]
 async fn an_autosign_conf_is_read_for_each_request() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("autosign.conf");
-    let autosign = Autosign::from_patterns(&[path.display().to_string()]).unwrap();
+    let autosign = AutosignPolicy::from_patterns(&[path.display().to_string()]).unwrap();
     let site = Site::with_autosign(autosign).await;
     assert!(!submitted(&site, "a.lab.example", request("a.lab.example")).await);
     std::fs::write(&path, "# the lab\n*.lab.example\nlocalhost\n").unwrap();

@@ -11,7 +11,7 @@ use pki::{
     CertificateAuthority, CertnamePrivilege, ClientAuth, ClientTls, KeyType, NamePattern,
     PrivilegedNames, ServerTls, TlsFiles,
 };
-use puppet_api::{Autosign, CaService, State};
+use puppet_api::{AutosignPolicy, CaService, PuppetApiState};
 use reqwest::{Method, Response, StatusCode};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
@@ -37,10 +37,10 @@ impl Drop for Site {
 
 impl Site {
     pub(crate) async fn start() -> Self {
-        Self::with_autosign(Autosign::Off).await
+        Self::with_autosign(AutosignPolicy::Off).await
     }
 
-    pub(crate) async fn with_autosign(autosign: Autosign) -> Self {
+    pub(crate) async fn with_autosign(autosign: AutosignPolicy) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let options = InitOptions {
             common_name: "Puppet CA: test".to_owned(),
@@ -60,7 +60,7 @@ impl Site {
         let store = StoreConfig::sqlite(dir.path().join("tutti.db"));
         let store = Store::open(&store).await.unwrap();
         let audit = Audit::open(store.clone(), AuditConfig::default()).await;
-        let state = State {
+        let state = PuppetApiState {
             code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
             blobs: blobs.clone(),
             ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),

@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::Request;
 use environments::EnvironmentDir;
 use futures_util::stream;
-use puppet_api::{Autosign, CaService, State};
+use puppet_api::{AutosignPolicy, CaService, PuppetApiState};
 use tower::ServiceExt as _;
 
 use crate::site::Site;
@@ -14,10 +14,10 @@ use crate::site::Site;
 #[tokio::test(start_paused = true)]
 async fn a_body_that_never_arrives_is_given_up_on_every_route() {
     let site = Site::start().await;
-    let router = puppet_api::router(State {
+    let router = puppet_api::router(PuppetApiState {
         code: Arc::new(EnvironmentDir::new(site.dir.path().join("code"))),
         blobs: site.blobs.clone(),
-        ca: Some(CaService::new(site.ca.clone(), Autosign::Off, site.audit.clone()).unwrap()),
+        ca: Some(CaService::new(site.ca.clone(), AutosignPolicy::Off, site.audit.clone()).unwrap()),
     });
     for (method, path) in [
         ("PUT", "certificate_request/web1"),

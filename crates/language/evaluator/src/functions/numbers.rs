@@ -19,7 +19,7 @@ macro_rules! extreme {
             FunctionDispatch::new(&[any("String", "values")], $texts),
             FunctionDispatch::new(&[any("SemVer", "values")], $values),
             FunctionDispatch::new(&[any("Timespan", "values")], $values),
-            FunctionDispatch::new(&[any("PuppetTimestamp", "values")], $values),
+            FunctionDispatch::new(&[any("Timestamp", "values")], $values),
             FunctionDispatch::new(&[one("Array[Numeric]", "values")], $values)
                 .with_optional_block(TWO),
             FunctionDispatch::new(&[one("Array[String]", "values")], $texts)
@@ -28,7 +28,7 @@ macro_rules! extreme {
                 .with_optional_block(TWO),
             FunctionDispatch::new(&[one("Array[Timespan]", "values")], $values)
                 .with_optional_block(TWO),
-            FunctionDispatch::new(&[one("Array[PuppetTimestamp]", "values")], $values)
+            FunctionDispatch::new(&[one("Array[Timestamp]", "values")], $values)
                 .with_optional_block(TWO),
             FunctionDispatch::new(&[one("Array", "values")], $others).with_optional_block(TWO),
             FunctionDispatch::new(&[any("Any", "values")], $others).with_block(TWO),

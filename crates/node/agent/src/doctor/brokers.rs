@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use doctor::{Check, Finding};
+use doctor::{DiagnosisFinding, DoctorCheck};
 
 use super::{CheckedNode, certificate};
 use crate::connection::brokers::BrokerUri;
@@ -13,17 +13,17 @@ use crate::connection::probe::{ProbeFault, ProbeStep, probe};
 const CHECK: &str = "brokers";
 
 /// One check for each broker; none while the node has no certificate to present.
-pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
+pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<DoctorCheck> {
     if certificate::is_awaited(&node.config) {
-        return vec![Check::local(CHECK, "brokers", || {
+        return vec![DoctorCheck::local(CHECK, "brokers", || {
             let cause = "not tried: the node has no certificate to show them yet";
-            vec![Finding::note(CHECK, "brokers", cause)]
+            vec![DiagnosisFinding::note(CHECK, "brokers", cause)]
         })];
     }
     let brokers = node.config.connection.brokers.iter().cloned();
     let checks = brokers.map(|broker| {
         let node = Arc::clone(node);
-        Check::remote(CHECK, broker.to_string(), async move {
+        DoctorCheck::remote(CHECK, broker.to_string(), async move {
             let answer = Box::pin(probe(&node.config.connection, &broker)).await;
             vec![judge_probe(
                 &broker,
@@ -35,7 +35,11 @@ pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
     checks.collect()
 }
 
-fn judge_probe(broker: &BrokerUri, answer: &Result<u16, ProbeFault>, config_file: &str) -> Finding {
+fn judge_probe(
+    broker: &BrokerUri,
+    answer: &Result<u16, ProbeFault>,
+    config_file: &str,
+) -> DiagnosisFinding {
     let place = broker.to_string();
     let (host, port) = (broker.host(), broker.port());
     let fault = match answer {
@@ -46,20 +50,20 @@ fn judge_probe(broker: &BrokerUri, answer: &Result<u16, ProbeFault>, config_file
             );
             let command =
                 format!("set wss://{host}:{port}/pcp2/ with pcp-version 2 in {config_file}");
-            return Finding::problem(CHECK, place, cause).remedy(command);
+            return DiagnosisFinding::problem(CHECK, place, cause).remedy(command);
         }
         Ok(401 | 403) => {
             let cause = "it answers, and does not permit this node's certificate";
-            return Finding::problem(CHECK, place, cause)
+            return DiagnosisFinding::problem(CHECK, place, cause)
                 .remedy("tutti ca list --all  # on the server");
         }
         Ok(500..) => {
             let cause = "it answers with an error of its own";
-            return Finding::problem(CHECK, place, cause)
+            return DiagnosisFinding::problem(CHECK, place, cause)
                 .remedy("tutti doctor  # on the broker's machine");
         }
         Ok(_) => {
-            return Finding::ok(
+            return DiagnosisFinding::ok(
                 CHECK,
                 place,
                 "it answers, and its certificate is the expected one",
@@ -100,12 +104,12 @@ fn judge_probe(broker: &BrokerUri, answer: &Result<u16, ProbeFault>, config_file
             "tutti doctor  # on the broker's machine".to_owned(),
         ),
     };
-    Finding::problem(CHECK, place, cause).remedy(command)
+    DiagnosisFinding::problem(CHECK, place, cause).remedy(command)
 }
 
 #[cfg(test)]
 mod tests {
-    use doctor::Severity;
+    use doctor::FindingSeverity;
 
     use super::*;
 
@@ -118,39 +122,43 @@ mod tests {
             })
         };
         for (answer, severity, part) in [
-            (Ok(426), Severity::Ok, "expected one"),
-            (Ok(404), Severity::Problem, "/pcp2/"),
-            (Ok(403), Severity::Problem, "does not permit"),
-            (Ok(503), Severity::Problem, "error of its own"),
+            (Ok(426), FindingSeverity::Ok, "expected one"),
+            (Ok(404), FindingSeverity::Problem, "/pcp2/"),
+            (Ok(403), FindingSeverity::Problem, "does not permit"),
+            (Ok(503), FindingSeverity::Problem, "error of its own"),
             (
                 fault(ProbeStep::Certificates),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "own files",
             ),
             (
                 fault(ProbeStep::Name),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "getent hosts broker.example.com",
             ),
             (
                 fault(ProbeStep::Tcp),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "port 8142 of broker.example.com",
             ),
             (
                 fault(ProbeStep::Proxy),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "broker-ws-proxy",
             ),
-            (fault(ProbeStep::Tls), Severity::Problem, "openssl s_client"),
+            (
+                fault(ProbeStep::Tls),
+                FindingSeverity::Problem,
+                "openssl s_client",
+            ),
             (
                 fault(ProbeStep::Certname),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "broker-certnames",
             ),
             (
                 fault(ProbeStep::Answer),
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "no HTTP answer",
             ),
         ] {

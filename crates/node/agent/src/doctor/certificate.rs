@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use doctor::Finding;
-use doctor::certificates::{CHECK, DatedFile, judge_certificates, judge_lists};
+use doctor::DiagnosisFinding;
+use doctor::certificates::{CHECK, CertificateFile, judge_certificates, judge_lists};
 use error_causes::chain;
 use jiff::Timestamp;
 use pki::validity::{CertificateDates, ListDates, certificate_dates, list_dates};
@@ -39,7 +39,7 @@ enum FileDates<T> {
 }
 
 /// Checks the files of the node's certificate.
-pub(super) fn check(node: &CheckedNode) -> Vec<Finding> {
+pub(super) fn check(node: &CheckedNode) -> Vec<DiagnosisFinding> {
     judge(&facts(&node.config), Timestamp::now())
 }
 
@@ -85,7 +85,7 @@ fn dates<T>(
 }
 
 /// One finding for a certificate that is not signed yet, or one for each file.
-fn judge(facts: &NodeCertificateFacts, now: Timestamp) -> Vec<Finding> {
+fn judge(facts: &NodeCertificateFacts, now: Timestamp) -> Vec<DiagnosisFinding> {
     let place = facts.cert.display().to_string();
     if let (FileDates::Missing(_), Some((certname, server))) = (&facts.own, &facts.bootstrap) {
         let (cause, command) = match facts.has_key {
@@ -98,7 +98,7 @@ fn judge(facts: &NodeCertificateFacts, now: Timestamp) -> Vec<Finding> {
                 "systemctl restart tutti-agent && journalctl -u tutti-agent -n 20".to_owned(),
             ),
         };
-        return vec![Finding::problem(CHECK, place, cause).remedy(command)];
+        return vec![DiagnosisFinding::problem(CHECK, place, cause).remedy(command)];
     }
     let renewal = match &facts.bootstrap {
         Some((certname, server)) => format!(
@@ -114,13 +114,13 @@ fn judge(facts: &NodeCertificateFacts, now: Timestamp) -> Vec<Finding> {
         None => {
             let cause = "no revocation list is configured, so a revoked broker is not recognised";
             findings.push(
-                Finding::note(CHECK, "ssl-crl", cause)
+                DiagnosisFinding::note(CHECK, "ssl-crl", cause)
                     .remedy("set ca-uri, or name a list in ssl-crl"),
             );
         }
         Some(FileDates::Read(path, lists)) => {
             findings.extend(judge_lists(
-                &DatedFile {
+                &CertificateFile {
                     path,
                     renewal: of_ca,
                 },
@@ -130,15 +130,17 @@ fn judge(facts: &NodeCertificateFacts, now: Timestamp) -> Vec<Finding> {
         }
         Some(FileDates::Missing(path) | FileDates::Unreadable(path, _)) => {
             let cause = "the revocation list cannot be read, so no broker is believed";
-            findings.push(Finding::problem(CHECK, path.display().to_string(), cause).remedy(of_ca));
+            findings.push(
+                DiagnosisFinding::problem(CHECK, path.display().to_string(), cause).remedy(of_ca),
+            );
         }
     }
     let is_told = findings
         .iter()
-        .any(|it| it.severity == doctor::Severity::Problem);
+        .any(|it| it.severity == doctor::FindingSeverity::Problem);
     if let (Some(why), false) = (&facts.unusable, is_told) {
         let cause = format!("it is of no use: {why}");
-        findings.push(Finding::problem(CHECK, place, cause).remedy(renewal));
+        findings.push(DiagnosisFinding::problem(CHECK, place, cause).remedy(renewal));
     }
     findings
 }
@@ -147,20 +149,20 @@ fn certificates(
     dates: &FileDates<CertificateDates>,
     renewal: &str,
     now: Timestamp,
-) -> Vec<Finding> {
+) -> Vec<DiagnosisFinding> {
     match dates {
         FileDates::Read(path, dates) => {
-            judge_certificates(&DatedFile { path, renewal }, dates, now)
+            judge_certificates(&CertificateFile { path, renewal }, dates, now)
         }
         FileDates::Missing(path) => {
             vec![
-                Finding::problem(CHECK, path.display().to_string(), "it is missing")
+                DiagnosisFinding::problem(CHECK, path.display().to_string(), "it is missing")
                     .remedy(renewal),
             ]
         }
         FileDates::Unreadable(path, why) => {
             vec![
-                Finding::note(CHECK, path.display().to_string(), why)
+                DiagnosisFinding::note(CHECK, path.display().to_string(), why)
                     .remedy("run this again as root, with sudo"),
             ]
         }
@@ -169,7 +171,7 @@ fn certificates(
 
 #[cfg(test)]
 mod tests {
-    use doctor::Severity;
+    use doctor::FindingSeverity;
 
     use super::*;
 
@@ -218,7 +220,7 @@ mod tests {
                     own: missing(),
                     ..fine()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "tutti ca sign web1.example.com",
             ),
             (
@@ -227,7 +229,7 @@ mod tests {
                     has_key: false,
                     ..fine()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "systemctl restart",
             ),
             (
@@ -236,12 +238,12 @@ mod tests {
                     bootstrap: None,
                     ..fine()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "--renew",
             ),
             (
                 NodeCertificateFacts { own: old, ..fine() },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "tutti ca clean web1.example.com",
             ),
             (
@@ -249,7 +251,7 @@ mod tests {
                     crl: None,
                     ..fine()
                 },
-                Severity::Note,
+                FindingSeverity::Note,
                 "set ca-uri",
             ),
             (
@@ -257,7 +259,7 @@ mod tests {
                     crl: Some(FileDates::Missing("/ssl/crl.pem".into())),
                     ..fine()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "CA-HOST",
             ),
             (
@@ -265,14 +267,14 @@ mod tests {
                     unusable: Some("key does not fit".to_owned()),
                     ..fine()
                 },
-                Severity::Problem,
+                FindingSeverity::Problem,
                 "--renew",
             ),
         ] {
             let findings = judge(&facts, NOW.parse().unwrap());
             let faults: Vec<_> = findings
                 .iter()
-                .filter(|it| it.severity != Severity::Ok)
+                .filter(|it| it.severity != FindingSeverity::Ok)
                 .collect();
             assert_eq!(faults.len(), 1, "{findings:#?}");
             assert_eq!(faults[0].severity, severity);
@@ -283,7 +285,7 @@ mod tests {
         }
         let well = judge(&fine(), NOW.parse().unwrap());
         assert!(
-            well.iter().all(|it| it.severity == Severity::Ok),
+            well.iter().all(|it| it.severity == FindingSeverity::Ok),
             "{well:#?}"
         );
     }

@@ -12,10 +12,10 @@ mod servers;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use doctor::accounts::{Account, Accounts};
+use doctor::accounts::{LocalAccounts, ServiceAccount};
 use doctor::clock::{self, ClockFacts, RemoteClock};
 use doctor::unit::{self, ExpectedUnit, UnitSighting};
-use doctor::{Check, Finding, Report};
+use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck};
 use error_causes::chain;
 
 use crate::config::paths::DefaultPaths;
@@ -58,15 +58,15 @@ const SETTINGS: &[(&str, &str)] = &[
 struct CheckedNode {
     config: Config,
     config_file: PathBuf,
-    accounts: Accounts,
+    accounts: LocalAccounts,
     unit: UnitSighting,
     /// Clocks of the machines that answered.
     clocks: Mutex<Vec<RemoteClock>>,
 }
 
 /// Checks the node that the command line and its configuration file describe.
-pub async fn diagnose(arguments: &AgentArguments) -> Report {
-    let accounts = Accounts::read();
+pub async fn diagnose(arguments: &AgentArguments) -> DiagnosisReport {
+    let accounts = LocalAccounts::read();
     let own = accounts.user_name(rustix::process::geteuid().as_raw());
     let default = DefaultPaths::for_this_user().config_file;
     let config_file = arguments
@@ -80,10 +80,11 @@ pub async fn diagnose(arguments: &AgentArguments) -> Report {
         Err(error) => {
             let command = format!("${{EDITOR:-vi}} {shown} && tutti-agent doctor");
             let mut findings = vec![
-                Finding::problem("configuration", shown, chain(&error).to_string()).remedy(command),
+                DiagnosisFinding::problem("configuration", shown, chain(&error).to_string())
+                    .remedy(command),
             ];
             findings.extend(doctor::run(vec![unit_alone()]).await);
-            return Report { subject, findings };
+            return DiagnosisReport { subject, findings };
         }
     };
     let mut findings = vec![configuration(&config, &shown)];
@@ -97,10 +98,10 @@ pub async fn diagnose(arguments: &AgentArguments) -> Report {
     findings.extend(doctor::run(checks(&node)).await);
     // After the others: they contact the machines whose clocks are compared.
     findings.extend(doctor::run(vec![clock_check(&node)]).await);
-    Report { subject, findings }
+    DiagnosisReport { subject, findings }
 }
 
-fn configuration(config: &Config, place: &str) -> Finding {
+fn configuration(config: &Config, place: &str) -> DiagnosisFinding {
     // Most nodes have no external modules.
     let notes = config
         .notes
@@ -108,22 +109,22 @@ fn configuration(config: &Config, place: &str) -> Finding {
         .filter(|it| !it.starts_with("no external modules"));
     let notes: Vec<&str> = notes.map(String::as_str).collect();
     match notes.is_empty() {
-        true => Finding::ok("configuration", place, "it is valid"),
-        false => Finding::note("configuration", place, notes.join("; ")),
+        true => DiagnosisFinding::ok("configuration", place, "it is valid"),
+        false => DiagnosisFinding::note("configuration", place, notes.join("; ")),
     }
 }
 
 async fn ask_unit() -> UnitSighting {
-    let asked = tokio::task::spawn_blocking(|| unit::look(UNIT));
+    let asked = tokio::task::spawn_blocking(|| unit::examine_unit(UNIT));
     match tokio::time::timeout(doctor::defaults::LOCAL_DEADLINE, asked).await {
         Ok(Ok(sighting)) => sighting,
         Ok(Err(_)) | Err(_) => UnitSighting::Silent("no answer in time".to_owned()),
     }
 }
 
-fn unit_alone() -> Check {
-    Check::local(unit::CHECK, UNIT, || {
-        unit::judge(&unit::look(UNIT), &expected_unit(false))
+fn unit_alone() -> DoctorCheck {
+    DoctorCheck::local(unit::CHECK, UNIT, || {
+        unit::judge(&unit::examine_unit(UNIT), &expected_unit(false))
     })
 }
 
@@ -141,10 +142,10 @@ fn expected_unit(is_required: bool) -> ExpectedUnit {
     }
 }
 
-fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
-    let local = |name, place: String, look: fn(&CheckedNode) -> Vec<Finding>| {
+fn checks(node: &Arc<CheckedNode>) -> Vec<DoctorCheck> {
+    let local = |name, place: String, look: fn(&CheckedNode) -> Vec<DiagnosisFinding>| {
         let node = Arc::clone(node);
-        Check::local(name, place, move || look(&node))
+        DoctorCheck::local(name, place, move || look(&node))
     };
     let spool = node.config.actions.spool_dir.display().to_string();
     let cert = node.config.connection.tls.cert.display().to_string();
@@ -160,24 +161,24 @@ fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
 }
 
 /// Checks the agent's unit, and that of the stock agent if both run.
-fn check_units(node: &CheckedNode) -> Vec<Finding> {
+fn check_units(node: &CheckedNode) -> Vec<DiagnosisFinding> {
     let is_default = node.config_file == DefaultPaths::system().config_file;
     let mut findings = unit::judge(&node.unit, &expected_unit(is_default));
-    if let UnitSighting::Known(stock) = unit::look(STOCK_UNIT)
+    if let UnitSighting::Known(stock) = unit::examine_unit(STOCK_UNIT)
         && stock.is_installed()
         && stock.is_active()
     {
         let cause =
             "it runs with the same certificate, so each of the two ends the other's connection";
         let command = "systemctl disable --now pxp-agent";
-        findings.push(Finding::problem(unit::CHECK, STOCK_UNIT, cause).remedy(command));
+        findings.push(DiagnosisFinding::problem(unit::CHECK, STOCK_UNIT, cause).remedy(command));
     }
     findings
 }
 
-fn clock_check(node: &Arc<CheckedNode>) -> Check {
+fn clock_check(node: &Arc<CheckedNode>) -> DoctorCheck {
     let node = Arc::clone(node);
-    Check::local(clock::CHECK, "this machine", move || {
+    DoctorCheck::local(clock::CHECK, "this machine", move || {
         let others = node.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         clock::judge(&ClockFacts {
             is_synchronized: clock::is_synchronized(),
@@ -190,7 +191,7 @@ fn clock_check(node: &Arc<CheckedNode>) -> Check {
 
 impl CheckedNode {
     /// Account that the agent runs as: that of its unit, or else that of this process.
-    fn account(&self) -> Account {
+    fn account(&self) -> ServiceAccount {
         let root = || Some(self.accounts.account_of(0));
         let of_unit = match &self.unit {
             UnitSighting::Known(unit) if unit.is_installed() => unit

@@ -2,32 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use doctor::files::{Expected, Service, Tree, judge, look};
-use doctor::{Finding, disk};
+use doctor::files::{CheckedService, CheckedTree, PathExpectation, examine_path, judge};
+use doctor::{DiagnosisFinding, disk};
 
 use super::{CheckedNode, UNIT};
 use crate::config::Config;
 
 /// Checks every file that the agent writes or that is configured.
-pub(super) fn check_files(node: &CheckedNode) -> Vec<Finding> {
-    let service = Service {
+pub(super) fn check_files(node: &CheckedNode) -> Vec<DiagnosisFinding> {
+    let service = CheckedService {
         account: node.account(),
         unit: UNIT.to_owned(),
     };
     let looked: Vec<_> = expected(&node.config, &node.config_file)
         .into_iter()
         .map(|expected| {
-            let facts = look(&expected.path);
+            let facts = examine_path(&expected.path);
             (expected, facts)
         })
         .collect();
     judge(&looked, &service, &node.accounts)
 }
 
-fn expected(config: &Config, config_file: &Path) -> Vec<Expected> {
+fn expected(config: &Config, config_file: &Path) -> Vec<PathExpectation> {
     let of = |path: &Path| {
         let directory = path.parent().unwrap_or(Path::new("/"));
-        Tree::foreign(directory).read(path)
+        CheckedTree::foreign(directory).read(path)
     };
     let tls = &config.connection.tls;
     let actions = &config.actions;
@@ -36,8 +36,8 @@ fn expected(config: &Config, config_file: &Path) -> Vec<Expected> {
         of(&tls.key).secret(),
         of(&tls.cert),
         of(&tls.ca),
-        Tree::own(&actions.spool_dir).write(""),
-        Tree::own(&actions.cache_dir).write(""),
+        CheckedTree::own(&actions.spool_dir).write(""),
+        CheckedTree::own(&actions.cache_dir).write(""),
     ];
     expected.extend(tls.crl.as_deref().map(of));
     expected.extend(actions.modules_dir.as_deref().map(of));
@@ -45,9 +45,9 @@ fn expected(config: &Config, config_file: &Path) -> Vec<Expected> {
 }
 
 /// Checks the disks of the spool and of the task files.
-pub(super) fn check_disks(node: &CheckedNode) -> Vec<Finding> {
+pub(super) fn check_disks(node: &CheckedNode) -> Vec<DiagnosisFinding> {
     let actions = &node.config.actions;
     let directories: [&PathBuf; 2] = [&actions.spool_dir, &actions.cache_dir];
-    let looked = directories.map(|directory| (directory.clone(), disk::look(directory)));
+    let looked = directories.map(|directory| (directory.clone(), disk::examine(directory)));
     disk::judge(&looked)
 }

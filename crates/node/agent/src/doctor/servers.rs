@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::PoisonError;
 
 use doctor::clock::{RemoteClock, parse_http_date};
-use doctor::{Check, Finding};
+use doctor::{DiagnosisFinding, DoctorCheck};
 use error_causes::{ConnectionError, chain};
 use jiff::Timestamp;
 use pki::{ClientTls, TlsFiles};
@@ -15,26 +15,26 @@ use super::{CheckedNode, certificate};
 const CHECK: &str = "task files";
 
 /// One check for each of `primary-uris`; none while the node has no certificate to present.
-pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<Check> {
+pub(super) fn checks(node: &Arc<CheckedNode>) -> Vec<DoctorCheck> {
     if certificate::is_awaited(&node.config) {
         return Vec::new();
     }
     let uris = node.config.actions.primary_uris.iter().cloned();
     let checks = uris.map(|uri| {
         let node = Arc::clone(node);
-        Check::remote(CHECK, uri.clone(), async move {
+        DoctorCheck::remote(CHECK, uri.clone(), async move {
             vec![Box::pin(ask(&node, uri)).await]
         })
     });
     checks.collect()
 }
 
-async fn ask(node: &CheckedNode, uri: String) -> Finding {
+async fn ask(node: &CheckedNode, uri: String) -> DiagnosisFinding {
     let command = "look at primary-uris of the agent, and: tutti doctor  # on that machine";
     let http = match client(&node.config.connection.tls) {
         Ok(http) => http,
         Err(why) => {
-            return Finding::problem(CHECK, uri, why)
+            return DiagnosisFinding::problem(CHECK, uri, why)
                 .remedy("tutti-agent bootstrap --server CA-HOST --renew");
         }
     };
@@ -50,24 +50,24 @@ async fn ask(node: &CheckedNode, uri: String) -> Finding {
                 "it cannot be reached: {}",
                 ConnectionError::from_error(&error)
             );
-            return Finding::problem(CHECK, uri, cause).remedy(command);
+            return DiagnosisFinding::problem(CHECK, uri, cause).remedy(command);
         }
     };
     let date = answer.headers().get("date").and_then(|it| it.to_str().ok());
     if let Some(told) = date.and_then(parse_http_date) {
         let mut clocks = node.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         clocks.push(RemoteClock {
-            place: uri.clone(),
-            told,
-            own: asked + asked.duration_until(Timestamp::now()) / 2,
+            machine: uri.clone(),
+            remote_time: told,
+            local_time: asked + asked.duration_until(Timestamp::now()) / 2,
         });
     }
     match answer.status().is_server_error() {
         true => {
             let cause = format!("it answers HTTP {}", answer.status().as_u16());
-            Finding::problem(CHECK, uri, cause).remedy(command)
+            DiagnosisFinding::problem(CHECK, uri, cause).remedy(command)
         }
-        false => Finding::ok(CHECK, uri, "it answers, and its certificate is trusted"),
+        false => DiagnosisFinding::ok(CHECK, uri, "it answers, and its certificate is trusted"),
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::{
-    Act, Actor, ActorKind, Audit, AuditConfig, AuditError, Expected, Fault, Object, Report,
+    ActorKind, Audit, AuditActor, AuditConfig, AuditError, AuditObject, AuditedAction, ChainFault,
+    ChainReport, ExpectedChain,
 };
 use store::{Store, StoreConfig};
 use testkit::postgres::Postgres;
@@ -74,12 +75,15 @@ impl Bench {
         Audit::open(self.store.clone(), config).await
     }
 
-    pub(crate) async fn verify(&self) -> Result<Report, Fault> {
-        self.verify_against(Expected::default()).await
+    pub(crate) async fn verify(&self) -> Result<ChainReport, ChainFault> {
+        self.verify_against(ExpectedChain::default()).await
     }
 
-    pub(crate) async fn verify_against(&self, expected: Expected) -> Result<Report, Fault> {
-        let verified: Result<_, AuditError> = audit::verify(&self.store, expected).await;
+    pub(crate) async fn verify_against(
+        &self,
+        expected: ExpectedChain,
+    ) -> Result<ChainReport, ChainFault> {
+        let verified: Result<_, AuditError> = audit::verify_store(&self.store, expected).await;
         verified.unwrap()
     }
 
@@ -122,9 +126,9 @@ macro_rules! both {
 pub(crate) use both;
 
 /// Something that ann does.
-pub(crate) fn act(action: &str) -> Act {
-    Act {
-        actor: Actor {
+pub(crate) fn act(action: &str) -> AuditedAction {
+    AuditedAction {
+        actor: AuditActor {
             kind: ActorKind::User,
             id: "u-1".to_owned(),
             name: "ann".to_owned(),
@@ -132,7 +136,7 @@ pub(crate) fn act(action: &str) -> Act {
         },
         service: "orchestrator".to_owned(),
         action: action.to_owned(),
-        object: Object::named("task", "package"),
+        object: AuditObject::named("task", "package"),
         route: "POST /orchestrator/v1/command/task".to_owned(),
         permission: Some("tasks:run".to_owned()),
         details: Default::default(),

@@ -1,6 +1,6 @@
 //! The head beside the database: a server notices at its start that the chain was changed.
 
-use audit::{Expected, Fault, Head, KeptHeads};
+use audit::{ChainFault, ChainHead, ExpectedChain, HeadFileHeads};
 
 use crate::bench::{Bench, both};
 
@@ -16,7 +16,7 @@ both!(
 
 async fn a_start_after_a_cut_is_told_in_the_chain_and_keeps_the_head(bench: Bench) {
     let bench = bench.filled(10).await;
-    let before = Head::read(&bench.head_file()).unwrap().unwrap();
+    let before = ChainHead::read(&bench.head_file()).unwrap().unwrap();
     bench
         .tamper(
             "DELETE FROM audit WHERE seq > 7; \
@@ -39,7 +39,7 @@ async fn a_start_after_a_cut_is_told_in_the_chain_and_keeps_the_head(bench: Benc
         .filter(|path| path.to_string_lossy().contains("contradicted"))
         .collect();
     assert_eq!(kept.len(), 1);
-    assert_eq!(Head::read(&kept[0]).unwrap(), Some(before));
+    assert_eq!(ChainHead::read(&kept[0]).unwrap(), Some(before));
 }
 
 async fn a_start_without_a_change_tells_nothing(bench: Bench) {
@@ -55,13 +55,13 @@ async fn a_head_file_that_is_broken_is_put_aside(bench: Bench) {
     bench.audit().await.shutdown().await;
     let rows = bench.store.audit_entries(4, 10).await.unwrap();
     assert_eq!(rows[0].entry.action, "chain_contradicted");
-    let head = Head::read(&bench.head_file()).unwrap().unwrap();
+    let head = ChainHead::read(&bench.head_file()).unwrap().unwrap();
     assert_eq!(head.seq, 4, "a new one was written");
 }
 
 async fn a_pruned_head_is_no_fault(bench: Bench) {
     let bench = bench.filled(10).await;
-    let head = Head::read(&bench.head_file()).unwrap().unwrap();
+    let head = ChainHead::read(&bench.head_file()).unwrap().unwrap();
     let audit = bench.audit().await;
     // The head's own entry goes, one more stays.
     bench.tamper("UPDATE audit SET at_ms = at_ms").await;
@@ -72,7 +72,7 @@ async fn a_pruned_head_is_no_fault(bench: Bench) {
     let pruned = crate::prune::prune_through(&bench, head.seq).await;
     assert_eq!(pruned, 10);
     audit.shutdown().await;
-    let expected = audit::Expected {
+    let expected = audit::ExpectedChain {
         heads: vec![head],
         hash: None,
     };
@@ -90,9 +90,9 @@ const CUT: &str = "DELETE FROM audit WHERE seq > 7; \
                    UPDATE ledger SET audit = 7, audit_hash = (SELECT hash FROM audit WHERE seq = 7)";
 
 /// What a check has that knows the files beside the database.
-fn kept(bench: &Bench) -> Expected {
-    let kept = KeptHeads::read(&bench.head_file()).unwrap();
-    Expected {
+fn kept(bench: &Bench) -> ExpectedChain {
+    let kept = HeadFileHeads::read(&bench.head_file()).unwrap();
+    ExpectedChain {
         heads: kept.all().collect(),
         hash: None,
     }
@@ -104,7 +104,7 @@ async fn a_truncated_log_stays_detected_after_the_server_wrote_a_new_head(bench:
     let cut = bench.verify_against(kept(&bench)).await;
     assert_eq!(
         cut,
-        Err(Fault::End {
+        Err(ChainFault::End {
             missing: 8,
             head: 10
         })
@@ -113,7 +113,7 @@ async fn a_truncated_log_stays_detected_after_the_server_wrote_a_new_head(bench:
     let bench = bench.reopened().await.filled(10).await;
     assert!(bench.verify().await.is_ok(), "the rows alone say nothing");
     let after = bench.verify_against(kept(&bench)).await;
-    assert_eq!(after, Err(Fault::Rewritten { seq: 10 }));
+    assert_eq!(after, Err(ChainFault::Rewritten { seq: 10 }));
 }
 
 async fn a_head_that_was_taken_away_is_told(bench: Bench) {
@@ -134,14 +134,14 @@ async fn a_head_that_was_taken_away_is_told(bench: Bench) {
 async fn a_check_says_whether_it_had_something_to_compare_with(bench: Bench) {
     let bench = bench.filled(5).await;
     assert_eq!(bench.verify().await.unwrap().compared_through, 0);
-    let head = Head::read(&bench.head_file()).unwrap().unwrap();
+    let head = ChainHead::read(&bench.head_file()).unwrap().unwrap();
     let third = bench.store.audit_entries(3, 1).await.unwrap()[0].hash;
     for (heads, hash, through) in [
         (vec![head], None, 5),
         (vec![], Some(third), 3),
         (vec![head], Some(third), 5),
         (
-            vec![Head {
+            vec![ChainHead {
                 seq: 0,
                 hash: [0; 32],
             }],
@@ -149,7 +149,7 @@ async fn a_check_says_whether_it_had_something_to_compare_with(bench: Bench) {
             0,
         ),
     ] {
-        let report = bench.verify_against(Expected { heads, hash }).await;
+        let report = bench.verify_against(ExpectedChain { heads, hash }).await;
         assert_eq!(report.unwrap().compared_through, through);
     }
 }

@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use audit::{Audit, AuditConfig, Expected, Outcome};
+use audit::{Audit, AuditConfig, AuditOutcome, ExpectedChain};
 use store::{Store, StoreConfig};
 
 use crate::bench::act;
@@ -25,7 +25,7 @@ async fn child() {
     let mut under_way = Vec::new();
     loop {
         let ended = audit.intent(act("ended")).await.unwrap();
-        ended.finish(Outcome::default()).await;
+        ended.finish(AuditOutcome::default()).await;
         let intent = audit.intent(act("killed")).await.unwrap();
         let mut out = std::io::stdout().lock();
         writeln!(out, "announced {}", intent.seq()).unwrap();
@@ -43,7 +43,7 @@ async fn a_kill_between_a_command_and_its_result_leaves_a_whole_chain_that_says_
         announced.extend(killed_after(&path, 1 + (round * 7) % 20));
     }
     let store = Store::open(&StoreConfig::sqlite(&path)).await.unwrap();
-    let report = audit::verify(&store, Expected::default())
+    let report = audit::verify_store(&store, ExpectedChain::default())
         .await
         .unwrap()
         .unwrap();

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use audit::{Audit, AuditConfig, Expected, Outcome};
+use audit::{Audit, AuditConfig, AuditOutcome, ExpectedChain};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use store::{JobFilter, JobOrder, NewJob, NewRun, Page, Store, StoreConfig};
+use store::{JobListFilter, JobOrder, ListPage, NewJob, NewRun, Store, StoreConfig};
 use testkit::postgres::Postgres;
 use testkit::power_cut::medium::Survivors;
 use testkit::power_cut::{PowerCutDisk, Workload, cuts, print_figures, seed};
@@ -103,7 +103,7 @@ async fn child() {
             writeln!(out, "acknowledged {} {number}", intent.seq()).unwrap();
             out.flush().unwrap();
         }
-        intent.finish(Outcome::default()).await;
+        intent.finish(AuditOutcome::default()).await;
     }
 }
 
@@ -169,13 +169,15 @@ async fn check(at: &At, acknowledged: &[(i64, i64)], told: &str) {
         let run = store.run((*number).try_into().unwrap(), "a").await.unwrap();
         assert!(run.is_some(), "{told}: job {number} is lost");
     }
-    let report = audit::verify(store, Expected::default()).await.unwrap();
+    let report = audit::verify_store(store, ExpectedChain::default())
+        .await
+        .unwrap();
     assert!(report.is_ok(), "{told}: {report:?}");
-    let filter = JobFilter {
+    let filter = JobListFilter {
         order_by: JobOrder::Number,
-        ..JobFilter::default()
+        ..JobListFilter::default()
     };
-    let (jobs, total) = store.jobs(&filter, Page::default()).await.unwrap();
+    let (jobs, total) = store.jobs(&filter, ListPage::default()).await.unwrap();
     let numbers: Vec<i64> = jobs.iter().map(|row| row.number.get()).collect();
     let contiguous: Vec<i64> = (1..=i64::try_from(total).unwrap())
         .take(jobs.len())

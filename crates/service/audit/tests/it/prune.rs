@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use audit::Fault;
+use audit::ChainFault;
 use store::NewAudit;
 
 use crate::bench::{Bench, both};
@@ -91,5 +91,8 @@ async fn a_checkpoint_excuses_no_other_cut(bench: Bench) {
     audit::prune(&bench.store, DAY).await.unwrap();
     bench.verify().await.unwrap();
     bench.tamper("DELETE FROM audit WHERE seq < 110").await;
-    assert_eq!(bench.verify().await, Err(Fault::Beginning { first: 110 }));
+    assert_eq!(
+        bench.verify().await,
+        Err(ChainFault::Beginning { first: 110 })
+    );
 }

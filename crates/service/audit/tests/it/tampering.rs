@@ -1,6 +1,6 @@
 //! A19: whatever is changed, cut, moved or put in is found, with its place.
 
-use audit::{Expected, Fault, Head};
+use audit::{ChainFault, ChainHead, ExpectedChain};
 use store::NewAudit;
 
 use crate::bench::{Bench, both};
@@ -27,8 +27,8 @@ async fn a_whole_chain_is_whole(bench: Bench) {
     let report = bench.verify().await.unwrap();
     assert_eq!((report.first, report.last, report.entries), (1, 10, 10));
     let mark = bench.store.audit_head().await.unwrap();
-    assert_eq!(report.head, Head::from(mark).to_string());
-    let expected = Expected {
+    assert_eq!(report.head, ChainHead::from(mark).to_string());
+    let expected = ExpectedChain {
         heads: vec![mark.into()],
         hash: Some(mark.hash),
     };
@@ -67,7 +67,7 @@ async fn an_edit_is_found_in_every_column(bench: Bench) {
             .await;
         assert_eq!(
             bench.verify().await,
-            Err(Fault::Edited { seq: 5 }),
+            Err(ChainFault::Edited { seq: 5 }),
             "{change}"
         );
         bench
@@ -81,7 +81,7 @@ async fn an_edit_is_found_in_every_column(bench: Bench) {
     bench
         .tamper("UPDATE audit SET version = 2 WHERE seq = 5")
         .await;
-    let fault = Fault::Version { seq: 5, version: 2 };
+    let fault = ChainFault::Version { seq: 5, version: 2 };
     assert_eq!(bench.verify().await, Err(fault));
 }
 
@@ -97,32 +97,35 @@ async fn an_edit_with_its_hash_made_anew_is_found(bench: Bench) {
     let literal = bench.bytes(&hash);
     let sql = format!("UPDATE audit SET actor_name = 'bob', hash = {literal} WHERE seq = 5");
     bench.tamper(&sql).await;
-    assert_eq!(bench.verify().await, Err(Fault::Unlinked { seq: 6 }));
+    assert_eq!(bench.verify().await, Err(ChainFault::Unlinked { seq: 6 }));
 }
 
 async fn a_cut_in_the_middle_is_found(bench: Bench) {
     let bench = bench.filled(10).await;
     bench.tamper("DELETE FROM audit WHERE seq IN (5, 6)").await;
-    let fault = Fault::Missing { seq: 5, next: 7 };
+    let fault = ChainFault::Missing { seq: 5, next: 7 };
     assert_eq!(bench.verify().await, Err(fault));
 }
 
 async fn a_cut_at_the_beginning_is_found(bench: Bench) {
     let bench = bench.filled(10).await;
     bench.tamper("DELETE FROM audit WHERE seq < 4").await;
-    assert_eq!(bench.verify().await, Err(Fault::Beginning { first: 4 }));
+    assert_eq!(
+        bench.verify().await,
+        Err(ChainFault::Beginning { first: 4 })
+    );
 }
 
 async fn a_cut_at_the_end_is_found_by_the_ledger(bench: Bench) {
     let bench = bench.filled(10).await;
     bench.tamper("DELETE FROM audit WHERE seq > 7").await;
-    let fault = Fault::End {
+    let fault = ChainFault::End {
         missing: 8,
         head: 10,
     };
     assert_eq!(bench.verify().await, Err(fault));
     bench.tamper("DELETE FROM audit").await;
-    let fault = Fault::End {
+    let fault = ChainFault::End {
         missing: 1,
         head: 10,
     };
@@ -134,7 +137,7 @@ async fn a_cut_at_the_end_is_found_by_the_ledger(bench: Bench) {
 async fn a_cut_at_the_end_with_the_ledger_is_found_by_another_head(bench: Bench) {
     let bench = bench.filled(10).await;
     let noted = bench.store.audit_head().await.unwrap();
-    let beside = Head::read(&bench.head_file()).unwrap().unwrap();
+    let beside = ChainHead::read(&bench.head_file()).unwrap().unwrap();
     assert_eq!(beside, noted.into());
     bench
         .tamper(
@@ -143,21 +146,21 @@ async fn a_cut_at_the_end_with_the_ledger_is_found_by_another_head(bench: Bench)
         )
         .await;
     bench.verify().await.unwrap();
-    let expected = Expected {
+    let expected = ExpectedChain {
         heads: vec![beside],
         hash: None,
     };
-    let fault = Fault::End {
+    let fault = ChainFault::End {
         missing: 8,
         head: 10,
     };
     assert_eq!(bench.verify_against(expected).await, Err(fault));
-    let expected = Expected {
+    let expected = ExpectedChain {
         heads: Vec::new(),
         hash: Some(noted.hash),
     };
     let fault = bench.verify_against(expected).await.unwrap_err();
-    assert!(matches!(fault, Fault::NotThere { .. }), "{fault}");
+    assert!(matches!(fault, ChainFault::NotThere { .. }), "{fault}");
 }
 
 async fn entries_that_change_places_are_found(bench: Bench) {
@@ -168,7 +171,7 @@ async fn entries_that_change_places_are_found(bench: Bench) {
              UPDATE audit SET seq = 6 WHERE seq = 1000",
         )
         .await;
-    assert_eq!(bench.verify().await, Err(Fault::Edited { seq: 5 }));
+    assert_eq!(bench.verify().await, Err(ChainFault::Edited { seq: 5 }));
 }
 
 async fn an_entry_put_in_is_found(bench: Bench) {
@@ -181,7 +184,7 @@ async fn an_entry_put_in_is_found(bench: Bench) {
              UPDATE audit SET seq = seq - 1999 WHERE seq > 2000"
         ))
         .await;
-    assert_eq!(bench.verify().await, Err(Fault::Edited { seq: 6 }));
+    assert_eq!(bench.verify().await, Err(ChainFault::Edited { seq: 6 }));
 }
 
 /// Right in itself and in its link, so only the ledger and other heads tell.
@@ -193,7 +196,7 @@ async fn an_entry_put_in_at_the_end_is_found(bench: Bench) {
     let copy = copied("seq = 10", "11");
     let sql = format!("{copy}; UPDATE audit SET prev = {prev}, hash = {hash} WHERE seq = 11");
     bench.tamper(&sql).await;
-    let fault = Fault::Beyond { seq: 11, head: 10 };
+    let fault = ChainFault::Beyond { seq: 11, head: 10 };
     assert_eq!(bench.verify().await, Err(fault));
 }
 
@@ -211,11 +214,11 @@ async fn a_chain_made_anew_is_found_by_another_head(bench: Bench) {
     std::fs::remove_file(bench.head_file()).unwrap();
     let bench = bench.filled(12).await;
     bench.verify().await.unwrap();
-    let expected = Expected {
+    let expected = ExpectedChain {
         heads: vec![noted.into()],
         hash: None,
     };
-    let fault = Fault::Rewritten { seq: 10 };
+    let fault = ChainFault::Rewritten { seq: 10 };
     assert_eq!(bench.verify_against(expected).await, Err(fault));
 }
 
@@ -226,12 +229,15 @@ async fn a_row_that_cannot_be_read_is_named(bench: Bench) {
         .tamper(&format!("UPDATE audit SET hash = {short} WHERE seq = 5"))
         .await;
     let fault = bench.verify().await.unwrap_err();
-    assert!(matches!(fault, Fault::Unreadable { seq: 5, .. }), "{fault}");
+    assert!(
+        matches!(fault, ChainFault::Unreadable { seq: 5, .. }),
+        "{fault}"
+    );
     // What comes before it is found first.
     bench
         .tamper("UPDATE audit SET action = 'x' WHERE seq = 3")
         .await;
-    assert_eq!(bench.verify().await, Err(Fault::Edited { seq: 3 }));
+    assert_eq!(bench.verify().await, Err(ChainFault::Edited { seq: 3 }));
 }
 
 async fn a_chain_longer_than_a_page_is_read_to_its_end(bench: Bench) {
@@ -251,7 +257,7 @@ async fn a_chain_longer_than_a_page_is_read_to_its_end(bench: Bench) {
     bench
         .tamper(&format!("UPDATE audit SET times = 2 WHERE seq = {count}"))
         .await;
-    assert_eq!(bench.verify().await, Err(Fault::Edited { seq: count }));
+    assert_eq!(bench.verify().await, Err(ChainFault::Edited { seq: count }));
 }
 
 impl Bench {

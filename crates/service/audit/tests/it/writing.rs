@@ -1,6 +1,6 @@
 //! What is written when.
 
-use audit::{Actor, Outcome};
+use audit::{AuditActor, AuditOutcome};
 
 use crate::bench::{Bench, act, both};
 
@@ -21,10 +21,10 @@ async fn a_command_is_announced_and_its_result_follows(bench: Bench) {
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].entry.phase, "intent");
     assert_eq!(rows[0].seq, intent.seq());
-    let outcome = Outcome {
+    let outcome = AuditOutcome {
         status: Some(202),
-        object: Some(audit::Object::named("job", "12")),
-        ..Outcome::default()
+        object: Some(audit::AuditObject::named("job", "12")),
+        ..AuditOutcome::default()
     };
     intent.finish(outcome).await;
     audit.shutdown().await;
@@ -63,7 +63,7 @@ async fn callers_at_once_make_one_chain(bench: Bench) {
         let audit = audit.clone();
         calls.spawn(async move {
             let intent = audit.intent(act(&format!("step_{i}"))).await.unwrap();
-            intent.finish(Outcome::default()).await;
+            intent.finish(AuditOutcome::default()).await;
         });
     }
     while let Some(done) = calls.join_next().await {
@@ -78,17 +78,17 @@ async fn callers_at_once_make_one_chain(bench: Bench) {
 
 async fn refusals_are_counted_together(bench: Bench) {
     let audit = bench.audit().await;
-    let outcome = Outcome {
+    let outcome = AuditOutcome {
         status: Some(403),
         denied: Some("tasks:run:package".to_owned()),
-        ..Outcome::default()
+        ..AuditOutcome::default()
     };
     for _ in 0..500 {
-        audit.refused(&act("command_task"), &outcome).await;
+        audit.record_refusal(&act("command_task"), &outcome).await;
     }
     let mut other = act("command_task");
-    other.actor = Actor::certificate("web.example.com");
-    audit.refused(&other, &outcome).await;
+    other.actor = AuditActor::certificate("web.example.com");
+    audit.record_refusal(&other, &outcome).await;
     let rows = bench.store.audit_entries(1, 1_000).await.unwrap();
     assert_eq!(rows.len(), 2, "the first of each, at once");
     audit.shutdown().await;
@@ -108,7 +108,7 @@ async fn hostile_texts_are_kept_as_they_are(bench: Bench) {
     act.object.id = "../../etc/passwd".to_owned();
     act.details
         .insert("k\0".to_owned(), serde_json::json!("v\0\"\n"));
-    audit.record(&act, &Outcome::default()).await.unwrap();
+    audit.record(&act, &AuditOutcome::default()).await.unwrap();
     audit.shutdown().await;
     bench.verify().await.unwrap();
     let rows = bench.store.audit_entries(1, 1).await.unwrap();

@@ -212,7 +212,7 @@ impl EmbeddedInventory {
                 tracing::warn!(%certname, "the inventory is full and does not take this node");
             }
         }
-        self.store.inventory_seen(&new).await
+        self.store.record_inventory_nodes(&new).await
     }
 
     /// Marks an agent as disconnected.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use store::{Change, EventChange};
+use store::{EventChange, JobRunChange};
 use tokio::time::Instant;
 
 use super::active_jobs::RunNodeAbsence;
@@ -73,8 +73,10 @@ impl JobEngine {
             job: job.number,
             event,
         };
-        self.ledger
-            .push(Change::Event(change), CommitFollowUp::EventWritten(key.job));
+        self.ledger.push(
+            JobRunChange::Event(change),
+            CommitFollowUp::EventWritten(key.job),
+        );
     }
 
     /// The verdict on a run whose node was silent for too long.

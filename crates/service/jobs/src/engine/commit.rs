@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use store::{Applied, Change, Store, StoreError};
+use store::{ChangeResult, JobRunChange, Store, StoreError};
 
 use super::ledger::{CommitFollowUp, CommitHalt, CompletedCommit, RefusedChange};
 use super::outgoing::OutgoingMessage;
@@ -108,7 +108,7 @@ impl JobEngine {
         &mut self,
         key: RunKey,
         acknowledge: bool,
-        applied: &Applied,
+        applied: &ChangeResult,
     ) -> Option<OutgoingMessage> {
         if !applied.changed {
             let run = self.active_jobs.run(key);
@@ -127,7 +127,7 @@ impl JobEngine {
 async fn write_changes(
     store: Store,
     metrics: Arc<JobMetrics>,
-    entries: Vec<(Change, CommitFollowUp)>,
+    entries: Vec<(JobRunChange, CommitFollowUp)>,
 ) -> CompletedCommit {
     let (mut applied, mut left) = (Vec::with_capacity(entries.len()), entries);
     let (mut repeated, mut halt) = (false, None);
@@ -144,7 +144,7 @@ async fn write_changes(
             Err(error) => error,
         };
         match error {
-            error if error.is_end() => {
+            error if error.is_final() => {
                 halt = Some(CommitHalt::Gone(error));
                 break;
             }

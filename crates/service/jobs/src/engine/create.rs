@@ -212,7 +212,7 @@ impl JobEngine {
                 if matches!(error, StoreError::OutcomeUnknown(_)) {
                     return self.withdraw_in_doubt(key, draft, error, reply);
                 }
-                if error.is_end() {
+                if error.is_final() {
                     self.lost = Some(error.clone());
                 }
                 // A caller that is gone needs no answer.

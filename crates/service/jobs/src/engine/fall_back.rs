@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use store::{Change, EventChange, JobNumber, StoreError};
+use store::{EventChange, JobNumber, JobRunChange, StoreError};
 
 use super::active_jobs::RunPhase;
 use super::ledger::CommitFollowUp;
@@ -50,7 +50,7 @@ impl JobEngine {
         };
         self.active_jobs.forget_query(key);
         self.ledger
-            .push(Change::Event(change), CommitFollowUp::FellBack(key));
+            .push(JobRunChange::Event(change), CommitFollowUp::FellBack(key));
         true
     }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pxp::TransactionId;
-use store::{Change, JobNumber, StoreError};
+use store::{JobNumber, JobRunChange, StoreError};
 use tokio::sync::oneshot;
 
 use super::active_jobs::RunPhase;
@@ -98,12 +98,12 @@ impl JobEngine {
         let store = self.deps.store.clone();
         self.resolving.spawn(async move {
             loop {
-                match store.inserted(doubt.transaction.as_str()).await {
+                match store.inserted_job(doubt.transaction.as_str()).await {
                     Ok(number) => {
                         let number = Ok(number);
                         return InDoubtLookup { job: doubt, number };
                     }
-                    Err(error) if error.is_end() => {
+                    Err(error) if error.is_final() => {
                         let number = Err(error);
                         return InDoubtLookup { job: doubt, number };
                     }
@@ -169,7 +169,7 @@ impl JobEngine {
         let event = events::job_stopping(at_ms);
         let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
         self.ledger
-            .push(Change::Job(change), CommitFollowUp::EventWritten(key));
+            .push(JobRunChange::Job(change), CommitFollowUp::EventWritten(key));
     }
 
     /// Forgets the withdrawal of a job whose end is durable.

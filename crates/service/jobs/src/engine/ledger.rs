@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use store::{Applied, Change, StoreError};
+use store::{ChangeResult, JobRunChange, StoreError};
 use tokio::sync::oneshot;
 
 use super::late_outcomes::LateOutcome;
@@ -37,13 +37,13 @@ pub(super) enum CommitFollowUp {
 /// The changes that wait for a commit.
 #[derive(Debug, Default)]
 pub(super) struct ChangeLedger {
-    entries: VecDeque<(Change, CommitFollowUp)>,
+    entries: VecDeque<(JobRunChange, CommitFollowUp)>,
     bytes: usize,
 }
 
 /// A commit that is complete.
 pub(super) struct CompletedCommit {
-    pub(super) applied: Vec<(Applied, CommitFollowUp)>,
+    pub(super) applied: Vec<(ChangeResult, CommitFollowUp)>,
     /// An earlier attempt may have been stored although its answer was lost, so that a change which
     /// was not applied may still be ours.
     pub(super) repeated: bool,
@@ -61,17 +61,17 @@ pub(super) enum CommitHalt {
 
 /// A change that the store refuses permanently, regardless of other changes.
 pub(super) struct RefusedChange {
-    pub(super) change: Change,
+    pub(super) change: JobRunChange,
     pub(super) after: CommitFollowUp,
     /// The entries that were to follow it.
-    pub(super) rest: Vec<(Change, CommitFollowUp)>,
+    pub(super) rest: Vec<(JobRunChange, CommitFollowUp)>,
     pub(super) error: StoreError,
 }
 
 // === impl Ledger ===
 
 impl ChangeLedger {
-    pub(super) fn push(&mut self, change: Change, after: CommitFollowUp) {
+    pub(super) fn push(&mut self, change: JobRunChange, after: CommitFollowUp) {
         self.bytes += change_bytes(&change);
         self.entries.push_back((change, after));
     }
@@ -85,7 +85,7 @@ impl ChangeLedger {
     }
 
     /// Takes the entries that the next commit writes.
-    pub(super) fn take(&mut self) -> Vec<(Change, CommitFollowUp)> {
+    pub(super) fn take(&mut self) -> Vec<(JobRunChange, CommitFollowUp)> {
         let count = self.entries.len().min(COMMIT_CHANGES);
         let entries: Vec<_> = self.entries.drain(..count).collect();
         self.bytes -= entries
@@ -96,7 +96,7 @@ impl ChangeLedger {
     }
 
     /// Puts entries in front of all others, in their order.
-    pub(super) fn put_back(&mut self, entries: Vec<(Change, CommitFollowUp)>) {
+    pub(super) fn put_back(&mut self, entries: Vec<(JobRunChange, CommitFollowUp)>) {
         for (change, after) in entries.into_iter().rev() {
             self.bytes += change_bytes(&change);
             self.entries.push_front((change, after));
@@ -104,7 +104,7 @@ impl ChangeLedger {
     }
 
     /// The end of a job that is not written yet.
-    pub(super) fn job_end_mut(&mut self, job: JobKey) -> Option<&mut Change> {
+    pub(super) fn job_end_mut(&mut self, job: JobKey) -> Option<&mut JobRunChange> {
         let is_end =
             |after: &CommitFollowUp| matches!(after, CommitFollowUp::JobEnded(key) if *key == job);
         let found = self.entries.iter_mut().find(|(_, after)| is_end(after));
@@ -112,9 +112,9 @@ impl ChangeLedger {
     }
 }
 
-fn change_bytes(change: &Change) -> usize {
+fn change_bytes(change: &JobRunChange) -> usize {
     match change {
-        Change::Run(run) => {
+        JobRunChange::Run(run) => {
             let sealed = run.sealed.as_ref().map_or(0, Vec::len);
             sealed + run.result.as_ref().map_or(0, String::len)
         }

@@ -12,7 +12,7 @@ use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::TransactionId;
 use serde::{Deserialize, Serialize};
-use store::{BatchStateRow, Page, RunFilter, RunRow, StoreError, UnfinishedJob};
+use store::{BatchStateRow, ListPage, RunFilter, RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -57,7 +57,7 @@ impl JobEngine {
         seal: &SealKey,
         mut withdrawn: HashSet<TransactionId>,
     ) -> Result<(), StoreError> {
-        let unfinished = self.deps.store.unfinished().await?;
+        let unfinished = self.deps.store.unfinished_jobs().await?;
         let (jobs, mut runs) = (unfinished.len(), 0);
         for job in unfinished {
             runs += job.runs.len();
@@ -209,9 +209,9 @@ impl JobEngine {
                 state: Some(state.as_str().to_owned()),
                 ..RunFilter::default()
             };
-            let page = Page {
+            let page = ListPage {
                 limit: u64::try_from(FAILED_NAMED).ok(),
-                ..Page::default()
+                ..ListPage::default()
             };
             let names = store.run_names(job, &filter, page).await?;
             let names = names.iter().filter_map(|name| name.parse().ok());

@@ -4,7 +4,7 @@
 //! Invariant: such a change is logged and dropped, and the action that follows from it does not
 //! happen. Its run ends as errored, so that its job comes to an end and nothing behind it waits.
 
-use store::{Change, JobChange, RunChange};
+use store::{JobChange, JobRunChange, RunChange};
 
 use super::ledger::{CommitFollowUp, RefusedChange};
 use super::state::JobEngine;
@@ -29,11 +29,11 @@ impl JobEngine {
         increment_counter(&self.deps.metrics.refused_changes);
         let source = std::error::Error::source(&error);
         let (job, certname) = match &change {
-            Change::Run(change) => (change.job, change.certname.as_str()),
-            Change::Details(change) => (change.job, change.certname.as_str()),
-            Change::Job(change) => (change.job, ""),
-            Change::Batch(change) => (change.job, ""),
-            Change::Event(change) => (change.job, ""),
+            JobRunChange::Run(change) => (change.job, change.certname.as_str()),
+            JobRunChange::Details(change) => (change.job, change.certname.as_str()),
+            JobRunChange::Job(change) => (change.job, ""),
+            JobRunChange::Batch(change) => (change.job, ""),
+            JobRunChange::Event(change) => (change.job, ""),
         };
         tracing::error!(%job, certname, %error, source, "the store refuses a change for good; the \
             change is dropped");
@@ -42,7 +42,7 @@ impl JobEngine {
             (CommitFollowUp::Marked(run) | CommitFollowUp::FellBack(run), _) => {
                 self.give_up(run, &RunVerdict::Unmarked)
             }
-            (CommitFollowUp::Ended { run, .. }, Change::Run(change)) => {
+            (CommitFollowUp::Ended { run, .. }, JobRunChange::Run(change)) => {
                 self.record_unrecorded(run, change)
             }
             // The store refuses that, too: the run is errored in memory alone, and loaded again at
@@ -96,16 +96,16 @@ impl JobEngine {
             // The job's end is decided, and is queued behind the run's.
             let event = events::job_ended(event, state, at_ms);
             let duration_ms = match &*end {
-                Change::Job(decided) => decided.duration_ms,
+                JobRunChange::Job(decided) => decided.duration_ms,
                 _ => None,
             };
-            *end = Change::Job(JobChange {
+            *end = JobRunChange::Job(JobChange {
                 duration_ms,
                 ..events::job_change(job.number, state, at_ms, Some(event))
             });
         }
         self.ledger.put_back(vec![(
-            Change::Run(instead),
+            JobRunChange::Run(instead),
             CommitFollowUp::Unrecorded(key),
         )]);
         self.advance(key.job);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{BatchChange, Change, EventChange};
+use store::{BatchChange, EventChange, JobRunChange};
 use tokio::time::Instant;
 
 use super::ledger::CommitFollowUp;
@@ -89,8 +89,10 @@ impl JobEngine {
             next_batch_ms: Some(next_batch_ms),
             event: Some(events::batch_finished(ended, batches, Some(told_ms), at_ms)),
         };
-        self.ledger
-            .push(Change::Batch(change), CommitFollowUp::EventWritten(key));
+        self.ledger.push(
+            JobRunChange::Batch(change),
+            CommitFollowUp::EventWritten(key),
+        );
     }
 
     /// Records the end of a batch; only for jobs with batches.
@@ -108,8 +110,10 @@ impl JobEngine {
             job: job.number,
             event: events::batch_finished(ended, job.rollout.batches(), None, at_ms),
         };
-        self.ledger
-            .push(Change::Event(change), CommitFollowUp::EventWritten(key));
+        self.ledger.push(
+            JobRunChange::Event(change),
+            CommitFollowUp::EventWritten(key),
+        );
     }
 
     fn begin_batch(&mut self, key: JobKey, batch: u32) {
@@ -124,8 +128,10 @@ impl JobEngine {
             next_batch_ms: None,
             event: Some(events::batch_started(begun, job.rollout.batches(), at_ms)),
         };
-        self.ledger
-            .push(Change::Batch(change), CommitFollowUp::EventWritten(key));
+        self.ledger.push(
+            JobRunChange::Batch(change),
+            CommitFollowUp::EventWritten(key),
+        );
         let runs = job.later.remove(&batch).unwrap_or_default();
         let count = runs.len();
         job.waiting.extend(runs);
@@ -154,8 +160,10 @@ impl JobEngine {
         }
         let event = events::rollout_halted(&reason, open.len(), at_ms);
         let change = EventChange { job: number, event };
-        self.ledger
-            .push(Change::Event(change), CommitFollowUp::EventWritten(key));
+        self.ledger.push(
+            JobRunChange::Event(change),
+            CommitFollowUp::EventWritten(key),
+        );
         for run in open {
             self.give_up(run, &RunVerdict::TooManyFailures(Arc::clone(&reason)));
         }

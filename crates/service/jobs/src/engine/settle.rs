@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use pxp::AgentCapabilities;
 use serde_json::Value;
-use store::{Change, JobChange, RunChange};
+use store::{JobChange, JobRunChange, RunChange};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -99,8 +99,10 @@ impl JobEngine {
             job.started = true;
             self.deps.running.begin(job.number, Instant::now());
             let change = events::job_change(job.number, JobState::Running, at_ms, None);
-            self.ledger
-                .push(Change::Job(change), CommitFollowUp::EventWritten(key.job));
+            self.ledger.push(
+                JobRunChange::Job(change),
+                CommitFollowUp::EventWritten(key.job),
+            );
         }
         job.trace_run(key.index, SystemTime::now());
         let run = &mut job.runs[key.index];
@@ -122,7 +124,7 @@ impl JobEngine {
             )),
         };
         self.ledger
-            .push(Change::Run(change), CommitFollowUp::Marked(key));
+            .push(JobRunChange::Run(change), CommitFollowUp::Marked(key));
     }
 
     /// The mark of a run whose request is about to be sent.
@@ -231,7 +233,7 @@ impl JobEngine {
             run: key,
             acknowledge: end.acknowledge,
         };
-        self.ledger.push(Change::Run(change), after);
+        self.ledger.push(JobRunChange::Run(change), after);
         job.tally.record_run_end(end.state);
         if is_failure(end.state) {
             add_failed_node(&mut job.failed, &job.runs[key.index].certname);
@@ -261,6 +263,6 @@ impl JobEngine {
             ..events::job_change(job.number, state, at_ms, Some(event))
         };
         self.ledger
-            .push(Change::Job(change), CommitFollowUp::JobEnded(key));
+            .push(JobRunChange::Job(change), CommitFollowUp::JobEnded(key));
     }
 }

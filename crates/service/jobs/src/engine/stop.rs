@@ -5,7 +5,7 @@
 //! or are cancelled (by force), and if the agent cannot be reached, the result states that the
 //! action may still run.
 
-use store::{Change, JobNumber};
+use store::{JobNumber, JobRunChange};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -50,8 +50,10 @@ impl JobEngine {
         if first {
             let event = events::job_stopping(at_ms);
             let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
-            self.ledger
-                .push(Change::Job(change), CommitFollowUp::Stopped(key, reply));
+            self.ledger.push(
+                JobRunChange::Job(change),
+                CommitFollowUp::Stopped(key, reply),
+            );
         } else {
             let _ = reply.send(true);
         }

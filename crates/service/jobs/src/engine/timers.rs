@@ -7,7 +7,7 @@
 use fabric::NodePresence;
 use pcp::Certname;
 use pxp::AgentCapabilities;
-use store::{Change, DetailsChange};
+use store::{DetailsChange, JobRunChange};
 use tokio::time::Instant;
 
 use super::active_jobs::RunPhase;
@@ -129,7 +129,7 @@ impl JobEngine {
             details: mark.to_details(run.via),
         };
         self.ledger.push(
-            Change::Details(change),
+            JobRunChange::Details(change),
             CommitFollowUp::EventWritten(key.job),
         );
     }

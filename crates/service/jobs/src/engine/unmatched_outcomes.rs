@@ -8,7 +8,7 @@
 use pcp::Certname;
 use pxp::TransactionId;
 use pxp::action::{self, ActionResult};
-use store::{Change, EventChange, RunRow};
+use store::{EventChange, JobRunChange, RunRow};
 
 use super::late_outcomes::{FinalReport, LateOutcome, OutcomeLookup};
 use super::ledger::CommitFollowUp;
@@ -119,7 +119,7 @@ impl JobEngine {
             .and_then(|result| serde_json::from_str(&result).ok());
         let event =
             events::late_outcome(certname, exit_code, &told, result, self.deps.clock.now_ms());
-        let change = Change::Event(EventChange {
+        let change = JobRunChange::Event(EventChange {
             job: row.job,
             event,
         });

@@ -9,7 +9,7 @@ use api_types::rollout::RolloutOptions;
 use environments::CodeError;
 use pcp::Certname;
 use serde_json::{Map, Value};
-use store::{PlanMark, SlotKey};
+use store::{PlanJournalWrite, SlotKey};
 
 use super::flags::{PuppetFlagError, PuppetFlags};
 use crate::resolve::NodeResolveError;
@@ -49,7 +49,7 @@ pub struct PuppetRunRequest {
     /// The plan job that this is a step of; this server runs the plan.
     pub plan_job: Option<i64>,
     /// Record about that plan which is stored with the job.
-    pub mark: Option<PlanMark>,
+    pub mark: Option<PlanJournalWrite>,
 }
 
 /// Option of a job whose environment keeps its code version until the job is over.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jobs::{JobSubmitError, JobsConfig, RunTaskError};
 use pcp::Certname;
-use store::{JobFilter, JobRow, Page, StoreConfig};
+use store::{JobListFilter, JobRow, ListPage, StoreConfig};
 use testkit::door::{Door, Moment};
 use testkit::postgres::Postgres;
 
@@ -65,8 +65,8 @@ impl Behind {
     }
 
     async fn jobs(&self) -> Vec<JobRow> {
-        let filter = JobFilter::default();
-        let listed = self.world.store.jobs(&filter, Page::default()).await;
+        let filter = JobListFilter::default();
+        let listed = self.world.store.jobs(&filter, ListPage::default()).await;
         listed.unwrap().0
     }
 

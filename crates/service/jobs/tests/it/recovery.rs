@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jobs::JobsConfig;
-use store::Change;
+use store::JobRunChange;
 
 use crate::sim::Manner;
 use crate::world::{World, at_once, patient, quick, request};
@@ -69,7 +69,11 @@ async fn marked_but_not_sent(manner: Manner, lose_spool: bool) -> (World, String
         sealed: None,
         event: None,
     };
-    world.store.commit(vec![Change::Run(mark)]).await.unwrap();
+    world
+        .store
+        .commit(vec![JobRunChange::Run(mark)])
+        .await
+        .unwrap();
     if lose_spool {
         world.sim.lose_spool(&other.certname.parse().unwrap());
     }

@@ -14,7 +14,7 @@ async fn refused(change: impl FnOnce(&mut TaskRequest)) -> RunTaskError {
     let mut asked = request(&nodes);
     change(&mut asked);
     let error = world.jobs().run_task(asked).await.unwrap_err();
-    assert!(world.store.unfinished().await.unwrap().is_empty());
+    assert!(world.store.unfinished_jobs().await.unwrap().is_empty());
     assert_eq!(world.store.last_event_id().await.unwrap(), 0);
     assert!(world.sim.requests().is_empty());
     error

@@ -416,7 +416,7 @@ async fn set_pause_end(world: &World, job: JobNumber, next_batch_ms: i64) {
     };
     let applied = world
         .store
-        .commit(vec![store::Change::Batch(change)])
+        .commit(vec![store::JobRunChange::Batch(change)])
         .await
         .unwrap();
     assert!(applied[0].changed);

@@ -10,7 +10,7 @@ use jobs::{Jobs, JobsConfig, LiveEvent, NodeScope, TaskRequest};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use serde_json::{Map, Value, json};
-use store::{EventRow, JobNumber, Page, RunFilter, RunRow, Store, StoreConfig};
+use store::{EventRow, JobNumber, ListPage, RunFilter, RunRow, Store, StoreConfig};
 use tempfile::TempDir;
 
 use crate::sim::{Manner, Sim};
@@ -274,7 +274,7 @@ impl World {
     pub(crate) async fn runs(&self, job: JobNumber) -> Vec<RunRow> {
         let (rows, _) = self
             .store
-            .runs(job, &RunFilter::default(), Page::default())
+            .runs(job, &RunFilter::default(), ListPage::default())
             .await
             .unwrap();
         rows

@@ -189,10 +189,10 @@ impl World {
 
     /// What the jobs of all plans show of what was asked.
     pub(crate) async fn job_options(&self) -> Vec<Value> {
-        let filter = store::JobFilter::default();
+        let filter = store::JobListFilter::default();
         let (jobs, _) = self
             .store
-            .jobs(&filter, store::Page::default())
+            .jobs(&filter, store::ListPage::default())
             .await
             .unwrap();
         let options = jobs
@@ -203,7 +203,7 @@ impl World {
 
     /// The states of all runs of all jobs.
     pub(crate) async fn states_of_runs(&self) -> Vec<String> {
-        let (filter, page) = (store::JobFilter::default(), store::Page::default());
+        let (filter, page) = (store::JobListFilter::default(), store::ListPage::default());
         let (jobs, _) = self.store.jobs(&filter, page).await.unwrap();
         let mut states = Vec::new();
         for job in jobs {

@@ -1,7 +1,7 @@
 //! The calls of branches, and their results.
 
 use serde_json::Value;
-use store::{Asks, NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
+use store::{AwaitedAnswer, NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
 
 use super::batch::EffectStart;
 use super::deliver::{AwaitedOutcome, PendingStep};
@@ -291,13 +291,13 @@ pub(super) fn state_of(outcome: &StepOutcome) -> &'static str {
 }
 
 /// Returns whether a user is asked, and for a secret.
-fn asks(work: &StepWork) -> Asks {
+fn asks(work: &StepWork) -> AwaitedAnswer {
     match work {
         StepWork::Ask(told) if told.details.get("sensitive") == Some(&Value::Bool(true)) => {
-            Asks::Secretly
+            AwaitedAnswer::Sealed
         }
-        StepWork::Ask(_) => Asks::Openly,
-        _ => Asks::Nobody,
+        StepWork::Ask(_) => AwaitedAnswer::Plain,
+        _ => AwaitedAnswer::NotAwaited,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use store::{NewPlanEvent, NewPlanStep, PlanChange, PlanMark, PlanOutcome};
+use store::{NewPlanEvent, NewPlanStep, PlanChange, PlanJournalWrite, PlanOutcome};
 
 use super::plan_entry::{EnginePlanState, PlanOperationError};
 use super::{EngineTaskResult, PlanEngine, PlanEngineDependencies};
@@ -182,8 +182,8 @@ async fn begin(
     before: Vec<PlanChange>,
     (id, step, order): (StepId, NewPlanStep, PlanStepJob),
 ) -> Result<CommittedBatch, PlanOperationError> {
-    let mark = PlanMark {
-        before: before.clone(),
+    let mark = PlanJournalWrite {
+        earlier_changes: before.clone(),
         step: step.clone(),
     };
     let mut committed = CommittedBatch {

@@ -110,7 +110,7 @@ async fn load(
 ) -> Result<LoadedPlanProgram, PlanOperationError> {
     // From now on it is not only waited for.
     parts.store.plan_sleeps(plan, false).await?;
-    let sealed = parts.store.plan_run_sealed(plan).await?;
+    let sealed = parts.store.sealed_plan_request(plan).await?;
     let sealed = sealed.ok_or(PlanOperationError::PlanEnded)?;
     let unreadable = || {
         let msg = "what was asked for cannot be unsealed: the server has another seal key now";

@@ -129,7 +129,7 @@ impl EnginePlan {
 impl From<StoreError> for PlanOperationError {
     fn from(error: StoreError) -> Self {
         match error {
-            error if error.is_end() => Self::Lost(error),
+            error if error.is_final() => Self::Lost(error),
             error => Self::Store(error),
         }
     }

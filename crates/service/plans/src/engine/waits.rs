@@ -124,7 +124,7 @@ async fn answer(parts: &PlanEngineDependencies, plan: i64, step: &StepId) -> Opt
                 let row = row?;
                 return super::load::to_recorded_step(&row, parts).outcome;
             }
-            Err(error) if error.is_end() => return None,
+            Err(error) if error.is_final() => return None,
             Err(error) => {
                 tracing::warn!(plan, %error, "the answer to a plan is looked for again");
                 tokio::time::sleep(parts.config.store_retry).await;

@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use plans::{JobOutcomeError, JobStartError, PlanActor, PlanEffects, PlanStepJob, StepOutcome};
 use serde_json::{Map, Value, json};
-use store::{Change, JobChange, JobNumber, NewJob, NewRun, PlanMark, RunChange, Store, StoreError};
+use store::{
+    JobChange, JobNumber, JobRunChange, NewJob, NewRun, PlanJournalWrite, RunChange, Store,
+    StoreError,
+};
 use tokio::sync::watch;
 
 /// The record of what nodes ran: in memory, or in a file that survives the process.
@@ -83,7 +86,7 @@ impl PlanEffects for Fake {
         &self,
         actor: &PlanActor,
         order: PlanStepJob,
-        mark: PlanMark,
+        mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError> {
         let PlanStepJob::Task(task) = order else {
             panic!("only tasks here");
@@ -121,7 +124,7 @@ impl PlanEffects for Fake {
         if row.finished_ms.is_none() {
             let state = if ok { "finished" } else { "failed" };
             let changes = vec![
-                Change::Run(RunChange {
+                JobRunChange::Run(RunChange {
                     job,
                     certname: "node".to_owned(),
                     to_state: state.to_owned(),
@@ -132,7 +135,7 @@ impl PlanEffects for Fake {
                     sealed: None,
                     event: None,
                 }),
-                Change::Job(JobChange {
+                JobRunChange::Job(JobChange {
                     job,
                     to_state: state.to_owned(),
                     at_ms: 5,
@@ -151,7 +154,7 @@ impl PlanEffects for Fake {
 
     async fn stop(&self, job: JobNumber) {
         let stopped = |to_state: &str| {
-            Change::Job(JobChange {
+            JobRunChange::Job(JobChange {
                 job,
                 to_state: to_state.to_owned(),
                 at_ms: 6,
@@ -185,7 +188,12 @@ fn mark() -> JobNumber {
     i64::from(u32::MAX).try_into().unwrap()
 }
 
-fn row(actor: &PlanActor, task: &str, params: &Map<String, Value>, mark: PlanMark) -> NewJob {
+fn row(
+    actor: &PlanActor,
+    task: &str,
+    params: &Map<String, Value>,
+    mark: PlanJournalWrite,
+) -> NewJob {
     let run = NewRun {
         certname: "node".to_owned(),
         transaction_id: uuid(),

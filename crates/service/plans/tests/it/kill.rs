@@ -12,7 +12,7 @@ use jobs::SystemJobClock;
 use pki::seal::SealKey;
 use plans::Plans;
 use serde_json::json;
-use store::{Page, PlanJobFilter, Store, StoreConfig};
+use store::{ListPage, PlanJobFilter, Store, StoreConfig};
 use tokio::sync::watch;
 
 use crate::effects::{Fake, Ledger, Mishaps};
@@ -56,7 +56,7 @@ async fn child() {
     };
     let (store, plans) = open(Path::new(&directory)).await;
     let filter = PlanJobFilter::default();
-    let (rows, total) = store.plan_jobs(&filter, Page::default()).await.unwrap();
+    let (rows, total) = store.plan_jobs(&filter, ListPage::default()).await.unwrap();
     let mut wanted = steady().len() * PLANS_OF_EACH;
     wanted -= usize::try_from(total).unwrap();
     let mut all: Vec<(i64, String)> = rows.into_iter().map(|row| (row.number, row.plan)).collect();
@@ -139,7 +139,7 @@ async fn check(directory: &Path) {
         results: true,
         ..PlanJobFilter::default()
     };
-    let (rows, total) = store.plan_jobs(&filter, Page::default()).await.unwrap();
+    let (rows, total) = store.plan_jobs(&filter, ListPage::default()).await.unwrap();
     assert_eq!(total as usize, steady().len() * PLANS_OF_EACH);
     let expected = steady();
     let mut jobs = Vec::new();

@@ -11,7 +11,7 @@ use rbac::{
     ManageError, RemoteUser, RequestedPermission, TokenLifetime, TokenRequest, UserIdentity,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use store::{Advance, NewSchedule, ScheduleEdit};
+use store::{NewSchedule, ScheduleEdit, ScheduleProgress};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -381,7 +381,7 @@ fn schedule(owner_id: &str) -> NewSchedule {
             sensitive: "[]".to_owned(),
             sealed: None,
             timetable: "{}".to_owned(),
-            advance: Advance::default(),
+            advance: ScheduleProgress::default(),
         },
     }
 }

@@ -6,7 +6,7 @@ use rbac::{
 };
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
-use store::NewToken;
+use store::NewTokenRow;
 
 use crate::world::{PASSWORD, World};
 
@@ -45,12 +45,12 @@ async fn a_token_ends_with_its_lifetime() {
     let row = world.store.tokens_of(&user.id).await.unwrap().remove(0);
     assert_eq!(row.expires_ms, Some(row.created_ms + 1_000));
     // Not waited for: a token with an end that is past.
-    let past = NewToken {
+    let past = NewTokenRow {
         hash: Sha256::digest("past").into(),
         user_id: row.user_id,
         created_ms: row.created_ms - 10_000,
         expires_ms: Some(row.created_ms - 9_000),
-        ..NewToken::default()
+        ..NewTokenRow::default()
     };
     world.store.insert_token(past).await.unwrap();
     let refused = world.access.authenticate("past").await;
@@ -61,12 +61,12 @@ async fn a_token_that_is_remembered_ends_in_time_as_well() {
     let world = World::new().await;
     let admin = world.admin().await;
     let now = jiff::Timestamp::now().as_millisecond();
-    let brief = NewToken {
+    let brief = NewTokenRow {
         hash: Sha256::digest("brief").into(),
         user_id: admin.user_id.clone(),
         created_ms: now,
         expires_ms: Some(now + 400),
-        ..NewToken::default()
+        ..NewTokenRow::default()
     };
     world.store.insert_token(brief).await.unwrap();
     world.access.authenticate("brief").await.unwrap();
@@ -90,12 +90,12 @@ async fn a_token_that_is_not_used_times_out() {
     let tokens = world.store.tokens_of(&admin.user_id).await.unwrap();
     assert_eq!(tokens[0].timeout_ms, Some(60_000));
     for (text, idle_ms, good) in [("fresh", 50_000, true), ("idle", 60_001, false)] {
-        let token = NewToken {
+        let token = NewTokenRow {
             hash: Sha256::digest(text).into(),
             user_id: admin.user_id.clone(),
             created_ms: now - idle_ms,
             timeout_ms: Some(60_000),
-            ..NewToken::default()
+            ..NewTokenRow::default()
         };
         world.store.insert_token(token).await.unwrap();
         let used = world.access.authenticate(text).await;
@@ -277,13 +277,13 @@ async fn a_token_lives_no_longer_than_the_configured_maximum() {
         ("old", 600_001, Some(now + 1_000_000), false),
         ("old without an end", 600_001, None, false),
     ] {
-        let token = NewToken {
+        let token = NewTokenRow {
             hash: Sha256::digest(text).into(),
             id: text.to_owned(),
             user_id: admin.user_id.clone(),
             created_ms: now - age_ms,
             expires_ms,
-            ..NewToken::default()
+            ..NewTokenRow::default()
         };
         world.store.insert_token(token).await.unwrap();
         let used = world.access.authenticate(text).await;

@@ -5,7 +5,8 @@ use schedules::{
     Timetable, TimetableError,
 };
 use store::{
-    Change, JobChange, LaunchedJob, NewPlanJob, Page, PlanJobFilter, ScheduleFilter, SlotKey,
+    JobChange, JobRunChange, LaunchedJob, ListPage, NewPlanJob, PlanJobFilter, ScheduleFilter,
+    SlotKey,
 };
 
 use crate::world::{Mood, World, draft, hourly, ms, new_job};
@@ -99,7 +100,7 @@ async fn a_run_that_goes_on_holds_the_next_slot() {
     let LaunchedJob::Job(job) = first.last.unwrap().outcome.unwrap() else {
         panic!("no plan job is launched here");
     };
-    let over = Change::Job(JobChange {
+    let over = JobRunChange::Job(JobChange {
         job,
         to_state: "finished".to_owned(),
         at_ms: 9,
@@ -162,7 +163,7 @@ async fn an_edit_takes_effect_and_a_deletion_is_final() {
     ));
     let (items, total) = world
         .schedules
-        .list(&ScheduleFilter::default(), Page::default())
+        .list(&ScheduleFilter::default(), ListPage::default())
         .await
         .unwrap();
     assert_eq!((items.len(), total), (0, 0));
@@ -213,7 +214,7 @@ async fn the_database_itself_refuses_a_second_job_for_a_slot() {
     assert_eq!(insert("a").await.unwrap(), 1);
     assert!(insert("b").await.is_err());
     let filter = PlanJobFilter::default();
-    let (_, total) = store.plan_jobs(&filter, Page::default()).await.unwrap();
+    let (_, total) = store.plan_jobs(&filter, ListPage::default()).await.unwrap();
     assert_eq!(total, 1, "nothing is left of the second");
     let error = SubmissionError::new("a/b", "c");
     assert_eq!(error.to_string(), "c (a/b)");

@@ -10,7 +10,7 @@ use schedules::{
     JobLauncher, MissedSlotPolicy, OverlapPolicy, ScheduledJobKind, Schedules, SchedulesConfig,
     SlotJob, SubmissionError, Timetable, TimetableRule,
 };
-use store::{JobFilter, LaunchedJob, Page, ScheduleFilter, SlotKey, Store, StoreConfig};
+use store::{JobListFilter, LaunchedJob, ListPage, ScheduleFilter, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
 
 use crate::world::{Mood, World, draft, hourly, ms, new_job};
@@ -122,7 +122,7 @@ async fn child() {
     let launch = Arc::new(Printer(store.clone()));
     let schedules = Schedules::start(SchedulesConfig::default(), store, seal, launch);
     let (_, total) = schedules
-        .list(&ScheduleFilter::default(), Page::default())
+        .list(&ScheduleFilter::default(), ListPage::default())
         .await
         .unwrap();
     if total == 0 {
@@ -157,14 +157,14 @@ async fn kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently()
     let config = StoreConfig::new(database.url());
     let store = Store::open(&config).await.unwrap();
     let (_, jobs) = store
-        .jobs(&JobFilter::default(), Page::default())
+        .jobs(&JobListFilter::default(), ListPage::default())
         .await
         .unwrap();
     assert!(jobs >= launched, "{jobs} jobs, {launched} told");
     // Whatever is claimed has a job or is open for the next start to decide, never neither.
     let open = store.open_slots().await.unwrap();
     let schedules = store
-        .schedules(&ScheduleFilter::default(), Page::default())
+        .schedules(&ScheduleFilter::default(), ListPage::default())
         .await;
     let (schedules, _) = schedules.unwrap();
     let claimed: u64 = schedules.iter().map(|schedule| schedule.runs).sum();

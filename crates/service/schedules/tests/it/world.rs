@@ -11,7 +11,7 @@ use schedules::{
     TimetableRule,
 };
 use serde_json::{Map, Value, json};
-use store::{JobFilter, LaunchedJob, NewJob, Page, SlotKey, Store, StoreConfig};
+use store::{JobListFilter, LaunchedJob, ListPage, NewJob, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
 use tokio::sync::mpsc;
 
@@ -227,7 +227,7 @@ impl World {
     pub(crate) async fn jobs(&self) -> u64 {
         let (_, total) = self
             .store
-            .jobs(&JobFilter::default(), Page::default())
+            .jobs(&JobListFilter::default(), ListPage::default())
             .await
             .unwrap();
         total

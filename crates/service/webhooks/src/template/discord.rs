@@ -2,34 +2,34 @@
 
 use serde_json::{Value, json};
 
-use super::markdown::escaped;
-use crate::notice::{Notice, Tone};
+use super::markdown::escape;
+use crate::notice::{ChatNotice, NoticeTone};
 
 /// Characters of an embed's title and of a field.
 const TITLE_CHARS: usize = 256;
 const FIELD_CHARS: usize = 1_024;
 
-pub(super) fn render(notice: &Notice) -> Value {
+pub(super) fn render(notice: &ChatNotice) -> Value {
     let color = match notice.tone {
-        Tone::Good => 0x002e_7d32,
-        Tone::Bad => 0x00c6_2828,
-        Tone::Neutral => 0x0060_7d8b,
+        NoticeTone::Good => 0x002e_7d32,
+        NoticeTone::Bad => 0x00c6_2828,
+        NoticeTone::Neutral => 0x0060_7d8b,
     };
     let facts = notice.facts.iter().filter(|(_, text)| !text.is_empty());
     let fields: Vec<Value> = facts
         .map(|(name, text)| {
-            let value = cut(&escaped(text), FIELD_CHARS);
+            let value = truncate_text(&escape(text), FIELD_CHARS);
             json!({"name": name, "value": value, "inline": *name != "Message"})
         })
         .collect();
     json!({
-        "embeds": [{"title": cut(&escaped(&notice.title), TITLE_CHARS), "color": color, "fields": fields}],
+        "embeds": [{"title": truncate_text(&escape(&notice.title), TITLE_CHARS), "color": color, "fields": fields}],
         "allowed_mentions": {"parse": []},
     })
 }
 
 /// At most so many characters, and no half of an escape at the end.
-fn cut(text: &str, chars: usize) -> String {
+fn truncate_text(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
     }

@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::notice::{Notice, Tone};
+use crate::notice::{ChatNotice, NoticeTone};
 
 /// Takes no room, and parts what would be read as one.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
-pub(super) fn mattermost(notice: &Notice) -> Value {
+pub(super) fn mattermost(notice: &ChatNotice) -> Value {
     json!({
-        "text": escaped(&notice.title),
+        "text": escape(&notice.title),
         "attachments": [{
-            "fallback": escaped(&notice.title),
+            "fallback": escape(&notice.title),
             "color": color(notice.tone),
             "fields": fields(notice),
         }],
     })
 }
 
-pub(super) fn rocket_chat(notice: &Notice) -> Value {
+pub(super) fn rocket_chat(notice: &ChatNotice) -> Value {
     json!({
-        "text": escaped(&notice.title),
+        "text": escape(&notice.title),
         "parseUrls": false,
         "attachments": [{
             "color": color(notice.tone),
@@ -29,23 +29,23 @@ pub(super) fn rocket_chat(notice: &Notice) -> Value {
     })
 }
 
-fn fields(notice: &Notice) -> Vec<Value> {
+fn fields(notice: &ChatNotice) -> Vec<Value> {
     let facts = notice.facts.iter();
     facts
-        .map(|(name, text)| json!({"title": name, "value": escaped(text), "short": *name != "Message"}))
+        .map(|(name, text)| json!({"title": name, "value": escape(text), "short": *name != "Message"}))
         .collect()
 }
 
-fn color(tone: Tone) -> &'static str {
+fn color(tone: NoticeTone) -> &'static str {
     match tone {
-        Tone::Good => "#2e7d32",
-        Tone::Bad => "#c62828",
-        Tone::Neutral => "#607d8b",
+        NoticeTone::Good => "#2e7d32",
+        NoticeTone::Bad => "#c62828",
+        NoticeTone::Neutral => "#607d8b",
     }
 }
 
 /// The text, of which nothing is markup, a mention, an emoji or an address.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

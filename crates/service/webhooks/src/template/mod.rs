@@ -1,4 +1,4 @@
-//! The format of messages for a receiver: [`Template`].
+//! The format of messages for a receiver: [`MessageTemplate`].
 //!
 //! Invariant: no receiver interprets the names or texts of tasks, nodes and users as markup, links
 //! or mentions. If a chat tool has a format for plain text, that is used; otherwise special
@@ -15,11 +15,11 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use crate::notice::Notice;
+use crate::notice::ChatNotice;
 
 /// A format of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Template {
+pub enum MessageTemplate {
     /// The complete event as JSON, for programs.
     #[default]
     Json,
@@ -39,12 +39,12 @@ pub enum Template {
 
 /// The error that a text is not the name of a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no template; there are {all}", all = Template::ALL.map(Template::name).join(", "))]
+#[error("{0:?} is no template; there are {all}", all = MessageTemplate::ALL.map(MessageTemplate::name).join(", "))]
 pub struct TemplateError(String);
 
 // === impl Template ===
 
-impl Template {
+impl MessageTemplate {
     /// All templates, in the order of their declaration.
     pub const ALL: [Self; 7] = [
         Self::Json,
@@ -71,7 +71,7 @@ impl Template {
 
     /// The notice in the format of a chat tool; `None` if the receiver is a program and gets the
     /// event itself.
-    pub(crate) fn render(self, notice: &Notice) -> Option<Value> {
+    pub(crate) fn render(self, notice: &ChatNotice) -> Option<Value> {
         Some(match self {
             Self::Json => return None,
             Self::Slack => slack::render(notice),
@@ -84,13 +84,13 @@ impl Template {
     }
 }
 
-impl fmt::Display for Template {
+impl fmt::Display for MessageTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Template {
+impl FromStr for MessageTemplate {
     type Err = TemplateError;
 
     fn from_str(text: &str) -> Result<Self, TemplateError> {
@@ -104,20 +104,20 @@ impl FromStr for Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notice::Tone;
+    use crate::notice::NoticeTone;
 
     /// Words that a chat tool would make something of.
     const HOSTILE: &str = "<!channel> @channel @everyone <@U1> [x](https://evil.example) *b* _i_ `c` https://evil.example \
                            <at>all</at> & # h\\ ~s~ ||s|| </b><script>";
 
-    fn rendered(template: Template) -> Value {
-        let notice = Notice {
+    fn rendered(template: MessageTemplate) -> Value {
+        let notice = ChatNotice {
             title: HOSTILE.to_owned(),
             facts: vec![
                 ("Message", HOSTILE.to_owned()),
                 ("Owner", "anna".to_owned()),
             ],
-            tone: Tone::Bad,
+            tone: NoticeTone::Bad,
         };
         template.render(&notice).unwrap()
     }
@@ -136,37 +136,37 @@ mod tests {
 
     #[test]
     fn templates_have_names() {
-        for template in Template::ALL {
+        for template in MessageTemplate::ALL {
             assert_eq!(template.name().parse(), Ok(template));
         }
-        let error = "irc".parse::<Template>().unwrap_err().to_string();
+        let error = "irc".parse::<MessageTemplate>().unwrap_err().to_string();
         assert!(error.contains("slack, teams"), "{error}");
     }
 
     #[test]
     fn nothing_that_is_told_becomes_a_mention_a_link_or_markup() {
         let mut slack = Vec::new();
-        texts(&rendered(Template::Slack), "", &mut slack);
+        texts(&rendered(MessageTemplate::Slack), "", &mut slack);
         for (path, text) in slack {
             // Blocks have plain text, which Slack reads nothing in; the fallback is escaped as Slack wants it.
             if path == ".text" {
                 assert!(!text.contains('<') && !text.contains("& "), "{text}");
             }
         }
-        let slack = rendered(Template::Slack);
+        let slack = rendered(MessageTemplate::Slack);
         assert!(
             !slack.to_string().contains("\"type\":\"mrkdwn\""),
             "{slack}"
         );
-        let teams = rendered(Template::Teams).to_string();
+        let teams = rendered(MessageTemplate::Teams).to_string();
         assert!(
             !teams.contains("\"TextBlock\"") && !teams.contains("FactSet"),
             "{teams}"
         );
         for template in [
-            Template::Mattermost,
-            Template::RocketChat,
-            Template::Discord,
+            MessageTemplate::Mattermost,
+            MessageTemplate::RocketChat,
+            MessageTemplate::Discord,
         ] {
             let mut found = Vec::new();
             texts(&rendered(template), "", &mut found);
@@ -186,12 +186,12 @@ mod tests {
                 }
             }
         }
-        let discord = rendered(Template::Discord);
+        let discord = rendered(MessageTemplate::Discord);
         assert_eq!(
             discord["allowed_mentions"],
             serde_json::json!({"parse": []})
         );
-        let matrix = rendered(Template::Matrix);
+        let matrix = rendered(MessageTemplate::Matrix);
         let html = matrix["html"].as_str().unwrap();
         assert!(
             html.contains("&lt;script&gt;") && !html.contains("<script>"),
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_is_told_can_still_be_read() {
-        for template in Template::ALL.into_iter().skip(1) {
+        for template in MessageTemplate::ALL.into_iter().skip(1) {
             let text = rendered(template).to_string();
             assert!(
                 text.contains("anna") && text.contains("Owner"),

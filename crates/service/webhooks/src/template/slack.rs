@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::notice::Notice;
+use crate::notice::ChatNotice;
 
 /// Characters of a header's text.
 const HEADER_CHARS: usize = 150;
@@ -13,7 +13,7 @@ const HEADER_CHARS: usize = 150;
 /// Fields of a section.
 const FIELDS: usize = 10;
 
-pub(super) fn render(notice: &Notice) -> Value {
+pub(super) fn render(notice: &ChatNotice) -> Value {
     let plain = |text: &str| json!({"type": "plain_text", "text": text, "emoji": false});
     let fields = notice.facts.iter().filter(|(name, _)| *name != "Message");
     let fields: Vec<Value> = fields
@@ -30,7 +30,7 @@ pub(super) fn render(notice: &Notice) -> Value {
         blocks.push(json!({"type": "section", "text": plain(text)}));
     }
     json!({
-        "text": escaped(&notice.title),
+        "text": escape(&notice.title),
         "mrkdwn": false,
         "parse": "none",
         "link_names": false,
@@ -40,7 +40,7 @@ pub(super) fn render(notice: &Notice) -> Value {
 }
 
 /// The three characters that Slack's texts have escaped.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -4,22 +4,24 @@
 
 use serde_json::{Value, json};
 
-use crate::notice::{Notice, Tone};
+use crate::notice::{ChatNotice, NoticeTone};
 
-pub(super) fn render(notice: &Notice) -> Value {
+pub(super) fn render(notice: &ChatNotice) -> Value {
     let color = match notice.tone {
-        Tone::Good => "Good",
-        Tone::Bad => "Attention",
-        Tone::Neutral => "Default",
+        NoticeTone::Good => "Good",
+        NoticeTone::Bad => "Attention",
+        NoticeTone::Neutral => "Default",
     };
     let title = json!({"type": "TextRun", "text": notice.title, "weight": "Bolder", "size": "Medium", "color": color});
     let lines = notice.facts.iter().map(|(name, text)| {
-        line(vec![
+        text_block(vec![
             json!({"type": "TextRun", "text": format!("{name}: "), "weight": "Bolder"}),
             json!({"type": "TextRun", "text": text}),
         ])
     });
-    let body: Vec<Value> = std::iter::once(line(vec![title])).chain(lines).collect();
+    let body: Vec<Value> = std::iter::once(text_block(vec![title]))
+        .chain(lines)
+        .collect();
     json!({
         "type": "message",
         "attachments": [{
@@ -36,6 +38,6 @@ pub(super) fn render(notice: &Notice) -> Value {
     })
 }
 
-fn line(inlines: Vec<Value>) -> Value {
+fn text_block(inlines: Vec<Value>) -> Value {
     json!({"type": "RichTextBlock", "inlines": inlines, "spacing": "Small"})
 }

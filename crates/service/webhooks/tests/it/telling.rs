@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
-use webhooks::{HookChange, HookError, NewHook, Secret, Template, WebhookError};
+use webhooks::{
+    InvalidWebhook, MessageTemplate, SigningSecret, WebhookChangeRequest, WebhookCreateRequest,
+    WebhookError,
+};
 
 use crate::receiver::Receiver;
 use crate::world::World;
@@ -36,7 +39,7 @@ async fn events_are_told_in_order_and_signed() {
         (&data["job"], &data["details"]["x"]),
         (&"2".into(), &1.into())
     );
-    let secret = Secret::parse(&secret).unwrap();
+    let secret = SigningSecret::parse(&secret).unwrap();
     let signed = secret.sign(&first.id, first.timestamp, &first.bytes);
     assert_eq!(signed, first.signature);
     world.webhooks.shutdown().await;
@@ -106,9 +109,9 @@ async fn questions_and_ends_of_plans_are_told_in_order_and_once() {
     assert_eq!(question.json()["data"], told);
     assert!(question.id.starts_with("plan_event_"), "{}", question.id);
     // Another one comes while nothing runs, and nothing of before comes again.
-    let change = HookChange {
-        template: Some(Template::Slack),
-        ..HookChange::default()
+    let change = WebhookChangeRequest {
+        template: Some(MessageTemplate::Slack),
+        ..WebhookChangeRequest::default()
     };
     world.webhooks.change(hook.id, change).await.unwrap();
     world.webhooks.shutdown().await;
@@ -124,16 +127,16 @@ async fn questions_and_ends_of_plans_are_told_in_order_and_once() {
 async fn a_chat_gets_its_own_form_and_the_same_body_again() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[500]).await);
     let (hook, secret) = world.hook(&receiver.url, &["job_finished"]).await;
-    let change = HookChange {
-        template: Some(Template::Slack),
-        ..HookChange::default()
+    let change = WebhookChangeRequest {
+        template: Some(MessageTemplate::Slack),
+        ..WebhookChangeRequest::default()
     };
     let (hook, _) = world.webhooks.change(hook.id, change).await.unwrap();
-    assert_eq!(hook.template, Template::Slack);
+    assert_eq!(hook.template, MessageTemplate::Slack);
     let world = Box::pin(world.restarted()).await;
     assert_eq!(
         world.webhooks.get(hook.id).await.unwrap().template,
-        Template::Slack
+        MessageTemplate::Slack
     );
     world
         .runs("package", &["node_finished", "node_failed"])
@@ -154,7 +157,7 @@ async fn a_chat_gets_its_own_form_and_the_same_body_again() {
             "Nodes\n2: 1 succeeded, 1 failed"
         ])
     );
-    let signed = Secret::parse(&secret).unwrap();
+    let signed = SigningSecret::parse(&secret).unwrap();
     assert_eq!(
         signed.sign(&again.id, again.timestamp, &again.bytes),
         again.signature
@@ -250,9 +253,9 @@ async fn a_receiver_that_is_gone_is_told_no_more() {
         .await
         .unwrap();
     // Switched on again, it begins with what happens then.
-    let on = HookChange {
+    let on = WebhookChangeRequest {
         is_enabled: Some(true),
-        ..HookChange::default()
+        ..WebhookChangeRequest::default()
     };
     world.webhooks.change(hook.id, on).await.unwrap();
     world.happens(&["job_stopping"]).await;
@@ -286,9 +289,9 @@ async fn a_test_message_tells_what_the_receiver_did() {
 async fn a_key_is_sealed_at_rest_and_a_new_one_signs_from_then_on() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
     let (hook, old) = world.hook(&receiver.url, &[]).await;
-    let renew = HookChange {
+    let renew = WebhookChangeRequest {
         renew_secret: true,
-        ..HookChange::default()
+        ..WebhookChangeRequest::default()
     };
     let (_, new) = world.webhooks.change(hook.id, renew).await.unwrap();
     let new = new.unwrap();
@@ -309,10 +312,10 @@ async fn a_key_is_sealed_at_rest_and_a_new_one_signs_from_then_on() {
 
 async fn what_cannot_be_used_is_refused() {
     let world = World::new().await;
-    let hook = |url: &str, events: &[&str]| NewHook {
+    let hook = |url: &str, events: &[&str]| WebhookCreateRequest {
         url: url.to_owned(),
         events: events.iter().map(|event| (*event).to_owned()).collect(),
-        template: Template::Json,
+        template: MessageTemplate::Json,
         description: String::new(),
         secret: None,
         created_by: "admin".to_owned(),
@@ -320,7 +323,7 @@ async fn what_cannot_be_used_is_refused() {
     let refused = [
         hook("http://example.com/", &[]),
         hook("https://example.com/", &["no_such_event"]),
-        NewHook {
+        WebhookCreateRequest {
             secret: Some("short".to_owned().into()),
             ..hook("https://example.com/", &[])
         },
@@ -335,9 +338,9 @@ async fn what_cannot_be_used_is_refused() {
     assert!(matches!(
         words.as_slice(),
         [
-            HookError::Url(_),
-            HookError::Events { .. },
-            HookError::Secret(_)
+            InvalidWebhook::Url(_),
+            InvalidWebhook::Events { .. },
+            InvalidWebhook::Secret(_)
         ]
     ));
     assert!(world.webhooks.list().await.unwrap().is_empty());

@@ -4,7 +4,7 @@ use pki::seal::SealKey;
 use store::{NewEvent, NewJob, NewPlanEvent, NewPlanJob, NewRun, PlanOutcome, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::engine::Database;
-use webhooks::{Hook, NewHook, Template, Webhooks};
+use webhooks::{MessageTemplate, RegisteredWebhook, WebhookCreateRequest, Webhooks};
 
 pub(crate) struct World {
     pub(crate) directory: TempDir,
@@ -45,11 +45,11 @@ impl World {
     }
 
     /// A webhook for these types of events.
-    pub(crate) async fn hook(&self, url: &str, events: &[&str]) -> (Hook, String) {
-        let new = NewHook {
+    pub(crate) async fn hook(&self, url: &str, events: &[&str]) -> (RegisteredWebhook, String) {
+        let new = WebhookCreateRequest {
             url: url.to_owned(),
             events: events.iter().map(|event| (*event).to_owned()).collect(),
-            template: Template::Json,
+            template: MessageTemplate::Json,
             description: String::new(),
             secret: None,
             created_by: "admin".to_owned(),

@@ -9,7 +9,7 @@ fn told(kind: &str, details: Value, message: &str) -> Vec<String> {
         "details": details, "message": message
     }))
     .unwrap();
-    plain(NodeRun::of_event("web1", &event).lines())
+    plain(NodeRun::from_event("web1", &event).lines())
 }
 
 fn plain(lines: Vec<String>) -> Vec<String> {
@@ -92,7 +92,7 @@ fn a_catalog_that_does_not_compile_is_told_once() {
     let event: Event = serde_json::from_value(json!({"id": "1", "type": "node_failed",
         "timestamp": "2026-11-21T20:00:00Z", "details": details, "message": ""}))
     .unwrap();
-    let told = plain(NodeRun::of_event("web1", &event).lines());
+    let told = plain(NodeRun::from_event("web1", &event).lines());
     let expected = [
         format!("✗ Finished node web1 - FAILURE!: {message}"),
         "    Environment: production".to_owned(),
@@ -104,20 +104,28 @@ fn a_catalog_that_does_not_compile_is_told_once() {
         error.to_owned(),
         "Could not retrieve catalog; skipping run".to_owned(),
     ];
-    let told = plain(NodeRun::of_event("web1", &event).after(seen).lines());
+    let told = plain(
+        NodeRun::from_event("web1", &event)
+            .without_seen_messages(seen)
+            .lines(),
+    );
     let expected = [
         "✗ Finished node web1 - FAILURE!: the server did not compile a catalog; mend the code",
         "    Environment: production",
     ];
     assert_eq!(told, expected);
     let told = plain(
-        NodeRun::of_event("web1", &event)
-            .after(vec![message])
+        NodeRun::from_event("web1", &event)
+            .without_seen_messages(vec![message])
             .lines(),
     );
     assert_eq!(told[0], "✗ Finished node web1 - FAILURE!");
     let wrapped = vec![format!("{error}\nWrapped exception:\nno")];
-    let told = plain(NodeRun::of_event("web1", &event).after(wrapped).lines());
+    let told = plain(
+        NodeRun::from_event("web1", &event)
+            .without_seen_messages(wrapped)
+            .lines(),
+    );
     assert_eq!(told[0], expected[0]);
 }
 
@@ -151,7 +159,7 @@ fn nothing_that_a_report_says_moves_the_cursor() {
             "details": details, "message": evil
         }))
         .unwrap();
-        for line in NodeRun::of_event(evil, &event).lines() {
+        for line in NodeRun::from_event(evil, &event).lines() {
             let shown = anstream::adapter::strip_str(&line).to_string();
             assert!(!shown.contains(['\u{1b}', '\r', '\u{202e}']), "{shown:?}");
             assert!(!line.contains("\u{1b}[2J"), "{line:?}");

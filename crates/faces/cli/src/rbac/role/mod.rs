@@ -1,16 +1,16 @@
-//! `tutti role …`. Main type: [`Verb`].
+//! `tutti role …`. Main type: [`RoleVerb`].
 
 mod permission;
 mod read;
 mod write;
 
-use crate::Failure;
-use crate::client::Client;
-use crate::settings::Connection;
+use crate::CommandFailure;
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti role`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum RoleVerb {
     /// List the roles
     #[command(after_long_help = "Example:\n  tutti role list")]
     List(read::ListOptions),
@@ -54,24 +54,27 @@ pub enum Verb {
     RemoveGroup(write::MembersOptions),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+pub(crate) async fn run(
+    verb: RoleVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(options) => read::list(&options, &client).await,
-        Verb::Show(options) => read::show(&options, &client).await,
-        Verb::Permissions(options) => read::permissions(&options, &client).await,
-        Verb::Create(options) => write::create(options, &client).await,
-        Verb::Edit(options) => write::edit(options, &client).await,
-        Verb::Delete(one) => write::delete(&one, &client).await,
-        Verb::AddPermission(given) => {
+        RoleVerb::List(options) => read::list(&options, &client).await,
+        RoleVerb::Show(options) => read::show(&options, &client).await,
+        RoleVerb::Permissions(options) => read::permissions(&options, &client).await,
+        RoleVerb::Create(options) => write::create(options, &client).await,
+        RoleVerb::Edit(options) => write::edit(options, &client).await,
+        RoleVerb::Delete(one) => write::delete(&one, &client).await,
+        RoleVerb::AddPermission(given) => {
             write::change_permissions(given, "add-permissions", &client).await
         }
-        Verb::RemovePermission(given) => {
+        RoleVerb::RemovePermission(given) => {
             write::change_permissions(given, "remove-permissions", &client).await
         }
-        Verb::AddUser(members) => write::users(&members, "add-users", &client).await,
-        Verb::RemoveUser(members) => write::users(&members, "remove-users", &client).await,
-        Verb::AddGroup(members) => write::groups(&members, "add-groups", &client).await,
-        Verb::RemoveGroup(members) => write::groups(&members, "remove-groups", &client).await,
+        RoleVerb::AddUser(members) => write::users(&members, "add-users", &client).await,
+        RoleVerb::RemoveUser(members) => write::users(&members, "remove-users", &client).await,
+        RoleVerb::AddGroup(members) => write::groups(&members, "add-groups", &client).await,
+        RoleVerb::RemoveGroup(members) => write::groups(&members, "remove-groups", &client).await,
     }
 }

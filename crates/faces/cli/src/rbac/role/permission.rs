@@ -2,15 +2,15 @@
 
 use api_types::rbac::PermissionSpec;
 
-use crate::Failure;
-use crate::terminal::harmless;
+use crate::CommandFailure;
+use crate::terminal::escape_control;
 
 /// The instance that stands for all instances.
 const ALL: &str = "*";
 
 /// Parses `TYPE:ACTION`, on every instance, or `TYPE:ACTION:INSTANCE`; an instance may contain
 /// colons.
-pub(super) fn parse(word: &str) -> Result<PermissionSpec, Failure> {
+pub(super) fn parse(word: &str) -> Result<PermissionSpec, CommandFailure> {
     let mut parts = word.splitn(3, ':');
     match (parts.next(), parts.next(), parts.next()) {
         (Some(kind), Some(action), instance) if !kind.is_empty() && !action.is_empty() => {
@@ -20,15 +20,15 @@ pub(super) fn parse(word: &str) -> Result<PermissionSpec, Failure> {
                 instance: instance.unwrap_or(ALL).to_owned(),
             })
         }
-        _ => Err(Failure::Usage(format!(
+        _ => Err(CommandFailure::Usage(format!(
             "`{}` is not a permission; write type:action or type:action:instance, as in \
              tasks:run:package (`tutti role permissions` lists them)",
-            harmless(word)
+            escape_control(word)
         ))),
     }
 }
 
-pub(super) fn parse_all(words: &[String]) -> Result<Vec<PermissionSpec>, Failure> {
+pub(super) fn parse_all(words: &[String]) -> Result<Vec<PermissionSpec>, CommandFailure> {
     words.iter().map(|word| parse(word)).collect()
 }
 
@@ -39,7 +39,7 @@ pub(super) fn format(permission: &PermissionSpec) -> String {
         action,
         instance,
     } = permission;
-    harmless(&match instance.as_str() {
+    escape_control(&match instance.as_str() {
         ALL => format!("{object_type}:{action}"),
         instance => format!("{object_type}:{action}:{instance}"),
     })

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use api_types::rbac::ObjectType;
 
 use super::permission;
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
-use crate::rbac::find::{self, v1};
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::rbac::find::{self, route_v1};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Arguments of `tutti role list` and `permissions`.
 #[derive(Debug, clap::Args)]
@@ -27,21 +27,21 @@ pub struct ShowOptions {
     shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let mut roles = find::roles(client).await?;
     roles.sort_by_key(|role| role.id);
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&roles);
         return Ok(EXIT_SUCCESS);
     }
     let rows = roles.iter().map(|role| {
         vec![
             role.id.to_string(),
-            terminal::name(harmless(&role.display_name)),
+            terminal::style_name(escape_control(&role.display_name)),
             role.user_ids.len().to_string(),
             role.group_ids.len().to_string(),
             role.permissions.len().to_string(),
-            harmless(&role.description),
+            escape_control(&role.description),
         ]
     });
     let heading = [
@@ -56,9 +56,9 @@ pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, F
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let role = find::role(client, &options.role).await?;
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&role);
         return Ok(EXIT_SUCCESS);
     }
@@ -78,9 +78,12 @@ pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, F
         }
     };
     table::fields(&[
-        ("role", terminal::heading(harmless(&role.display_name))),
+        (
+            "role",
+            terminal::style_heading(escape_control(&role.display_name)),
+        ),
         ("number", role.id.to_string()),
-        ("description", harmless(&role.description)),
+        ("description", escape_control(&role.description)),
         ("users", users),
         ("groups", groups),
     ]);
@@ -91,9 +94,12 @@ pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, F
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn permissions(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
-    let types: Vec<ObjectType> = client.get(&v1(["types"]), &[]).await?;
-    if options.shown.format == Format::Json {
+pub(super) async fn permissions(
+    options: &ListOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
+    let types: Vec<ObjectType> = client.get(&route_v1(["types"]), &[]).await?;
+    if options.shown.format == OutputFormat::Json {
         json(&types);
         return Ok(EXIT_SUCCESS);
     }
@@ -106,8 +112,8 @@ pub(super) async fn permissions(options: &ListOptions, client: &Client) -> Resul
             };
             let name = format!("{}:{}{instance}", of.object_type, action.name);
             vec![
-                terminal::name(harmless(&name)),
-                harmless(&action.description),
+                terminal::style_name(escape_control(&name)),
+                escape_control(&action.description),
             ]
         })
     });
@@ -117,6 +123,8 @@ pub(super) async fn permissions(options: &ListOptions, client: &Client) -> Resul
 
 /// The names for these ids; the id itself if there is no name.
 fn names(ids: &[String], known: &HashMap<String, String>) -> String {
-    let names = ids.iter().map(|id| harmless(known.get(id).unwrap_or(id)));
+    let names = ids
+        .iter()
+        .map(|id| escape_control(known.get(id).unwrap_or(id)));
     names.collect::<Vec<_>>().join(", ")
 }

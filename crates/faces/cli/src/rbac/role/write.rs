@@ -4,10 +4,10 @@ use api_types::rbac::{NewRole, Role, RoleGroups, RolePermissions, RoleUpdate, Ro
 use reqwest::Method;
 
 use super::permission;
-use crate::client::Client;
-use crate::rbac::find::{self, v1};
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::client::ApiClient;
+use crate::rbac::find::{self, route_v1};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// Arguments of `tutti role create`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,10 @@ pub struct MembersOptions {
     members: Vec<String>,
 }
 
-pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn create(
+    options: CreateOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let new = NewRole {
         display_name: options.name,
         description: options.description,
@@ -73,16 +76,16 @@ pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8
         user_ids: user_ids(client, &options.users).await?,
         group_ids: Vec::new(),
     };
-    let role: Role = client.post(&v1(["roles"]), &new).await?;
+    let role: Role = client.post(&route_v1(["roles"]), &new).await?;
     say!(
         "Made role {} (number {})",
-        harmless(&role.display_name),
+        escape_control(&role.display_name),
         role.id
     );
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let role = find::role(client, &options.role).await?;
     let update = RoleUpdate {
         id: role.id,
@@ -93,15 +96,17 @@ pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Fa
         group_ids: role.group_ids,
     };
     let number = role.id.to_string();
-    let role: Role = client.put(&v1(["roles", &number]), &update).await?;
-    changed(&role);
+    let role: Role = client.put(&route_v1(["roles", &number]), &update).await?;
+    print_changed(&role);
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &DeleteOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn delete(one: &DeleteOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let role = find::role(client, &one.role).await?;
-    client.delete(&v1(["roles", &role.id.to_string()])).await?;
-    say!("Deleted role {}", harmless(&role.display_name));
+    client
+        .delete(&route_v1(["roles", &role.id.to_string()]))
+        .await?;
+    say!("Deleted role {}", escape_control(&role.display_name));
     Ok(EXIT_SUCCESS)
 }
 
@@ -109,8 +114,8 @@ pub(super) async fn delete(one: &DeleteOptions, client: &Client) -> Result<u8, F
 pub(super) async fn change_permissions(
     given: PermissionsOptions,
     command: &str,
-    client: &Client,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let permissions = permission::parse_all(&given.permissions)?;
     let role = find::role(client, &given.role).await?;
     let body = RolePermissions {
@@ -118,9 +123,13 @@ pub(super) async fn change_permissions(
         permissions,
     };
     client
-        .done(Method::POST, &v1(["command", "roles", command]), &body)
+        .send_without_content(
+            Method::POST,
+            &route_v1(["command", "roles", command]),
+            &body,
+        )
         .await?;
-    changed(&role);
+    print_changed(&role);
     Ok(EXIT_SUCCESS)
 }
 
@@ -128,17 +137,21 @@ pub(super) async fn change_permissions(
 pub(super) async fn users(
     members: &MembersOptions,
     command: &str,
-    client: &Client,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let role = find::role(client, &members.role).await?;
     let body = RoleUsers {
         role_id: role.id,
         user_ids: user_ids(client, &members.members).await?,
     };
     client
-        .done(Method::POST, &v1(["command", "roles", command]), &body)
+        .send_without_content(
+            Method::POST,
+            &route_v1(["command", "roles", command]),
+            &body,
+        )
         .await?;
-    changed(&role);
+    print_changed(&role);
     Ok(EXIT_SUCCESS)
 }
 
@@ -146,8 +159,8 @@ pub(super) async fn users(
 pub(super) async fn groups(
     members: &MembersOptions,
     command: &str,
-    client: &Client,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let role = find::role(client, &members.role).await?;
     let mut group_ids = Vec::with_capacity(members.members.len());
     for called in &members.members {
@@ -158,17 +171,21 @@ pub(super) async fn groups(
         group_ids,
     };
     client
-        .done(Method::POST, &v1(["command", "roles", command]), &body)
+        .send_without_content(
+            Method::POST,
+            &route_v1(["command", "roles", command]),
+            &body,
+        )
         .await?;
-    changed(&role);
+    print_changed(&role);
     Ok(EXIT_SUCCESS)
 }
 
-fn changed(role: &Role) {
-    say!("Changed role {}", harmless(&role.display_name));
+fn print_changed(role: &Role) {
+    say!("Changed role {}", escape_control(&role.display_name));
 }
 
-async fn user_ids(client: &Client, called: &[String]) -> Result<Vec<String>, Failure> {
+async fn user_ids(client: &ApiClient, called: &[String]) -> Result<Vec<String>, CommandFailure> {
     let mut ids = Vec::with_capacity(called.len());
     for called in called {
         ids.push(find::user(client, called).await?.id);

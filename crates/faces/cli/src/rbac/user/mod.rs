@@ -1,16 +1,16 @@
-//! `tutti user …`. Main type: [`Verb`].
+//! `tutti user …`. Main type: [`UserVerb`].
 
 mod password;
 mod read;
 mod write;
 
-use crate::Failure;
-use crate::client::Client;
-use crate::settings::Connection;
+use crate::CommandFailure;
+use crate::client::ApiClient;
+use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti user`.
 #[derive(Debug, clap::Subcommand)]
-pub enum Verb {
+pub enum UserVerb {
     /// List the users
     #[command(after_long_help = "Example:\n  tutti user list")]
     List(read::ListOptions),
@@ -54,24 +54,27 @@ pub enum Verb {
     SetPassword(password::SetOptions),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    if let Verb::SetPassword(options) = verb {
+pub(crate) async fn run(
+    verb: UserVerb,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    if let UserVerb::SetPassword(options) = verb {
         return password::set(&options, connection).await;
     }
-    let client = Client::with_token(connection)?;
+    let client = ApiClient::with_token(connection)?;
     match verb {
-        Verb::List(options) => read::list(&options, &client).await,
-        Verb::Show(options) => read::show(&options, &client).await,
-        Verb::Create(options) => write::create(options, &client).await,
-        Verb::Edit(options) => write::edit(options, &client).await,
-        Verb::Delete(one) => write::delete(&one, &client).await,
-        Verb::Revoke(one) => write::command(&one, "revoke", "Revoked", &client).await,
-        Verb::Reinstate(one) => write::command(&one, "reinstate", "Reinstated", &client).await,
-        Verb::AddRole(roles) => write::roles(&roles, "add-roles", &client).await,
-        Verb::RemoveRole(roles) => write::roles(&roles, "remove-roles", &client).await,
-        Verb::Password(options) => password::own(&options, &client).await,
-        Verb::Reset(options) => password::reset(&options, &client).await,
+        UserVerb::List(options) => read::list(&options, &client).await,
+        UserVerb::Show(options) => read::show(&options, &client).await,
+        UserVerb::Create(options) => write::create(options, &client).await,
+        UserVerb::Edit(options) => write::edit(options, &client).await,
+        UserVerb::Delete(one) => write::delete(&one, &client).await,
+        UserVerb::Revoke(one) => write::command(&one, "revoke", "Revoked", &client).await,
+        UserVerb::Reinstate(one) => write::command(&one, "reinstate", "Reinstated", &client).await,
+        UserVerb::AddRole(roles) => write::roles(&roles, "add-roles", &client).await,
+        UserVerb::RemoveRole(roles) => write::roles(&roles, "remove-roles", &client).await,
+        UserVerb::Password(options) => password::change_own(&options, &client).await,
+        UserVerb::Reset(options) => password::reset(&options, &client).await,
         // Handled above, since it needs no token.
-        Verb::SetPassword(options) => password::set(&options, connection).await,
+        UserVerb::SetPassword(options) => password::set(&options, connection).await,
     }
 }

@@ -10,10 +10,10 @@ use reqwest::Method;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::access::login::{ask_password, first_line};
-use crate::client::Client;
-use crate::rbac::find::{self, v1};
-use crate::settings::Connection;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::client::ApiClient;
+use crate::rbac::find::{self, route_v1};
+use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// Arguments of `tutti user password`.
 #[derive(Debug, clap::Args)]
@@ -44,44 +44,55 @@ pub struct SetOptions {
     password_file: Option<PathBuf>,
 }
 
-pub(super) async fn own(options: &OwnPasswordOptions, client: &Client) -> Result<u8, Failure> {
-    let current = secret(options.current_password_file.as_ref(), "Present password")?;
-    let password = secret(options.password_file.as_ref(), "New password")?;
+pub(super) async fn change_own(
+    options: &OwnPasswordOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
+    let current = read_secret(options.current_password_file.as_ref(), "Present password")?;
+    let password = read_secret(options.password_file.as_ref(), "New password")?;
     let body = OwnPassword {
         current_password: current.expose_secret().to_owned(),
         password: password.expose_secret().to_owned(),
     };
-    let path = v1(["users", "current", "password"]);
-    client.done(Method::PUT, &path, &body).await?;
+    let path = route_v1(["users", "current", "password"]);
+    client
+        .send_without_content(Method::PUT, &path, &body)
+        .await?;
     say!("Your password is changed; your other tokens are revoked.");
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn reset(options: &ResetOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn reset(
+    options: &ResetOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let user = find::user(client, &options.user).await?;
-    let path = v1(["users", &user.id, "password", "reset"]);
+    let path = route_v1(["users", &user.id, "password", "reset"]);
     let ResetToken(token) = client.post_empty(&path).await?;
     say!("{token}");
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn set(options: &SetOptions, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::without_token(&connection.settings()?)?;
-    let token = secret(options.reset_token_file.as_ref(), "Reset token")?;
-    let password = secret(options.password_file.as_ref(), "New password")?;
+pub(super) async fn set(
+    options: &SetOptions,
+    connection: &ConnectionFlags,
+) -> Result<u8, CommandFailure> {
+    let client = ApiClient::without_token(&connection.settings()?)?;
+    let token = read_secret(options.reset_token_file.as_ref(), "Reset token")?;
+    let password = read_secret(options.password_file.as_ref(), "New password")?;
     let body = PasswordReset {
         token: token.expose_secret().trim().to_owned(),
         password: password.expose_secret().to_owned(),
     };
     client
-        .done(Method::POST, &v1(["auth", "reset"]), &body)
+        .send_without_content(Method::POST, &route_v1(["auth", "reset"]), &body)
         .await?;
     say!("The password is set; log in with `tutti login`.");
     Ok(EXIT_SUCCESS)
 }
 
 /// Reads a secret from a file, from the terminal, or from a line of standard input.
-fn secret(file: Option<&PathBuf>, what: &str) -> Result<SecretString, Failure> {
+fn read_secret(file: Option<&PathBuf>, what: &str) -> Result<SecretString, CommandFailure> {
     match file {
         Some(path) => first_line(path),
         None => ask_password(what),

@@ -2,11 +2,11 @@
 
 use api_types::User;
 
-use crate::client::Client;
+use crate::client::ApiClient;
 use crate::output::{OutputOptions, json};
 use crate::rbac::find::{self, RoleNames};
-use crate::terminal::{self, harmless};
-use crate::{EXIT_SUCCESS, Failure, Format, table};
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
 
 /// Arguments of `tutti user list`.
 #[derive(Debug, clap::Args)]
@@ -24,22 +24,22 @@ pub struct ShowOptions {
     shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let mut users = find::users(client).await?;
     users.sort_by(|one, other| one.login.cmp(&other.login));
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&users);
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
     let rows = users.iter().map(|user| {
         vec![
-            terminal::name(harmless(&user.login)),
+            terminal::style_name(escape_control(&user.login)),
             state(user),
-            harmless(&user.display_name),
-            roles.shown(&user.role_ids),
+            escape_control(&user.display_name),
+            roles.join_names(&user.role_ids),
             last_login(user),
-            harmless(&user.email),
+            escape_control(&user.email),
         ]
     });
     let heading = ["LOGIN", "STATE", "NAME", "ROLES", "LAST LOGIN", "EMAIL"];
@@ -47,26 +47,26 @@ pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, F
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let user = match &options.user {
         Some(called) => find::user(client, called).await?,
         None => find::current_user(client).await?,
     };
-    if options.shown.format == Format::Json {
+    if options.shown.format == OutputFormat::Json {
         json(&user);
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
     let mut fields = vec![
-        ("login", harmless(&user.login)),
-        ("id", harmless(&user.id)),
-        ("name", harmless(&user.display_name)),
-        ("email", harmless(&user.email)),
+        ("login", escape_control(&user.login)),
+        ("id", escape_control(&user.id)),
+        ("name", escape_control(&user.display_name)),
+        ("email", escape_control(&user.email)),
         ("state", state(&user)),
-        ("roles", roles.shown(&user.role_ids)),
+        ("roles", roles.join_names(&user.role_ids)),
     ];
     if !user.inherited_role_ids.is_empty() {
-        let inherited = roles.shown(&user.inherited_role_ids);
+        let inherited = roles.join_names(&user.inherited_role_ids);
         fields.push(("roles by groups", inherited));
     }
     fields.push(("last login", last_login(&user)));
@@ -78,10 +78,10 @@ fn state(user: &User) -> String {
     match user {
         User {
             is_revoked: true, ..
-        } => terminal::bad("revoked"),
+        } => terminal::style_failure("revoked"),
         User {
             is_superuser: true, ..
-        } => terminal::warn("superuser"),
+        } => terminal::style_warning("superuser"),
         User {
             is_remote: true, ..
         } => "of a directory".to_owned(),

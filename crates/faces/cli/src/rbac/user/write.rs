@@ -8,10 +8,10 @@ use reqwest::Method;
 use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
-use crate::client::Client;
-use crate::rbac::find::{self, v1};
-use crate::terminal::harmless;
-use crate::{EXIT_SUCCESS, Failure};
+use crate::client::ApiClient;
+use crate::rbac::find::{self, route_v1};
+use crate::terminal::escape_control;
+use crate::{CommandFailure, EXIT_SUCCESS};
 
 /// Arguments of `tutti user create`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,10 @@ pub struct RolesOptions {
     roles: Vec<String>,
 }
 
-pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn create(
+    options: CreateOptions,
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let password = options
         .password_file
         .as_deref()
@@ -79,16 +82,16 @@ pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8
         role_ids: find::role_ids(client, &options.roles).await?,
         password: password.map(|password| password.expose_secret().to_owned()),
     };
-    let user: User = client.post(&v1(["users"]), &new).await?;
-    let login = harmless(&user.login);
-    say!("Made user {login} ({})", harmless(&user.id));
+    let user: User = client.post(&route_v1(["users"]), &new).await?;
+    let login = escape_control(&user.login);
+    say!("Made user {login} ({})", escape_control(&user.id));
     if !has_password {
         say!("There is no password yet; `tutti user reset {login}` creates a token to set one.");
     }
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let user = find::user(client, &options.user).await?;
     let update = UserUpdate {
         id: user.id.clone(),
@@ -104,15 +107,15 @@ pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Fa
         is_superuser: false,
         last_login: None,
     };
-    let user: User = client.put(&v1(["users", &user.id]), &update).await?;
-    say!("Changed user {}", harmless(&user.login));
+    let user: User = client.put(&route_v1(["users", &user.id]), &update).await?;
+    say!("Changed user {}", escape_control(&user.login));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &UserOptions, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn delete(one: &UserOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
     let user = find::user(client, &one.user).await?;
-    client.delete(&v1(["users", &user.id])).await?;
-    say!("Deleted user {}", harmless(&user.login));
+    client.delete(&route_v1(["users", &user.id])).await?;
+    say!("Deleted user {}", escape_control(&user.login));
     Ok(EXIT_SUCCESS)
 }
 
@@ -121,13 +124,15 @@ pub(super) async fn command(
     one: &UserOptions,
     command: &str,
     done: &str,
-    client: &Client,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let user = find::user(client, &one.user).await?;
     let body = UserName { user_id: user.id };
-    let path = v1(["command", "users", command]);
-    client.done(Method::POST, &path, &body).await?;
-    say!("{done} user {}", harmless(&user.login));
+    let path = route_v1(["command", "users", command]);
+    client
+        .send_without_content(Method::POST, &path, &body)
+        .await?;
+    say!("{done} user {}", escape_control(&user.login));
     Ok(EXIT_SUCCESS)
 }
 
@@ -135,16 +140,18 @@ pub(super) async fn command(
 pub(super) async fn roles(
     options: &RolesOptions,
     command: &str,
-    client: &Client,
-) -> Result<u8, Failure> {
+    client: &ApiClient,
+) -> Result<u8, CommandFailure> {
     let user = find::user(client, &options.user).await?;
     let role_ids = find::role_ids(client, &options.roles).await?;
     let body = UserRoles {
         user_id: user.id,
         role_ids,
     };
-    let path = v1(["command", "users", command]);
-    client.done(Method::POST, &path, &body).await?;
-    say!("Changed the roles of user {}", harmless(&user.login));
+    let path = route_v1(["command", "users", command]);
+    client
+        .send_without_content(Method::POST, &path, &body)
+        .await?;
+    say!("Changed the roles of user {}", escape_control(&user.login));
     Ok(EXIT_SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! Lists of names to sign, in the format of Puppet's `autosign.conf`. Main function: [`names`].
+//! Lists of names to sign, in the format of Puppet's `autosign.conf`. Main function: [`is_listed`].
 //!
 //! Invariant: a line that cannot be parsed signs nothing, and is logged once per read of the file.
 
@@ -9,9 +9,9 @@ use std::path::Path;
 use crate::defaults::AUTOSIGN_LIST_BYTES;
 
 /// True if the list names this certname. A missing file names nothing.
-pub(super) fn names(path: &Path, certname: &str) -> bool {
+pub(super) fn is_listed(path: &Path, certname: &str) -> bool {
     match read(path) {
-        Ok(text) => names_in(&text, path, certname),
+        Ok(text) => is_listed_in(&text, path, certname),
         Err(error) if error.kind() == ErrorKind::NotFound => false,
         Err(error) => {
             tracing::warn!(
@@ -35,7 +35,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn names_in(text: &str, path: &Path, certname: &str) -> bool {
+fn is_listed_in(text: &str, path: &Path, certname: &str) -> bool {
     let mut is_named = false;
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -61,7 +61,7 @@ mod tests {
     fn a_list_has_names_domains_and_comments_as_puppets_has() {
         let text =
             "# nodes\n\n  db1  # the first\n*.lab.example\n*\n*.*.org\n/etc/passwd\n*.com\r\n";
-        let named = |certname: &str| names_in(text, Path::new("autosign.conf"), certname);
+        let named = |certname: &str| is_listed_in(text, Path::new("autosign.conf"), certname);
         for good in ["db1", "a.lab.example", "a.b.lab.example", "x.com"] {
             assert!(named(good), "{good}");
         }
@@ -81,14 +81,14 @@ mod tests {
     fn a_list_that_is_missing_unreadable_or_too_large_names_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("autosign.conf");
-        assert!(!names(&path, "db1"));
+        assert!(!is_listed(&path, "db1"));
         std::fs::write(&path, "db1\n").unwrap();
-        assert!(names(&path, "db1"));
+        assert!(is_listed(&path, "db1"));
         std::fs::write(&path, b"db1\n\xff\n").unwrap();
-        assert!(!names(&path, "db1"));
+        assert!(!is_listed(&path, "db1"));
         let large = "db1\n".repeat(usize::try_from(AUTOSIGN_LIST_BYTES).unwrap());
         std::fs::write(&path, large).unwrap();
-        assert!(!names(&path, "db1"));
-        assert!(!names(dir.path(), "db1"));
+        assert!(!is_listed(&path, "db1"));
+        assert!(!is_listed(dir.path(), "db1"));
     }
 }

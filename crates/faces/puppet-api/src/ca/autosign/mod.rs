@@ -1,4 +1,4 @@
-//! Requests that are signed without an administrator's consent: [`Autosign`].
+//! Requests that are signed without an administrator's consent: [`AutosignPolicy`].
 //!
 //! Invariant: a name that grants rights is never signed in this way, nor is a request for
 //! alternative names or rights, even if a list or a program names it.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pki::{NamePattern, PrivilegedNames};
 
-pub(super) use program::signs;
+pub(super) use program::is_accepted;
 
 /// The decision by the name alone, before the request is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum AutosignDecision {
 
 /// Policy of automatic signing; off by default.
 #[derive(Debug, Clone, Default)]
-pub enum Autosign {
+pub enum AutosignPolicy {
     /// No request is signed automatically.
     #[default]
     Off,
@@ -68,7 +68,7 @@ pub enum AutosignError {
     EveryName(String),
 }
 
-impl Autosign {
+impl AutosignPolicy {
     /// Builds the policy from the configuration: no patterns mean off, `true` alone means all.
     pub fn from_patterns(patterns: &[String]) -> Result<Self, AutosignError> {
         match patterns {
@@ -116,7 +116,7 @@ impl Autosign {
             Self::Names(patterns) => patterns.iter().any(|pattern| pattern.matches(certname)),
             Self::File(path) => match is_program(path) {
                 true => return AutosignDecision::Ask(path.clone()),
-                false => list::names(path, certname),
+                false => list::is_listed(path, certname),
             },
         };
         match is_listed {
@@ -143,9 +143,9 @@ fn pattern(text: &str) -> Option<NamePattern> {
 mod tests {
     use super::*;
 
-    fn autosign(patterns: &[&str]) -> Result<Autosign, AutosignError> {
+    fn autosign(patterns: &[&str]) -> Result<AutosignPolicy, AutosignError> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        Autosign::from_patterns(&patterns)
+        AutosignPolicy::from_patterns(&patterns)
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Policy executables: programs that decide if a request is signed, called in the same way as by
-//! puppetserver. Main function: [`signs`].
+//! puppetserver. Main function: [`is_accepted`].
 //!
 //! Invariant: the certname is the only argument, the request is on standard input, and only exit
 //! code 0 signs; a program that takes too long is killed with all its children.
@@ -17,7 +17,7 @@ use crate::defaults::{AUTOSIGN_OUTPUT_BYTES, AUTOSIGN_PROGRAM_TIME};
 
 /// Reason for which the program could not decide.
 #[derive(Debug, thiserror::Error)]
-enum PolicyError {
+enum PolicyProgramError {
     #[error("it cannot be run: {0}")]
     Start(#[source] std::io::Error),
     #[error("it did not end within {} s and was killed", .0.as_secs())]
@@ -30,7 +30,11 @@ enum PolicyError {
 struct ProcessGroup(Option<Pid>);
 
 /// True if the program exits with code 0.
-pub(in crate::ca) async fn signs(program: &Path, certname: &Certname, request_pem: &str) -> bool {
+pub(in crate::ca) async fn is_accepted(
+    program: &Path,
+    certname: &Certname,
+    request_pem: &str,
+) -> bool {
     match run(program, certname, request_pem, AUTOSIGN_PROGRAM_TIME).await {
         Ok(status) => {
             let program = program.display();
@@ -53,7 +57,7 @@ async fn run(
     certname: &Certname,
     request_pem: &str,
     time: Duration,
-) -> Result<ExitStatus, PolicyError> {
+) -> Result<ExitStatus, PolicyProgramError> {
     let mut child = Command::new(program)
         .arg(certname.as_str())
         .stdin(Stdio::piped())
@@ -62,22 +66,22 @@ async fn run(
         .process_group(0)
         .kill_on_drop(true)
         .spawn()
-        .map_err(PolicyError::Start)?;
+        .map_err(PolicyProgramError::Start)?;
     let mut group = ProcessGroup(child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)));
-    let ended = tokio::time::timeout(time, attend(&mut child, request_pem)).await;
+    let ended = tokio::time::timeout(time, feed_and_wait(&mut child, request_pem)).await;
     match ended {
         Ok(Ok(status)) => {
             group.0 = None;
             Ok(status)
         }
-        Ok(Err(error)) => Err(PolicyError::Wait(error)),
-        Err(_) => Err(PolicyError::TooSlow(time)),
+        Ok(Err(error)) => Err(PolicyProgramError::Wait(error)),
+        Err(_) => Err(PolicyProgramError::TooSlow(time)),
     }
 }
 
 /// Writes the request to the program and waits for its end. Its output goes to the log; output
 /// beyond the limit is discarded.
-async fn attend(child: &mut Child, request_pem: &str) -> std::io::Result<ExitStatus> {
+async fn feed_and_wait(child: &mut Child, request_pem: &str) -> std::io::Result<ExitStatus> {
     let stdin = child.stdin.take();
     let feed = async {
         if let Some(mut stdin) = stdin {
@@ -87,11 +91,12 @@ async fn attend(child: &mut Child, request_pem: &str) -> std::io::Result<ExitSta
         }
     };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (status, (), (), ()) = tokio::join!(child.wait(), feed, log(stdout), log(stderr));
+    let (status, (), (), ()) =
+        tokio::join!(child.wait(), feed, log_output(stdout), log_output(stderr));
     status
 }
 
-async fn log(output: Option<impl tokio::io::AsyncRead + Unpin>) {
+async fn log_output(output: Option<impl tokio::io::AsyncRead + Unpin>) {
     let Some(mut output) = output else { return };
     let mut kept = Vec::new();
     let mut reader = (&mut output).take(AUTOSIGN_OUTPUT_BYTES);
@@ -140,7 +145,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let seen = dir.path().join("seen");
         let script = format!("echo \"$# $1\" > {0}; cat >> {0}", seen.display());
-        assert!(signs(&program(dir.path(), &script), &web1(), "a request\n").await);
+        assert!(is_accepted(&program(dir.path(), &script), &web1(), "a request\n").await);
         let seen = std::fs::read_to_string(seen).unwrap();
         assert_eq!(seen, "1 web1.example.com\na request\n");
         for script in [
@@ -150,14 +155,14 @@ mod tests {
             "head -c 1000000 /dev/zero; exit 3",
         ] {
             assert!(
-                !signs(&program(dir.path(), script), &web1(), "x").await,
+                !is_accepted(&program(dir.path(), script), &web1(), "x").await,
                 "{script}"
             );
         }
-        assert!(!signs(&dir.path().join("missing"), &web1(), "x").await);
+        assert!(!is_accepted(&dir.path().join("missing"), &web1(), "x").await);
         // A program that does not read, and prints more than is kept.
         let talks = program(dir.path(), "exec 0<&-; head -c 1000000 /dev/zero");
-        assert!(signs(&talks, &web1(), &"x".repeat(1 << 20)).await);
+        assert!(is_accepted(&talks, &web1(), &"x".repeat(1 << 20)).await);
     }
 
     #[tokio::test]
@@ -173,7 +178,10 @@ mod tests {
         // Until it was fast enough to start its child.
         let child: u32 = loop {
             let ended = run(&slow, &web1(), "x", time).await;
-            assert!(matches!(ended, Err(PolicyError::TooSlow(_))), "{ended:?}");
+            assert!(
+                matches!(ended, Err(PolicyProgramError::TooSlow(_))),
+                "{ended:?}"
+            );
             if let Ok(text) = std::fs::read_to_string(&pid) {
                 break text.trim().parse().unwrap();
             }

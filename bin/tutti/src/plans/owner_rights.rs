@@ -1,4 +1,4 @@
-//! Enforcement of the rights of a plan: [`Guarded`].
+//! Enforcement of the rights of a plan: [`OwnerRestrictedJobs`].
 //!
 //! Invariants: a plan runs its tasks, and Puppet, with the rights that its owner has at that
 //! moment; a step whose nodes include one that is not permitted is not run at all; and a plan whose
@@ -19,24 +19,24 @@ use rbac::{
     CodeReach, PermissionDenied, Rbac, RequestedPermission, TaskRight, TaskScope, UserIdentity,
 };
 use serde_json::{Value, json};
-use store::{JobNumber, PlanMark};
+use store::{JobNumber, PlanJournalWrite};
 
 use super::owner::{self, OwnerError};
 
 /// The job engine, restricted to the rights of a plan's owner.
-pub(super) struct Guarded {
+pub(super) struct OwnerRestrictedJobs {
     pub(super) jobs: Jobs,
     pub(super) access: Rbac,
     pub(super) effects: JobPlanEffects,
 }
 
 #[async_trait]
-impl PlanEffects for Guarded {
+impl PlanEffects for OwnerRestrictedJobs {
     async fn start(
         &self,
         actor: &PlanActor,
         order: PlanStepJob,
-        mark: PlanMark,
+        mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError> {
         let owner = self.owner(actor).await?;
         let (scope, of_task) = match &order {
@@ -48,7 +48,7 @@ impl PlanEffects for Guarded {
                 let run = self
                     .access
                     .authorize(&owner, RequestedPermission::any("puppet_agent", "run"));
-                run.map_err(|denied| denied_to(actor, &denied))?;
+                run.map_err(|denied| denied_error(actor, &denied))?;
                 (request.scope.as_ref(), None)
             }
         };
@@ -70,13 +70,13 @@ impl PlanEffects for Guarded {
     }
 }
 
-impl Guarded {
+impl OwnerRestrictedJobs {
     async fn owner(&self, actor: &PlanActor) -> Result<UserIdentity, JobStartError> {
         let identity = owner::identity(&self.access, &actor.owner, &actor.owner_id).await;
         identity.map_err(|error| match error {
             OwnerError::Store(error) => JobStartError::Unavailable(error.to_string()),
             gone @ OwnerError::Gone { .. } => {
-                refused(&gone.to_string(), json!({"owner": actor.owner}))
+                refused_error(&gone.to_string(), json!({"owner": actor.owner}))
             }
         })
     }
@@ -90,7 +90,7 @@ impl Guarded {
         let reach = self
             .access
             .authorize_plan(owner, &actor.plan, &actor.environment);
-        let reach = reach.map_err(|denied| denied_to(actor, &denied))?;
+        let reach = reach.map_err(|denied| denied_error(actor, &denied))?;
         let is_bound = reach == CodeReach::OwnEnvironment;
         Ok(is_bound.then_some(actor.environment.as_str()))
     }
@@ -131,7 +131,7 @@ impl Guarded {
         let outside = self.jobs.find_outside_environment(nodes, environment).await;
         let outside = outside.map_err(|error| {
             let msg = format!("the environments of the nodes cannot be looked up: {error}");
-            refused(&msg, json!({}))
+            refused_error(&msg, json!({}))
         })?;
         match outside.is_empty() {
             true => Ok(()),
@@ -147,7 +147,7 @@ impl Guarded {
     ) -> Result<(), JobStartError> {
         match scope {
             TaskScope::All => Ok(()),
-            TaskScope::None => Err(forbidden(actor, &request.task, &[])),
+            TaskScope::None => Err(forbidden_error(actor, &request.task, &[])),
             TaskScope::Some {
                 nodes,
                 node_groups,
@@ -159,15 +159,15 @@ impl Guarded {
                     .map(|pql| NodeScope::Query(pql.into()));
                 let mut allowed = nodes;
                 for part in groups.chain(queries) {
-                    allowed.extend(self.members(&part).await);
+                    allowed.extend(self.resolve_members(&part).await);
                 }
-                within(actor, request, &allowed)
+                check_permitted_nodes(actor, request, &allowed)
             }
         }
     }
 
     /// The nodes of a part of a task target; one that cannot be resolved permits nothing.
-    async fn members(&self, part: &NodeScope) -> Vec<String> {
+    async fn resolve_members(&self, part: &NodeScope) -> Vec<String> {
         let nodes = self
             .jobs
             .resolve_targets(part, "")
@@ -177,25 +177,25 @@ impl Guarded {
     }
 }
 
-fn within(
+fn check_permitted_nodes(
     actor: &PlanActor,
     request: &TaskRequest,
     allowed: &BTreeSet<String>,
 ) -> Result<(), JobStartError> {
     let NodeScope::Nodes(asked) = &request.scope else {
-        return Err(forbidden(actor, &request.task, &[]));
+        return Err(forbidden_error(actor, &request.task, &[]));
     };
     let asked = asked.iter().map(ToString::to_string);
     let outside: Vec<String> = asked.filter(|node| !allowed.contains(node)).collect();
     match outside.is_empty() {
         true => Ok(()),
-        false => Err(forbidden(actor, &request.task, &outside)),
+        false => Err(forbidden_error(actor, &request.task, &outside)),
     }
 }
 
-fn denied_to(actor: &PlanActor, denied: &PermissionDenied) -> JobStartError {
+fn denied_error(actor: &PlanActor, denied: &PermissionDenied) -> JobStartError {
     let msg = format!("{denied}; a plan has the rights of its owner");
-    refused(
+    refused_error(
         &msg,
         json!({"owner": actor.owner, "permission": denied.permission}),
     )
@@ -208,10 +208,10 @@ fn external_directories(actor: &PlanActor, environment: &str, nodes: &[Certname]
          a plan has the rights of its owner",
         actor.owner
     );
-    refused(&msg, json!({"environment": environment, "nodes": nodes}))
+    refused_error(&msg, json!({"environment": environment, "nodes": nodes}))
 }
 
-fn forbidden(actor: &PlanActor, task: &str, nodes: &[String]) -> JobStartError {
+fn forbidden_error(actor: &PlanActor, task: &str, nodes: &[String]) -> JobStartError {
     let place = if nodes.is_empty() {
         "any node"
     } else {
@@ -221,10 +221,10 @@ fn forbidden(actor: &PlanActor, task: &str, nodes: &[String]) -> JobStartError {
         "{} may not run `{task}` on {place}; a plan has the rights of its owner",
         actor.owner
     );
-    refused(&msg, json!({"task": task, "nodes": nodes}))
+    refused_error(&msg, json!({"task": task, "nodes": nodes}))
 }
 
-fn refused(msg: &str, details: Value) -> JobStartError {
+fn refused_error(msg: &str, details: Value) -> JobStartError {
     JobStartError::Refused(
         json!({"kind": kinds::NOT_PERMITTED.name, "msg": msg, "details": details}),
     )

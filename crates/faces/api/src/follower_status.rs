@@ -1,4 +1,4 @@
-//! The status of a server that follows another one's code: [`following`], the router of its only
+//! The status of a server that follows another one's code: [`follower_status_router`], the router of its only
 //! listener.
 //!
 //! Invariants: it answers as `/status/v1` of port 8143, without a token; and names of environments
@@ -17,10 +17,10 @@ use file_sync::{FollowerStatus, LeaseKnowledge, SyncState};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::failure::Failure;
-use crate::mount::{method_not_allowed, not_of_a_follower};
+use crate::failure::ApiFailure;
+use crate::mount::{method_not_allowed_error, not_found_on_follower};
 use crate::request_parameters::{PathVariables, QueryParameters};
-use crate::status::{FILE_SYNC_CLIENT, STATUS, code, find, report};
+use crate::status::{FILE_SYNC_CLIENT, STATUS, code, find_service, report};
 
 /// The follower and the version of Tutti.
 struct WatchedFollower {
@@ -28,48 +28,51 @@ struct WatchedFollower {
     follower: watch::Receiver<FollowerStatus>,
 }
 
-type Shared = Arc<WatchedFollower>;
+type SharedFollower = Arc<WatchedFollower>;
 
 /// The router, to be served over HTTPS, of a follower of this version of Tutti.
-pub fn following(version: String, follower: watch::Receiver<FollowerStatus>) -> Router {
+pub fn follower_status_router(
+    version: String,
+    follower: watch::Receiver<FollowerStatus>,
+) -> Router {
     let watched = WatchedFollower { version, follower };
     Router::new()
         .route(routes::SERVICES.path, get(services))
         .route(routes::SERVICE.path, get(service))
         .route(routes::SIMPLE.path, get(simple))
         .route(routes::SIMPLE_SERVICE.path, get(simple_service))
-        .method_not_allowed_fallback(method_not_allowed)
-        .fallback(not_of_a_follower)
+        .method_not_allowed_fallback(method_not_allowed_error)
+        .fallback(not_found_on_follower)
         .with_state(Arc::new(watched))
 }
 
 async fn services(
-    State(watched): State<Shared>,
+    State(watched): State<SharedFollower>,
     QueryParameters(given): QueryParameters,
-) -> Result<(StatusCode, Json<Services>), Failure> {
-    let services = watched.all(&StatusQuery::read(given)?);
+) -> Result<(StatusCode, Json<Services>), ApiFailure> {
+    let services = watched.all_services(&StatusQuery::read(given)?);
     Ok((code(services.values()), Json(services)))
 }
 
 async fn service(
-    State(watched): State<Shared>,
+    State(watched): State<SharedFollower>,
     PathVariables(name): PathVariables<String>,
     QueryParameters(given): QueryParameters,
-) -> Result<(StatusCode, Json<ServiceStatus>), Failure> {
-    let status = find(watched.all(&StatusQuery::read(given)?), &name)?;
+) -> Result<(StatusCode, Json<ServiceStatus>), ApiFailure> {
+    let status = find_service(watched.all_services(&StatusQuery::read(given)?), &name)?;
     Ok((code([&status]), Json(status)))
 }
 
-async fn simple(State(watched): State<Shared>) -> (StatusCode, String) {
+async fn simple(State(watched): State<SharedFollower>) -> (StatusCode, String) {
     let state = state(&watched.follower.borrow());
-    (code_of(state), state.to_string())
+    (status_code_of(state), state.to_string())
 }
 
 async fn simple_service(
-    State(watched): State<Shared>,
+    State(watched): State<SharedFollower>,
     PathVariables(name): PathVariables<String>,
-) -> Result<(StatusCode, String), Failure> {
-    let status = find(watched.all(&StatusQuery::default()), &name)?;
+) -> Result<(StatusCode, String), ApiFailure> {
+    let status = find_service(watched.all_services(&StatusQuery::default()), &name)?;
     Ok((code([&status]), status.state.to_string()))
 }
 
@@ -83,14 +86,14 @@ fn state(following: &FollowerStatus) -> ServiceState {
     }
 }
 
-fn code_of(state: ServiceState) -> StatusCode {
+fn status_code_of(state: ServiceState) -> StatusCode {
     match state {
         ServiceState::Running => StatusCode::OK,
         ServiceState::Error | ServiceState::Unknown => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 
-fn word(state: SyncState) -> &'static str {
+fn sync_state_name(state: SyncState) -> &'static str {
     match state {
         SyncState::Ok => "ok",
         SyncState::NewCommits => "new-commits",
@@ -98,16 +101,16 @@ fn word(state: SyncState) -> &'static str {
     }
 }
 
-fn shown(following: &FollowerStatus, is_debug: bool) -> Value {
+fn following_json(following: &FollowerStatus, is_debug: bool) -> Value {
     let mut shown = json!({
-        "status": word(following.sync_state()),
+        "status": sync_state_name(following.sync_state()),
         "latest_commit": {"commit": following.combined_commit().as_str()},
         "last_check_in_time": following.heard_ms.map(Timestamp::from_ms),
     });
     if is_debug {
         let each = following.environments.iter().map(|(of, it)| {
             let mut shown = json!({
-                "status": word(it.sync_state_with(following.knowledge)),
+                "status": sync_state_name(it.sync_state_with(following.knowledge)),
                 "latest_commit": it.live.as_ref().map(|live| json!({"commit": live.as_str()})),
                 "generation": it.generation,
             });
@@ -130,9 +133,9 @@ fn shown(following: &FollowerStatus, is_debug: bool) -> Value {
 // === impl Watched ===
 
 impl WatchedFollower {
-    fn all(&self, query: &StatusQuery) -> Services {
+    fn all_services(&self, query: &StatusQuery) -> Services {
         let following = self.follower.borrow().clone();
-        let client = shown(&following, query.level == "debug");
+        let client = following_json(&following, query.level == "debug");
         let status = |state, status| report(&self.version, query, state, status);
         Services::from([
             (

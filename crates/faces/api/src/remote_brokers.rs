@@ -26,12 +26,15 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::PollSender;
 
-use crate::Shared;
+use crate::SharedApiContext;
 use crate::defaults::{BROKER_MESSAGE_BYTES, BROKER_PING, BROKER_SILENCE};
-use crate::failure::Failure;
+use crate::failure::ApiFailure;
 
 /// Admits a broker whose certname is on the list.
-pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), ApiError> {
+pub(crate) fn admit_broker(
+    api: &SharedApiContext,
+    peer: Option<&PeerCertificate>,
+) -> Result<(), ApiError> {
     let Some(certname) = peer.and_then(PeerCertificate::certname) else {
         let msg = "this is for brokers, which show a client certificate of this server's CA";
         return Err(ApiError::new(kinds::UNAUTHENTICATED, msg));
@@ -49,12 +52,12 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
 }
 
 pub(crate) async fn connect(
-    State(api): State<Shared>,
+    State(api): State<SharedApiContext>,
     Extension(peer): Extension<PeerCertificate>,
     Extension(hold): Extension<ConnectionHandle>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiFailure> {
     let upgrade = upgrade.map_err(|error| ApiError::invalid("Upgrade", error.body_text()))?;
     let name = peer.certname().unwrap_or_default();
     let certname: Certname = name
@@ -71,10 +74,15 @@ pub(crate) async fn connect(
     let upgrade = upgrade
         .max_message_size(BROKER_MESSAGE_BYTES)
         .max_frame_size(BROKER_MESSAGE_BYTES);
-    Ok(upgrade.on_upgrade(|socket| attend(api, broker, socket, hold)))
+    Ok(upgrade.on_upgrade(|socket| serve_broker(api, broker, socket, hold)))
 }
 
-async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: ConnectionHandle) {
+async fn serve_broker(
+    api: SharedApiContext,
+    broker: RemoteBroker,
+    socket: WebSocket,
+    hold: ConnectionHandle,
+) {
     let certname = broker.certname.clone();
     tracing::info!(broker = %certname, "a broker connected");
     let (sink, stream) = socket.split();
@@ -83,7 +91,7 @@ async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Conn
     let link = remote::serve(
         &api.fabric,
         broker,
-        texts(stream),
+        broker_messages(stream),
         PollSender::new(outgoing),
     );
     tokio::select! {
@@ -100,7 +108,7 @@ async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Conn
 }
 
 /// The messages of the broker, until it closes, disconnects or falls silent.
-fn texts(stream: SplitStream<WebSocket>) -> Pin<Box<dyn Stream<Item = String> + Send>> {
+fn broker_messages(stream: SplitStream<WebSocket>) -> Pin<Box<dyn Stream<Item = String> + Send>> {
     Box::pin(stream::unfold(stream, |mut stream| async {
         loop {
             match timeout(BROKER_SILENCE, stream.next()).await {

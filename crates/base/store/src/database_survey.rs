@@ -4,16 +4,16 @@
 //! that holds the database.
 
 use crate::OpenStoreError;
-use crate::config::{StoreConfig, Target};
+use crate::config::{DatabaseTarget, StoreConfig};
 use crate::migrations::{self, MigrateError};
-use crate::postgres::Postgres;
+use crate::postgres::PostgresReader;
 use crate::sqlite;
 
 /// Facts about a database that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseSurvey {
     /// Path of the database, or its host and name.
-    pub place: String,
+    pub database: String,
     /// Engine and its version, such as `SQLite 3.50.2`.
     pub engine: String,
     /// State of the tables.
@@ -24,7 +24,7 @@ pub struct DatabaseSurvey {
     /// Process or session that holds the database; `None`: no server holds it.
     pub holder: Option<String>,
     /// Result of the engine's own quick check; `None`: the engine has none.
-    pub integrity: Option<Integrity>,
+    pub integrity: Option<IntegrityCheck>,
     /// Time of the database's clock in milliseconds since 1970; `None`: it is this machine's clock.
     pub clock_ms: Option<i64>,
 }
@@ -53,9 +53,9 @@ pub enum ConnectionEncryption {
 
 /// Result of `PRAGMA quick_check`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Integrity {
+pub enum IntegrityCheck {
     /// No damage was found.
-    Whole,
+    Intact,
     /// The first damage that was found.
     Damaged(String),
     /// The database is too large to be checked within this many seconds.
@@ -67,10 +67,10 @@ impl DatabaseSurvey {
     ///
     /// # Errors
     /// The database does not answer, or may not be read.
-    pub async fn of(config: &StoreConfig) -> Result<Self, OpenStoreError> {
+    pub async fn survey(config: &StoreConfig) -> Result<Self, OpenStoreError> {
         match config.target()? {
-            Target::Sqlite(path) => sqlite::survey::look(path).await,
-            Target::Postgres(url) => Postgres::survey(&url).await,
+            DatabaseTarget::Sqlite(path) => sqlite::survey::survey_file(path).await,
+            DatabaseTarget::Postgres(url) => PostgresReader::survey(&url).await,
         }
     }
 }
@@ -79,13 +79,16 @@ impl DatabaseSurvey {
 
 impl SchemaState {
     /// The state that results from the applied migrations.
-    pub(crate) fn of(known: &'static [migrations::Migration], applied: &[(i64, String)]) -> Self {
+    pub(crate) fn of(
+        known: &'static [migrations::SchemaMigration],
+        applied: &[(i64, String)],
+    ) -> Self {
         let last = |number: Option<i64>| number.unwrap_or_default();
         let (found, newest) = (
             last(applied.last().map(|(number, _)| *number)),
             last(known.last().map(|migration| migration.number)),
         );
-        match migrations::pending(known, applied) {
+        match migrations::pending_migrations(known, applied) {
             Err(error) => Self::Unusable(error),
             Ok([]) => Self::Current(found),
             Ok(_) if applied.is_empty() => Self::Empty,

@@ -1,5 +1,5 @@
 //! External observers of deployments: `code.post_environment_hooks` and `code.commit_statuses`.
-//! Main function: [`observers`].
+//! Main function: [`deployment_observers`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::config::Config;
-use crate::named_file::read_line;
+use crate::configured_file::read_line;
 
 /// A program that is notified of the result of deployments.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Hook {
+pub(crate) struct PostEnvironmentHook {
     pub url: String,
     /// True if this server's certificate is presented to the program, which must have one of the
     /// same authority.
@@ -50,7 +50,7 @@ pub(crate) struct CommitStatus {
     pub link: Option<String>,
 }
 
-impl Hook {
+impl PostEnvironmentHook {
     fn address(&self) -> HookAddress {
         HookAddress {
             url: self.url.clone(),
@@ -65,7 +65,11 @@ pub(crate) async fn observers(
     settings: &DeploymentSettings,
 ) -> Result<(Vec<Arc<dyn DeploymentObserver>>, Vec<FeatureStatus>)> {
     let mut observers: Vec<Arc<dyn DeploymentObserver>> = Vec::new();
-    let own = config.code.post_environment_hooks.iter().map(Hook::address);
+    let own = config
+        .code
+        .post_environment_hooks
+        .iter()
+        .map(PostEnvironmentHook::address);
     for hook in own.chain(settings.hooks.iter().cloned()) {
         let tls = hook
             .use_client_ssl
@@ -76,7 +80,7 @@ pub(crate) async fn observers(
     if let Some(postrun) = PostrunCommand::new(&settings.postrun) {
         observers.push(Arc::new(postrun));
     }
-    let statuses = statuses(&config.code.commit_statuses).await?;
+    let statuses = commit_status_settings(&config.code.commit_statuses).await?;
     let features = statuses.values().map(|it| it.token.status()).collect();
     if !statuses.is_empty() {
         let sources = settings.sources.iter();
@@ -88,24 +92,24 @@ pub(crate) async fn observers(
     Ok((observers, features))
 }
 
-async fn statuses(
+async fn commit_status_settings(
     named: &BTreeMap<String, CommitStatus>,
 ) -> Result<HashMap<String, CommitStatusSettings>> {
     let mut settings = HashMap::new();
     for (source, named) in named {
         let place = format!("code.commit_statuses.{source}");
-        settings.insert(source.clone(), status(place, named).await?);
+        settings.insert(source.clone(), commit_status_of(place, named).await?);
     }
     Ok(settings)
 }
 
-async fn status(place: String, named: &CommitStatus) -> Result<CommitStatusSettings> {
+async fn commit_status_of(place: String, named: &CommitStatus) -> Result<CommitStatusSettings> {
     let host: ForgeKind = named.kind.parse().ok().with_context(|| {
         let kind = &named.kind;
         format!("{place}: the type is {TYPES}, not {kind:?}")
     })?;
-    let api = url(named.api.as_deref()).with_context(|| format!("{place}.api"))?;
-    let link = url(named.link.as_deref()).with_context(|| format!("{place}.link"))?;
+    let api = parse_url(named.api.as_deref()).with_context(|| format!("{place}.api"))?;
+    let link = parse_url(named.link.as_deref()).with_context(|| format!("{place}.link"))?;
     let (key, path) = (format!("{place}.token_file"), named.token_file.clone());
     let read = move || read_line(&key, &path).map(SecretString::from);
     let inability = "this server cannot show a forge how deployments end";
@@ -118,7 +122,7 @@ async fn status(place: String, named: &CommitStatus) -> Result<CommitStatusSetti
     })
 }
 
-fn url(text: Option<&str>) -> Result<Option<Url>> {
+fn parse_url(text: Option<&str>) -> Result<Option<Url>> {
     let parsed = text.map(|text| {
         text.parse().ok().with_context(|| {
             format!("{text:?} is no address; write one such as https://forge.example")

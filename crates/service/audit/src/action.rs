@@ -1,4 +1,4 @@
-//! The content of an audit event: actor, action, object and origin. Main type: [`Act`].
+//! The content of an audit event: actor, action, object and origin. Main type: [`AuditedAction`].
 //!
 //! Invariant: an act contains no secrets. Callers pass names and numbers, never the value of a
 //! parameter, a password or a token; values that a client chose are truncated.
@@ -12,7 +12,7 @@ use crate::defaults::{DETAILS_BYTES, NAME_CHARS};
 
 /// The user or program that performs an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Actor {
+pub struct AuditActor {
     /// Kind of the actor.
     pub kind: ActorKind,
     /// UUID of a user, or a certname; may be empty.
@@ -39,7 +39,7 @@ pub enum ActorKind {
 
 /// The object of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Object {
+pub struct AuditObject {
     /// Type of the object: `job`, `role`, …; may be empty.
     pub kind: String,
     /// Id of the object.
@@ -50,15 +50,15 @@ pub struct Object {
 
 /// An action that is performed or was requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Act {
+pub struct AuditedAction {
     /// The user or program that performs the action.
-    pub actor: Actor,
+    pub actor: AuditActor,
     /// Name of the service: `orchestrator`, `rbac`, …
     pub service: String,
     /// Name of the action, for example `command_task`.
     pub action: String,
     /// The object of the action.
-    pub object: Object,
+    pub object: AuditObject,
     /// Method and path, with placeholders for the variable parts as in the list of routes.
     pub route: String,
     /// The permission that the action requires; `None` if it requires none.
@@ -69,7 +69,7 @@ pub struct Act {
 
 /// The result of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct AuditOutcome {
     /// HTTP status code; `None` if unknown.
     pub status: Option<u16>,
     /// Kind of the error; `None` without one.
@@ -77,14 +77,14 @@ pub struct Outcome {
     /// The missing permission, if the action was denied.
     pub denied: Option<String>,
     /// The created or changed object, if it became known only during the action.
-    pub object: Option<Object>,
+    pub object: Option<AuditObject>,
     /// Duration of the action, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
 /// The phase of an action that an entry records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum AuditPhase {
     Intent,
     Result { of: i64 },
     Login,
@@ -95,7 +95,7 @@ pub(crate) enum Phase {
 
 // === impl Actor ===
 
-impl Actor {
+impl AuditActor {
     /// The actor for actions of this server itself.
     pub fn server() -> Self {
         Self {
@@ -130,7 +130,7 @@ impl ActorKind {
 
 // === impl Object ===
 
-impl Object {
+impl AuditObject {
     /// An object whose name is its id.
     pub fn named(kind: &str, name: &str) -> Self {
         Self {
@@ -143,43 +143,48 @@ impl Object {
 
 // === impl Act ===
 
-impl Act {
+impl AuditedAction {
     /// The entry, without its position in the chain.
-    pub(crate) fn entry(&self, phase: Phase, outcome: &Outcome, at_ms: i64) -> NewAudit {
+    pub(crate) fn to_entry(
+        &self,
+        phase: AuditPhase,
+        outcome: &AuditOutcome,
+        at_ms: i64,
+    ) -> NewAudit {
         let object = outcome.object.as_ref().unwrap_or(&self.object);
-        let denied = outcome.denied.is_some() || phase == Phase::Denied;
+        let denied = outcome.denied.is_some() || phase == AuditPhase::Denied;
         let permission = outcome.denied.as_ref().filter(|name| !name.is_empty());
         NewAudit {
             at_ms,
             phase: phase.as_str().to_owned(),
             intent: match phase {
-                Phase::Result { of } => Some(of),
+                AuditPhase::Result { of } => Some(of),
                 _ => None,
             },
             actor_type: self.actor.kind.as_str().to_owned(),
-            actor_id: clipped(&self.actor.id),
-            actor_name: clipped(&self.actor.name),
+            actor_id: clip(&self.actor.id),
+            actor_name: clip(&self.actor.name),
             address: self.actor.address.map(|address| address.to_string()),
-            service: clipped(&self.service),
-            action: clipped(&self.action),
-            object_type: clipped(&object.kind),
-            object_id: clipped(&object.id),
-            object_name: clipped(&object.name),
-            route: clipped(&self.route),
+            service: clip(&self.service),
+            action: clip(&self.action),
+            object_type: clip(&object.kind),
+            object_id: clip(&object.id),
+            object_name: clip(&object.name),
+            route: clip(&self.route),
             decision: if denied { "denied" } else { "allowed" }.to_owned(),
             permission: permission
                 .or(self.permission.as_ref())
-                .map(|name| clipped(name)),
+                .map(|name| clip(name)),
             status: outcome.status.map(i64::from),
             times: 1,
-            details: self.details(outcome),
+            details: self.details_json(outcome),
         }
     }
 
-    fn details(&self, outcome: &Outcome) -> String {
+    fn details_json(&self, outcome: &AuditOutcome) -> String {
         let mut details = self.details.clone();
         if let Some(kind) = &outcome.error {
-            details.insert("error".to_owned(), json!(clipped(kind)));
+            details.insert("error".to_owned(), json!(clip(kind)));
         }
         if let Some(duration_ms) = outcome.duration_ms {
             details.insert("duration_ms".to_owned(), json!(duration_ms));
@@ -194,7 +199,7 @@ impl Act {
 
 // === impl Phase ===
 
-impl Phase {
+impl AuditPhase {
     fn as_str(self) -> &'static str {
         match self {
             Self::Intent => "intent",
@@ -208,7 +213,7 @@ impl Phase {
 }
 
 /// The beginning of a text, with a mark if it was truncated.
-pub(crate) fn clipped(text: &str) -> String {
+pub(crate) fn clip(text: &str) -> String {
     match text.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -221,11 +226,11 @@ mod tests {
 
     #[test]
     fn what_a_client_chose_is_clipped() {
-        let mut act = Act::default();
+        let mut act = AuditedAction::default();
         act.actor.name = "é".repeat(1_000_000);
         act.details
             .insert("x".to_owned(), json!("y".repeat(100_000)));
-        let entry = act.entry(Phase::Denied, &Outcome::default(), 0);
+        let entry = act.to_entry(AuditPhase::Denied, &AuditOutcome::default(), 0);
         assert_eq!(entry.actor_name.chars().count(), NAME_CHARS + 1);
         assert_eq!(entry.details, r#"{"left_out_bytes":100008}"#);
         assert_eq!(entry.decision, "denied");

@@ -1,4 +1,4 @@
-//! Logs once that traces cannot be sent, and once that they can again: [`Quiet`].
+//! Logs once that traces cannot be sent, and once that they can again: [`QuietExporter`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
 /// An exporter whose failures do not fill the log.
 #[derive(Debug)]
-pub(super) struct Quiet<E> {
+pub(super) struct QuietExporter<E> {
     inner: E,
     failing: AtomicBool,
 }
 
 // === impl Quiet ===
 
-impl<E> Quiet<E> {
+impl<E> QuietExporter<E> {
     pub(super) fn new(inner: E) -> Self {
         Self {
             inner,
@@ -24,7 +24,7 @@ impl<E> Quiet<E> {
         }
     }
 
-    fn told(&self, sent: &OTelSdkResult) {
+    fn log_transition(&self, sent: &OTelSdkResult) {
         let was_failing = self.failing.swap(sent.is_err(), Ordering::Relaxed);
         match (sent, was_failing) {
             (Err(error), false) => tracing::warn!(
@@ -37,10 +37,10 @@ impl<E> Quiet<E> {
     }
 }
 
-impl<E: SpanExporter> SpanExporter for Quiet<E> {
+impl<E: SpanExporter> SpanExporter for QuietExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let sent = self.inner.export(batch).await;
-        self.told(&sent);
+        self.log_transition(&sent);
         sent
     }
 

@@ -42,13 +42,13 @@ impl PastedLines {
 
     /// A pipe in the place of standard input, for tests.
     #[cfg(test)]
-    pub(crate) fn piped() -> (std::io::PipeWriter, Self) {
+    pub(crate) fn from_test_pipe() -> (std::io::PipeWriter, Self) {
         let (reader, writer) = std::io::pipe().unwrap();
         (writer, Self::from(&reader))
     }
 
     /// The next line; pending for ever at the end of the input. Cancel safe.
-    pub(crate) async fn next(&mut self) -> String {
+    pub(crate) async fn next_line(&mut self) -> String {
         loop {
             if let Some(line) = self.line() {
                 return line;
@@ -60,7 +60,7 @@ impl PastedLines {
                 self.source = None;
                 continue;
             };
-            if !has_something(source.get_ref()) {
+            if !has_input(source.get_ref()) {
                 ready.clear_ready();
                 continue;
             }
@@ -89,7 +89,7 @@ impl PastedLines {
 }
 
 /// True if a read would not block. The descriptor stays a blocking one, since the shell shares it.
-fn has_something(fd: &OwnedFd) -> bool {
+fn has_input(fd: &OwnedFd) -> bool {
     let mut asked = [PollFd::new(fd, PollFlags::IN)];
     let now = Timespec::default();
     poll(&mut asked, Some(&now)).is_ok() && !asked[0].revents().is_empty()
@@ -103,13 +103,13 @@ mod tests {
 
     #[tokio::test]
     async fn lines_come_one_by_one_and_the_last_needs_no_end() {
-        let (mut writer, mut pasted) = PastedLines::piped();
+        let (mut writer, mut pasted) = PastedLines::from_test_pipe();
         writer.write_all(b" one \ntw").unwrap();
-        assert_eq!(pasted.next().await, "one");
+        assert_eq!(pasted.next_line().await, "one");
         writer.write_all(b"o\r\nthree").unwrap();
-        assert_eq!(pasted.next().await, "two");
+        assert_eq!(pasted.next_line().await, "two");
         drop(writer);
-        assert_eq!(pasted.next().await, "three");
+        assert_eq!(pasted.next_line().await, "three");
         assert!(pasted.source.is_none());
     }
 
@@ -117,9 +117,9 @@ mod tests {
     async fn a_file_and_an_endless_line_are_no_danger() {
         let nothing = std::fs::File::open("/dev/null").unwrap();
         assert!(PastedLines::from(&nothing).source.is_none());
-        let (mut writer, mut pasted) = PastedLines::piped();
+        let (mut writer, mut pasted) = PastedLines::from_test_pipe();
         let writing = std::thread::spawn(move || writer.write_all(&vec![b'x'; PASTED_BYTES * 2]));
-        let first = pasted.next().await;
+        let first = pasted.next_line().await;
         assert!(first.len() <= PASTED_BYTES + (4 << 10), "{}", first.len());
         drop(pasted);
         // Either all of it fitted into the pipe, or the reader was closed.

@@ -1,23 +1,23 @@
-//! Webhooks as callers see them: [`Hook`], with the requests to create and change them.
+//! Webhooks as callers see them: [`RegisteredWebhook`], with the requests to create and change them.
 
 use secrecy::ExposeSecret as _;
 use store::WebhookRow;
 use uuid::Uuid;
 
 use crate::defaults::{DESCRIPTION_CHARS, EVENT_TYPES};
-use crate::signature::{Secret, SecretError};
-use crate::target::{Target, TargetError};
-use crate::template::{Template, TemplateError};
+use crate::signature::{SigningSecret, SigningSecretError};
+use crate::target::{ReceiverUrl, TargetError};
+use crate::template::{MessageTemplate, TemplateError};
 
 /// A request to create a webhook.
 #[derive(Clone, Debug)]
-pub struct NewHook {
+pub struct WebhookCreateRequest {
     /// URL of the receiver.
     pub url: String,
     /// Types of events to send; empty for all.
     pub events: Vec<String>,
     /// Template of the messages.
-    pub template: Template,
+    pub template: MessageTemplate,
     /// Free text shown to users.
     pub description: String,
     /// Key that signs the messages; `None` to generate one.
@@ -28,13 +28,13 @@ pub struct NewHook {
 
 /// A request to change a webhook; `None` keeps the current value.
 #[derive(Clone, Debug, Default)]
-pub struct HookChange {
+pub struct WebhookChangeRequest {
     /// The new URL of the receiver.
     pub url: Option<String>,
     /// The new types of events; empty for all.
     pub events: Option<Vec<String>>,
     /// The new template of the messages.
-    pub template: Option<Template>,
+    pub template: Option<MessageTemplate>,
     /// The new description, shown to users.
     pub description: Option<String>,
     /// `false` stops all messages. A webhook that is enabled again starts with the events from
@@ -46,7 +46,7 @@ pub struct HookChange {
 
 /// A webhook with its current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hook {
+pub struct RegisteredWebhook {
     /// Id of the webhook.
     pub id: Uuid,
     /// URL of the receiver.
@@ -54,7 +54,7 @@ pub struct Hook {
     /// Types of events to send; empty for all.
     pub events: Vec<String>,
     /// Template of the messages.
-    pub template: Template,
+    pub template: MessageTemplate,
     /// Free text shown to users.
     pub description: String,
     /// `true` if messages are sent.
@@ -76,13 +76,13 @@ pub struct Hook {
 
 /// The requested webhook is invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum HookError {
+pub enum InvalidWebhook {
     /// The URL is invalid.
     #[error(transparent)]
     Url(#[from] TargetError),
     /// The secret is invalid.
     #[error(transparent)]
-    Secret(#[from] SecretError),
+    Secret(#[from] SigningSecretError),
     /// The filter has an unknown type of event.
     #[error("there are no events of type {event:?}; there are {}", TYPES.join(", "))]
     Events {
@@ -120,14 +120,14 @@ pub const TYPES: &[&str] = &[
 
 // === impl NewHook ===
 
-impl NewHook {
-    pub(crate) fn check(&self) -> Result<(Target, Secret), HookError> {
-        let target = Target::parse(&self.url)?;
+impl WebhookCreateRequest {
+    pub(crate) fn check(&self) -> Result<(ReceiverUrl, SigningSecret), InvalidWebhook> {
+        let target = ReceiverUrl::parse(&self.url)?;
         check_events(&self.events)?;
         check_description(&self.description)?;
         let secret = match &self.secret {
-            Some(text) => Secret::parse(text.expose_secret())?,
-            None => Secret::random()?,
+            Some(text) => SigningSecret::parse(text.expose_secret())?,
+            None => SigningSecret::random()?,
         };
         Ok((target, secret))
     }
@@ -135,10 +135,10 @@ impl NewHook {
 
 // === impl HookChange ===
 
-impl HookChange {
-    pub(crate) fn check(&self) -> Result<(), HookError> {
+impl WebhookChangeRequest {
+    pub(crate) fn check(&self) -> Result<(), InvalidWebhook> {
         if let Some(url) = &self.url {
-            Target::parse(url)?;
+            ReceiverUrl::parse(url)?;
         }
         check_events(self.events.as_deref().unwrap_or_default())?;
         check_description(self.description.as_deref().unwrap_or_default())
@@ -147,9 +147,9 @@ impl HookChange {
 
 // === impl Hook ===
 
-impl Hook {
+impl RegisteredWebhook {
     /// The webhook in a row; `None` if this server cannot have written the row.
-    pub(crate) fn of(row: WebhookRow) -> Option<Self> {
+    pub(crate) fn from_row(row: WebhookRow) -> Option<Self> {
         Some(Self {
             id: row.id.parse().ok()?,
             url: row.url,
@@ -167,21 +167,21 @@ impl Hook {
     }
 }
 
-fn check_events(events: &[String]) -> Result<(), HookError> {
+fn check_events(events: &[String]) -> Result<(), InvalidWebhook> {
     if events.len() > EVENT_TYPES {
-        return Err(HookError::ManyEvents(events.len()));
+        return Err(InvalidWebhook::ManyEvents(events.len()));
     }
     match events.iter().find(|event| !TYPES.contains(&event.as_str())) {
-        Some(unknown) => Err(HookError::Events {
+        Some(unknown) => Err(InvalidWebhook::Events {
             event: unknown.chars().take(100).collect(),
         }),
         None => Ok(()),
     }
 }
 
-fn check_description(text: &str) -> Result<(), HookError> {
+fn check_description(text: &str) -> Result<(), InvalidWebhook> {
     if text.chars().count() > DESCRIPTION_CHARS {
-        return Err(HookError::Description);
+        return Err(InvalidWebhook::Description);
     }
     Ok(())
 }

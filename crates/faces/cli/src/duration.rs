@@ -1,7 +1,7 @@
-//! Parses durations. Main function: [`seconds`].
+//! Parses durations. Main function: [`parse_seconds`].
 
-use crate::Failure;
-use crate::terminal::harmless;
+use crate::CommandFailure;
+use crate::terminal::escape_control;
 
 const UNITS: [(char, u64); 5] = [
     ('s', 1),
@@ -12,10 +12,10 @@ const UNITS: [(char, u64); 5] = [
 ];
 
 /// Parses `30s`, `15m`, `4h`, `1d`, `2w`, or a number of seconds.
-pub(crate) fn seconds(text: &str) -> Result<u64, Failure> {
+pub(crate) fn parse_seconds(text: &str) -> Result<u64, CommandFailure> {
     let bad = || {
-        let text = harmless(text);
-        Failure::Usage(format!(
+        let text = escape_control(text);
+        CommandFailure::Usage(format!(
             "`{text}` is not a duration; write 90, 15m, 4h, 1d or 2w"
         ))
     };
@@ -37,7 +37,7 @@ pub(crate) fn seconds(text: &str) -> Result<u64, Failure> {
 }
 
 /// Reads a number of nodes.
-pub(crate) fn count(text: &str) -> Result<u32, String> {
+pub(crate) fn parse_node_count(text: &str) -> Result<u32, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits {
         return Err("it is not a number; write how many nodes, as in 5".to_owned());
@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn lengths_are_read() {
-        let read = ["90", "30s", "15m", "4h", "1d", "2w", "0"].map(|text| seconds(text).unwrap());
+        let read =
+            ["90", "30s", "15m", "4h", "1d", "2w", "0"].map(|text| parse_seconds(text).unwrap());
         assert_eq!(read, [90, 30, 900, 14_400, 86_400, 1_209_600, 0]);
     }
 
@@ -70,7 +71,7 @@ mod tests {
             "99999999999999999999",
             "9999999999999999999w",
         ] {
-            assert!(seconds(text).is_err(), "{text}");
+            assert!(parse_seconds(text).is_err(), "{text}");
         }
     }
 }

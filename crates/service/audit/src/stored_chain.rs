@@ -1,4 +1,4 @@
-//! Verifies the chain in a store: [`verify`].
+//! Verifies the chain in a store: [`verify_store`].
 //!
 //! Invariant: entries are read a page at a time, so that memory is bounded for a chain of any
 //! length, and a server may write at the same time.
@@ -7,26 +7,26 @@ use store::{AuditRow, Store, StoreError};
 
 use crate::AuditError;
 use crate::defaults::PAGE;
-use crate::head::Head;
-use crate::verify::{Expected, Fault, Report, Verifier};
+use crate::head::ChainHead;
+use crate::verify::{ChainFault, ChainReport, ChainVerifier, ExpectedChain};
 
 /// Verifies the whole chain. The outer error means that the store could not be read; the inner,
 /// that the chain is not intact.
-pub async fn verify(
+pub async fn verify_store(
     store: &Store,
-    expected: Expected,
-) -> Result<Result<Report, Fault>, AuditError> {
-    let mut verifier = Verifier::new(expected);
+    expected: ExpectedChain,
+) -> Result<Result<ChainReport, ChainFault>, AuditError> {
+    let mut verifier = ChainVerifier::new(expected);
     // The head at this moment must exist in the next page.
-    verifier.expect(head(store).await?);
+    verifier.expect(read_head(store).await?);
     // Only the rows show the number of the first entry.
     let mut from = i64::MIN;
     loop {
-        let rows = match page(store, from).await? {
+        let rows = match read_page(store, from).await? {
             Ok(rows) => rows,
             Err(fault) => return Ok(Err(fault)),
         };
-        let head = head(store).await?;
+        let head = read_head(store).await?;
         if rows.is_empty() {
             return Ok(verifier.finish(head));
         }
@@ -36,19 +36,22 @@ pub async fn verify(
             }
         }
         verifier.expect(head);
-        from = verifier.next();
+        from = verifier.next_number();
     }
 }
 
 /// The last entry according to the store's ledger.
-pub(crate) async fn head(store: &Store) -> Result<Head, AuditError> {
+pub(crate) async fn read_head(store: &Store) -> Result<ChainHead, AuditError> {
     let mark = store.audit_head().await.map_err(AuditError::Read)?;
     Ok(mark.into())
 }
 
 /// The next entries. A row with invalid content makes the whole page unreadable: then the rows
 /// before it are read one by one.
-async fn page(store: &Store, from: i64) -> Result<Result<Vec<AuditRow>, Fault>, AuditError> {
+async fn read_page(
+    store: &Store,
+    from: i64,
+) -> Result<Result<Vec<AuditRow>, ChainFault>, AuditError> {
     match store.audit_entries(from, PAGE).await {
         Ok(rows) => return Ok(Ok(rows)),
         Err(StoreError::Corrupt(_)) => {}
@@ -65,7 +68,7 @@ async fn page(store: &Store, from: i64) -> Result<Result<Vec<AuditRow>, Fault>, 
             Err(StoreError::Corrupt(source)) if rows.is_empty() => {
                 let what = source.to_string();
                 let seq = from.max(1);
-                return Ok(Err(Fault::Unreadable { seq, what }));
+                return Ok(Err(ChainFault::Unreadable { seq, what }));
             }
             // The rows before it are verified first.
             Err(StoreError::Corrupt(_)) => return Ok(Ok(rows)),

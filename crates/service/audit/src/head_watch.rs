@@ -1,4 +1,4 @@
-//! Maintains the head in the file beside the database: [`check`] at the start, [`advance`] at
+//! Maintains the head in the file beside the database: [`compare_head`] at the start, [`update_head`] at
 //! intervals.
 //!
 //! Invariant: a head that the chain contradicts is not overwritten. It is kept as evidence under
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use store::Store;
 
-use crate::act::{Act, Actor, Outcome, Phase};
-use crate::head::{CONTRADICTED, Head};
-use crate::{AuditError, HeadFileError, now_ms, walk};
+use crate::action::{AuditActor, AuditOutcome, AuditPhase, AuditedAction};
+use crate::head::{CONTRADICTED, ChainHead};
+use crate::{AuditError, HeadFileError, now_ms, stored_chain};
 
 /// The file and the chain could not be compared.
 #[derive(Debug, thiserror::Error)]
@@ -28,35 +28,38 @@ pub(crate) enum WatchError {
 }
 
 /// Compares the file with the chain when the server starts; returns the head in the file.
-pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, WatchError> {
+pub(crate) async fn compare_head(
+    store: &Store,
+    path: &Path,
+) -> Result<Option<ChainHead>, WatchError> {
     let owned = path.to_owned();
-    let read = blocking(move || Head::read(&owned)).await;
+    let read = run_blocking(move || ChainHead::read(&owned)).await;
     let told = match read {
         Ok(told) => told,
         Err(error @ HeadFileError::Content { .. }) => {
-            damaged(store, path, &error.to_string()).await?;
+            report_damage(store, path, &error.to_string()).await?;
             return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
-    let ledger = walk::head(store).await?;
+    let ledger = stored_chain::read_head(store).await?;
     let last = store.last_audit_entry().await.map_err(AuditError::Read)?;
     let last = last.map_or((0, [0; 32]), |row| (row.seq, row.computed_hash()));
     if last != (ledger.seq, ledger.hash) {
         let what = format!("the last entry is {} and has to be {}", last.0, ledger.seq);
-        damaged(store, path, &what).await?;
+        report_damage(store, path, &what).await?;
         return Ok(None);
     }
     match told {
-        Some(head) if !stands(store, head).await? => {
+        Some(head) if !is_intact(store, head).await? => {
             let what = format!("entry {} is gone or another one", head.seq);
-            damaged(store, path, &what).await?;
+            report_damage(store, path, &what).await?;
             Ok(None)
         }
         // A new server: from now on a missing file means that it was removed.
         None if ledger.seq == 0 => {
             let owned = path.to_owned();
-            blocking(move || ledger.write(&owned)).await?;
+            run_blocking(move || ledger.write(&owned)).await?;
             Ok(Some(ledger))
         }
         None => {
@@ -69,7 +72,7 @@ pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, Wa
                 "the audit has nothing to compare with: {what}; compare `tutti audit verify` with a head \
                  that you kept"
             );
-            entry(store, "head_missing", &what).await?;
+            record_finding(store, "head_missing", &what).await?;
             Ok(None)
         }
         told @ Some(_) => Ok(told),
@@ -77,28 +80,28 @@ pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, Wa
 }
 
 /// Writes the current head into the file, if it has changed.
-pub(crate) async fn advance(
+pub(crate) async fn update_head(
     store: &Store,
     path: &Path,
-    written: Option<Head>,
-) -> Result<Head, WatchError> {
-    let head = walk::head(store).await?;
+    written: Option<ChainHead>,
+) -> Result<ChainHead, WatchError> {
+    let head = stored_chain::read_head(store).await?;
     if written == Some(head) {
         return Ok(head);
     }
     if let Some(before) = written
-        && !stands(store, before).await?
+        && !is_intact(store, before).await?
     {
         let what = format!("entry {} is gone or another one", before.seq);
-        damaged(store, path, &what).await?;
+        report_damage(store, path, &what).await?;
     }
     let owned = path.to_owned();
-    blocking(move || head.write(&owned)).await?;
+    run_blocking(move || head.write(&owned)).await?;
     Ok(head)
 }
 
 /// Returns `true` if the entry exists, or was pruned.
-async fn stands(store: &Store, head: Head) -> Result<bool, AuditError> {
+async fn is_intact(store: &Store, head: ChainHead) -> Result<bool, AuditError> {
     if head.seq == 0 {
         return Ok(true);
     }
@@ -112,10 +115,10 @@ async fn stands(store: &Store, head: Head) -> Result<bool, AuditError> {
     }
     let checkpoint = store.last_audit_checkpoint().await;
     let checkpoint = checkpoint.map_err(AuditError::Read)?;
-    Ok(checkpoint.is_some_and(|row| crate::prune::through(&row) >= head.seq))
+    Ok(checkpoint.is_some_and(|row| crate::prune::pruned_through(&row) >= head.seq))
 }
 
-async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchError> {
+async fn report_damage(store: &Store, path: &Path, what: &str) -> Result<(), WatchError> {
     tracing::error!(
         "THE AUDIT CHAIN WAS CHANGED BY OTHER HANDS: {what}; run `tutti audit verify` and compare \
          with a backup"
@@ -129,25 +132,27 @@ async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchErro
             return Err(WatchError::Aside { path, source });
         }
     }
-    entry(store, "chain_contradicted", what).await
+    record_finding(store, "chain_contradicted", what).await
 }
 
 /// Records a finding about the chain as an entry.
-async fn entry(store: &Store, action: &str, what: &str) -> Result<(), WatchError> {
-    let act = Act {
-        actor: Actor::server(),
+async fn record_finding(store: &Store, action: &str, what: &str) -> Result<(), WatchError> {
+    let act = AuditedAction {
+        actor: AuditActor::server(),
         service: "audit".to_owned(),
         action: action.to_owned(),
         details: [("what".to_owned(), json!(what))].into_iter().collect(),
-        ..Act::default()
+        ..AuditedAction::default()
     };
-    let entry = act.entry(Phase::Event, &Outcome::default(), now_ms());
+    let entry = act.to_entry(AuditPhase::Event, &AuditOutcome::default(), now_ms());
     let appended = store.append_audit(vec![entry]).await;
     Ok(appended.map(drop).map_err(AuditError::Write)?)
 }
 
 /// Runs file operations outside of the runtime's threads.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),

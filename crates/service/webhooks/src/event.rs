@@ -1,4 +1,4 @@
-//! An event of a job or of a plan job, in the form for delivery: [`Happening`].
+//! An event of a job or of a plan job, in the form for delivery: [`WebhookEvent`].
 //!
 //! Invariant: an event has the same id at every read, and no event of a job has the id of one of a
 //! plan job.
@@ -9,9 +9,9 @@ use store::{EventRow, JobNumber, PlanEventRow};
 
 /// An event from the log of jobs or of plan jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Happening {
-    pub(crate) id: HappeningId,
-    pub(crate) source: Source,
+pub(crate) struct WebhookEvent {
+    pub(crate) id: WebhookEventId,
+    pub(crate) source: WebhookEventSource,
     /// Type of the event, as in filters.
     pub(crate) kind: String,
     /// Time of the event, in milliseconds since 1970.
@@ -25,23 +25,23 @@ pub(crate) struct Happening {
 
 /// The job or plan job of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum WebhookEventSource {
     Job(JobNumber),
     PlanJob(i64),
 }
 
 /// Number of an event in its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HappeningId {
+pub(crate) enum WebhookEventId {
     Job(i64),
     Plan(i64),
 }
 
-impl From<EventRow> for Happening {
+impl From<EventRow> for WebhookEvent {
     fn from(row: EventRow) -> Self {
         Self {
-            id: HappeningId::Job(row.id),
-            source: Source::Job(row.job),
+            id: WebhookEventId::Job(row.id),
+            source: WebhookEventSource::Job(row.job),
             kind: row.kind,
             at_ms: row.at_ms,
             certname: row.certname,
@@ -51,11 +51,11 @@ impl From<EventRow> for Happening {
     }
 }
 
-impl From<PlanEventRow> for Happening {
+impl From<PlanEventRow> for WebhookEvent {
     fn from(row: PlanEventRow) -> Self {
         Self {
-            id: HappeningId::Plan(row.id),
-            source: Source::PlanJob(row.plan_job),
+            id: WebhookEventId::Plan(row.id),
+            source: WebhookEventSource::PlanJob(row.plan_job),
             kind: row.kind,
             at_ms: row.at_ms,
             certname: None,
@@ -65,7 +65,7 @@ impl From<PlanEventRow> for Happening {
     }
 }
 
-impl HappeningId {
+impl WebhookEventId {
     /// Number of the event in its log.
     pub(crate) fn number(self) -> i64 {
         match self {
@@ -75,7 +75,7 @@ impl HappeningId {
 }
 
 /// Formats the id as the value of `webhook-id`.
-impl fmt::Display for HappeningId {
+impl fmt::Display for WebhookEventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Job(number) => write!(f, "event_{number}"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use audit::{Act, Actor, ActorKind, Audit, Object};
+use audit::{ActorKind, Audit, AuditActor, AuditObject, AuditedAction};
 use schedules::{SlotEvent, SlotOutcome, SlotRecorder};
 use serde_json::{Map, json};
 use store::LaunchedJob;
@@ -50,8 +50,8 @@ impl LaunchCounters {
 #[async_trait]
 impl SlotRecorder for AuditRecord {
     async fn before_start(&self, firing: &SlotEvent) -> Result<(), String> {
-        let entry = act(firing, "scheduled_job_start");
-        let recorded = self.0.record(&entry, &audit::Outcome::default()).await;
+        let entry = launch_event(firing, "scheduled_job_start");
+        let recorded = self.0.record(&entry, &audit::AuditOutcome::default()).await;
         recorded.map(|_| ()).map_err(|error| error.to_string())
     }
 
@@ -63,25 +63,25 @@ impl SlotRecorder for AuditRecord {
                     LaunchedJob::Job(_) => "job",
                     LaunchedJob::Plan(_) => "plan_job",
                 };
-                let result = audit::Outcome {
+                let result = audit::AuditOutcome {
                     status: Some(202),
-                    object: Some(Object::named(kind, &job.to_string())),
-                    ..audit::Outcome::default()
+                    object: Some(AuditObject::named(kind, &job.to_string())),
+                    ..audit::AuditOutcome::default()
                 };
-                (act(firing, "scheduled_job_started"), result)
+                (launch_event(firing, "scheduled_job_started"), result)
             }
             SlotOutcome::Refused(error) => {
-                let result = audit::Outcome {
+                let result = audit::AuditOutcome {
                     error: Some(error.kind.clone()),
-                    ..audit::Outcome::default()
+                    ..audit::AuditOutcome::default()
                 };
-                (act(firing, "scheduled_job_refused"), result)
+                (launch_event(firing, "scheduled_job_refused"), result)
             }
             SlotOutcome::Skipped(skip) => {
-                let mut entry = act(firing, "scheduled_job_skipped");
+                let mut entry = launch_event(firing, "scheduled_job_skipped");
                 let reason = json!(skip.reason.as_str());
                 entry.details.insert("reason".to_owned(), reason);
-                (entry, audit::Outcome::default())
+                (entry, audit::AuditOutcome::default())
             }
         };
         if let Err(error) = self.0.record(&entry, &result).await {
@@ -90,10 +90,10 @@ impl SlotRecorder for AuditRecord {
     }
 }
 
-fn act(firing: &SlotEvent, action: &str) -> Act {
+fn launch_event(firing: &SlotEvent, action: &str) -> AuditedAction {
     let id = firing.slot.schedule.to_string();
-    Act {
-        actor: Actor {
+    AuditedAction {
+        actor: AuditActor {
             kind: ActorKind::User,
             id: firing.owner_id.clone(),
             name: firing.owner.clone(),
@@ -101,7 +101,7 @@ fn act(firing: &SlotEvent, action: &str) -> Act {
         },
         service: "orchestrator".to_owned(),
         action: action.to_owned(),
-        object: Object {
+        object: AuditObject {
             kind: "scheduled_job".to_owned(),
             id,
             name: firing.name.clone(),
@@ -113,6 +113,6 @@ fn act(firing: &SlotEvent, action: &str) -> Act {
             ),
             ("type".to_owned(), json!(firing.kind.as_str())),
         ]),
-        ..Act::default()
+        ..AuditedAction::default()
     }
 }

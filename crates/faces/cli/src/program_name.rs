@@ -1,4 +1,4 @@
-//! The names of Puppet Enterprise's client tools. Main function: [`read`].
+//! The names of Puppet Enterprise's client tools. Main function: [`detect_program_name`].
 //!
 //! Invariant: a link to this program with the name `puppet-job` takes the arguments of `puppet
 //! job`, with the same grammar; Puppet itself finds `puppet-job` in `PATH` for `puppet job`.
@@ -25,7 +25,7 @@ pub const TOOLS: [&str; 8] = [
 pub(crate) const PREFIX: &str = "puppet-";
 
 /// Names under which a link to this program acts as one of them.
-pub fn of_links() -> Vec<String> {
+pub fn link_names() -> Vec<String> {
     TOOLS.iter().map(|tool| format!("{PREFIX}{tool}")).collect()
 }
 
@@ -34,9 +34,14 @@ const PUPPET: &str = "puppet";
 
 /// Normalizes the name and the arguments: `puppet-job run …` and `tutti puppet job run …` become
 /// `puppet job run …`; everything else stays.
-pub fn read(arguments: impl IntoIterator<Item = OsString>) -> (ProgramName, Vec<OsString>) {
+pub fn detect_program_name(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> (ProgramName, Vec<OsString>) {
     let mut arguments: Vec<_> = arguments.into_iter().collect();
-    if let Some(tool) = arguments.first().and_then(|program| tool(program)) {
+    if let Some(tool) = arguments
+        .first()
+        .and_then(|program| tool_of_program(program))
+    {
         arguments.splice(..1, [PUPPET.into(), tool.into()]);
     } else if arguments.get(1).is_some_and(|word| word == PUPPET) {
         arguments.remove(0);
@@ -51,7 +56,7 @@ pub fn read(arguments: impl IntoIterator<Item = OsString>) -> (ProgramName, Vec<
 }
 
 /// The tool of a program path: `job` for `/usr/local/bin/puppet-job`.
-fn tool(program: &OsStr) -> Option<&'static str> {
+fn tool_of_program(program: &OsStr) -> Option<&'static str> {
     let name = Path::new(program).file_name()?.to_str()?;
     let name = name.strip_prefix(PREFIX)?;
     TOOLS.into_iter().find(|tool| *tool == name)
@@ -62,7 +67,7 @@ mod tests {
     use super::*;
 
     fn called(words: &[&str]) -> (ProgramName, Vec<String>) {
-        let (name, words) = read(words.iter().map(OsString::from));
+        let (name, words) = detect_program_name(words.iter().map(OsString::from));
         let text = words.into_iter().map(|word| word.into_string().unwrap());
         (name, text.collect())
     }
@@ -112,7 +117,7 @@ mod tests {
     fn what_is_not_unicode_is_handed_on() {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = OsString::from_vec(vec![b'x', 0xff]);
-        let (name, words) = read([OsString::from("puppet-query"), odd.clone()]);
+        let (name, words) = detect_program_name([OsString::from("puppet-query"), odd.clone()]);
         assert_eq!((name, &words[2]), (ProgramName::Puppet, &odd));
     }
 }

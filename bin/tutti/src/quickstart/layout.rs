@@ -1,4 +1,4 @@
-//! The directory that holds a quickstart. Main type: [`Place`].
+//! The directory that holds a quickstart. Main type: [`QuickstartLayout`].
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -8,16 +8,16 @@ use anyhow::{Context as _, Result};
 
 /// Paths and ports of a quickstart.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct QuickstartLayout {
     pub root: PathBuf,
-    pub ports: Ports,
+    pub ports: QuickstartPorts,
     /// Path of the running `tutti` program.
     pub tutti: OsString,
 }
 
 /// Free ports on loopback.
 #[derive(Debug)]
-pub(super) struct Ports {
+pub(super) struct QuickstartPorts {
     pub api: u16,
     pub broker: u16,
     pub puppet_api: u16,
@@ -25,9 +25,9 @@ pub(super) struct Ports {
 
 // === impl Place ===
 
-impl Place {
+impl QuickstartLayout {
     /// Creates the directory, the code and the server's configuration.
-    pub(super) fn make(directory: Option<&Path>) -> Result<Self> {
+    pub(super) fn create(directory: Option<&Path>) -> Result<Self> {
         let root = match directory {
             Some(directory) => empty_directory(directory)?,
             None => tempfile::Builder::new()
@@ -38,7 +38,7 @@ impl Place {
         };
         let place = Self {
             root,
-            ports: Ports::free()?,
+            ports: QuickstartPorts::find_free()?,
             tutti: std::env::current_exe()?.into(),
         };
         let environment = place.root.join("code/environments/production");
@@ -98,7 +98,7 @@ impl Place {
     }
 
     fn server_config(&self) -> String {
-        let Ports {
+        let QuickstartPorts {
             api,
             broker,
             puppet_api,
@@ -118,9 +118,9 @@ impl Place {
 
 // === impl Ports ===
 
-impl Ports {
+impl QuickstartPorts {
     /// Three ports that are free now; the listeners are held until all are known, so they differ.
-    fn free() -> Result<Self> {
+    fn find_free() -> Result<Self> {
         let listen = || TcpListener::bind("127.0.0.1:0").context("no free port on 127.0.0.1");
         let listeners = [listen()?, listen()?, listen()?];
         let port = |listener: &TcpListener| anyhow::Ok(listener.local_addr()?.port());

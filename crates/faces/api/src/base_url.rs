@@ -7,17 +7,20 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use store::JobNumber;
 
-use crate::Shared;
-use crate::failure::Failure;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
 
 /// `https://HOST:8143`: the host of the request, or the configured URL.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseUrl(String);
 
-impl FromRequestParts<Shared> for BaseUrl {
-    type Rejection = Failure;
+impl FromRequestParts<SharedApiContext> for BaseUrl {
+    type Rejection = ApiFailure;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        api: &SharedApiContext,
+    ) -> Result<Self, ApiFailure> {
         if let Some(base) = &api.info.base_url {
             return Ok(Self(base.trim_end_matches('/').to_owned()));
         }
@@ -42,29 +45,31 @@ impl FromRequestParts<Shared> for BaseUrl {
 
 impl BaseUrl {
     /// A URL below the root of this server.
-    pub(crate) fn below(&self, path: &str) -> String {
+    pub(crate) fn root_url(&self, path: &str) -> String {
         format!("{}/{path}", self.0)
     }
 
     /// A URL below `/orchestrator/v1/`.
-    pub(crate) fn at(&self, path: &str) -> String {
+    pub(crate) fn orchestrator_url(&self, path: &str) -> String {
         format!("{}/orchestrator/v1/{path}", self.0)
     }
 
     pub(crate) fn link(&self, path: &str) -> Link {
-        Link { id: self.at(path) }
-    }
-
-    pub(crate) fn named(&self, name: &str, path: &str) -> NamedLink {
-        NamedLink {
-            name: name.to_owned(),
-            id: self.at(path),
+        Link {
+            id: self.orchestrator_url(path),
         }
     }
 
-    pub(crate) fn job(&self, number: JobNumber) -> JobRef {
+    pub(crate) fn named_link(&self, name: &str, path: &str) -> NamedLink {
+        NamedLink {
+            name: name.to_owned(),
+            id: self.orchestrator_url(path),
+        }
+    }
+
+    pub(crate) fn job_url(&self, number: JobNumber) -> JobRef {
         JobRef {
-            id: self.at(&format!("jobs/{number}")),
+            id: self.orchestrator_url(&format!("jobs/{number}")),
             name: number.to_string(),
         }
     }

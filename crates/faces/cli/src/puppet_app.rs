@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use crate::Failure;
+use crate::CommandFailure;
 
 /// The arguments of `puppet app`, which are accepted and not read.
 #[derive(Debug, clap::Args)]
@@ -15,8 +15,8 @@ pub struct UnparsedArguments {
 }
 
 /// The error for every call of `puppet app`.
-pub(crate) fn app() -> Failure {
-    Failure::Usage(
+pub(crate) fn unsupported_app_error() -> CommandFailure {
+    CommandFailure::Usage(
         "Tutti does not orchestrate applications yet: name nodes, a query or a node group, as in \
          `tutti job run --query …`"
             .to_owned(),

@@ -1,16 +1,16 @@
 //! Parses rules, classes and variables of a group from the command line. Main functions: [`rule`],
-//! [`class`], [`variable`].
+//! [`class`], [`read_variable`].
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::Failure;
+use crate::CommandFailure;
 use crate::input::read_limited;
-use crate::terminal::harmless;
+use crate::terminal::escape_control;
 
 /// Parses a rule in JSON, or `@FILE` that contains it.
-pub(super) fn rule(text: &str) -> Result<Value, Failure> {
+pub(super) fn rule(text: &str) -> Result<Value, CommandFailure> {
     let (place, text) = match text.strip_prefix('@') {
         Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
         None => ("--rule".to_owned(), text.to_owned()),
@@ -18,7 +18,7 @@ pub(super) fn rule(text: &str) -> Result<Value, Failure> {
     let rule: Value = json(&place, &text)?;
     match rule {
         Value::Array(_) => Ok(rule),
-        _ => Err(Failure::Content {
+        _ => Err(CommandFailure::Content {
             place,
             what: r#"a rule is an array, as in ["~", "name", "^web"]"#.to_owned(),
         }),
@@ -26,31 +26,37 @@ pub(super) fn rule(text: &str) -> Result<Value, Failure> {
 }
 
 /// Parses `NAME`, or `NAME={"parameter": value}`.
-pub(super) fn class(text: &str) -> Result<(String, Value), Failure> {
+pub(super) fn class(text: &str) -> Result<(String, Value), CommandFailure> {
     let Some((name, parameters)) = text.split_once('=') else {
         return Ok((text.to_owned(), Value::Object(serde_json::Map::new())));
     };
     match json("--class", parameters)? {
         parameters @ Value::Object(_) => Ok((name.to_owned(), parameters)),
-        _ => Err(Failure::Content {
+        _ => Err(CommandFailure::Content {
             place: "--class".to_owned(),
-            what: format!("the parameters of {} must be a JSON object", harmless(name)),
+            what: format!(
+                "the parameters of {} must be a JSON object",
+                escape_control(name)
+            ),
         }),
     }
 }
 
 /// Parses `NAME=VALUE`; a value that is no JSON is taken as text.
-pub(super) fn variable(text: &str) -> Result<(String, Value), Failure> {
+pub(super) fn variable(text: &str) -> Result<(String, Value), CommandFailure> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        let what = format!("`{}` is not a variable; write name=value", harmless(text));
-        return Err(Failure::Usage(what));
+        let what = format!(
+            "`{}` is not a variable; write name=value",
+            escape_control(text)
+        );
+        return Err(CommandFailure::Usage(what));
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))
 }
 
-fn json(place: &str, text: &str) -> Result<Value, Failure> {
-    decode_errors::json::from_str(text).map_err(|error| Failure::Content {
+fn json(place: &str, text: &str) -> Result<Value, CommandFailure> {
+    decode_errors::json::from_str(text).map_err(|error| CommandFailure::Content {
         place: place.to_owned(),
         what: error.to_string(),
     })

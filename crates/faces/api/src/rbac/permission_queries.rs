@@ -10,10 +10,10 @@ use rbac::{PermissionInstance, RequestedPermission, UserIdentity};
 
 use super::body::{RbacBody, id};
 use super::refusal::schema;
-use super::users::look_at;
-use crate::Shared;
-use crate::failure::Failure;
-use crate::guard::Caller;
+use super::users::require_view_permission;
+use crate::SharedApiContext;
+use crate::failure::ApiFailure;
+use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
 pub(crate) async fn types() -> Json<Vec<ObjectType>> {
@@ -35,11 +35,11 @@ fn action(listed: &rbac::catalog::PermissionAction) -> ActionType {
     }
 }
 
-pub(crate) async fn ask(
-    State(api): State<Shared>,
-    caller: Caller,
+pub(crate) async fn check_permissions(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     RbacBody(asked): RbacBody<PermittedQuestion>,
-) -> Result<Json<Vec<bool>>, Failure> {
+) -> Result<Json<Vec<bool>>, ApiFailure> {
     let subject = subject(&api, &caller, &asked.token).await?;
     let may = |spec: &api_types::rbac::PermissionSpec| {
         let permission = RequestedPermission {
@@ -52,18 +52,18 @@ pub(crate) async fn ask(
     Ok(Json(asked.permissions.iter().map(may).collect()))
 }
 
-pub(crate) async fn on(
-    caller: Caller,
+pub(crate) async fn own_instances(
+    caller: ApiCaller,
     PathVariables((object_type, action)): PathVariables<(String, String)>,
-) -> Result<Json<Vec<String>>, Failure> {
+) -> Result<Json<Vec<String>>, ApiFailure> {
     instances(&caller.0, &object_type, &action)
 }
 
-pub(crate) async fn on_of(
-    State(api): State<Shared>,
-    caller: Caller,
+pub(crate) async fn instances_of_user(
+    State(api): State<SharedApiContext>,
+    caller: ApiCaller,
     PathVariables((object_type, action, user)): PathVariables<(String, String, String)>,
-) -> Result<Json<Vec<String>>, Failure> {
+) -> Result<Json<Vec<String>>, ApiFailure> {
     let subject = subject(&api, &caller, &user).await?;
     instances(&subject, &object_type, &action)
 }
@@ -72,7 +72,7 @@ fn instances(
     identity: &UserIdentity,
     object_type: &str,
     action: &str,
-) -> Result<Json<Vec<String>>, Failure> {
+) -> Result<Json<Vec<String>>, ApiFailure> {
     if rbac::catalog::find(object_type, action).is_none() {
         let text = "there is no such permission; GET /rbac-api/v1/types lists all";
         return Err(schema("object_type", text).into());
@@ -81,11 +81,15 @@ fn instances(
 }
 
 /// The current user, or any user if the caller may view users.
-async fn subject(api: &Shared, caller: &Caller, user: &str) -> Result<Arc<UserIdentity>, Failure> {
+async fn subject(
+    api: &SharedApiContext,
+    caller: &ApiCaller,
+    user: &str,
+) -> Result<Arc<UserIdentity>, ApiFailure> {
     let id = id("token", user)?;
     if caller.0.user_id == id {
         return Ok(Arc::clone(&caller.0));
     }
-    look_at(api, caller, &id)?;
+    require_view_permission(api, caller, &id)?;
     Ok(Arc::new(api.access.load_identity(&id).await?))
 }

@@ -5,54 +5,68 @@
 use api_types::Job;
 use serde_json::Value;
 
-use crate::terminal::{self, harmless};
+use crate::terminal::{self, escape_control};
 use crate::values::result_lines;
 
 /// The lines of a new job.
-pub(super) fn created(job: &Job) -> [String; 3] {
+pub(super) fn job_created_lines(job: &Job) -> [String; 3] {
     [
-        format!("New job ID: {}", harmless(&job.name)),
+        format!("New job ID: {}", escape_control(&job.name)),
         format!("Nodes: {}", job.node_count),
         String::new(),
     ]
 }
 
 /// The line of a node that starts.
-pub(super) fn started(node: &str) -> String {
-    format!("Started on {} ...", terminal::name(harmless(node)))
+pub(super) fn node_started_line(node: &str) -> String {
+    format!(
+        "Started on {} ...",
+        terminal::style_name(escape_control(node))
+    )
 }
 
 /// The lines of a node that ended in `state`.
-pub(super) fn ended(node: &str, state: &str, result: &Value, message: &str) -> Vec<String> {
+pub(super) fn node_ended_lines(
+    node: &str,
+    state: &str,
+    result: &Value,
+    message: &str,
+) -> Vec<String> {
     let word = match state {
-        "finished" => terminal::good("Finished"),
-        "skipped" => terminal::warn("Skipped"),
-        _ => terminal::bad("Failed"),
+        "finished" => terminal::style_success("Finished"),
+        "skipped" => terminal::style_warning("Skipped"),
+        _ => terminal::style_failure("Failed"),
     };
-    let mut lines = vec![format!("{word} on node {}", terminal::name(harmless(node)))];
+    let mut lines = vec![format!(
+        "{word} on node {}",
+        terminal::style_name(escape_control(node))
+    )];
     let output = result
         .get("_output")
         .and_then(Value::as_str)
         .filter(|text| !text.is_empty());
     if let Some(output) = output {
         lines.push("  STDOUT:".to_owned());
-        lines.extend(output.lines().map(|line| format!("    {}", harmless(line))));
+        lines.extend(
+            output
+                .lines()
+                .map(|line| format!("    {}", escape_control(line))),
+        );
     }
     let mut rest = result.clone();
     if let Value::Object(fields) = &mut rest {
         fields.remove("_output");
     }
     match rest {
-        Value::Null => {
-            lines.extend(Some(format!("  {}", harmless(message))).filter(|_| !message.is_empty()))
-        }
+        Value::Null => lines
+            .extend(Some(format!("  {}", escape_control(message))).filter(|_| !message.is_empty())),
         rest => lines.extend(result_lines(&rest).iter().map(|line| format!("  {line}"))),
     }
     lines
 }
 
 /// The last lines of a job.
-pub(super) fn completed(job: &Job) -> [String; 2] {
+pub(super) fn job_completed_lines(job: &Job) -> [String; 2] {
     let states = job.node_states.clone().unwrap_or_default();
     let count = |state: &str| states.get(state).copied().unwrap_or(0);
     let (good, all) = (count("finished"), job.node_count);
@@ -63,7 +77,7 @@ pub(super) fn completed(job: &Job) -> [String; 2] {
             let nodes = |count: u64| if count == 1 { "node" } else { "nodes" };
             format!(
                 "Job {}. {failed} {} failed, {skipped} {} skipped, {good} {} succeeded.",
-                harmless(&job.state),
+                escape_control(&job.state),
                 nodes(failed),
                 nodes(skipped),
                 nodes(good),

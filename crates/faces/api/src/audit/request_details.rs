@@ -1,4 +1,4 @@
-//! The details of a body and a query that the audit stores: [`of_body`], [`of_query`].
+//! The details of a body and a query that the audit stores: [`add_body_details`], [`add_query_details`].
 //!
 //! Invariant: a value is stored only under a key of [`KEPT`]; of parameters only the names, since
 //! it is unknown here which of them are sensitive; of a URL only the host, since the rest may be a
@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use api_types::routes;
-use audit::{Act, Object};
+use audit::{AuditObject, AuditedAction};
 use axum::extract::Query;
 use axum::http::Uri;
 use serde::Deserialize;
@@ -116,16 +116,16 @@ const VALUE_BYTES: usize = 512 * 1_024;
 /// Characters of a text that are stored.
 const TEXT_CHARS: usize = 256;
 
-type Body<'a> = BTreeMap<String, &'a RawValue>;
+type JsonBodyFields<'a> = BTreeMap<String, &'a RawValue>;
 
 /// Adds details of the body. A body that is not a JSON object adds none: no handler acts on it.
-pub(crate) fn of_body(act: &mut Act, bytes: &[u8]) {
-    let Ok(body) = serde_json::from_slice::<Body<'_>>(bytes) else {
+pub(crate) fn add_body_details(act: &mut AuditedAction, bytes: &[u8]) {
+    let Ok(body) = serde_json::from_slice::<JsonBodyFields<'_>>(bytes) else {
         return;
     };
     let mut others = 0;
     for (key, raw) in &body {
-        match of_value(key, raw) {
+        match value_details(key, raw) {
             Some(value) => _ = act.details.insert(key.clone(), value),
             None => others += 1,
         }
@@ -143,7 +143,7 @@ pub(crate) fn of_body(act: &mut Act, bytes: &[u8]) {
         act.object = ["task", "plan_name", "plan", "job", "plan_job", "login"]
             .into_iter()
             .find_map(|kind| {
-                Some(Object::named(
+                Some(AuditObject::named(
                     kind.trim_end_matches("_name"),
                     act.details.get(kind)?.as_str()?,
                 ))
@@ -153,30 +153,31 @@ pub(crate) fn of_body(act: &mut Act, bytes: &[u8]) {
 }
 
 /// Adds details of the query. An invalid query adds none: no handler acts on it.
-pub(crate) fn of_query(act: &mut Act, uri: &Uri) {
+pub(crate) fn add_query_details(act: &mut AuditedAction, uri: &Uri) {
     let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
         return;
     };
     for (name, text) in pairs {
         if KEPT_QUERY.contains(&name.as_str()) {
             let items = text.split(',').map(|item| json!(item)).collect();
-            act.details.insert(name, shown(Value::Array(items), DEPTH));
+            act.details
+                .insert(name, shorten_value(Value::Array(items), DEPTH));
         }
     }
 }
 
 /// The login of an attempt to log in.
 pub(crate) fn login(bytes: &[u8]) -> Option<String> {
-    let body: Body<'_> = serde_json::from_slice(bytes).ok()?;
+    let body: JsonBodyFields<'_> = serde_json::from_slice(bytes).ok()?;
     serde_json::from_str(body.get("login")?.get()).ok()
 }
 
-fn of_value(key: &str, raw: &RawValue) -> Option<Value> {
+fn value_details(key: &str, raw: &RawValue) -> Option<Value> {
     let text = raw.get();
     let names_only = NAMES_ONLY.contains(&key);
     if key == "url" {
         let url: String = serde_json::from_str(text).ok()?;
-        return Some(json!(clipped(origin(&url)?)));
+        return Some(json!(clip_text(host_and_port(&url)?)));
     }
     if !names_only && !KEPT.contains(&key) {
         return None;
@@ -186,14 +187,14 @@ fn of_value(key: &str, raw: &RawValue) -> Option<Value> {
     }
     let value = serde_json::from_str(text).ok()?;
     Some(if names_only {
-        names(&value)
+        key_names(&value)
     } else {
-        shown(value, DEPTH)
+        shorten_value(value, DEPTH)
     })
 }
 
 /// The host and port of a URL: `hooks.example:8080`, without user name, password and path.
-fn origin(url: &str) -> Option<&str> {
+fn host_and_port(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '\\', '?', '#']).next()?;
     Some(
@@ -213,22 +214,25 @@ fn hostname(parameters: &RawValue) -> Option<String> {
         return None;
     }
     let read: Parameters = serde_json::from_str(parameters.get()).ok()?;
-    read.hostname.map(|name| clipped(&name).to_owned())
+    read.hostname.map(|name| clip_text(&name).to_owned())
 }
 
-fn names(value: &Value) -> Value {
+fn key_names(value: &Value) -> Value {
     let names = value.as_object().into_iter().flat_map(Map::keys);
-    names.take(ITEMS).map(|name| json!(clipped(name))).collect()
+    names
+        .take(ITEMS)
+        .map(|name| json!(clip_text(name)))
+        .collect()
 }
 
-fn shown(value: Value, depth: usize) -> Value {
+fn shorten_value(value: Value, depth: usize) -> Value {
     match value {
-        Value::String(text) => json!(clipped(&text)),
+        Value::String(text) => json!(clip_text(&text)),
         Value::Array(_) | Value::Object(_) if depth == 0 => json!("…"),
         Value::Array(items) => {
             let count = items.len();
             let kept = items.into_iter().take(ITEMS);
-            let mut kept: Vec<_> = kept.map(|item| shown(item, depth - 1)).collect();
+            let mut kept: Vec<_> = kept.map(|item| shorten_value(item, depth - 1)).collect();
             if count > ITEMS {
                 kept.push(json!(format!("… {count} in all")));
             }
@@ -237,8 +241,8 @@ fn shown(value: Value, depth: usize) -> Value {
         Value::Object(fields) => {
             let kept = fields.into_iter().filter_map(|(key, value)| {
                 let value = match key.as_str() {
-                    key if NAMES_ONLY.contains(&key) => names(&value),
-                    key if KEPT.contains(&key) => shown(value, depth - 1),
+                    key if NAMES_ONLY.contains(&key) => key_names(&value),
+                    key if KEPT.contains(&key) => shorten_value(value, depth - 1),
                     _ => return None,
                 };
                 Some((key, value))
@@ -249,7 +253,7 @@ fn shown(value: Value, depth: usize) -> Value {
     }
 }
 
-pub(super) fn clipped(text: &str) -> &str {
+pub(super) fn clip_text(text: &str) -> &str {
     let end = text.char_indices().nth(TEXT_CHARS);
     end.map_or(text, |(end, _)| &text[..end])
 }
@@ -258,9 +262,9 @@ pub(super) fn clipped(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn kept(body: &Value) -> Act {
-        let mut act = Act::default();
-        of_body(&mut act, body.to_string().as_bytes());
+    fn kept(body: &Value) -> AuditedAction {
+        let mut act = AuditedAction::default();
+        add_body_details(&mut act, body.to_string().as_bytes());
         act
     }
 
@@ -274,7 +278,7 @@ mod tests {
             "description": "CANARY", "userdata": {"x": "CANARY"},
             "input": {"params": {"x": "CANARY"}},
         }));
-        assert_eq!(act.object, Object::named("task", "package"));
+        assert_eq!(act.object, AuditObject::named("task", "package"));
         assert_eq!(act.details["params"], json!(["name", "password"]));
         assert_eq!(
             act.details["scope"],
@@ -290,7 +294,7 @@ mod tests {
             &json!({"login": "ann", "password": "CANARY", "token": "CANARY",
             "current_password": "CANARY", "reset_token": "CANARY", "revoke_tokens": ["CANARY"]}),
         );
-        assert_eq!(act.object, Object::named("login", "ann"));
+        assert_eq!(act.object, AuditObject::named("login", "ann"));
         assert!(!format!("{act:?}").contains("CANARY"));
     }
 
@@ -301,11 +305,11 @@ mod tests {
             "parameters": {"hostname": "a.example", "user": "CANARY", "password": "CANARY"},
             "sensitive_parameters": {"password": "CANARY"},
         });
-        let mut act = Act {
+        let mut act = AuditedAction {
             action: "create_connection".to_owned(),
-            ..Act::default()
+            ..AuditedAction::default()
         };
-        of_body(&mut act, body.to_string().as_bytes());
+        add_body_details(&mut act, body.to_string().as_bytes());
         assert_eq!(act.details["certnames"], json!(["a"]));
         assert_eq!(act.details["duplicates"], "replace");
         assert_eq!(act.details["hostname"], "a.example");
@@ -350,10 +354,10 @@ mod tests {
 
     #[test]
     fn of_a_query_only_names_are_kept() {
-        let mut act = Act::default();
+        let mut act = AuditedAction::default();
         let uri = "/x?revoke_tokens_by_usernames=ann,bob&revoke_tokens=CANARY&token=CANARY\
                    &nodes=a%2Cb&revoke_tokens_by_labels=ci&revoke_tokens_by_ids=1&x=CANARY";
-        of_query(&mut act, &uri.parse().unwrap());
+        add_query_details(&mut act, &uri.parse().unwrap());
         assert_eq!(
             act.details["revoke_tokens_by_usernames"],
             json!(["ann", "bob"])
@@ -385,9 +389,9 @@ mod tests {
             &deep,
             &format!("{{\"scope\":{deep}}}"),
         ] {
-            let mut act = Act::default();
-            of_body(&mut act, bad.as_bytes());
-            assert_eq!(act.object, Object::default());
+            let mut act = AuditedAction::default();
+            add_body_details(&mut act, bad.as_bytes());
+            assert_eq!(act.object, AuditObject::default());
         }
     }
 }

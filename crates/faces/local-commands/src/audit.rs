@@ -22,7 +22,7 @@ pub(crate) async fn verify(verification: &AuditVerification) -> Result<u8, Comma
     let options = &verification.options;
     let verifier = ChainVerifier::new(expected(options)?);
     let verified = match &options.file {
-        Some(path) => file(verifier, path)?,
+        Some(path) => verify_file(verifier, path)?,
         None => service(verifier, &AuditPages::open(&verification.connection)?).await?,
     };
     Ok(print_report(options, verified))
@@ -114,7 +114,7 @@ async fn service(
 
 /// Checks an export. A file has no head of its own: truncation at its end is found with
 /// `--expect-head` only.
-fn file(
+fn verify_file(
     mut verifier: ChainVerifier,
     path: &Path,
 ) -> Result<Result<ChainReport, ChainFault>, CommandFailure> {
@@ -193,9 +193,9 @@ fn print(report: &ChainReport) {
             format!("{} ({} to {})", report.entries, report.first, report.last),
         ),
         ("refusals", report.denied.to_string()),
-        ("without result", without_result(report)),
+        ("without result", describe_without_result(report)),
         ("head", report.head.clone()),
-        ("compared", compared(report)),
+        ("compared", describe_comparison(report)),
     ];
     if report.heads_pruned > 0 {
         let what = format!(
@@ -207,14 +207,14 @@ fn print(report: &ChainReport) {
     table::fields(&fields);
 }
 
-fn compared(report: &ChainReport) -> String {
+fn describe_comparison(report: &ChainReport) -> String {
     match report.compared_through {
         0 => "with nothing; note the head down and give it with --expect-head".to_owned(),
         seq => format!("with a head that was noted down, up to entry {seq}"),
     }
 }
 
-fn without_result(report: &ChainReport) -> String {
+fn describe_without_result(report: &ChainReport) -> String {
     let count = report.without_result;
     if count == 0 {
         return "0 commands".to_owned();
@@ -269,7 +269,7 @@ mod tests {
                 .map(|entry| serde_json::json!(entry).to_string())
                 .collect();
             std::fs::write(&path, lines.join("\n")).unwrap();
-            file(ChainVerifier::new(ExpectedChain::default()), &path).unwrap()
+            verify_file(ChainVerifier::new(ExpectedChain::default()), &path).unwrap()
         };
         assert_eq!(written(&rows).unwrap().entries, 3);
         rows.swap(1, 2);
@@ -278,7 +278,7 @@ mod tests {
         rows[1].entry.times = 7;
         assert_eq!(written(&rows), Err(ChainFault::Edited { seq: 2 }));
         std::fs::write(&path, "{}\n").unwrap();
-        let said = file(ChainVerifier::new(ExpectedChain::default()), &path).unwrap_err();
+        let said = verify_file(ChainVerifier::new(ExpectedChain::default()), &path).unwrap_err();
         assert!(said.to_string().contains("line 1 of"), "{said}");
     }
 }

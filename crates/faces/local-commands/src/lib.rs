@@ -22,7 +22,7 @@ pub fn run(command: LocalCommand) -> LocalExit {
             LocalCommand::CodeVersions(options) => code::versions::run(&options),
             LocalCommand::CodeRollback(options) => code::versions::rollback(&options).await,
             LocalCommand::CodeVerify(options) => code::verify::run(&options).await,
-            LocalCommand::CodeId(options) => code::puppetserver::id(&options),
+            LocalCommand::CodeId(options) => code::puppetserver::print_code_id(&options),
             LocalCommand::CodeContent(options) => code::puppetserver::content(&options),
             LocalCommand::PuppetserverSetup(options) => code::puppetserver::setup(&options),
         }

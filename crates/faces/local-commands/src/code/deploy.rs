@@ -32,7 +32,7 @@ struct LiveVersion {
 /// The planned deployment of one environment.
 enum PlannedDeployment<'f> {
     /// Build everything from its source.
-    Whole(&'f FoundEnvironment),
+    FullBuild(&'f FoundEnvironment),
     /// Keep the live version and look up some modules anew.
     Modules(EnvironmentName),
     /// No source has this environment.
@@ -43,7 +43,7 @@ pub(crate) async fn run(options: &DeployOptions) -> Result<u8, CommandFailure> {
     options.check()?;
     let (deployer, command) = directory::open(&options.place)?;
     let done = match options.modules.is_empty() {
-        true => Box::pin(whole(options, &deployer)).await,
+        true => Box::pin(deploy_round(options, &deployer)).await,
         false => Box::pin(modules(options, &deployer)).await,
     };
     let DeployResult { code, modified } = done?;
@@ -70,7 +70,7 @@ struct DeployResult {
     modified: Option<Vec<EnvironmentName>>,
 }
 
-async fn whole(
+async fn deploy_round(
     options: &DeployOptions,
     deployer: &Deployer,
 ) -> Result<DeployResult, CommandFailure> {
@@ -82,9 +82,9 @@ async fn whole(
     for refused in &environments.errors {
         anstream::eprintln!("{} {refused}", terminal::style_warning("warning:"));
     }
-    let wishes = wanted(options, &environments);
+    let wishes = select_environments(options, &environments);
     let known = wishes.iter().filter_map(|(_, wish)| match wish {
-        PlannedDeployment::Whole(found) => Some(found.environment.clone()),
+        PlannedDeployment::FullBuild(found) => Some(found.environment.clone()),
         PlannedDeployment::Modules(_) | PlannedDeployment::Unknown => None,
     });
     let modified = Some(known.collect());
@@ -189,7 +189,11 @@ fn report(options: &DeployOptions, all: &[EnvironmentResult]) -> u8 {
     if options.format == OutputFormat::Json {
         say!(
             "{:#}",
-            json!(all.iter().map(EnvironmentResult::json).collect::<Vec<_>>())
+            json!(
+                all.iter()
+                    .map(EnvironmentResult::result_json)
+                    .collect::<Vec<_>>()
+            )
         );
     }
     match all.iter().any(|ended| ended.outcome.is_err()) {
@@ -198,7 +202,7 @@ fn report(options: &DeployOptions, all: &[EnvironmentResult]) -> u8 {
     }
 }
 
-fn wanted<'f>(
+fn select_environments<'f>(
     options: &DeployOptions,
     environments: &'f FoundEnvironments,
 ) -> Vec<(String, PlannedDeployment<'f>)> {
@@ -206,7 +210,7 @@ fn wanted<'f>(
     if options.all {
         return found
             .iter()
-            .map(|(name, found)| (name.to_string(), PlannedDeployment::Whole(found)))
+            .map(|(name, found)| (name.to_string(), PlannedDeployment::FullBuild(found)))
             .collect();
     }
     let by_name = |name: &String| name.parse().ok().and_then(|parsed| found.get(&parsed));
@@ -216,7 +220,7 @@ fn wanted<'f>(
         .map(|name| {
             (
                 name.clone(),
-                by_name(name).map_or(PlannedDeployment::Unknown, PlannedDeployment::Whole),
+                by_name(name).map_or(PlannedDeployment::Unknown, PlannedDeployment::FullBuild),
             )
         })
         .collect()
@@ -231,7 +235,7 @@ async fn deploy_one(
     wish: PlannedDeployment<'_>,
 ) -> Option<EnvironmentResult> {
     let began = Instant::now();
-    if let PlannedDeployment::Whole(FoundEnvironment {
+    if let PlannedDeployment::FullBuild(FoundEnvironment {
         environment: name, ..
     })
     | PlannedDeployment::Modules(name) = &wish
@@ -246,7 +250,7 @@ async fn deploy_one(
         });
     }
     let built = match wish {
-        PlannedDeployment::Whole(found) => {
+        PlannedDeployment::FullBuild(found) => {
             let built = deployer.build(found, round).await;
             built.map_err(|error| chain(&error))
         }
@@ -354,7 +358,7 @@ impl EnvironmentResult {
         }
     }
 
-    fn json(&self) -> Value {
+    fn result_json(&self) -> Value {
         match &self.outcome {
             Ok(live) => json!({
                 "environment": self.environment,

@@ -22,8 +22,8 @@ fn versions(directories: &CodeDirectories) -> VersionStore {
     )
 }
 
-pub(crate) fn id(options: &IdOptions) -> Result<u8, CommandFailure> {
-    let environment = parsed(&options.environment)?;
+pub(crate) fn print_code_id(options: &IdOptions) -> Result<u8, CommandFailure> {
+    let environment = parse_argument(&options.environment)?;
     if options.wait
         && let Err(error) = gate::wait_until_open(&options.place.directory)
     {
@@ -40,8 +40,8 @@ pub(crate) fn id(options: &IdOptions) -> Result<u8, CommandFailure> {
 }
 
 pub(crate) fn content(options: &ContentOptions) -> Result<u8, CommandFailure> {
-    let environment = parsed(&options.environment)?;
-    let id: VersionCodeId = parsed(&options.code_id)?;
+    let environment = parse_argument(&options.environment)?;
+    let id: VersionCodeId = parse_argument(&options.code_id)?;
     let versions = versions(&options.place);
     let mut file = versioned_code::open_version_file(&versions, &environment, &id, &options.path)
         .map_err(|error| CommandFailure::Usage(chain(&error)))?;
@@ -54,7 +54,9 @@ pub(crate) fn content(options: &ContentOptions) -> Result<u8, CommandFailure> {
     Ok(EXIT_SUCCESS)
 }
 
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, CommandFailure> {
+fn parse_argument<T: std::str::FromStr<Err: std::fmt::Display>>(
+    text: &str,
+) -> Result<T, CommandFailure> {
     text.parse()
         .map_err(|error: T::Err| CommandFailure::Usage(error.to_string()))
 }
@@ -64,12 +66,12 @@ pub(crate) fn setup(options: &SetupOptions) -> Result<u8, CommandFailure> {
         path: PathBuf::from("/proc/self/exe"),
         source,
     })?;
-    say!("{}", lines(options, &program));
+    say!("{}", setup_instructions(options, &program));
     Ok(EXIT_SUCCESS)
 }
 
 /// The instructions for an administrator.
-fn lines(options: &SetupOptions, program: &Path) -> String {
+fn setup_instructions(options: &SetupOptions, program: &Path) -> String {
     let CodeDirectories { codedir, directory } = &options.place;
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let place = format!(
@@ -134,7 +136,7 @@ mod tests {
                 directory: "/srv/it's".into(),
             },
         };
-        let text = lines(&options, Path::new("/usr/bin/tutti"));
+        let text = setup_instructions(&options, Path::new("/usr/bin/tutti"));
         let id = r#"exec '/usr/bin/tutti' code id --wait --codedir '/etc/puppetlabs/code' --directory '/srv/it'\''s' -- "$@""#;
         for line in [
             id,

@@ -24,7 +24,7 @@ struct LocalVersion {
 }
 
 pub(crate) fn run(options: &VersionsOptions) -> Result<u8, CommandFailure> {
-    let mut all = all(&directory::versions(&options.place)?)?;
+    let mut all = list_versions(&directory::versions(&options.place)?)?;
     if let Some(wanted) = &options.environment {
         all.retain(|version| version.environment.as_str() == wanted);
     }
@@ -71,7 +71,7 @@ fn row(version: &LocalVersion) -> Vec<String> {
     ]
 }
 
-fn all(versions: &VersionStore) -> Result<Vec<LocalVersion>, CommandFailure> {
+fn list_versions(versions: &VersionStore) -> Result<Vec<LocalVersion>, CommandFailure> {
     let all = versions
         .all_versions()
         .map_err(|error| CommandFailure::Usage(chain(&error)))?;
@@ -89,7 +89,7 @@ fn all(versions: &VersionStore) -> Result<Vec<LocalVersion>, CommandFailure> {
 pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, CommandFailure> {
     let (deployer, _) = directory::open(&options.place)?;
     let digits = options.version.as_deref().unwrap_or_default();
-    let mut fitting = all(deployer.versions())?;
+    let mut fitting = list_versions(deployer.versions())?;
     fitting.retain(|version| {
         version.environment.as_str() == options.environment
             && version.signature.as_str().starts_with(digits)

@@ -1,5 +1,5 @@
 //! The location of an environment on disk: [`EnvironmentLocation`] from the options,
-//! [`Environment`] as it was found.
+//! [`EnvironmentOnDisk`] as it was found.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(crate) struct EnvironmentLocation {
 
 /// An environment on disk.
 #[derive(Debug)]
-pub(crate) struct Environment {
+pub(crate) struct EnvironmentOnDisk {
     pub(crate) name: String,
     pub(crate) root: PathBuf,
     pub(crate) modulepath: Vec<PathBuf>,
@@ -47,7 +47,7 @@ pub(crate) struct Environment {
 }
 
 impl EnvironmentLocation {
-    pub(crate) fn find(&self) -> Result<Environment, CommandFailure> {
+    pub(crate) fn find(&self) -> Result<EnvironmentOnDisk, CommandFailure> {
         let name = &self.environment;
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || !name.chars().all(word) {
@@ -67,7 +67,7 @@ impl EnvironmentLocation {
             return Err(CommandFailure::Usage(format!(
                 "Could not find a directory environment named '{name}' anywhere in the path: {}. \
                  Does the directory exist?",
-                joined(&environmentpath)
+                join_paths(&environmentpath)
             )));
         };
         let root = std::path::absolute(&root).unwrap_or(root);
@@ -77,7 +77,7 @@ impl EnvironmentLocation {
             None if global.exists() => global,
             None => Path::new(confdir).join("hiera.yaml"),
         };
-        Ok(Environment {
+        Ok(EnvironmentOnDisk {
             name: name.clone(),
             modulepath: self.modules(&root, &codedir)?,
             hiera_config: std::path::absolute(&hiera_config).unwrap_or(hiera_config),
@@ -113,7 +113,7 @@ fn modulepath(text: &str) -> Option<&str> {
     said.next_back().map(|(_, value)| value.trim())
 }
 
-fn joined(paths: &[PathBuf]) -> String {
+fn join_paths(paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
     paths.join(":")
 }

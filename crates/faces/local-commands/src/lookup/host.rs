@@ -11,8 +11,8 @@ use evaluator::{
 use lookup::{DataFileCache, HieraSettings, Lookup, LookupRequest, LookupTrail, context_type};
 use pcore::{Type, Value};
 
-use super::environment::Environment;
-use super::site::EnvironmentFiles;
+use super::environment::EnvironmentOnDisk;
+use super::environment_files::EnvironmentFiles;
 use cli::terminal;
 
 /// Files of an environment, and the lookups in it.
@@ -22,7 +22,7 @@ pub(crate) struct LocalHost {
 }
 
 impl LocalHost {
-    pub(crate) fn new(environment: Environment, cache: Arc<DataFileCache>) -> Self {
+    pub(crate) fn new(environment: EnvironmentOnDisk, cache: Arc<DataFileCache>) -> Self {
         let settings = HieraSettings {
             global_config: Some(environment.hiera_config.clone()),
             environment_root: Some(environment.root.clone()),
@@ -35,7 +35,7 @@ impl LocalHost {
             strict_variables: true,
         };
         Self {
-            site: EnvironmentFiles::of(environment),
+            site: EnvironmentFiles::from_environment(environment),
             lookup: Lookup::new(options, cache),
         }
     }

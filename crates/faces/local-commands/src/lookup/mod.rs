@@ -4,10 +4,10 @@
 //! additional information (why nothing was found) goes to stderr.
 
 mod environment;
+mod environment_files;
 mod facts;
 mod host;
 mod render;
-mod site;
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -78,7 +78,7 @@ const ANY_KEY: &str = "__global__";
 /// # Errors
 /// The arguments are wrong, or a file cannot be read.
 pub fn run(options: &Options) -> Result<u8, CommandFailure> {
-    let keys = options.keys()?;
+    let keys = options.lookup_keys()?;
     let merge = options.merge()?;
     let environment = options.place.find()?;
     let facts = facts::of(options.facts.as_deref())?;
@@ -138,7 +138,7 @@ impl Options {
         self.explain || self.explain_options
     }
 
-    fn keys(&self) -> Result<Vec<String>, CommandFailure> {
+    fn lookup_keys(&self) -> Result<Vec<String>, CommandFailure> {
         if !self.keys.is_empty() {
             return Ok(self.keys.clone());
         }

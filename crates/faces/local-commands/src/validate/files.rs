@@ -50,7 +50,7 @@ pub(super) fn read_inputs(options: &Options) -> Result<Vec<SourceInput>, Command
             collect(path, 0, &mut found)?;
             found.sort();
             for path in found {
-                let place = FileLocation::of(&path, &mut modules)?;
+                let place = FileLocation::classify_path(&path, &mut modules)?;
                 let is_checked = match language(&path) {
                     CheckedLanguage::Puppet if has_extension(&path, "rb") => {
                         ruby_function(&path).is_some()
@@ -60,12 +60,12 @@ pub(super) fn read_inputs(options: &Options) -> Result<Vec<SourceInput>, Command
                     CheckedLanguage::TaskMetadata => is_in_tasks(&path),
                 };
                 if is_checked {
-                    inputs.push(file(&path, place)?);
+                    inputs.push(read_file(&path, place)?);
                 }
             }
         } else {
-            let place = FileLocation::of(path, &mut modules)?;
-            inputs.push(file(path, place)?);
+            let place = FileLocation::classify_path(path, &mut modules)?;
+            inputs.push(read_file(path, place)?);
         }
     }
     Ok(inputs)
@@ -95,7 +95,7 @@ fn read_standard_input(options: &Options) -> Result<SourceInput, CommandFailure>
     })
 }
 
-fn file(path: &Path, place: FileLocation) -> Result<SourceInput, CommandFailure> {
+fn read_file(path: &Path, place: FileLocation) -> Result<SourceInput, CommandFailure> {
     let bytes = std::fs::read(path).map_err(|source| CommandFailure::Read {
         path: path.to_owned(),
         source,
@@ -119,15 +119,15 @@ struct FileLocation {
 }
 
 impl FileLocation {
-    fn of(path: &Path, modules: &mut ModuleRoots) -> Result<Self, CommandFailure> {
+    fn classify_path(path: &Path, modules: &mut ModuleRoots) -> Result<Self, CommandFailure> {
         let full = std::path::absolute(path).map_err(|source| CommandFailure::Read {
             path: path.to_owned(),
             source,
         })?;
         // Resolves `.` and `..`; a path that cannot be resolved is used as written.
         let full = full.canonicalize().unwrap_or(full);
-        let module = modules.of(&full).and_then(|module| {
-            let below = module.below(&full)?.to_owned();
+        let module = modules.module_of(&full).and_then(|module| {
+            let below = module.relative_path(&full)?.to_owned();
             Some((module, below))
         });
         let in_plans = match &module {

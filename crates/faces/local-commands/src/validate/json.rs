@@ -12,7 +12,7 @@ pub(super) fn document(all: &[CheckedSource], errors: usize) -> String {
 }
 
 fn file(checked: &CheckedSource) -> Value {
-    let found = checked.found.iter();
+    let found = checked.diagnostics.iter();
     let findings: Vec<Value> = found.map(|one| finding(&checked.source, one)).collect();
     json!({
         "file": checked.name,

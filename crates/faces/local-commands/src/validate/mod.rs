@@ -3,11 +3,11 @@
 //! Needs no server and no Puppet. Invariant: every mistake in every file is reported; the exit code
 //! is 0 without mistakes, 1 with mistakes, 2 if a file could not be read.
 
-mod draw;
 mod files;
+mod findings;
 mod json;
 mod module;
-mod place;
+mod position;
 mod ruby_function;
 mod task_metadata;
 mod yaml_plan;
@@ -71,7 +71,7 @@ enum PlanSyntaxMode {
 struct CheckedSource {
     source: Arc<SourceText>,
     name: String,
-    found: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// Runs the command and returns its exit code.
@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> Result<u8, CommandFailure> {
     for input in inputs {
         let checked = check(options, &input);
         if options.format == OutputFormat::Human {
-            draw::all(&checked);
+            findings::print_findings(&checked);
         }
         all.push(checked);
     }
@@ -108,10 +108,12 @@ fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
     let source = Arc::new(source);
     let found = match fault {
         Some(fault) => vec![fault],
-        None if input.ruby_function.is_some() => ruby_function::mistakes(input),
-        None if input.language == CheckedLanguage::YamlPlan => yaml_plan::mistakes(source.text()),
+        None if input.ruby_function.is_some() => ruby_function::find_mistakes(input),
+        None if input.language == CheckedLanguage::YamlPlan => {
+            yaml_plan::find_mistakes(source.text())
+        }
         None if input.language == CheckedLanguage::TaskMetadata => {
-            task_metadata::mistakes(source.text())
+            task_metadata::find_mistakes(source.text())
         }
         None => {
             let tasks = match options.tasks {
@@ -130,7 +132,7 @@ fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
     CheckedSource {
         source,
         name: input.name.clone(),
-        found,
+        diagnostics: found,
     }
 }
 
@@ -153,7 +155,7 @@ fn summary(all: &[CheckedSource], errors: usize) -> String {
                 in `tasks`"
             .to_owned();
     }
-    let found: usize = all.iter().map(|one| one.found.len()).sum();
+    let found: usize = all.iter().map(|one| one.diagnostics.len()).sum();
     let warnings = found - errors;
     let count = |number: usize, what: &str| {
         let plural = if number == 1 { "" } else { "s" };
@@ -177,7 +179,10 @@ fn summary(all: &[CheckedSource], errors: usize) -> String {
 
 impl CheckedSource {
     fn count(&self, severity: DiagnosticSeverity) -> usize {
-        let same = self.found.iter().filter(|one| one.severity == severity);
+        let same = self
+            .diagnostics
+            .iter()
+            .filter(|one| one.severity == severity);
         same.count()
     }
 }

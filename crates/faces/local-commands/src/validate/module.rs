@@ -22,7 +22,7 @@ pub(super) struct ModuleRoots {
 
 impl ModuleRoots {
     /// The module of a file, whose path is absolute.
-    pub(super) fn of(&mut self, file: &Path) -> Option<Arc<ModuleRoot>> {
+    pub(super) fn module_of(&mut self, file: &Path) -> Option<Arc<ModuleRoot>> {
         let directory = file.parent()?;
         if let Some(known) = self.by_directory.get(directory) {
             return known.clone();
@@ -36,7 +36,7 @@ impl ModuleRoots {
 
 impl ModuleRoot {
     /// The path of a file relative to the module.
-    pub(super) fn below<'a>(&self, file: &'a Path) -> Option<&'a Path> {
+    pub(super) fn relative_path<'a>(&self, file: &'a Path) -> Option<&'a Path> {
         file.strip_prefix(&self.directory).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Ruby functions that are replaced by built-in ones in plans. Main function: [`mistakes`].
+//! Ruby functions that are replaced by built-in ones in plans. Main function: [`find_mistakes`].
 
 use syntax::{Diagnostic, SourceSpan};
 
@@ -7,7 +7,7 @@ use super::files::SourceInput;
 const CODE: &str = "REPLACED_FUNCTION";
 
 /// A warning, unless the file does the same as the built-in function.
-pub(super) fn mistakes(input: &SourceInput) -> Vec<Diagnostic> {
+pub(super) fn find_mistakes(input: &SourceInput) -> Vec<Diagnostic> {
     let path = input.ruby_function.as_deref().unwrap_or_default();
     let Some(name) = stdlib::replaced_function(path, &input.bytes) else {
         return Vec::new();

@@ -1,26 +1,26 @@
-//! Checks task metadata as the server does. Main function: [`mistakes`].
+//! Checks task metadata as the server does. Main function: [`find_mistakes`].
 
 use environments::TaskMetadata;
 use pcore::Type;
 use syntax::{Diagnostic, SourceSpan};
 
-use super::place::{offset, rest_of_line};
+use super::position::{offset, rest_of_line};
 
 const CODE: &str = "INVALID_TASK";
 
 /// Mistakes in the metadata, and unknown keys.
-pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
+pub(super) fn find_mistakes(text: &str) -> Vec<Diagnostic> {
     match TaskMetadata::parse(text.as_bytes(), &accept_module_type) {
         Ok(metadata) => {
             let unknown = metadata.unknown_keys.iter().map(|path| {
                 let message = format!("`{path}` is an unknown key of task metadata and is ignored");
-                Diagnostic::warning(CODE, of_path(text, path), message)
+                Diagnostic::warning(CODE, locate_key(text, path), message)
             });
             unknown.collect()
         }
         Err(error) => {
             let place = match (error.path(), error.position()) {
-                (Some(path), _) => of_path(text, path),
+                (Some(path), _) => locate_key(text, path),
                 (None, Some((line, column))) => rest_of_line(text, line, column),
                 (None, None) => rest_of_line(text, 1, 1),
             };
@@ -36,7 +36,7 @@ fn accept_module_type(name: &str) -> Option<Type> {
 
 /// The range of the key at a JSON path such as `parameters.name.type` or `implementations[0].name`,
 /// found by searching for its keys one after another. The first line if they are not found.
-fn of_path(text: &str, path: &str) -> SourceSpan {
+fn locate_key(text: &str, path: &str) -> SourceSpan {
     let keys = path
         .split('.')
         .map(|key| key.split('[').next().unwrap_or(key));

@@ -1,14 +1,14 @@
-//! Checks YAML plans as the server does. Main function: [`mistakes`].
+//! Checks YAML plans as the server does. Main function: [`find_mistakes`].
 
 use environments::{PlanProblem, YamlPlan};
 use syntax::Diagnostic;
 
-use super::place::rest_of_line;
+use super::position::rest_of_line;
 
 const CODE: &str = "INVALID_PLAN";
 
 /// All mistakes of a plan, and duplicate keys.
-pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
+pub(super) fn find_mistakes(text: &str) -> Vec<Diagnostic> {
     match YamlPlan::read(text) {
         Ok(plan) => plan
             .warnings

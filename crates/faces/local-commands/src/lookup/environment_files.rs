@@ -9,7 +9,7 @@ use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, HostError, LookupFiles};
 use zeroize::Zeroizing;
 
-use super::environment::Environment;
+use super::environment::EnvironmentOnDisk;
 use cli::CommandFailure;
 use cli::input::{read_if_exists, read_limited};
 
@@ -17,11 +17,11 @@ const NANOSECONDS: i128 = 1_000_000_000;
 
 #[derive(Debug)]
 pub(crate) struct EnvironmentFiles {
-    environment: Environment,
+    environment: EnvironmentOnDisk,
 }
 
 impl EnvironmentFiles {
-    pub(crate) fn of(environment: Environment) -> Self {
+    pub(crate) fn from_environment(environment: EnvironmentOnDisk) -> Self {
         Self { environment }
     }
 

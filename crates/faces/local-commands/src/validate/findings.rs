@@ -8,8 +8,8 @@ use cli::say;
 use cli::terminal;
 
 /// Prints every finding of a source, errors first.
-pub(super) fn all(checked: &CheckedSource) {
-    for one in &checked.found {
+pub(super) fn print_findings(checked: &CheckedSource) {
+    for one in &checked.diagnostics {
         say!("{}\n", render_finding(checked, one));
     }
 }
@@ -21,7 +21,7 @@ fn render_finding(checked: &CheckedSource, one: &Diagnostic) -> String {
         DiagnosticSeverity::Warning | DiagnosticSeverity::Deprecation => Level::WARNING,
     };
     let label = one.label.as_deref().map(terminal::escape_control);
-    let mut primary = AnnotationKind::Primary.span(visible(text, one.span));
+    let mut primary = AnnotationKind::Primary.span(visible_range(text, one.span));
     if let Some(label) = &label {
         primary = primary.label(label.as_str());
     }
@@ -29,7 +29,7 @@ fn render_finding(checked: &CheckedSource, one: &Diagnostic) -> String {
         .path(checked.name.as_str())
         .annotation(primary);
     for other in &one.labels {
-        let mark = AnnotationKind::Context.span(visible(text, other.span));
+        let mark = AnnotationKind::Context.span(visible_range(text, other.span));
         snippet = snippet.annotation(mark.label(terminal::escape_control(&other.message)));
     }
     let title = terminal::escape_control(&one.message);
@@ -46,23 +46,23 @@ fn render_finding(checked: &CheckedSource, one: &Diagnostic) -> String {
 }
 
 /// The range to mark: within the text and, if it is empty, wide enough to be visible.
-fn visible(text: &str, span: SourceSpan) -> std::ops::Range<usize> {
-    let start = floor(text, (span.start as usize).min(text.len()));
-    let end = ceiling(text, (span.end as usize).min(text.len()));
+fn visible_range(text: &str, span: SourceSpan) -> std::ops::Range<usize> {
+    let start = floor_boundary(text, (span.start as usize).min(text.len()));
+    let end = ceil_boundary(text, (span.end as usize).min(text.len()));
     // A long range is marked on its first line.
     let line = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let end = end.clamp(start, line.max(start));
     start..end
 }
 
-fn floor(text: &str, mut at: usize) -> usize {
+fn floor_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
     at
 }
 
-fn ceiling(text: &str, mut at: usize) -> usize {
+fn ceil_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at += 1;
     }

@@ -73,11 +73,11 @@ enum TuttiCommand {
     Client(Box<cli::ClientCommand>),
     /// Look up keys in the Hiera data of this machine, as `puppet lookup` does
     #[command(display_order = BESIDE_CONNECTION)]
-    Lookup(local_commands::lookup::Options),
+    Lookup(local_commands::lookup::LookupOptions),
     /// Check manifests, plans and templates: syntax, and mistakes that can be found without a
     /// catalog
     #[command(display_order = BESIDE_CONNECTION)]
-    Validate(local_commands::validate::Options),
+    Validate(local_commands::validate::ValidateOptions),
     Quickstart(quickstart::Options),
     /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),

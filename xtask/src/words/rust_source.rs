@@ -88,6 +88,10 @@ impl RustSource {
             }
             continues = false;
             if line.starts_with("#[") {
+                // The help of an option may be as short as its readers like.
+                if line.starts_with("#[arg") {
+                    documentation.clear();
+                }
                 continue;
             }
             if line.starts_with("pub ") {

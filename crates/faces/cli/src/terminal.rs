@@ -39,12 +39,12 @@ pub fn is_watched() -> bool {
     is_interactive() && std::io::stderr().is_terminal()
 }
 
-/// Style for success.
+/// Style for results that are as intended: green.
 pub fn style_success(text: impl Display) -> String {
     text.green().to_string()
 }
 
-/// Style for failures.
+/// Style for failures: red and bold.
 pub fn style_failure(text: impl Display) -> String {
     text.red().bold().to_string()
 }
@@ -54,7 +54,7 @@ pub fn error_output(text: impl Display) -> String {
     text.red().to_string()
 }
 
-/// Style for warnings.
+/// Style for warnings: yellow.
 pub fn style_warning(text: impl Display) -> String {
     text.yellow().to_string()
 }
@@ -69,12 +69,12 @@ pub fn style_noop(text: impl Display) -> String {
     text.magenta().to_string()
 }
 
-/// Style for secondary text.
+/// Style for secondary text: dimmed.
 pub fn style_dim(text: impl Display) -> String {
     text.dimmed().to_string()
 }
 
-/// Style for headings.
+/// Style for headings of tables: bold.
 pub fn style_heading(text: impl Display) -> String {
     text.bold().to_string()
 }

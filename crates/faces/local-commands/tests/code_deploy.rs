@@ -35,15 +35,15 @@ impl Site {
     }
 
     fn file(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.path(name), text).unwrap();
+        std::fs::write(self.path(name), text).expect("a fixture");
         self.path(name).display().to_string()
     }
 }
 
 /// A repository with one file.
 fn repository(path: &Path, version: &str) {
-    std::fs::create_dir_all(path).unwrap();
-    std::fs::write(path.join("VERSION"), version).unwrap();
+    std::fs::create_dir_all(path).expect("a fixture");
+    std::fs::write(path.join("VERSION"), version).expect("a fixture");
     for arguments in [
         &["init", "--quiet", "--initial-branch=main"][..],
         &["add", "--all"],
@@ -54,14 +54,14 @@ fn repository(path: &Path, version: &str) {
             .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
             .args(arguments)
             .status();
-        assert!(status.unwrap().success(), "git {arguments:?}");
+        assert!(status.expect("a fixture").success(), "git {arguments:?}");
     }
 }
 
 /// Two environments of modules only, and what runs when a deployment is over.
 fn here(postrun: &str) -> Site {
     let site = Site {
-        directory: tempfile::tempdir().unwrap(),
+        directory: tempfile::tempdir().expect("a fixture"),
     };
     let root = site.path("");
     repository(&root.join("apt"), "1");
@@ -101,14 +101,14 @@ async fn deploy(site: &Site, words: &[&str]) -> Ran {
 
 fn version(site: &Site, module: &str) -> String {
     let path: PathBuf = site.path("environments").join(module).join("VERSION");
-    std::fs::read_to_string(path).unwrap()
+    std::fs::read_to_string(path).expect("a fixture")
 }
 
 #[tokio::test]
 async fn one_module_is_deployed_alone_and_postrun_is_told_where() {
     let site = here("[sh, -c, 'echo \"$1\" > \"$0\"', TOLD, 'now: $modifiedenvs']");
     let told = site.path("told");
-    let settings = std::fs::read_to_string(site.path("r10k.yaml")).unwrap();
+    let settings = std::fs::read_to_string(site.path("r10k.yaml")).expect("a fixture");
     let settings = settings.replace("TOLD", &told.display().to_string());
     site.file("r10k.yaml", &settings);
     let said = || std::fs::read_to_string(&told).unwrap_or_default();
@@ -123,7 +123,7 @@ async fn one_module_is_deployed_alone_and_postrun_is_told_where() {
     assert_eq!(version(&site, "one/modules/apt"), "2");
     assert_eq!(version(&site, "two/modules/ntp"), "1");
     // Nothing is new, so nobody is told.
-    std::fs::remove_file(&told).unwrap();
+    std::fs::remove_file(&told).expect("a fixture");
     let ran = deploy(&site, &["one", "--module", "apt"]).await;
     assert_eq!((ran.code, said().as_str()), (0, ""));
     let ran = deploy(&site, &["two", "--module", "apt"]).await;
@@ -153,7 +153,7 @@ async fn a_postrun_may_deploy_itself() {
     // It would wait for ever if the deployment still had the directory.
     let site = here("[flock, LOCK, 'true']");
     let lock = site.path("tutti/lock");
-    let settings = std::fs::read_to_string(site.path("r10k.yaml")).unwrap();
+    let settings = std::fs::read_to_string(site.path("r10k.yaml")).expect("a fixture");
     let settings = settings.replace("LOCK", &lock.display().to_string());
     site.file("r10k.yaml", &settings);
     let ran = deploy(&site, &["--all"]).await;

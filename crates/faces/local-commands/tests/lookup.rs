@@ -4,12 +4,12 @@ use clap::Parser as _;
 
 use cli::CommandFailure;
 use cli::say::{capture, captured};
-use local_commands::lookup::{Options, run};
+use local_commands::lookup::{LookupOptions, run};
 
 #[derive(clap::Parser)]
 struct Line {
     #[command(flatten)]
-    options: Options,
+    options: LookupOptions,
 }
 
 const FILES: &[(&str, &str)] = &[

@@ -4,12 +4,12 @@ use clap::Parser as _;
 
 use cli::CommandFailure;
 use cli::say::{capture, captured};
-use local_commands::validate::{Options, run};
+use local_commands::validate::{ValidateOptions, run};
 
 #[derive(clap::Parser)]
 struct Line {
     #[command(flatten)]
-    options: Options,
+    options: ValidateOptions,
 }
 
 fn validate(arguments: &[&str]) -> (Result<u8, CommandFailure>, String) {

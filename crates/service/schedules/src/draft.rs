@@ -71,7 +71,7 @@ impl ScheduledJobKind {
 impl ScheduleDraft {
     /// The row to write, with its slots from `now_ms` on. `schedule` is the number that seeds the
     /// spread.
-    pub(crate) fn to_edit(
+    pub(crate) fn into_edit(
         self,
         schedule: i64,
         now_ms: i64,

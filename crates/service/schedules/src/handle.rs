@@ -132,7 +132,7 @@ impl Schedules {
         let now_ms = parts.clock.now_ms();
         draft.timetable.check(now_ms)?;
         let timetable = draft.timetable.clone();
-        let mut edit = draft.to_edit(0, now_ms, &parts.seal)?;
+        let mut edit = draft.into_edit(0, now_ms, &parts.seal)?;
         // The spread depends on the number; until then a slot starts at its own time at the
         // earliest.
         edit.advance.next_ms = edit.advance.next_slot_ms;
@@ -171,7 +171,7 @@ impl Schedules {
         // Decided slots stay decided, even if the machine's clock was set back.
         let decided_ms = self.get_row(id).await?.edit.advance.cursor_ms;
         let from_ms = decided_ms.map_or(now_ms, |decided| now_ms.max(decided.saturating_add(1)));
-        let edit = draft.to_edit(id, from_ms, &parts.seal)?;
+        let edit = draft.into_edit(id, from_ms, &parts.seal)?;
         let written = parts
             .store
             .update_schedule(id, read.revision, edit, new_times);

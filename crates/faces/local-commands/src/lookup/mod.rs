@@ -1,4 +1,4 @@
-//! `tutti lookup`: looks up a key with Hiera, in the files of this machine. Main type: [`Options`].
+//! `tutti lookup`: looks up a key with Hiera, in the files of this machine. Main type: [`LookupOptions`].
 //!
 //! Needs no server and no Puppet. Invariant: options and output are those of `puppet lookup`;
 //! additional information (why nothing was found) goes to stderr.
@@ -29,7 +29,7 @@ use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, say, terminal};
 
 Exit codes: 0 a value was found, or it was explained; 1 none was found, or the data are wrong; 2 the \
 command was used wrongly or a file cannot be read.")]
-pub struct Options {
+pub struct LookupOptions {
     /// Keys to look up; the first that has a value is used
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
@@ -77,7 +77,7 @@ const ANY_KEY: &str = "__global__";
 ///
 /// # Errors
 /// The arguments are wrong, or a file cannot be read.
-pub fn run(options: &Options) -> Result<u8, CommandFailure> {
+pub fn run(options: &LookupOptions) -> Result<u8, CommandFailure> {
     let keys = options.lookup_keys()?;
     let merge = options.merge()?;
     let environment = options.place.find()?;
@@ -131,9 +131,9 @@ fn message(unwind: EvalUnwind) -> String {
     }
 }
 
-// === impl Options ===
+// === impl LookupOptions ===
 
-impl Options {
+impl LookupOptions {
     fn is_explained(&self) -> bool {
         self.explain || self.explain_options
     }

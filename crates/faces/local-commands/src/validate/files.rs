@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::module::{ModuleRoot, ModuleRoots};
-use super::{CheckedLanguage, Options};
+use super::{CheckedLanguage, ValidateOptions};
 use crate::defaults::SOURCE_DEPTH_MAX;
 use cli::CommandFailure;
 
@@ -33,7 +33,7 @@ const KINDS: [&str; 4] = ["manifests", "functions", "types", "plans"];
 const DATA_DIRECTORIES: [&str; 4] = ["data", "files", "hieradata", "templates"];
 
 /// Reads all sources, in the order of the command line; those of a directory are sorted by name.
-pub(super) fn read_inputs(options: &Options) -> Result<Vec<SourceInput>, CommandFailure> {
+pub(super) fn read_inputs(options: &ValidateOptions) -> Result<Vec<SourceInput>, CommandFailure> {
     let mut inputs = Vec::new();
     let mut modules = ModuleRoots::default();
     for path in &options.paths {
@@ -71,7 +71,7 @@ pub(super) fn read_inputs(options: &Options) -> Result<Vec<SourceInput>, Command
     Ok(inputs)
 }
 
-fn read_standard_input(options: &Options) -> Result<SourceInput, CommandFailure> {
+fn read_standard_input(options: &ValidateOptions) -> Result<SourceInput, CommandFailure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()

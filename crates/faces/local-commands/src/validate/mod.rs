@@ -1,4 +1,4 @@
-//! `tutti validate`: checks sources of the Puppet language. Main type: [`Options`].
+//! `tutti validate`: checks sources of the Puppet language. Main type: [`ValidateOptions`].
 //!
 //! Needs no server and no Puppet. Invariant: every mistake in every file is reported; the exit code
 //! is 0 without mistakes, 1 with mistakes, 2 if a file could not be read.
@@ -28,7 +28,7 @@ use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, te
   tutti validate . --format json | jq '.files[] | select(.errors > 0) | .file'
 
 Exit codes: 0 nothing is wrong; 1 something is; 2 a file cannot be read.")]
-pub struct Options {
+pub struct ValidateOptions {
     /// Files; directories, in which all .pp and .epp files, YAML plans, task metadata and Ruby
     /// functions are checked; or - for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -78,7 +78,7 @@ struct CheckedSource {
 ///
 /// # Errors
 /// The arguments are wrong, or a file cannot be read.
-pub fn run(options: &Options) -> Result<u8, CommandFailure> {
+pub fn run(options: &ValidateOptions) -> Result<u8, CommandFailure> {
     let inputs = files::read_inputs(options)?;
     let mut all = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -103,7 +103,7 @@ pub fn run(options: &Options) -> Result<u8, CommandFailure> {
     })
 }
 
-fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
+fn check(options: &ValidateOptions, input: &files::SourceInput) -> CheckedSource {
     let (source, fault) = SourceText::decode(Some(&input.name), &input.bytes);
     let source = Arc::new(source);
     let found = match fault {
@@ -138,7 +138,7 @@ fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
 
 /// The location of a file in a module: below a directory of modules, or in the module found above
 /// it.
-fn location(options: &Options, input: &files::SourceInput) -> Option<ModuleLocation> {
+fn location(options: &ValidateOptions, input: &files::SourceInput) -> Option<ModuleLocation> {
     let path = input.path.as_deref()?;
     let mut directories = options.modulepath.iter();
     directories

@@ -74,7 +74,7 @@ pub(super) fn read<R: Read>(
             _ => events.skip()?,
         }
     }
-    Ok(seen.is_reportable())
+    Ok(seen.into_reported())
 }
 
 fn read_event<R: Read>(events: &mut YamlEvents<R>) -> Result<ResourceEvent, ReportError> {
@@ -118,7 +118,7 @@ impl ReportedResource {
         }
     }
 
-    fn is_reportable(self) -> Option<PuppetResource> {
+    fn into_reported(self) -> Option<PuppetResource> {
         let status = if self.failed {
             PuppetResourceStatus::Failed
         } else if self.changed {

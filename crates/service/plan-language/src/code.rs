@@ -1,8 +1,9 @@
-//! The code of a plan: read once, and the same for ever. Main type: [`PinnedCode`].
+//! The code of a plan, read once and pinned. Main type: [`PinnedCode`].
 //!
-//! A plan reads from the version that it was started with, if its environment has versions. And what it reads
-//! is a step: the journal keeps the hash, the blobs keep the content. Invariant: a plan that is
-//! evaluated again reads what it read, whatever was deployed or removed meanwhile.
+//! If the environment has code versions, a plan reads from the version with which it was started.
+//! Each read is a step: the journal stores the hash, the blob store the content. Invariant: a plan
+//! that is evaluated again reads the same code, even if the environment was deployed or removed
+//! meanwhile.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -21,23 +22,24 @@ use crate::run::PlanEvaluation;
 use crate::tree;
 use crate::world::PlanServices;
 
-/// The environment of a plan, through the branch that asks for it.
+/// The environment of a plan; reads are steps of the branch.
 pub(crate) struct PinnedCode<'b> {
     branch: &'b PlanBranch<'b>,
     run: &'b PlanEvaluation,
 }
 
-/// The locations of data, as the plan saw them first.
+/// The locations of data, as they were when the plan first read them.
 #[derive(Debug, Default)]
 pub(crate) struct DataRoots {
-    /// The directory of the environment.
+    /// The directory of the environment; `None` if it has none or is unknown.
     pub(crate) environment: Option<PathBuf>,
-    /// The configuration of Hiera's global layer.
+    /// The configuration file of Hiera's global layer; `None` if there is no such layer.
     pub(crate) hiera_config: Option<PathBuf>,
 }
 
 impl DataRoots {
-    /// As journals have them. Those of before the global layer have the environment's directory alone.
+    /// Reads the form in the journal. Journals from before the global layer existed contain only
+    /// the environment's directory, as a string.
     fn from_journal(told: &Json) -> Self {
         let directory = told.as_str().or_else(|| told["directory"].as_str());
         Self {
@@ -52,7 +54,7 @@ impl<'b> PinnedCode<'b> {
         Self { branch, run }
     }
 
-    /// A step that reads something of the environment.
+    /// A step that reads from the code version of the environment.
     fn step(
         &self,
         kind: &'static str,
@@ -92,7 +94,7 @@ impl<'b> PinnedCode<'b> {
         DataRoots::from_journal(&told.unwrap_or_default())
     }
 
-    /// A file of Hiera's global layer.
+    /// Returns the content of a file of Hiera's global layer; `None` if it does not exist.
     pub(crate) fn read_global(&self, path: &Path) -> Result<Option<Arc<[u8]>>, String> {
         let wanted = path.to_owned();
         let told = self.step(
@@ -110,7 +112,7 @@ impl<'b> PinnedCode<'b> {
         Ok(bytes.transpose()?.map(Into::into))
     }
 
-    /// The entries of a directory of Hiera's global layer.
+    /// Returns the entries of a directory of Hiera's global layer: names, and true for directories.
     pub(crate) fn global_entries(&self, directory: &Path) -> Vec<(String, bool)> {
         let wanted = directory.to_owned();
         let told = self.step("global_directory", json!(directory), move |_, _| {
@@ -119,7 +121,8 @@ impl<'b> PinnedCode<'b> {
         pairs(&told.unwrap_or_default())
     }
 
-    /// The entries of a directory: names, and whether they are directories.
+    /// Returns the entries of a directory of the environment or of a module: names, and true for
+    /// directories.
     pub(crate) fn entries(&self, owner: CodeOwner<'_>, path: &str) -> Vec<(String, bool)> {
         let (of, wanted) = (module_of(owner).map(str::to_owned), path.to_owned());
         let arguments = json!({"module": of, "path": path});
@@ -134,7 +137,8 @@ impl<'b> PinnedCode<'b> {
         pairs(&told.unwrap_or_default())
     }
 
-    /// A task with its metadata, in JSON; or the error of a task that does not exist.
+    /// Returns what `tell` makes of a task's metadata, or the error of a task that does not exist,
+    /// both as JSON.
     pub(crate) fn task(
         &self,
         task: &str,
@@ -153,8 +157,8 @@ impl<'b> PinnedCode<'b> {
         })
     }
 
-    /// All that is below a directory, directories before what is in them, with the contents in the blobs.
-    /// `None`: it is no directory.
+    /// Returns everything below a directory, each directory before its content, with file contents
+    /// in the blob store. `None` if the path is not a directory.
     pub(crate) fn read_tree(
         &self,
         module: &str,
@@ -194,7 +198,7 @@ impl<'b> PinnedCode<'b> {
     }
 }
 
-/// Names, and whether they are directories.
+/// Reads the entries of a directory from a step's result: names, and true for directories.
 fn pairs(told: &Json) -> Vec<(String, bool)> {
     let pairs = told.as_array().into_iter().flatten();
     pairs

@@ -1,7 +1,7 @@
-//! The data of an environment, as a plan's lookups see them. Main type: [`PinnedData`].
+//! Hiera data of an environment, as the lookups of a plan read it. Main type: [`PinnedData`].
 //!
-//! Invariant: a file of data is read as code is, only once; the text of a key is read
-//! each time and kept nowhere.
+//! Invariant: a data file is read once per plan, like code; the text of a key is read each time and
+//! never stored.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,14 @@ use zeroize::Zeroizing;
 use crate::code::{DataRoots, PinnedCode};
 use crate::run::PlanEvaluation;
 
-/// Files below the environment and its modules, and those that the global layer names, through the branch
-/// that asks for them.
+/// Data files of the environment, of its modules and of the global layer; reads are steps of the
+/// branch.
 pub(crate) struct PinnedData<'b> {
     code: &'b PinnedCode<'b>,
     run: &'b PlanEvaluation,
 }
 
-/// The location of a path.
+/// The owner of a data file, with the path inside the environment or module.
 enum DataPathOwner {
     Environment(String),
     Module(String, String),
@@ -34,7 +34,7 @@ impl<'b> PinnedData<'b> {
         Self { code, run }
     }
 
-    /// The lookups of the plan.
+    /// Returns the lookup state of this plan, created at first use.
     pub(crate) fn lookup(&self) -> &'b Lookup {
         self.run.lookup.get_or_init(|| {
             let settings = HieraSettings {
@@ -88,7 +88,7 @@ impl<'b> PinnedData<'b> {
 }
 
 impl LookupFiles for PinnedData<'_> {
-    /// Its content is what a file is.
+    /// Derives the identity from the content, since files are read once and have no metadata here.
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
         if let Some(known) = self.run.identities.borrow().get(path) {
             return *known;
@@ -143,7 +143,7 @@ impl LookupFiles for PinnedData<'_> {
 
     fn note_global_path(&self, path: &Path) {
         self.run.named_globally.borrow_mut().add(path);
-        // A lookup before the path was named got the answer that it does not exist.
+        // A lookup of this path before it was named has stored that it does not exist.
         let mut known = self.run.identities.borrow_mut();
         known.retain(|asked, identity| identity.is_some() || !asked.starts_with(path));
     }

@@ -1,8 +1,8 @@
-//! Errors on their way between steps, the language and the plan's result. Main functions: [`bolt_error`], [`unwind`]
-//! and [`to_plan_fault`].
+//! Conversion of errors between steps, the language and the plan's result. Main functions:
+//! [`bolt_error`], [`unwind`] and [`to_plan_fault`].
 //!
-//! Invariant: an interruption goes through as it came, and an error that a plan may catch
-//! carries its `Error` as the payload.
+//! Invariant: an interruption passes unchanged, and an error that a plan may catch carries its
+//! `Error` object as payload.
 
 use std::sync::Arc;
 
@@ -13,31 +13,32 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::json;
 
-/// The kind of errors that are no plan function's: a mistake in the plan's code.
+/// The kind of errors that no plan function raised, such as mistakes in the plan's code.
 const EVALUATION: &str = "bolt/pal-error";
 
-/// The prefix of the message of a failed function; Bolt shows the message without it.
+/// Prefixes of messages of failed functions; Bolt shows the messages without them.
 const WRAPPERS: [&str; 2] = [
     "Evaluation Error: Error while evaluating a Function Call, ",
     "Evaluation Error: Error while evaluating a Method call, ",
 ];
 
-/// An error that `catch_errors` catches.
+/// Creates an error that `catch_errors` catches.
 pub(crate) fn bolt_error(kind: &str, msg: &str, details: Hash) -> Box<EvalUnwind> {
     raise(error_object(kind, msg, details, None))
 }
 
-/// The same without details.
+/// Creates an error that `catch_errors` catches, without details.
 pub(crate) fn plain_error(kind: &str, msg: impl AsRef<str>) -> Box<EvalUnwind> {
     bolt_error(kind, msg.as_ref(), Hash::new())
 }
 
-/// Arguments that make no sense.
+/// Creates the error of invalid arguments.
 pub(crate) fn invalid_value_error(msg: impl AsRef<str>) -> Box<EvalUnwind> {
     plain_error("bolt/validation-error", msg)
 }
 
-/// A mistake in the plan's code, which is not caught; the message has the place as Bolt's functions tell it.
+/// Creates the error of a mistake in the plan's code, which cannot be caught. The location is
+/// appended to the message, as Bolt's functions do.
 pub(crate) fn plan_mistake(msg: &str, place: &SourceLocation) -> EvalError {
     let place = SourceLocation {
         column: 0,
@@ -46,10 +47,10 @@ pub(crate) fn plan_mistake(msg: &str, place: &SourceLocation) -> EvalError {
     EvalError::preformatted(MISTAKE, format!("{msg} {place}").trim_end(), place)
 }
 
-/// The code of such a mistake.
+/// The code of errors of [`plan_mistake`].
 const MISTAKE: &str = "PLAN_MISTAKE";
 
-/// An `Error`.
+/// Creates an `Error` object.
 pub(crate) fn error_object(
     kind: &str,
     msg: &str,
@@ -69,7 +70,7 @@ pub(crate) fn error_object(
     }
 }
 
-/// The `Error` that the value of a result says, with what it has and nothing more.
+/// The `Error` object of the `_error` in a result's value, with exactly the attributes given there.
 pub(crate) fn error_from_value(error: &Value) -> Value {
     match (error, Type::error().kind()) {
         (Value::Hash(given), TypeKind::Object(of)) => {
@@ -80,14 +81,14 @@ pub(crate) fn error_from_value(error: &Value) -> Value {
     }
 }
 
-/// Raises an `Error`.
+/// Raises an `Error` object.
 pub(crate) fn raise(error: Value) -> Box<EvalUnwind> {
     let msg = attribute(&error, "msg");
     let msg = msg.as_str().unwrap_or("the plan failed").to_owned();
     EvalError::without_location(msg).with_payload(error).into()
 }
 
-/// The `Error` of `{kind, msg, details}`.
+/// Creates an `Error` object from `{kind, msg, details}`.
 pub(crate) fn error_from_json(error: &Json) -> Value {
     let text = |key: &str| error.get(key).and_then(Json::as_str);
     let details = error.get("details").map(Value::from_json);
@@ -100,7 +101,7 @@ pub(crate) fn error_from_json(error: &Json) -> Value {
     )
 }
 
-/// The refusal of the engine, as an error of the language.
+/// Converts an error of the plan engine to an error of the language.
 pub(crate) fn unwind(fault: PlanFault) -> Box<EvalUnwind> {
     match fault {
         PlanFault::Failed(error) => raise(error_from_json(&error)),
@@ -108,7 +109,7 @@ pub(crate) fn unwind(fault: PlanFault) -> Box<EvalUnwind> {
     }
 }
 
-/// The error of an evaluation that a plan may catch.
+/// The `Error` object of an error that a plan may catch; `None` for other errors and interruptions.
 pub(crate) fn caught_error(unwind: &EvalUnwind) -> Option<&Value> {
     match unwind {
         EvalUnwind::Error(error) => error.payload.as_ref(),
@@ -116,7 +117,7 @@ pub(crate) fn caught_error(unwind: &EvalUnwind) -> Option<&Value> {
     }
 }
 
-/// The error of an evaluation, or why it was interrupted.
+/// Returns the error of an evaluation, or the reason of its interruption.
 pub(crate) fn error_or_stop(unwind: EvalUnwind) -> Result<EvalError, PlanStop> {
     unwind.into_error().map_err(|HostInterrupt(reason)| {
         let stop = reason.downcast::<PlanStop>();
@@ -124,7 +125,7 @@ pub(crate) fn error_or_stop(unwind: EvalUnwind) -> Result<EvalError, PlanStop> {
     })
 }
 
-/// The result of a plan that ended with this error.
+/// Converts the error with which a plan ended to the plan's result.
 pub(crate) fn to_plan_fault(unwind: EvalUnwind) -> PlanFault {
     match error_or_stop(unwind) {
         Ok(error) => PlanFault::Failed(to_error_json(&error)),
@@ -132,7 +133,7 @@ pub(crate) fn to_plan_fault(unwind: EvalUnwind) -> PlanFault {
     }
 }
 
-/// `{kind, msg, details}` with the place in the details.
+/// Converts an error to `{kind, msg, details}`, with the source location in the details.
 pub(crate) fn to_error_json(error: &EvalError) -> Json {
     let mut told = match &error.payload {
         Some(payload) => json::error_to_json(payload),
@@ -153,7 +154,8 @@ pub(crate) fn to_error_json(error: &EvalError) -> Json {
                          defined."
                     );
                 }
-                // The words of a function stand alone; those of an expression have its place.
+                // Only errors of expressions get the location in the message; messages of functions
+                // stay as they are.
                 Some(place)
                     if msg.starts_with("Evaluation Error: ")
                         || msg.ends_with("is only available when compiling a catalog") =>
@@ -183,7 +185,7 @@ pub(crate) fn to_error_json(error: &EvalError) -> Json {
     told
 }
 
-/// Variables that compiles of catalogs have.
+/// Returns true for an unknown variable that exists only when a catalog is compiled.
 fn is_of_node(error: &EvalError) -> bool {
     let names = ["facts", "trusted", "server_facts", "settings"];
     error.code == "UNKNOWN_VARIABLE"
@@ -196,7 +198,7 @@ fn details_of(error: &mut Json) -> Option<&mut Map<String, Json>> {
     error.get_mut("details").and_then(Json::as_object_mut)
 }
 
-/// An attribute of an error; `undef` where there is none.
+/// Returns an attribute of an error; `undef` if it has none of that name.
 pub(crate) fn attribute(error: &Value, name: &str) -> Value {
     let object = error.as_object();
     object

@@ -1,7 +1,7 @@
 //! Files of Hiera's global layer. Main functions: [`read`], [`entries`].
 //!
-//! They belong to the server, not to an environment. Invariant: only what the configuration of
-//! that layer names is read ([`GlobalDataPaths`]), and only once for a plan, as a step.
+//! These files belong to the server, not to an environment. Invariant: only paths that the
+//! configuration of that layer names ([`GlobalDataPaths`]) are read, once per plan, as steps.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,7 +21,8 @@ impl GlobalDataPaths {
         }
     }
 
-    /// Returns true if a path was named, or is below a directory that was.
+    /// Returns true if the path was named or is below a named directory. A path with `..` must be
+    /// named itself.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let goes_up = path.components().any(|part| part == Component::ParentDir);
         match goes_up {
@@ -31,10 +32,10 @@ impl GlobalDataPaths {
     }
 }
 
-/// The content of a file; `None` if there is no such file.
+/// Reads a file; `None` if it does not exist or is not a regular file.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
-    // Before it is opened: opening a pipe would wait for its other end.
+    // Checked before opening, since opening a pipe would wait for its other end.
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Ok(None),
@@ -43,7 +44,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
     let file = File::open(path).map_err(failed)?;
     let mut content = Vec::new();
-    // One byte more than allowed is enough to see that there are too many.
+    // One byte more than allowed is enough to detect that the file is too large.
     let mut file = file.take(SOURCE_BYTES + 1);
     file.read_to_end(&mut content).map_err(failed)?;
     match content.len() as u64 > SOURCE_BYTES {
@@ -55,7 +56,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// The entries of a directory, by name, and whether each is a directory; empty if there is none.
+/// Returns the entries of a directory, sorted by name, with true for directories; empty if it
+/// cannot be read.
 pub(crate) fn entries(directory: &Path) -> Vec<(String, bool)> {
     let Ok(entries) = directory.read_dir() else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! The connection of an evaluation with the branch that it runs in. Main type: [`PlanHost`].
+//! The connection of an evaluation with the branch in which it runs. Main type: [`PlanHost`].
 //!
-//! Invariant: whatever has an effect or comes from outside goes through [`PlanHost::step`].
+//! Invariant: every effect and every input from outside is a step of the branch.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,18 +24,19 @@ use crate::preview::{self, PreviewBranch, PreviewedEffect};
 use crate::run::PlanEvaluation;
 use crate::{failure, functions, types};
 
-/// The host of one branch.
+/// The evaluator's host for one branch of a plan.
 pub(crate) struct PlanHost<'b> {
     pub(crate) branch: &'b PlanBranch<'b>,
     pub(crate) run: &'b Rc<PlanEvaluation>,
     pub(crate) code: PinnedCode<'b>,
-    /// The number of the plan whose code runs: one that is run by another is another.
+    /// Number of the plan whose code is evaluated, from [`PlanEvaluation::begin_plan`]. A plan
+    /// called by `run_plan` has its own number.
     pub(crate) plan: Cell<u64>,
-    /// If the plan is only looked at.
+    /// State of the preview; `None` if the plan is really run.
     pub(crate) preview: Option<PreviewBranch>,
-    /// The step of a YAML plan that is carried out.
+    /// Location of the YAML plan's step that is being run; `None` in plans in Puppet.
     pub(crate) step_place: RefCell<Option<SourceLocation>>,
-    /// The user as whom nodes run what the plan does there; their agents' own otherwise.
+    /// The user as whom nodes run actions of the plan; `None` for the user of the agent.
     pub(crate) run_as: RefCell<Option<String>>,
 }
 
@@ -54,19 +55,19 @@ impl<'b> PlanHost<'b> {
         .with_deciding_results(PreviewStepNumbers::new())
     }
 
-    /// The host of a branch that begins where so much was decided.
+    /// Sets the results on which the branch depends from its start, if the plan is a preview.
     pub(crate) fn with_deciding_results(mut self, decided: PreviewStepNumbers) -> Self {
         let kind = self.run.launch.preview;
         self.preview = kind.map(|kind| PreviewBranch::new(kind, decided));
         self
     }
 
-    /// Returns true if there was a node group of this name when the plan was started.
+    /// Returns true if a node group of this name existed when the plan was started.
     pub(crate) fn is_node_group(&self, name: &str) -> bool {
         self.run.launch.node_groups.contains(name)
     }
 
-    /// For a branch of a plan that runs as this user.
+    /// Sets the user as whom nodes run actions of this branch.
     pub(crate) fn with_user(self, user: Option<String>) -> Self {
         self.run_as.replace(user);
         self
@@ -76,7 +77,7 @@ impl<'b> PlanHost<'b> {
         PinnedData::new(&self.code, self.run)
     }
 
-    /// The resources that evaluations on this branch's stack may use.
+    /// The budget of evaluations that run on this branch's stack.
     pub(crate) fn limits(&self) -> EvaluationLimits {
         EvaluationLimits {
             shared: Some(Arc::clone(&self.run.world.shared_bytes)),
@@ -84,7 +85,8 @@ impl<'b> PlanHost<'b> {
         }
     }
 
-    /// Takes a step. Values that the plan unwrapped go no further than the sealed part of it.
+    /// Performs a step. Values that the plan unwrapped from `Sensitive` stay only in the sealed
+    /// parameters of the step.
     pub(crate) fn step(
         &self,
         kind: &'static str,
@@ -103,7 +105,7 @@ impl<'b> PlanHost<'b> {
         self.branch.step(request).map_err(failure::unwind)
     }
 
-    /// Says something in the events of the plan job.
+    /// Records an event of the plan job.
     pub(crate) fn record_event(
         &self,
         kind: &'static str,
@@ -123,7 +125,7 @@ impl<'b> PlanHost<'b> {
         Ok(())
     }
 
-    /// Lets time pass.
+    /// Pauses the branch.
     pub(crate) fn sleep(&self, place: &SourceLocation, time: Duration) -> EvalResult<()> {
         if let Some(preview) = &self.preview {
             let effect = PreviewedEffect {
@@ -230,7 +232,7 @@ impl EvaluationHost for PlanHost<'_> {
             LogLevel::Err => "error",
             LogLevel::Alert | LogLevel::Emerg | LogLevel::Crit => "fatal",
         };
-        // If the plan is stopped here, its next step says so.
+        // If the plan was stopped meanwhile, its next step returns the error.
         let _ = functions::log(self, level, message, place);
     }
 

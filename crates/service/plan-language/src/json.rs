@@ -1,8 +1,8 @@
-//! Values as results and parameters: JSON out of what plans hold. Main functions: [`to_json`] for parameters,
-//! [`to_result_json`] for what a plan gives.
+//! Conversion of values to JSON. Main functions: [`to_json`] for parameters, [`to_result_json`] for
+//! results of plans.
 //!
-//! Invariant: what JSON cannot hold is refused with its place, and a secret never becomes
-//! part of a result.
+//! Invariant: a value that JSON cannot represent is refused with its path, and a secret never
+//! becomes part of a result.
 
 use pcore::{Hash, Type, Value};
 use serde_json::{Map, Value as Json, json};
@@ -10,25 +10,25 @@ use serde_json::{Map, Value as Json, json};
 use crate::failure::attribute;
 use crate::objects::{PlanFuture, PlanTarget, ResultSet, TaskResult, UnknownResult};
 
-/// Something that cannot be said in JSON.
+/// A value that JSON cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotData {
-    /// `['a'][1]`; empty for the value itself.
+    /// Path of the value, such as `['a'][1]`; empty for the whole value.
     pub(crate) path: String,
     pub(crate) ty: String,
 }
 
-/// The treatment of values that JSON cannot hold.
+/// Converts values that JSON cannot represent; `None` if they are refused.
 type NonJsonFallback = fn(&Value) -> Option<Json>;
 
-/// A parameter of a task, and whether something in it is secret.
+/// Converts a parameter of a task; the flag is true if it contains a `Sensitive` value.
 pub(crate) fn to_json(value: &Value) -> Result<(Json, bool), NotData> {
     let mut secret = false;
     let json = walk(value, &mut String::new(), &mut secret, unknown)?;
     Ok((json, secret))
 }
 
-/// The result of a plan: `PlanResult`.
+/// Converts the result of a plan, which is a `PlanResult`. A `Sensitive` value is refused.
 pub(crate) fn to_result_json(value: &Value) -> Result<Json, NotData> {
     let mut secret = false;
     let path = &mut String::new();
@@ -42,7 +42,7 @@ pub(crate) fn to_result_json(value: &Value) -> Result<Json, NotData> {
     Ok(json)
 }
 
-/// Any value as shown to users and in journals: never fails, never shows a secret.
+/// Converts any value for users and journals. Never fails and never shows a secret.
 pub(crate) fn to_display_json(value: &Value) -> Json {
     match value {
         Value::Sensitive(_) => json!(pcore::REDACTED),
@@ -58,7 +58,7 @@ pub(crate) fn to_display_json(value: &Value) -> Json {
     }
 }
 
-/// `{kind, msg, details}` of an `Error`.
+/// Converts an `Error` object to `{kind, msg, details}`.
 pub(crate) fn error_to_json(error: &Value) -> Json {
     let details = attribute(error, "details");
     let mut told = json!({
@@ -73,13 +73,13 @@ pub(crate) fn error_to_json(error: &Value) -> Json {
     told
 }
 
-/// The placeholder of something that is not known.
+/// The placeholder of a value that is unknown in a preview; `None` for other values.
 fn unknown(value: &Value) -> Option<Json> {
     let unknown = value.downcast_object::<UnknownResult>()?;
     Some(json!(unknown.to_display_text()))
 }
 
-/// An object as part of a result.
+/// The JSON form of an object in a result; `None` if it has none.
 fn object(value: &Value) -> Option<Json> {
     if let Some(placeholder) = unknown(value) {
         return Some(placeholder);

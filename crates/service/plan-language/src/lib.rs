@@ -1,13 +1,13 @@
-//! Plans in the Puppet language: programs for the durable engine of `plans`, evaluated by `evaluator`.
+//! Plans in the Puppet language and in YAML: programs for the durable engine of `plans`, evaluated
+//! by `evaluator`.
 //!
-//! - [`PuppetPlans`] makes the program of a plan; it reads code from [`PlanServices`].
-//! - [`PlanServices`] is what plans reach: code, nodes.
-//! - `host` joins an evaluation with the branch that it runs in; `functions` are the plan functions by
-//!   their names, `objects` what they give.
+//! - [`PuppetPlans`] creates the program of a plan.
+//! - [`PlanServices`] holds the services that plans use, such as code and node queries.
+//! - `host` connects an evaluation with the branch in which it runs; `functions` are the plan
+//!   functions by name, `objects` the objects that they return.
 //!
-//! The rules that must hold: whatever a plan learns or does is a step of its branch, so that the plan comes
-//! to the same again when it is evaluated anew; and the code that a plan has read is the code that it
-//! reads for ever.
+//! Invariant: everything that a plan reads or does is a step of its branch, so that a repeated
+//! evaluation has the same result; and code that a plan has read once never changes for that plan.
 
 mod code;
 mod data;

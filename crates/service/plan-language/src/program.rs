@@ -1,6 +1,6 @@
-//! Plans as programs of the engine. Main type: [`PuppetPlans`].
+//! Plans as programs of the plan engine. Main type: [`PuppetPlans`].
 //!
-//! Invariant: making a program reads nothing; all that it needs it asks for in steps.
+//! Invariant: creating a program reads nothing; all its input is read by steps.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::run::PlanEvaluation;
 use crate::world::PlanServices;
 use crate::{failure, functions, json, preview, types};
 
-/// All plans of all environments.
+/// Source of the programs of all plans in all environments.
 #[derive(Clone, Debug)]
 pub struct PuppetPlans {
     world: PlanServices,
 }
 
-/// A plan that was launched.
+/// The program of a launched plan.
 struct PuppetPlan {
     world: PlanServices,
     launch: PlanLaunch,
@@ -83,7 +83,7 @@ fn evaluate(
     as_result(host, &value)
 }
 
-/// The value of a plan, as it is stored.
+/// Converts the value that a plan returned to the stored result.
 fn as_result(host: &PlanHost<'_>, value: &Value) -> EvalResult<Json> {
     let invalid = |what: String| {
         let msg = format!(

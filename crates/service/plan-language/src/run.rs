@@ -1,7 +1,7 @@
 //! The state that all branches of one plan share. Main type: [`PlanEvaluation`].
 //!
-//! Invariant: everything in it follows from what the plan did and was answered, so it is the
-//! same when the plan is evaluated again.
+//! Invariant: the state follows only from the plan's steps and their results, so it is the same
+//! when the plan is evaluated again.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -27,9 +27,9 @@ pub(crate) struct PlanEvaluation {
     pub(crate) world: PlanServices,
     pub(crate) launch: PlanLaunch,
     pub(crate) targets: RefCell<HashMap<Arc<str>, TargetState>>,
-    /// Targets that the plan made, by their names and aliases.
+    /// Targets that the plan created, by name and alias.
     pub(crate) made: RefCell<IndexMap<Arc<str>, PlanTarget>>,
-    /// Targets by the groups that the plan put them into.
+    /// Members of the groups that the plan created or changed, by group name.
     pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<PlanTarget>>>,
     pub(crate) futures: RefCell<Vec<ParallelBlock>>,
     pub(crate) modules: RefCell<HashMap<Arc<str>, Option<CodeModule>>>,
@@ -39,15 +39,15 @@ pub(crate) struct PlanEvaluation {
     pub(crate) named_globally: RefCell<GlobalDataPaths>,
     pub(crate) lookup: OnceCell<Lookup>,
     pub(crate) unwrapped: UnwrappedSecrets,
-    /// Plans that began so far, this one and those that it ran.
+    /// Number of plans started so far: this one and those that it called.
     begun: Cell<u64>,
-    /// Functions of which it was said that they are not the environment's.
+    /// Functions for which the plan was already warned that the environment's version is replaced.
     pub(crate) told_replaced: RefCell<BTreeSet<String>>,
-    /// The counters of a preview.
+    /// Counters of a preview.
     pub(crate) tally: PreviewTally,
 }
 
-/// A module, or none for the environment itself, and a path in it.
+/// Module name, or `None` for the environment itself, and a path inside it.
 pub(crate) type FileKey = (Option<Arc<str>>, Arc<str>);
 
 /// The state that a plan has set for a target.
@@ -58,25 +58,25 @@ pub(crate) struct TargetState {
     pub(crate) config: Hash,
     pub(crate) features: IndexSet<Arc<str>>,
     pub(crate) plugin_hooks: Hash,
-    /// Other names of the target, as the plan gave them: a text or a list.
+    /// Aliases of the target, as the plan gave them: a string or a list.
     pub(crate) aliases: Option<Value>,
 }
 
 /// A block that runs in parallel to the plan.
 pub(crate) struct ParallelBlock {
     pub(crate) branch: BranchId,
-    /// The name that the plan gave it, or that of the branch.
+    /// The name that the plan gave it, or the id of the branch.
     pub(crate) name: String,
-    /// The plan that began it, by its number in [`PlanEvaluation::begin_plan`].
+    /// Number of the plan that started it, from [`PlanEvaluation::begin_plan`].
     pub(crate) plan: u64,
     pub(crate) end: ParallelBlockResult,
     pub(crate) decided: DecidingResults,
 }
 
-/// The end of a parallel block; nothing while it runs.
+/// Result of a parallel block; `None` while it runs.
 pub(crate) type ParallelBlockResult = Rc<RefCell<Option<Result<Value, EvalError>>>>;
 
-/// The results that decided the way of something that runs beside, when it has ended.
+/// The results on which the control flow of a parallel block depends. Complete when it has ended.
 pub(crate) type DecidingResults = Rc<RefCell<PreviewStepNumbers>>;
 
 impl PlanEvaluation {
@@ -101,7 +101,7 @@ impl PlanEvaluation {
         }
     }
 
-    /// The user with whose rights the plan asks about nodes.
+    /// The user with whose permissions the plan queries nodes.
     pub(crate) fn owner(&self) -> PlanOwner {
         PlanOwner {
             login: self.launch.owner.clone(),
@@ -109,12 +109,12 @@ impl PlanEvaluation {
         }
     }
 
-    /// A number for a plan that begins.
+    /// Returns the number of a plan that starts.
     pub(crate) fn begin_plan(&self) -> u64 {
         self.begun.replace(self.begun.get() + 1)
     }
 
-    /// The results that decided the way of a branch that has ended.
+    /// Returns the results on which the control flow of an ended branch depends.
     pub(crate) fn deciding_results(&self, branch: &BranchId) -> PreviewStepNumbers {
         let futures = self.futures.borrow();
         let found = futures.iter().find(|beside| beside.branch == *branch);
@@ -123,7 +123,7 @@ impl PlanEvaluation {
             .unwrap_or_default()
     }
 
-    /// The result of a branch, if it has ended.
+    /// Returns the result of a branch; `None` if it has not ended.
     pub(crate) fn block_result(&self, branch: &BranchId) -> Option<Result<Value, EvalError>> {
         let futures = self.futures.borrow();
         let found = futures.iter().find(|beside| beside.branch == *branch)?;

@@ -1,7 +1,7 @@
-//! A directory of a module, as it is sent to nodes. Main function: [`read`].
+//! A directory of a module that is sent to nodes. Main function: [`read`].
 //!
-//! Invariant: it is read whole or not at all, within bounds; a link out of its module is
-//! refused, and one that leads around is no directory in the end.
+//! Invariant: a directory is read completely or not at all, within the bounds of `defaults`. Links
+//! out of the module are refused; a cycle of links is not a directory.
 
 use environments::{BlobStore, CodeVersion};
 use jobs::TreeItem;
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::defaults::{UPLOAD_ITEMS, UPLOAD_TREE_BYTES};
 
-/// Reads it and keeps the contents. `None`: it is no directory.
+/// Reads a directory and stores the contents as blobs. `None` if the path is not a directory.
 pub(crate) fn read(
     version: &dyn CodeVersion,
     blobs: &BlobStore,
@@ -29,7 +29,7 @@ pub(crate) fn read(
         items: Vec::new(),
         bytes: 0,
     };
-    // Items of directories are found again here, so that all of them are looked into.
+    // The list grows while it is read: each directory in it is read in turn.
     reading.directory("")?;
     let mut next = 0;
     while let Some(item) = reading.items.get(next) {
@@ -108,7 +108,7 @@ impl TreeReader<'_> {
     }
 }
 
-/// As it stands in the journal.
+/// The form in the journal.
 pub(crate) fn to_journal_json(items: &[TreeItem]) -> Json {
     let told = |item: &TreeItem| {
         let sha256 = item.sha256.map(|sha256| sha256.to_string());
@@ -117,7 +117,7 @@ pub(crate) fn to_journal_json(items: &[TreeItem]) -> Json {
     items.iter().map(told).collect()
 }
 
-/// From the journal.
+/// Reads the form in the journal; `None` if the path was not a directory.
 pub(crate) fn from_journal_json(told: &Json) -> Result<Option<Vec<TreeItem>>, String> {
     let Some(told) = told.as_array() else {
         return Ok(None);

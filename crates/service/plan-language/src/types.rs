@@ -1,14 +1,14 @@
-//! The types of plans: `PlanTarget`, `Result`, `ResultSet`, …, and Bolt's aliases. Main function: [`type_by_name`].
+//! The types of plans: `Target`, `Result`, `ResultSet`, …, and Bolt's aliases. Main function:
+//! [`type_by_name`].
 //!
-//! Invariant: each type is made once in the process, since types are compared by what they
-//! are.
+//! Invariant: each type is created once per process and shared.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use pcore::{Hash, NamedTypeAlias, ObjectTypeDefinition, Type, TypeKind, Value};
 
-/// A type that plans have.
+/// Returns the type of a name, in any case; `None` if plans have no such type.
 pub(crate) fn type_by_name(name: &str) -> Option<Type> {
     let name = name.to_lowercase();
     Some(match name.as_str() {
@@ -48,8 +48,8 @@ pub(crate) fn apply_result() -> Type {
 
 static OBJECTS: LazyLock<PlanObjects> = LazyLock::new(PlanObjects::new);
 
-/// The object types of plans by their names in small letters. They name each other, so all are declared before
-/// the first is defined.
+/// The object types of plans by lower-case name. The types refer to each other, so all are declared
+/// before the first is defined.
 struct PlanObjects(HashMap<String, Type>);
 
 impl PlanObjects {
@@ -67,7 +67,7 @@ impl PlanObjects {
         };
         for spec in SPECS {
             if let Some(object) = declared.get(&spec.name.to_lowercase()) {
-                // The members are this file's own, and right: a test defines each of them.
+                // The definitions are the constants below, and a test defines each of them.
                 let _ = object.define(&spec.init_hash(&lookup));
             }
         }
@@ -84,11 +84,11 @@ impl PlanObjects {
     }
 }
 
-/// The members of an object type, as Bolt has them: messages about wrong arguments show them.
+/// The members of an object type, as in Bolt. Messages about wrong arguments show them.
 struct ObjectSpec {
     name: &'static str,
     attributes: &'static [(&'static str, &'static str)],
-    /// The attributes need not be given when an object is made.
+    /// True if all attributes are optional when an object is created.
     is_derived: bool,
     functions: &'static [(&'static str, &'static str)],
 }
@@ -267,7 +267,7 @@ static TARGET_SPEC: LazyLock<Type> = LazyLock::new(|| {
     })
 });
 
-/// Everything that a plan may give.
+/// Every type that a plan may return.
 static PLAN_RESULT: LazyLock<Type> = LazyLock::new(|| {
     recursive("Boltlib::PlanResult", |itself| {
         Type::variant(vec![
@@ -292,7 +292,7 @@ static PLAN_RESULT: LazyLock<Type> = LazyLock::new(|| {
 fn recursive(name: &str, of: impl FnOnce(Type) -> Type) -> Type {
     let alias = NamedTypeAlias::declare(name);
     let ty = of(Type::from(Arc::clone(&alias)));
-    // Each of these has types in it that are no aliases.
+    // Resolving cannot fail: each of these aliases contains types that are not aliases.
     let _ = alias.resolve(&ty);
     Type::from(alias)
 }

@@ -1,9 +1,9 @@
-//! The values that a plan took out of a `Sensitive`, so that none of them is written down. Main type:
-//! [`UnwrappedSecrets`].
+//! Values that a plan unwrapped from `Sensitive`, kept so that they are redacted in stored texts.
+//! Main type: [`UnwrappedSecrets`].
 //!
-//! Invariant: a text with such a value in it is redacted wherever it leaves the evaluation, but
-//! for the sealed request that a node gets. The set follows from what the plan did, so it is the same when the
-//! plan is evaluated again.
+//! Invariant: a text that contains such a value is redacted wherever it leaves the evaluation,
+//! except in the sealed request to a node. The set follows from the plan's steps, so it is the same
+//! when the plan is evaluated again.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -20,17 +20,19 @@ use zeroize::Zeroize as _;
 
 use crate::defaults::{UNWRAPPED_BYTES, UNWRAPPED_TEXT_BYTES};
 
-/// The texts that one evaluation of a plan unwrapped, in the forms in which they may stand in other texts.
+/// Texts that one evaluation of a plan unwrapped, in all forms in which they may occur in other
+/// texts.
 #[derive(Default)]
 pub(crate) struct UnwrappedSecrets {
     texts: RefCell<BTreeSet<String>>,
     bytes: Cell<usize>,
-    /// Made anew when a text is added.
+    /// Search automaton over all texts, rebuilt after a text is added. `None` if it could not be
+    /// built.
     search: RefCell<OnceCell<Option<AhoCorasick>>>,
 }
 
 impl UnwrappedSecrets {
-    /// Remembers every text and number in a value.
+    /// Adds every string, number and binary in a value.
     pub(crate) fn add(&self, value: &Value) {
         match value {
             Value::Str(text) => self.add_text(text),
@@ -43,7 +45,7 @@ impl UnwrappedSecrets {
         }
     }
 
-    /// Remembers what is `Sensitive` in a value that goes to a node in clear.
+    /// Adds every `Sensitive` value inside a value that is sent to a node in clear text.
     pub(crate) fn add_hidden(&self, value: &Value) {
         match value {
             Value::Sensitive(inner) => self.add(inner),
@@ -69,7 +71,7 @@ impl UnwrappedSecrets {
         }
     }
 
-    /// More was unwrapped than is remembered: everything counts as secret from here on.
+    /// Returns true if more was unwrapped than the bound allows; every text counts as secret then.
     fn is_full(&self) -> bool {
         self.bytes.get() > UNWRAPPED_BYTES
     }
@@ -86,7 +88,7 @@ impl UnwrappedSecrets {
         search.as_ref().map(with)
     }
 
-    /// True if an unwrapped value is in the text.
+    /// Returns true if the text contains an unwrapped value.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         if self.texts.borrow().is_empty() {
             return false;
@@ -94,7 +96,7 @@ impl UnwrappedSecrets {
         self.is_full() || self.search(|it| it.is_match(text)).unwrap_or(true)
     }
 
-    /// True if an unwrapped value is in any text of a JSON value, keys included.
+    /// Returns true if any string, number or key in a JSON value contains an unwrapped value.
     fn is_in_json(&self, value: &Json) -> bool {
         match value {
             Json::Null | Json::Bool(_) => false,
@@ -107,7 +109,7 @@ impl UnwrappedSecrets {
         }
     }
 
-    /// The text with each unwrapped value in it redacted.
+    /// Returns the text with each unwrapped value redacted.
     pub(crate) fn to_redacted_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !self.is_in(text) {
             return Cow::Borrowed(text);
@@ -127,7 +129,7 @@ impl UnwrappedSecrets {
         Cow::Owned(shown.unwrap_or_else(|| REDACTED.to_owned()))
     }
 
-    /// Redacts every text in a JSON value.
+    /// Redacts every string, number and key in a JSON value.
     pub(crate) fn redact(&self, value: &mut Json) {
         match value {
             Json::Null | Json::Bool(_) => {}
@@ -158,7 +160,8 @@ impl UnwrappedSecrets {
         }
     }
 
-    /// Leaves unwrapped values only in the part of a step that is sealed: the parameters that a node gets.
+    /// Redacts unwrapped values in the parts of a step that are stored readably; a task's
+    /// parameters with such values are marked sensitive instead, so they are sealed.
     pub(crate) fn redact_work(&self, work: &mut StepWork) {
         if self.texts.borrow().is_empty() {
             return;
@@ -203,7 +206,8 @@ impl Drop for UnwrappedSecrets {
     }
 }
 
-/// A text as it is, within JSON, within single quotes of a shell, escaped for a shell, in Base64 and in a URL.
+/// The forms of a text: unchanged, in JSON, in single quotes of a shell, escaped for a shell, in
+/// Base64 and in a URL.
 fn forms(text: &str) -> [String; 6] {
     let json = Json::from(text).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();

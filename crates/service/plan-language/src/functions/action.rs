@@ -1,8 +1,8 @@
-//! The common part of all actions on targets: a job, its results as a `ResultSet`, and the failure of some.
-//! Main type: [`PlanAction`].
+//! The common part of all actions on targets: a job, its results as a `ResultSet`, and the error if
+//! some failed. Main type: [`PlanAction`].
 //!
-//! Invariant: there is one result for each target, in the order asked; any failure raises
-//! `bolt/run-failure` unless the call catches errors; no targets means that nothing is done.
+//! Invariant: there is one result per target, in the order of the targets; any failure raises
+//! `bolt/run-failure` unless the call catches errors; without targets nothing is done.
 
 use std::collections::HashMap;
 
@@ -23,30 +23,30 @@ use crate::{failure, json as data};
 
 const ERROR: &str = "_error";
 
-/// An action on targets, done by a task or by what agents have in its place.
+/// An action on targets, performed by a native action of agents or by a task.
 pub(crate) struct PlanAction<'a> {
-    /// `task`, `command`, `script`, `upload`: what results say.
+    /// The `action` of results: `task`, `command`, `script`, `upload`, `download`.
     pub(crate) name: &'static str,
-    /// The function, for messages: `run_task`.
+    /// The plan function in messages, such as `run_task`.
     pub(crate) function: &'static str,
-    /// The task, the command line, the file.
+    /// The task, the command line or the file.
     pub(crate) object: &'a str,
-    /// The action that agents perform by a module of their own, if they have it.
+    /// The action of an agent's own PXP module, used by agents that have it; `None` for tasks.
     pub(crate) native: Option<NativeAction>,
-    /// The task that does it.
+    /// Name of the task that performs the action.
     pub(crate) task: &'a str,
-    /// The task's parameters, secrets among them.
+    /// Parameters of the task, including secrets.
     pub(crate) params: Map<String, Json>,
-    /// The names of those.
+    /// Names of the parameters that are secret.
     pub(crate) sensitive: Vec<String>,
     /// The arguments that are journaled, without secrets.
     pub(crate) shown: Json,
-    /// Makes a node's value what the action's value is on this target.
+    /// Converts the value that a node returned to the value of the `Result`.
     pub(crate) convert: &'a dyn Fn(&PlanTarget, Json) -> Json,
 }
 
 impl PlanAction<'_> {
-    /// Does it on these targets.
+    /// Performs the action on these targets; fails if it failed on one of them.
     pub(crate) fn run(
         self,
         host: &PlanHost<'_>,
@@ -58,7 +58,7 @@ impl PlanAction<'_> {
         finish_action(self.function, self.object, set, options)
     }
 
-    /// Does it, and gives what came of it, whatever that is.
+    /// Performs the action and returns the results, failed ones included.
     pub(crate) fn results(
         &self,
         host: &PlanHost<'_>,
@@ -116,7 +116,7 @@ impl PlanAction<'_> {
         outcome: &StepOutcome,
     ) -> EvalResult<ResultSet> {
         let Some(results) = outcome.value["results"].as_array() else {
-            // It was not made a job of.
+            // The job engine refused the request.
             return Err(refused_task_error(
                 host,
                 place,
@@ -147,8 +147,8 @@ impl PlanAction<'_> {
     }
 }
 
-/// Makes the error of a node's value a whole one, as Bolt does; where the node did not explain it, the details
-/// say where in the plan it was caused.
+/// Completes the error in a node's value, as Bolt does. If the node gave no details, they get the
+/// location in the plan.
 fn complete_error(value: &mut Json, object: &str, place: &SourceLocation) {
     let Some(error) = value.get_mut(ERROR) else {
         return;
@@ -169,7 +169,7 @@ fn complete_error(value: &mut Json, object: &str, place: &SourceLocation) {
     details.extend(own);
 }
 
-/// With a message, a kind and details.
+/// Returns an error with message, kind and details.
 fn whole_error(task: &str, error: &Json) -> Json {
     let Some(own) = error.as_object().filter(|own| own.contains_key("msg")) else {
         let msg = format!(
@@ -189,7 +189,7 @@ fn whole_error(task: &str, error: &Json) -> Json {
     Json::Object(own)
 }
 
-/// The set, or `bolt/run-failure` if something in it failed.
+/// Returns the set, or `bolt/run-failure` if an action failed and errors are not caught.
 pub(crate) fn finish_action(
     function: &str,
     object: &str,
@@ -213,7 +213,7 @@ pub(crate) fn finish_action(
     Err(failure::bolt_error("bolt/run-failure", &msg, details))
 }
 
-/// The names of the nodes on the wire.
+/// Returns the certnames of the targets.
 pub(crate) fn certnames(targets: &[PlanTarget]) -> EvalResult<Vec<Certname>> {
     let parse = |target: &PlanTarget| {
         target.certname().parse().map_err(|error| {
@@ -224,7 +224,7 @@ pub(crate) fn certnames(targets: &[PlanTarget]) -> EvalResult<Vec<Certname>> {
     targets.iter().map(parse).collect()
 }
 
-/// Parameters as JSON, without those that are not given; and the names of those that are secret.
+/// Converts parameters to JSON, and returns the names of those that are secret.
 pub(crate) fn parameters(
     given: &Hash,
     place: &SourceLocation,

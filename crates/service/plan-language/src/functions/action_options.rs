@@ -1,8 +1,8 @@
-//! The options of action functions: a description, and a hash with names that begin with `_`. Main type:
-//! [`PlanActionOptions`].
+//! The options of action functions: a description, and a hash with keys that begin with `_`. Main
+//! type: [`PlanActionOptions`].
 //!
-//! Invariant: an argument that is no option is a parameter, and an unknown option is ignored,
-//! as Bolt ignores it.
+//! Invariant: an argument that is not an option is a parameter, and an unknown option is ignored,
+//! as in Bolt.
 
 use std::time::Duration;
 
@@ -15,27 +15,28 @@ use serde::de::DeserializeOwned;
 use crate::failure;
 use crate::host::PlanHost;
 
-/// The arguments of a call besides the targets.
+/// The arguments of a call except the targets.
 #[derive(Debug, Default)]
 pub(crate) struct PlanActionOptions {
     pub(crate) catch_errors: bool,
     pub(crate) noop: bool,
     pub(crate) description: String,
     pub(crate) timeout: Option<Duration>,
-    /// Nodes at once.
+    /// The most nodes at the same time; `None` for no limit of this call.
     pub(crate) concurrency: Option<usize>,
-    /// Batches, pauses between them, and how many nodes may fail.
+    /// Size of batches, pauses between them, and the number of nodes that may fail.
     pub(crate) rollout: RolloutOptions,
-    /// Values as texts; lists and hashes as JSON.
+    /// Environment variables, values as strings; lists and hashes as JSON.
     pub(crate) env_vars: Vec<(String, String)>,
-    /// The user as whom nodes run it: the call's own, or that of the plan.
+    /// The user as whom nodes run the action: the call's, or else the plan's. `None` for the user
+    /// of the agent.
     pub(crate) run_as: Option<String>,
-    /// The arguments that are no options.
+    /// The arguments that are not options.
     pub(crate) parameters: Hash,
 }
 
 impl PlanActionOptions {
-    /// Of the arguments from `index`: a description, a hash, both, or nothing.
+    /// Reads the arguments from `index`: a description, a hash, both, or neither.
     pub(crate) fn of(
         host: &PlanHost<'_>,
         call: &CallArguments<'_>,
@@ -87,7 +88,7 @@ impl PlanActionOptions {
 /// The option that names a user.
 pub(crate) const RUN_AS: &str = "_run_as";
 
-/// A user's name.
+/// Parses the name of a user.
 pub(crate) fn parse_user(value: &Value) -> EvalResult<String> {
     let name = value.as_str().filter(|name| !name.is_empty());
     name.map(str::to_owned).ok_or_else(|| {
@@ -95,7 +96,7 @@ pub(crate) fn parse_user(value: &Value) -> EvalResult<String> {
     })
 }
 
-/// A number of nodes at once.
+/// Parses the number of nodes at the same time.
 fn concurrency(value: &Value) -> EvalResult<usize> {
     let number = match value {
         Value::Int(number) => usize::try_from(*number).ok().filter(|number| *number > 0),
@@ -108,7 +109,7 @@ fn concurrency(value: &Value) -> EvalResult<usize> {
     })
 }
 
-/// An option of a rollout, as the API takes it; `undef` is none.
+/// Parses an option of a rollout as the API does; `None` for `undef`.
 fn parse_option<T: DeserializeOwned>(option: &str, value: &Value) -> EvalResult<Option<T>> {
     let wrong =
         |why: &str| failure::invalid_value_error(format!("{option} cannot be {value}: {why}"));
@@ -116,7 +117,7 @@ fn parse_option<T: DeserializeOwned>(option: &str, value: &Value) -> EvalResult<
     serde_json::from_value(json).map_err(|error| wrong(&error.to_string()))
 }
 
-/// Options of actions on nodes that a plan as a whole cannot have.
+/// Options of actions on nodes that `run_plan` does not accept.
 pub(crate) const ROLLOUT: [&str; 4] = [
     "_batch",
     "_concurrency",
@@ -124,7 +125,7 @@ pub(crate) const ROLLOUT: [&str; 4] = [
     "_pause_between_batches",
 ];
 
-/// A time in seconds, whole or in parts.
+/// Parses a time in seconds, integer or fraction.
 pub(crate) fn parse_seconds(what: &str, value: &Value) -> EvalResult<Duration> {
     let time = match value {
         Value::Int(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
@@ -136,7 +137,8 @@ pub(crate) fn parse_seconds(what: &str, value: &Value) -> EvalResult<Duration> {
     })
 }
 
-/// Nodes get what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
+/// Parses environment variables. `Sensitive` values in them are sent to nodes in clear text, so
+/// they count as unwrapped.
 fn env_vars(host: &PlanHost<'_>, value: &Value) -> EvalResult<Vec<(String, String)>> {
     let wrong = || {
         failure::invalid_value_error(

@@ -1,6 +1,6 @@
 //! `wait_until_available`.
 //!
-//! Invariant: between two looks the plan sleeps, so waiting costs nothing.
+//! Invariant: the plan sleeps between two checks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ fn wait_until_available(
         Some(value) => parse_seconds(name, value),
     };
     let wait = time("wait_time", AVAILABLE_WAIT)?;
-    // Looking without a pause would be all that the server does.
+    // The minimum prevents checks without a pause, which would keep the server busy.
     let retry = time("retry_interval", AVAILABLE_RETRY)?.max(AVAILABLE_RETRY);
     if let Some(preview) = &host.preview {
         let effect = PreviewedEffect {
@@ -89,7 +89,7 @@ fn wait_until_available(
     finish_action(ACTION, ACTION, set, &options)
 }
 
-/// Those that cannot be reached now; a step.
+/// Returns the targets that are not reachable now; a step.
 fn unavailable_results(
     host: &PlanHost<'_>,
     call: &CallArguments<'_>,

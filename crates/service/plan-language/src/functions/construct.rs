@@ -1,7 +1,7 @@
 //! `Target.new`, `Result.new`, `ResultSet.new`, `ApplyResult.new`. Main function: [`construct`].
 //!
-//! Invariant: the arguments are checked against the type's own attributes before anything is made,
-//! and what a target is made with is what the plan then says of it, under its name.
+//! Invariant: the arguments are checked against the type's own attributes before an object is
+//! created, and the state of a target is stored under its name.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::host::PlanHost;
 use crate::objects::{PlanTarget, ResultSet, TaskResult};
 use crate::types;
 
-/// The object that a type makes; `None`: the type is none of plans.
+/// Creates an object of a type; `None` if it is not a type of plans.
 pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> Option<EvalResult> {
     Some(match () {
         () if *ty == types::target() => target(host, arguments),
@@ -27,14 +27,14 @@ pub(crate) fn construct(host: &PlanHost<'_>, ty: &Type, arguments: &[Value]) -> 
     })
 }
 
-/// One list of arguments that a constructor takes.
+/// One signature of a constructor.
 struct ConstructorForm {
     signature: CallSignature,
     arguments: Type,
 }
 
 impl ConstructorForm {
-    /// With parameters by name; those that are not required come last.
+    /// Creates a signature with parameters by position; the optional ones come last.
     fn new(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Self {
         let all = || required.iter().chain(optional);
         let types = all().map(|(_, ty)| ty.clone()).collect();
@@ -51,7 +51,7 @@ impl ConstructorForm {
         }
     }
 
-    /// One hash with these keys.
+    /// Creates a signature of one hash with these keys.
     fn of_hash(elements: Vec<StructElement>) -> Self {
         Self::new(&[("hash", Type::struct_of(elements))], &[])
     }
@@ -62,7 +62,8 @@ impl ConstructorForm {
     }
 }
 
-/// A mistake in the plan's code, which is not caught: the arguments fit none of these.
+/// The error of arguments that fit no signature: a mistake in the plan's code, which cannot be
+/// caught.
 fn refused<T>(name: &str, forms: &[&ConstructorForm], arguments: &[Value]) -> EvalResult<T> {
     let signatures: Vec<CallSignature> = forms.iter().map(|form| form.signature.clone()).collect();
     let given: Vec<Type> = arguments.iter().map(Type::infer_detailed).collect();
@@ -76,7 +77,7 @@ fn attributes(ty: &Type) -> Vec<StructElement> {
     }
 }
 
-/// The attributes of a target in the order in which they are given without names.
+/// The attributes of a target in the order of positional arguments.
 const TARGET_ORDER: [&str; 10] = [
     "uri",
     "name",
@@ -103,7 +104,7 @@ fn target(host: &PlanHost<'_>, arguments: &[Value]) -> EvalResult {
     let by_place = ConstructorForm::new(&[], &by_place);
     match arguments {
         [Value::Hash(hash)] if by_hash.takes(arguments) => target_of(host, hash),
-        // As in Bolt, only the first counts.
+        // As in Bolt, only the first argument is used.
         [uri, ..] if by_place.takes(arguments) => {
             target_of(host, &[("uri", uri.clone())].into_iter().collect())
         }
@@ -144,7 +145,7 @@ fn result(arguments: &[Value]) -> EvalResult {
     }
 }
 
-/// An `Error`, or a hash of its attributes.
+/// The type of an `Error`, or of a hash of its attributes.
 fn error_type() -> Type {
     let hash = Type::hash_of(Type::non_empty_string(), Type::any());
     Type::optional_of(Type::variant(vec![Type::error(), hash]))
@@ -166,7 +167,7 @@ fn result_of_hash(hash: &Hash) -> EvalResult {
     })
 }
 
-/// The key `error` as the value of a result has it.
+/// Returns the key `error` in the form that a result's value has.
 fn given_error(hash: &Hash) -> Option<Value> {
     let error = hash.get_str("error").filter(|error| !error.is_undef())?;
     Some(match error {
@@ -178,7 +179,7 @@ fn given_error(hash: &Hash) -> Option<Value> {
 fn construct_result(target: &Value, make: impl FnOnce(PlanTarget) -> TaskResult) -> EvalResult {
     match target.downcast_object::<PlanTarget>() {
         Some(target) => Ok(Value::object(make(target.clone()))),
-        // A preview may not know which target it is.
+        // In a preview the target may be unknown, and so is the result.
         None => Ok(target.clone()),
     }
 }

@@ -92,7 +92,7 @@ fn catch_errors(
         return Err(unwind);
     };
     let kind = failure::attribute(error, "kind");
-    // An empty list names no kind, as in Bolt.
+    // An empty list catches no kind, as in Bolt.
     let is_meant = match call.get(0) {
         Value::Array(kinds) => kinds.contains(&kind),
         _ => true,
@@ -158,7 +158,7 @@ fn do_until(
     Ok(Value::Undef)
 }
 
-/// In a preview the block is called once.
+/// Ends the loop of a preview, which calls the block only once.
 fn repeat_previewed(
     host: &PlanHost<'_>,
     preview: &PreviewBranch,
@@ -179,7 +179,8 @@ fn repeat_previewed(
     Ok(Value::object(UnknownResult::of(number)))
 }
 
-/// The log of the server does not concern the plan.
+/// Only calls the block: in Bolt this function concerns the console's log, which does not exist
+/// here.
 fn without_default_logging(
     _: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,

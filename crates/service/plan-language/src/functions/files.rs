@@ -1,5 +1,5 @@
-//! `file::read`, `file::exists`, `file::readable`, `file::join`, `dir::children`, `system::env`, …: on the
-//! machine that runs the plan, which is the server.
+//! Functions for files of the machine that runs the plan, which is the server: `file::read`,
+//! `file::exists`, `file::readable`, `file::join`, `dir::children`, `system::env`, ….
 //!
 //! Invariant: a plan reads files of modules and nothing else of the server, since the permission to
 //! run a plan does not include reading the server's disk and environment.

@@ -1,6 +1,6 @@
 //! `out::message`, `out::verbose` and `log::*`: events of the plan job. Main function: [`log`].
 //!
-//! Invariant: what a plan says is said once, also when it is evaluated again.
+//! Invariant: a message is recorded once, even if the plan is evaluated again.
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one};
 use evaluator::{EvalResult, Evaluator, SourceLocation};
@@ -45,7 +45,7 @@ fn log_at_level(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<
     Ok(Value::Undef)
 }
 
-/// A line of the plan's log.
+/// Records a line of the plan's log.
 pub(crate) fn log(
     host: &PlanHost<'_>,
     level: &str,
@@ -56,7 +56,7 @@ pub(crate) fn log(
     host.record_event("log", place, message, details)
 }
 
-/// Texts as they are, everything else as JSON.
+/// Converts a value to the text of a message: strings unchanged, collections as JSON.
 fn message_text(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),

@@ -1,8 +1,8 @@
-//! The functions of plans by their names, and the methods of what they give. Main functions: [`find`],
-//! [`method`].
+//! The plan functions by name, and the methods of the objects that they return. Main functions:
+//! [`find`], [`method`].
 //!
-//! Each family has a file. Invariant: a function takes what Bolt's takes and fails as Bolt's
-//! fails, and what it learns or does is a step.
+//! Each family of functions has a file. Invariant: a function takes the arguments of Bolt's
+//! function and fails as it does, and everything that it reads or does is a step.
 
 mod action;
 mod action_options;
@@ -80,17 +80,17 @@ fn registry() -> &'static HashMap<&'static str, PlanFunction> {
     })
 }
 
-/// The plan function of a name.
+/// Returns the plan function of a name.
 pub(crate) fn find(name: &str) -> Option<&'static PlanFunction> {
     registry().get(name)
 }
 
-/// The names of all of them.
+/// Returns the names of all plan functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     registry().keys().copied()
 }
 
-/// A method that needs more than the object itself.
+/// Calls a method that needs more than the object itself; `None` if there is no such method.
 pub(crate) fn method(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,

@@ -1,6 +1,6 @@
-//! Targets that a plan makes: [`target_of`].
+//! Targets that a plan creates. Main function: [`target_of`].
 //!
-//! Invariant: a name or an alias stands for one target, and never for a group too.
+//! Invariant: a name or alias denotes one target, and never also a group.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::host::PlanHost;
 use crate::objects::PlanTarget;
 use crate::run::TargetState;
 
-/// The target of a hash with the attributes of one.
+/// Creates the target that a hash of attributes describes.
 pub(super) fn target_of(host: &PlanHost<'_>, hash: &Hash) -> EvalResult {
     let text = |key: &str| hash.get_str(key).and_then(Value::as_str);
     let target = match (text("name"), text("uri")) {

@@ -1,7 +1,7 @@
-//! `parallelize`, `background`, `wait`; and the state of a `PlanFuture`.
+//! `parallelize`, `background`, `wait`, and the state of a future.
 //!
-//! Invariant: what runs beside has a stack of its own and shares all else; a plan does not end
-//! before everything that it began beside itself has ended.
+//! Invariant: a parallel block has its own branch and stack and shares all other state; a plan does
+//! not end before all blocks that it started have ended.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -71,7 +71,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, RunFn)] = &[
     ),
 ];
 
-/// A block that runs in parallel, with its arguments.
+/// A parallel block and its arguments, before it runs.
 struct ParallelBlockStart {
     seed: BranchSeed,
     run: Rc<PlanEvaluation>,
@@ -79,12 +79,13 @@ struct ParallelBlockStart {
     run_as: Option<String>,
     block: CodeBlock,
     arguments: Vec<Value>,
-    /// The place of the call that began it.
+    /// Location of the call that started it.
     location: SourceLocation,
     end: ParallelBlockResult,
-    /// The part of the budget that it leaves behind.
+    /// The part of the memory budget that was unspent at its end.
     unspent_bytes: Rc<Cell<BranchBytes>>,
-    /// The results that decided that it begins, and in the end those that decided its way.
+    /// At the start, the results on which the call depends; at the end, those on which the block
+    /// depends.
     decided: DecidingResults,
 }
 
@@ -122,7 +123,7 @@ impl ParallelBlockStart {
         let result = evaluator.call_block_with(&self.block, self.arguments);
         let result = match result {
             Ok(value) => Ok(value),
-            // `return` in a block that runs beside ends the block.
+            // `return` in a parallel block ends only the block.
             Err(unwind) => match *unwind {
                 EvalUnwind::Return(jump) => Ok(jump.value),
                 unwind => match failure::error_or_stop(unwind) {
@@ -141,10 +142,11 @@ impl ParallelBlockStart {
     }
 }
 
-/// The code of the error of a block that gives what no plan may give; it is not one of several failures.
+/// The code of the error of a block that returned an invalid value. It ends the plan instead of
+/// counting as a failure of the block.
 const INVALID_RESULT: &str = "INVALID_PARALLEL_RESULT";
 
-/// The result of a parallel block must be a `PlanResult`.
+/// Fails if the value is not a `PlanResult`.
 fn check_result(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -228,14 +230,14 @@ fn array() -> Value {
 
 /// The results of several parallel blocks.
 struct ParallelResults {
-    /// Errors stand among them.
+    /// Values, or `Error` objects of blocks that failed.
     values: Vec<Value>,
-    /// The places of those that failed.
+    /// Indices of the blocks that failed.
     failed: Vec<Value>,
 }
 
 impl ParallelResults {
-    /// A mistake in the code is no failure: it ends the plan.
+    /// Collects results. A mistake in the plan's code is returned as error, since it ends the plan.
     fn of(ends: impl IntoIterator<Item = Result<Value, EvalError>>) -> EvalResult<Self> {
         let (mut values, mut failed) = (Vec::new(), Vec::new());
         for (place, end) in (0..).zip(ends) {
@@ -254,7 +256,7 @@ impl ParallelResults {
         Ok(Self { values, failed })
     }
 
-    /// The values of all, or `bolt/parallel-failure`.
+    /// Returns all values, or `bolt/parallel-failure` if a block failed.
     fn settle(self) -> EvalResult {
         if self.failed.is_empty() {
             return Ok(Value::array(self.values));
@@ -294,7 +296,7 @@ fn background(
     Ok(Value::object(future))
 }
 
-/// `running`, `done` or `error`.
+/// The state of a future: `running`, `done` or `error`.
 pub(super) fn future_state(host: &PlanHost<'_>, future: &PlanFuture) -> EvalResult {
     let over = host
         .branch
@@ -414,14 +416,14 @@ fn collect_results(host: &PlanHost<'_>, asked: &WaitArguments) -> EvalResult {
     ends.settle()
 }
 
-/// Waits for everything that runs beside the plan.
+/// Waits for all parallel blocks of the plan.
 pub(crate) fn await_all(host: &PlanHost<'_>) -> EvalResult<()> {
     loop {
         let futures = host.run.futures.borrow();
         let all: Vec<BranchId> = futures.iter().map(|it| it.branch.clone()).collect();
         drop(futures);
         host.branch.wait(&all).map_err(failure::unwind)?;
-        // Those may have begun others.
+        // These blocks may have started others.
         if host.run.futures.borrow().len() == all.len() {
             return Ok(());
         }

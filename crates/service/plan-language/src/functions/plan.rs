@@ -1,6 +1,7 @@
-//! `run_plan`, and how a plan of any language is found and run. Main function: [`run_named_plan`].
+//! `run_plan`, and how a plan in either language is found and run. Main function:
+//! [`run_named_plan`].
 //!
-//! Invariant: a plan that is run by another sees its own futures, and fails with its own error.
+//! Invariant: a called plan has its own futures, and fails with its own error.
 
 use std::sync::Arc;
 
@@ -94,13 +95,13 @@ fn run_plan(
             Some(error) => Ok(error.clone()),
             None => Err(unwind),
         },
-        // As in Bolt, `_catch_errors` is about what the plan does, not about what it gives.
+        // As in Bolt, `_catch_errors` does not catch the error of an invalid result.
         Ok(value) => check_plan_result(host, &name, value),
         result => result,
     }
 }
 
-/// The plan's name for the targets that are passed by position.
+/// Returns the plan's parameter for targets that are passed by position.
 fn targets_parameter(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
@@ -117,12 +118,12 @@ fn targets_parameter(
              second positional argument to run_plan().",
         ),
         (false, true) => Ok("targets"),
-        // A plan that has neither says so itself.
+        // A plan with neither parameter reports the unknown parameter itself.
         _ => Ok("nodes"),
     }
 }
 
-/// Runs a plan of the environment. `from_outside`: the arguments are JSON that a person sent.
+/// Runs a plan of the environment. `from_outside`: the arguments are the JSON of a request.
 pub(crate) fn run_named_plan(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
@@ -156,14 +157,14 @@ fn run_plan_unchecked(
     }
 }
 
-/// A plan of the environment. Where both files are there, the first is the plan.
+/// A plan of the environment. If both files exist, the Puppet file is used.
 enum EnvironmentPlan {
     Puppet(evaluator::LoadedPlan),
     Yaml(YamlProgram),
 }
 
 impl EnvironmentPlan {
-    /// Names and types of its parameters.
+    /// Returns the names and types of its parameters.
     fn parameters(&self, evaluator: &mut Evaluator<'_>) -> EvalResult<Vec<(Arc<str>, Type)>> {
         Ok(match self {
             Self::Puppet(plan) => {
@@ -198,13 +199,13 @@ fn find(
     Err(failure::plain_error("bolt/unknown-plan", msg))
 }
 
-/// Exactly `Sensitive` or `Sensitive[…]`, as PE has it.
+/// Returns true for `Sensitive` and `Sensitive[…]` exactly, as in Puppet Enterprise.
 fn is_sensitive(ty: &Type) -> bool {
     ty.unaliased()
         .is_some_and(|ty| matches!(ty.kind(), TypeKind::Sensitive(_)))
 }
 
-/// The result of a plan must be a `PlanResult`.
+/// Fails if the result of a plan is not a `PlanResult`.
 fn check_plan_result(host: &PlanHost<'_>, name: &str, value: Value) -> EvalResult {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {

@@ -1,7 +1,7 @@
-//! `prompt`, `prompt::menu`: a person answers.
+//! `prompt` and `prompt::menu`, which a user answers.
 //!
-//! Invariant: what a person is asked stands in the events, and the answer comes through the
-//! API, however long it takes.
+//! Invariant: the prompt is an event, and the answer comes through the API; the plan waits without
+//! a limit.
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, one, optional};
 use evaluator::{EvalResult, Evaluator};
@@ -102,7 +102,7 @@ fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -
     })
 }
 
-/// In a preview: no user is asked, and the answer is the default if there is one.
+/// In a preview: returns the default, or an unknown value. `None` if this is not a preview.
 fn preview(
     host: &PlanHost<'_>,
     call: &CallArguments<'_>,
@@ -123,8 +123,8 @@ fn preview(
     Ok(Some(default.cloned().unwrap_or_else(unknown)))
 }
 
-/// The default of a question in an unattended plan, which an event tells; without one the question fails, as in
-/// Bolt without a terminal. `None`: a person is asked.
+/// In an unattended plan: returns the default and records it as an event. Without a default the
+/// prompt fails, as in Bolt without a terminal. `None` if a user is to answer.
 fn answer_unattended(
     host: &PlanHost<'_>,
     call: &CallArguments<'_>,
@@ -153,7 +153,7 @@ fn answer_or_default(answer: &str, default: Option<&Value>) -> Value {
     }
 }
 
-/// Asks until the answer is one of the choices.
+/// Repeats the prompt until the answer is one of the choices.
 fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let choices: Vec<(String, Value)> = match call.get(1) {
         Value::Hash(hash) => hash

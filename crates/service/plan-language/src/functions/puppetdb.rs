@@ -1,6 +1,6 @@
 //! `puppetdb_query`, `puppetdb_fact`.
 //!
-//! Invariant: rows that a plan has seen, it sees again.
+//! Invariant: a query is a step, so a plan that is evaluated again gets the same rows.
 
 use std::sync::Arc;
 

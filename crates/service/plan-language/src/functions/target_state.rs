@@ -1,7 +1,7 @@
-//! The state of targets that a plan sets and reads: `vars`, `set_var`, `facts`, `add_facts`, `set_feature`,
-//! `set_config`.
+//! The state of targets that a plan sets and reads: `vars`, `set_var`, `facts`, `add_facts`,
+//! `set_feature`, `set_config`.
 //!
-//! Invariant: it lives as long as the plan, and all branches of the plan see it.
+//! Invariant: the state lives as long as the plan, and all its branches share it.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     ),
 ];
 
-/// An attribute of a target that the plan may have changed; `None`: it has none of that name.
+/// Returns an attribute of a target that the plan can change; `None` if there is none of that name.
 pub(super) fn attribute(host: &PlanHost<'_>, target: &PlanTarget, name: &str) -> Option<Value> {
     let states = host.run.targets.borrow();
     let nothing = TargetState::default();
@@ -117,7 +117,7 @@ fn change(
     Ok(target.clone())
 }
 
-/// The one target that a function is about.
+/// Returns the single target of a call.
 fn only(host: &PlanHost<'_>, call: &CallArguments<'_>) -> EvalResult<PlanTarget> {
     let found = targets::of(host, &call.location(), call.get(0))?;
     <[PlanTarget; 1]>::try_from(found)
@@ -154,7 +154,7 @@ fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>
     change(host, call.get(0), |state| merge(&mut state.facts, &facts))
 }
 
-/// Hashes in hashes are merged too.
+/// Merges a hash into another, nested hashes too.
 fn merge(into: &mut Hash, more: &Hash) {
     for (key, value) in more.iter() {
         let merged = match (into.get(key), value) {
@@ -189,7 +189,7 @@ fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     })
 }
 
-/// Puts a value at a path, in the place of what is there.
+/// Sets the value at a path, replacing the value there.
 fn set_at(config: &mut Hash, path: &[Arc<str>], value: Value) {
     match path {
         [] => *config = value.as_hash().cloned().unwrap_or_default(),

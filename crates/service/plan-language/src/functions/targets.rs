@@ -1,9 +1,9 @@
-//! `get_targets`, `get_target`, `add_to_group`, `remove_from_group`; and what every action takes for targets.
-//! Main function: [`of`].
+//! `get_targets`, `get_target`, `add_to_group`, `remove_from_group`, and the resolution of the
+//! targets of all actions. Main function: [`of`].
 //!
-//! A text is a certname, a URI, a list of them with commas, a glob over the known nodes, `all`, a group that
-//! the plan made, a node group of the classifier by its name or as `group:NAME`, or a query in PQL. The rule
-//! that must hold: each target comes once, in the order in which it was first named.
+//! A string is a certname, a URI, a list of them separated by commas, a glob over the known nodes,
+//! `all`, a group that the plan created, a node group of the classifier by name or as `group:NAME`,
+//! or a PQL query. Invariant: each target occurs once, in the order in which it was first named.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     ),
 ];
 
-/// The entities of PuppetDB that a query for targets may begin with.
+/// The PuppetDB entities with which a query for targets may begin.
 const ENTITIES: &[&str] = &[
     "nodes",
     "inventory",
@@ -74,7 +74,7 @@ const ENTITIES: &[&str] = &[
     "factsets",
 ];
 
-/// The targets that something stands for.
+/// Resolves a target specification.
 pub(super) fn of(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -183,7 +183,7 @@ fn add_named(
     Ok(())
 }
 
-/// Whatever has a name that the glob means, groups, nodes and targets of the plan; capitals do not matter.
+/// Adds groups, nodes and targets of the plan whose names match the glob, ignoring case.
 fn add_matching(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -223,7 +223,7 @@ fn add_matching(
     Ok(())
 }
 
-/// The members of a group that the plan made, or else of a node group.
+/// Adds the members of a group that the plan created, or else of a node group.
 fn group_members(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -253,7 +253,8 @@ fn is_query(text: &str) -> bool {
 
 /// Returns true if a name matches a glob: `*`, `?`, `[a-z]`, `[!x]`.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // The position to go on from when the rest does not match: behind the last star, one letter later.
+    // `retry` is the last star and the position in the name from which it matched; on a mismatch
+    // the star takes one letter more.
     let (mut at, mut seen, mut retry) = (0, 0, None);
     loop {
         match pattern.get(at) {
@@ -281,7 +282,8 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// The place behind the part of the pattern that this letter fits.
+/// Returns the index after the part of the pattern that matches this letter; `None` if it does not
+/// match.
 fn one_letter(pattern: &[u8], at: usize, letter: u8) -> Option<usize> {
     match pattern.get(at)? {
         b'?' => Some(at + 1),
@@ -312,7 +314,7 @@ enum TargetQuery {
     Group(String),
 }
 
-/// The names of the nodes; a step.
+/// Returns the certnames that a query finds; a step.
 fn ask(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -383,7 +385,7 @@ fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     let targets = of(host, &call.location(), call.get(0))?;
     match <[PlanTarget; 1]>::try_from(targets) {
         Ok([target]) => Ok(Value::object(target)),
-        // The caller adds that a Target was expected.
+        // The evaluator then reports that a Target was expected.
         Err(targets) if targets.is_empty() => Ok(Value::Undef),
         Err(targets) => {
             let spec = match call.get(0) {
@@ -396,7 +398,7 @@ fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     }
 }
 
-/// Names of targets in a list, as Bolt shows them.
+/// Formats a list of targets as Bolt does.
 fn targets_text(spec: &Value) -> String {
     match spec {
         Value::Str(text) => pcore::ruby_inspect(text),
@@ -408,7 +410,8 @@ fn targets_text(spec: &Value) -> String {
     }
 }
 
-/// The members of a group that the plan made, or of a node group that it changes from here on.
+/// Returns the members of a group that the plan created or changed, or else of a node group. `None`
+/// if there is no such group.
 fn members(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -475,7 +478,7 @@ fn remove_from_group(
     Ok(Value::Undef)
 }
 
-/// The error of a target specification that makes no sense.
+/// Creates the error of an invalid target specification.
 pub(super) fn invalid(msg: &str) -> Box<EvalUnwind> {
     let path = [("path", Value::array(Vec::new()))];
     failure::bolt_error(INVALID, msg, path.into_iter().collect())

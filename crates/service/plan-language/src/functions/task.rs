@@ -1,7 +1,7 @@
 //! `run_task`, `run_task_with`, `run_command`, `run_script`.
 //!
-//! Invariant: a task's parameters are checked where its metadata is known, which is the job
-//! engine; a call that cannot be made a job of fails with that engine's words.
+//! Invariant: a task's parameters are checked by the job engine, which has the metadata; a refused
+//! request fails with that engine's error.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> PlanAc
     }
 }
 
-/// Targets with the same parameters are one job.
+/// Calls the block for each target; targets with the same parameters become one job.
 fn run_task_with(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
@@ -194,7 +194,7 @@ fn run_task_with(
     finish_action("run_task", &name, set, &options)
 }
 
-/// The failure of a target whose parameters are wrong.
+/// The failed result of a target with wrong parameters.
 fn mistake_result(target: &PlanTarget, error: &EvalError) -> TaskResult {
     let error = failure::error_object(
         "puppetlabs.tasks/exception-error",
@@ -227,7 +227,7 @@ fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'
     action.run(host, &place, targets, &options)
 }
 
-/// The line before a command that sets its variables.
+/// The shell commands before a command that set its environment variables.
 fn exports(options: &PlanActionOptions) -> String {
     let export = |(name, value): &(String, String)| {
         format!("{name}='{}'; export {name}; ", value.replace('\'', r"'\''"))
@@ -271,7 +271,8 @@ fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     action.run(host, &place, targets, &options)
 }
 
-/// The script gets what is `Sensitive` in them in clear, so it counts as unwrapped from here on.
+/// The arguments of a script as strings. `Sensitive` values among them are sent in clear text, so
+/// they count as unwrapped.
 fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> EvalResult<Vec<String>> {
     let (arguments, pwsh_params) = (given.get_str("arguments"), given.get_str("pwsh_params"));
     match pwsh_params {
@@ -300,8 +301,8 @@ fn script_arguments(host: &PlanHost<'_>, given: &Hash) -> EvalResult<Vec<String>
     Ok(list.iter().map(text).collect())
 }
 
-/// A program's end as Bolt tells it. The job engine tells it so; a job that a plan of before began may have
-/// the shorter form of the task that was used then.
+/// Completes the error of a command that failed, in Bolt's form. The job engine usually returns
+/// this form; jobs that an earlier version started may have a shorter one without `merged_output`.
 fn with_exit_error(mut value: Json) -> Json {
     let Some(code) = value["exit_code"].as_i64() else {
         return value;

@@ -1,7 +1,8 @@
-//! Tasks that cannot be run as a plan wants it: [`refused_task_error`].
+//! Errors of tasks that cannot be run as the plan requests. Main function: [`refused_task_error`].
 //!
-//! Invariant: what the plan's author wrote wrongly ends the plan in Bolt's words and is not caught;
-//! what depends on the server (an unknown task, a right that is missing) can be caught.
+//! Invariant: a mistake of the plan's author ends the plan with Bolt's message and cannot be
+//! caught; an error that depends on the server (an unknown task, a missing permission) can be
+//! caught.
 
 use evaluator::{EvalError, EvalResult, EvalUnwind, EvaluationHost as _, SourceLocation};
 use pcore::{StructElement, Type, Value, describe_parameters};
@@ -12,10 +13,10 @@ use crate::host::PlanHost;
 
 const UNKNOWN_TASK: &str = "bolt/unknown-task";
 
-/// The code of errors about parameters; `run_task_with` makes them the failure of one target.
+/// The code of errors about parameters; `run_task_with` turns them into the failure of one target.
 pub(super) const TASK_MISTAKE: &str = "TASK_MISTAKE";
 
-/// The error of a task that the job engine refused with this error.
+/// Converts the error with which the job engine refused a task.
 pub(crate) fn refused_task_error(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -58,7 +59,7 @@ pub(super) fn refused_task_mistake(msg: &str, place: &SourceLocation) -> Box<Eva
     error.into()
 }
 
-/// The text of such an error, if it is one.
+/// Returns the error if it is a mistake in a task's parameters.
 pub(super) fn as_mistake(unwind: &EvalUnwind) -> Option<&EvalError> {
     match unwind {
         EvalUnwind::Error(error) if error.code == TASK_MISTAKE => Some(error),
@@ -66,8 +67,8 @@ pub(super) fn as_mistake(unwind: &EvalUnwind) -> Option<&EvalError> {
     }
 }
 
-/// Puppet's words for parameters that do not fit. `None`: a type is none that is known here, or the words would
-/// show a secret.
+/// Puppet's message for parameters that do not fit their types. `None` if a type is unknown here,
+/// or if the message would show a secret.
 fn parameters_message(
     host: &PlanHost<'_>,
     task: &str,

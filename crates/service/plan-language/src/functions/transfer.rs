@@ -1,7 +1,7 @@
-//! `upload_file`, `write_file`, `download_file`; and files of modules that are sent to nodes.
+//! `upload_file`, `write_file`, `download_file`, and files of modules that are sent to nodes.
 //!
-//! Invariant: a file that a plan sends is a file of a module, read once and pinned like the
-//! plan's code.
+//! Invariant: a file that a plan sends is a file of a module, read once and pinned like the plan's
+//! code, or content that the plan computed.
 
 use std::sync::Arc;
 
@@ -28,10 +28,11 @@ use crate::tree;
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
 
-/// The mode in which agents with a module for it create a file of secret content, by the task too.
+/// The mode of files with secret content that the upload task creates. Agents with the native
+/// action use the same mode.
 const SECRET_FILE_MODE: u32 = 0o600;
 
-/// The directories in which `module/path` is searched.
+/// The directories of a module in which `module/path` is searched.
 pub(super) const FILE_FOLDERS: &[&str] = &["files"];
 pub(super) const SCRIPT_FOLDERS: &[&str] = &["files", "scripts"];
 
@@ -97,19 +98,19 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     ),
 ];
 
-/// A file to be sent.
+/// A file of a module that is to be sent.
 pub(super) struct LocalFile {
     bytes: Arc<[u8]>,
     pub(super) sha256: String,
 }
 
 impl LocalFile {
-    /// For the task.
+    /// The content in Base64, for the task.
     pub(super) fn base64(&self) -> String {
         STANDARD.encode(&*self.bytes)
     }
 
-    /// For agents, which fetch it.
+    /// The content for agents, which fetch it.
     pub(super) fn content(&self, name: &str) -> FileContent {
         FileContent {
             name: name.to_owned(),
@@ -118,7 +119,7 @@ impl LocalFile {
     }
 }
 
-/// The file `module/path` of one of these folders of the module.
+/// Reads the file `module/path` from one of these folders of the module.
 pub(super) fn read_local_file(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -129,7 +130,7 @@ pub(super) fn read_local_file(
     check_file_size(file, name)
 }
 
-/// As in Bolt, a mistake in the plan, which is not caught.
+/// The error of a missing file: as in Bolt, a mistake in the plan, which cannot be caught.
 pub(super) fn absent_file_error(name: &str, place: &SourceLocation) -> Box<EvalUnwind> {
     failure::plan_mistake(&format!("No such file or directory: {name}"), place).into()
 }
@@ -146,7 +147,7 @@ fn check_file_size(file: SourceFile, name: &str) -> EvalResult<LocalFile> {
     })
 }
 
-/// A file of a module, by `module/path`; also where the folder itself is named, `module/files/path`.
+/// Finds a file of a module as `module/path`, or with the folder as `module/files/path`.
 pub(super) fn find(
     host: &PlanHost<'_>,
     name: &str,
@@ -168,8 +169,8 @@ enum TransferSource {
     Tree(Vec<TreeItem>),
 }
 
-/// A file or a directory. The file comes first: so it stands in the journals of plans that began before there
-/// were directories.
+/// Finds a file or a directory. The file is read first, since older journals contain only that
+/// step.
 fn find_source(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -185,7 +186,7 @@ fn find_source(
         .ok_or_else(|| absent_file_error(name, place))
 }
 
-/// A directory of a module, named as a file is.
+/// Reads a directory of a module, which is named as a file is.
 fn directory(host: &PlanHost<'_>, name: &str) -> EvalResult<Option<Vec<TreeItem>>> {
     let (module, paths) = candidate_paths(name, FILE_FOLDERS)?;
     for path in paths {
@@ -200,7 +201,7 @@ fn directory(host: &PlanHost<'_>, name: &str) -> EvalResult<Option<Vec<TreeItem>
     Ok(None)
 }
 
-/// The module, and where in it that may be.
+/// Returns the module and the candidate paths inside it.
 fn candidate_paths<'n>(name: &'n str, folders: &[&str]) -> EvalResult<(&'n str, Vec<String>)> {
     let Some((module, path)) = name
         .split_once('/')
@@ -289,10 +290,10 @@ struct FileUpload<'a> {
     shown: Json,
 }
 
-/// The content that is put in place.
+/// The content that is uploaded.
 enum UploadPayload {
     File(Arc<[u8]>),
-    /// A file that does not lie on the server's disk for nodes to fetch.
+    /// A file that is never stored on the server's disk for nodes to fetch.
     Secret(Arc<[u8]>),
     Tree(Vec<TreeItem>),
 }
@@ -361,8 +362,8 @@ impl UploadPayload {
     }
 }
 
-/// The job engine checks the destination and the permitted name.
-/// Where downloads go is below the directory of the plan job.
+/// Checks the destination of a download, which is relative to the directory of the plan job. The
+/// job engine checks it again.
 fn check_destination(destination: &str) -> EvalResult<()> {
     let path = destination.trim();
     let msg = match () {
@@ -404,7 +405,7 @@ fn download_file(
     action.run(host, &place, targets, &options)
 }
 
-/// Bolt's words for what came from a node.
+/// Adds Bolt's message to the result of a download.
 fn to_download_result(target: &PlanTarget, source: &str, mut value: Json) -> Json {
     let path = value["path"].as_str().map(std::path::Path::new);
     let Some(directory) = path.and_then(std::path::Path::parent) else {
@@ -415,7 +416,7 @@ fn to_download_result(target: &PlanTarget, source: &str, mut value: Json) -> Jso
     value
 }
 
-/// Bolt's words for what was put in place.
+/// Replaces the result of an upload by Bolt's message.
 fn to_upload_result(target: &PlanTarget, source: &str, destination: &str, value: Json) -> Json {
     if value.get("_error").is_some() || value.is_null() {
         return value;

@@ -1,6 +1,6 @@
-//! Functions that this server does not have: each says why, and what to do instead.
+//! Functions that this server does not have. Each error gives the reason and an alternative.
 //!
-//! Invariant: an error that plans may catch, `tutti/not-supported`.
+//! Invariant: the error is of kind `tutti/not-supported`, which plans may catch.
 
 use evaluator::function::{CallArguments, FunctionDispatch, FunctionSpec, any};
 use evaluator::{EvalResult, EvalUnwind, Evaluator};
@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, PlanFunctionBody)] = &[
     ),
 ];
 
-/// The error of a function that is not here.
+/// Creates the error of a function that this server does not have.
 pub(super) fn unsupported_error(name: &str, why: &str) -> Box<EvalUnwind> {
     failure::plain_error("tutti/not-supported", format!("{name}: {why}"))
 }

@@ -1,6 +1,6 @@
-//! Something that runs beside a plan. Main type: [`PlanFuture`].
+//! The handle of a block that runs in parallel to a plan. Main type: [`PlanFuture`].
 //!
-//! Invariant: a future is its branch; what came of it is kept by the run.
+//! Invariant: a future only identifies its branch; the result is stored in `PlanEvaluation`.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use plans::BranchId;
 
 use crate::types;
 
-/// `PlanFuture`.
+/// The language's `Future`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlanFuture {
     branch: BranchId,

@@ -1,7 +1,7 @@
 //! The objects that plan functions take and return: targets, results, futures.
 //!
-//! Invariant: an object says of itself only what it is made of; what changes during a plan
-//! (variables, facts of a target; whether a future is done) is asked of the host.
+//! Invariant: an object holds only what it was created with; state that changes during a plan
+//! (variables and facts of a target, the state of a future) is read from the host.
 
 mod future;
 mod result;

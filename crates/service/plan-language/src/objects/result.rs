@@ -12,7 +12,7 @@ use super::{PlanTarget, UnknownResult};
 use crate::failure;
 use crate::{json, types};
 
-/// `Result`.
+/// The language's `Result` or `ApplyResult`.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskResult {
     target: PlanTarget,
@@ -20,9 +20,9 @@ pub(crate) struct TaskResult {
     object: Option<Arc<str>>,
     value: Arc<Hash>,
     error: Option<Value>,
-    /// It has no value yet.
+    /// Set in a preview, where the value is not known.
     unknown: Option<UnknownResult>,
-    /// It is an `ApplyResult`.
+    /// True if it is an `ApplyResult`.
     is_apply: bool,
 }
 
@@ -32,7 +32,7 @@ const SENSITIVE: &str = "_sensitive";
 const REPORT: &str = "report";
 
 impl TaskResult {
-    /// Of what the engine tells of a node.
+    /// Creates a result from the JSON that the job engine returned for a node.
     pub(crate) fn from_json(
         target: PlanTarget,
         action: &str,
@@ -71,7 +71,7 @@ impl TaskResult {
         }
     }
 
-    /// A result that no job gave.
+    /// Creates a successful result that comes from no job.
     pub(crate) fn from_hash(
         target: PlanTarget,
         action: &str,
@@ -89,7 +89,7 @@ impl TaskResult {
         }
     }
 
-    /// `Result.new`.
+    /// Creates a result as `Result.new` does.
     pub(crate) fn constructed(target: PlanTarget, value: Hash) -> Self {
         let error = value.get_str(ERROR).filter(|error| !error.is_undef());
         let error = error.map(failure::error_from_value);
@@ -99,7 +99,7 @@ impl TaskResult {
         }
     }
 
-    /// The same result as that of another action.
+    /// Replaces the action and the object.
     pub(crate) fn with_action(self, action: Option<&str>, object: Option<&str>) -> Self {
         Self {
             action: action.map_or(self.action, Arc::from),
@@ -108,7 +108,7 @@ impl TaskResult {
         }
     }
 
-    /// `ApplyResult.new`.
+    /// Creates a result as `ApplyResult.new` does.
     pub(crate) fn constructed_apply(target: PlanTarget, mut value: Hash) -> Self {
         if value.get_str(REPORT).is_none() {
             value.insert(REPORT, Value::hash(Hash::new()));
@@ -123,7 +123,7 @@ impl TaskResult {
         }
     }
 
-    /// A failure that no job told of.
+    /// Creates a failed result that comes from no job.
     pub(crate) fn failed(
         target: PlanTarget,
         action: &str,
@@ -142,7 +142,7 @@ impl TaskResult {
         }
     }
 
-    /// The assumed result of an action that is only shown: a success.
+    /// Creates the result of an action that a preview only shows; it is assumed to succeed.
     pub(crate) fn unknown_of(
         target: PlanTarget,
         action: &str,
@@ -167,7 +167,7 @@ impl TaskResult {
         self.error.is_none()
     }
 
-    /// As data; secrets are not shown.
+    /// Converts to JSON, with secrets redacted.
     pub(crate) fn to_data(&self) -> Json {
         json!({
             "target": self.target.safe_name(),
@@ -178,7 +178,7 @@ impl TaskResult {
         })
     }
 
-    /// The same as a value of the language.
+    /// Converts to a hash of the language; in a preview its value stays unknown.
     pub(crate) fn data(&self) -> Value {
         let mut data = Value::from_json(&self.to_data());
         if let (Some(unknown), Value::Hash(entries)) = (&self.unknown, &data) {
@@ -218,7 +218,7 @@ impl TaskResult {
     }
 }
 
-/// The message of an `ApplyResult`: how many resources of the report did what.
+/// The message of an `ApplyResult`: the counts of resources in the report.
 fn counts_of_report(report: &Value) -> Option<String> {
     let inner = |value: &Value, key: &str| value.as_hash()?.get_str(key).cloned();
     let resources = inner(&inner(report, "metrics")?, "resources")?;

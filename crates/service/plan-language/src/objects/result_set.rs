@@ -1,6 +1,7 @@
 //! The results of an action on several targets. Main type: [`ResultSet`].
 //!
-//! Invariant: there is one result for each target that was asked, in the order asked.
+//! Invariant: results are in the order of the targets of the call; a set of an action has one for
+//! each of them.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use pcore::{Hash, ObjectError, PuppetObject, Type, Value};
 use super::TaskResult;
 use crate::types;
 
-/// `ResultSet`. Cheap to clone.
+/// The language's `ResultSet`. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResultSet(Arc<Vec<Arc<TaskResult>>>);
 
@@ -32,19 +33,19 @@ impl ResultSet {
         Value::Object(object)
     }
 
-    /// Returns true if it is not even known which targets there would be results of.
+    /// Returns true if it is unknown for which targets there will be results.
     pub(crate) fn has_unknown_targets(&self) -> bool {
         self.0.iter().any(|it| it.target().unknown().is_some())
     }
 
-    /// Those that are to be kept.
+    /// Returns the results that fulfil the predicate.
     pub(crate) fn filtered(&self, keep: impl Fn(&TaskResult) -> bool) -> Self {
         Self(Arc::new(
             self.0.iter().filter(|it| keep(it)).cloned().collect(),
         ))
     }
 
-    /// Those of these places.
+    /// Returns the results whose flag at the same index is true.
     pub(crate) fn filtered_by_mask(&self, keep: &[bool]) -> Self {
         let kept = self.0.iter().zip(keep).filter(|(_, keep)| **keep);
         Self(Arc::new(kept.map(|(result, _)| result.clone()).collect()))
@@ -66,7 +67,8 @@ impl ResultSet {
         found.map(Self::result_value).unwrap_or_default()
     }
 
-    /// A list from one place to another, both inclusive; `undef` if there is no first place.
+    /// Returns the results between two indices, both inclusive; negative indices count from the
+    /// end. `undef` if the first index is out of range.
     fn between(&self, from: i64, to: i64) -> Value {
         let len = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
         let place = |index: i64| if index < 0 { index + len } else { index };

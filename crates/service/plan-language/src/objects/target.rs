@@ -1,6 +1,6 @@
 //! A node that plans act on. Main type: [`PlanTarget`].
 //!
-//! Invariant: a target is its name; two of one name are equal, whatever else they say.
+//! Invariant: two targets of the same name are equal, whatever their other attributes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use pcore::{Hash, PuppetObject, Type, Value};
 use super::UnknownResult;
 use crate::types;
 
-/// A node by its certname, or by a URI such as `ssh://user@host:22`.
+/// A node, given by certname or by a URI such as `ssh://user@host:22`.
 #[derive(Debug, Clone)]
 pub(crate) struct PlanTarget {
     name: Arc<str>,
     uri: Arc<str>,
     parts: TargetUri,
-    /// It is unknown which target it is, or how many there are.
+    /// Set in a preview if it is unknown which target this is, or how many there are.
     unknown: Option<UnknownResult>,
 }
 
@@ -31,12 +31,12 @@ struct TargetUri {
 }
 
 impl PlanTarget {
-    /// Of a certname or a URI.
+    /// Creates a target from a certname or URI, which is also its name.
     pub(crate) fn new(uri: &str) -> Self {
         Self::named(uri, uri)
     }
 
-    /// With a name of its own.
+    /// Creates a target with a name and a URI.
     pub(crate) fn named(name: &str, uri: &str) -> Self {
         Self {
             name: name.into(),
@@ -46,7 +46,7 @@ impl PlanTarget {
         }
     }
 
-    /// Those that a result would name.
+    /// Creates a placeholder for the targets that an unknown result would name.
     pub(crate) fn of_unknown(unknown: &UnknownResult) -> Self {
         Self {
             unknown: Some(unknown.clone()),
@@ -62,12 +62,12 @@ impl PlanTarget {
         &self.name
     }
 
-    /// By which the server knows the node.
+    /// The name under which the server knows the node: the host of the URI.
     pub(crate) fn certname(&self) -> &str {
         &self.parts.host
     }
 
-    /// For people, results and journals: without a password.
+    /// The name without a password, for users, results and journals.
     pub(crate) fn safe_name(&self) -> String {
         match &self.parts.password {
             Some(password) => self.name.replace(&format!(":{password}@"), "@"),
@@ -98,7 +98,7 @@ impl TargetUri {
             .rsplit_once(':')
             .and_then(|(host, port)| Some((host, port.parse().ok()?)));
         let (host, port) = match numbered {
-            // More colons are an address of IPv6 without a port.
+            // A host with several colons is an IPv6 address without a port.
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
             _ => (host, None),
         };
@@ -158,7 +158,7 @@ impl PuppetObject for PlanTarget {
         hasher.finish()
     }
 
-    /// Nothing: the name may have a password in it.
+    /// Empty, since the name may contain a password.
     fn init_hash(&self) -> Hash {
         Hash::new()
     }

@@ -1,6 +1,7 @@
-//! Values that are unknown until an effect is done. Main type: [`UnknownResult`]; [`steps_in`] finds them in values.
+//! Values that are unknown in a preview. Main type: [`UnknownResult`]; [`steps_in`] finds them in
+//! values.
 //!
-//! Invariant: whatever is made of such a value names every step that it comes from.
+//! Invariant: a value that is derived from unknown values names every step that they come from.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -13,11 +14,11 @@ use super::{PlanTarget, ResultSet, TaskResult};
 /// Numbers of the effects that a preview showed.
 pub(crate) type PreviewStepNumbers = BTreeSet<u32>;
 
-/// Stands for a value of which only is known where it would come from. Cheap to clone.
+/// Placeholder for a value of which only the originating effects are known. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnknownResult {
     steps: Arc<PreviewStepNumbers>,
-    /// A text with placeholders in it.
+    /// A string with placeholders in it; `None` if nothing of the value is known.
     text: Option<Arc<str>>,
 }
 
@@ -29,7 +30,7 @@ impl UnknownResult {
         }
     }
 
-    /// The unknown result of the effect of this number.
+    /// Creates the unknown result of the effect with this number.
     pub(crate) fn of(step: u32) -> Self {
         Self::new(PreviewStepNumbers::from([step]), None)
     }
@@ -38,7 +39,7 @@ impl UnknownResult {
         &self.steps
     }
 
-    /// The text that is shown: `<result of step 3>`.
+    /// Returns the text that is shown, such as `<result of step 3>`.
     pub(crate) fn to_display_text(&self) -> String {
         match &self.text {
             Some(text) => text.to_string(),
@@ -47,7 +48,7 @@ impl UnknownResult {
     }
 }
 
-/// `step 3`, `steps 3 and 4`.
+/// Formats step numbers: `step 3`, `steps 3 and 4`.
 pub(crate) fn step_names(steps: &PreviewStepNumbers) -> String {
     let mut names: Vec<String> = steps.iter().map(u32::to_string).collect();
     match (names.pop(), names.is_empty()) {
@@ -57,14 +58,14 @@ pub(crate) fn step_names(steps: &PreviewStepNumbers) -> String {
     }
 }
 
-/// The steps that something in a value comes from.
+/// Returns the steps that any part of a value comes from.
 pub(crate) fn steps_in(value: &Value) -> PreviewStepNumbers {
     let mut steps = PreviewStepNumbers::new();
     collect(value, &mut steps);
     steps
 }
 
-/// The same for several.
+/// Returns the steps that any part of several values comes from.
 pub(crate) fn steps_in_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> PreviewStepNumbers {
     let mut steps = PreviewStepNumbers::new();
     for value in values {
@@ -109,7 +110,7 @@ fn collect_result(result: &TaskResult, steps: &mut PreviewStepNumbers) {
 }
 
 impl PuppetObject for UnknownResult {
-    /// `Unit`, which every type takes.
+    /// The type `Unit`, which fits every parameter type.
     fn object_type(&self) -> Type {
         Type::unit()
     }

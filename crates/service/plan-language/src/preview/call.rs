@@ -1,7 +1,8 @@
 //! The call of a plan function in a preview. Main function: [`call`].
 //!
-//! Invariant: a function that reads with something unknown gives something unknown, one that
-//! changes the plan's state by it decides, and one that fails with it fails because of it.
+//! Invariant: a reading function with an unknown argument returns an unknown value. If a function
+//! changes the plan's state or fails because of an unknown argument, everything after it depends on
+//! that argument.
 
 use evaluator::function::CallArguments;
 use evaluator::{EvalResult, EvalUnwind, Evaluator};
@@ -11,7 +12,7 @@ use super::{PreviewBranch, UnknownArguments};
 use crate::functions::PlanFunctionBody;
 use crate::host::PlanHost;
 
-/// Functions that only give what they are asked for.
+/// Functions that only return information.
 const READ: &[&str] = &[
     "dir::children",
     "facts",
@@ -27,7 +28,7 @@ const READ: &[&str] = &[
     "vars",
 ];
 
-/// Functions that change what later calls see.
+/// Functions that change state which later calls read.
 const CHANGE: &[&str] = &[
     "add_to_group",
     "remove_from_group",
@@ -35,7 +36,8 @@ const CHANGE: &[&str] = &[
     "set_feature",
 ];
 
-/// The same, with a value that is kept as it is: only the rest of the arguments decides.
+/// Functions that store their last argument without inspecting it, so only the other arguments
+/// count.
 const KEEP: &[&str] = &["add_facts", "set_var"];
 
 pub(crate) fn call(

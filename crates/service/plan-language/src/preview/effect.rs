@@ -1,6 +1,6 @@
-//! An effect that is told instead of being made. Main type: [`PreviewedEffect`].
+//! An effect that a preview shows instead of performing it. Main type: [`PreviewedEffect`].
 //!
-//! Invariant: a secret is in no event, and an event is bounded, whatever the plan gives.
+//! Invariant: events contain no secret, and their size is bounded.
 
 use evaluator::{EvalResult, SourceLocation};
 use serde_json::{Value as Json, json};
@@ -16,10 +16,10 @@ use crate::objects::{PlanTarget, PreviewStepNumbers, ResultSet, TaskResult, Unkn
 #[derive(Default)]
 pub(crate) struct PreviewedEffect<'a> {
     pub(crate) function: &'a str,
-    /// The task, the command, the question.
+    /// The task, the command or the prompt.
     pub(crate) object: &'a str,
     pub(crate) targets: &'a [PlanTarget],
-    /// Without secrets.
+    /// Parameters without secrets.
     pub(crate) parameters: Json,
     pub(crate) noop: bool,
     pub(crate) description: &'a str,
@@ -27,14 +27,14 @@ pub(crate) struct PreviewedEffect<'a> {
 
 /// The treatment of an action in a preview.
 pub(crate) enum PreviewedAction {
-    /// It was told, and this stands for what would come of it.
+    /// The action was only shown; these are its unknown results.
     Shown(ResultSet),
-    /// It is to be done, in noop mode.
+    /// The action is to be run in noop mode.
     Noop,
 }
 
 impl PreviewBranch {
-    /// Shows an action on targets, or says that it can be done in noop mode.
+    /// Shows an action on targets, and decides if it is run in noop mode.
     pub(crate) fn action(
         &self,
         host: &PlanHost<'_>,
@@ -86,7 +86,7 @@ impl PreviewBranch {
         task::check(host, place, action, noop, names)
     }
 
-    /// Tells an effect, and gives its number.
+    /// Records an effect as an event, and returns its number.
     pub(crate) fn show_effect(
         &self,
         host: &PlanHost<'_>,
@@ -101,7 +101,7 @@ impl PreviewBranch {
         );
         let mut parameters = effect.parameters.clone();
         unwrapped.redact(&mut parameters);
-        // Before anything is cut, so that no half of a secret is left.
+        // Redaction comes before truncation, so that no part of a secret remains.
         let effect = &PreviewedEffect {
             function: effect.function,
             object: &object,
@@ -166,7 +166,8 @@ fn truncate_text(text: &str) -> &str {
     &text[..text.floor_char_boundary(PREVIEW_PARAMETERS_BYTES)]
 }
 
-/// Larger values are shown as the beginning of their text.
+/// Returns parameters unchanged if they are within the bound, otherwise the beginning of their
+/// text.
 fn bounded(parameters: &Json) -> Json {
     let text = parameters.to_string();
     match text.len() <= PREVIEW_PARAMETERS_BYTES {

@@ -1,7 +1,7 @@
 //! The end of a preview. Main function: [`finish_preview`].
 //!
-//! Invariant: a plan that fails whatever its results are fails in its preview; one that may
-//! fail or go on, by what a result is, ends its preview there, and that is said.
+//! Invariant: a plan that fails independently of unknown results fails in its preview; if the
+//! failure depends on unknown results, the preview ends there successfully and states it.
 
 use evaluator::{EvalResult, EvalUnwind};
 use serde_json::{Value as Json, json};
@@ -10,14 +10,14 @@ use super::{PreviewBranch, PreviewTally, site};
 use crate::host::PlanHost;
 use crate::{failure, functions};
 
-/// The result of the plan job of a preview.
+/// Returns the result of the plan job of a preview.
 pub(crate) fn finish_preview(
     host: &PlanHost<'_>,
     preview: &PreviewBranch,
     given: EvalResult<Json>,
 ) -> EvalResult<Json> {
     if matches!(&given, Err(unwind) if matches!(**unwind, EvalUnwind::Error(_))) {
-        // Parallel blocks are shown to their end.
+        // Effects of parallel blocks that still run are shown too.
         functions::await_all(host)?;
     }
     let decided = preview.decided();

@@ -1,8 +1,9 @@
-//! A plan that is looked at before it is run. Main type: [`PreviewBranch`].
+//! The preview of a plan: an evaluation that shows effects instead of performing them. Main type:
+//! [`PreviewBranch`].
 //!
-//! What reads is done; what has an effect is told in an event and not done, and gives [`UnknownResult`]s, which
-//! say from which effect they would come. Invariant: an effect that is not said to depend on
-//! a result is the same whatever that result is, as long as the effects before it succeed.
+//! Reads are performed. An effect is shown in an event and returns [`UnknownResult`]s, which name
+//! the effect that they would come from. Invariant: an effect that is not marked as depending on a
+//! result is the same whatever that result is, provided that the effects before it succeed.
 
 mod call;
 mod effect;
@@ -27,9 +28,9 @@ use crate::objects::{PreviewStepNumbers, UnknownResult, step_names, steps_in_all
 /// The state of one branch of a preview.
 pub(crate) struct PreviewBranch {
     pub(crate) kind: plans::PlanPreviewMode,
-    /// The results that decided what is evaluated now.
+    /// The results on which the control flow has depended so far.
     decided: RefCell<PreviewStepNumbers>,
-    /// The arguments of the plan function that is called now.
+    /// The unknown arguments of the plan function that is being called.
     unknown_arguments: RefCell<UnknownArguments>,
 }
 
@@ -37,13 +38,13 @@ pub(crate) struct PreviewBranch {
 #[derive(Default)]
 struct UnknownArguments {
     steps: PreviewStepNumbers,
-    /// The parameters among it.
+    /// Names of the task parameters with unknown values.
     names: BTreeSet<String>,
-    /// It is not even known which parameters there are.
+    /// True if even the set of parameters is unknown.
     all: bool,
 }
 
-/// The state that all branches of a preview share.
+/// Counters and decisions that all branches of a preview share.
 #[derive(Default)]
 pub(crate) struct PreviewTally {
     effects: Cell<u32>,
@@ -51,12 +52,12 @@ pub(crate) struct PreviewTally {
     depending: Cell<u32>,
     maybe: Cell<u32>,
     decisions: Cell<u32>,
-    /// The results that decided something anywhere.
+    /// The results on which the control flow of any branch has depended.
     decided: RefCell<PreviewStepNumbers>,
 }
 
 impl PreviewBranch {
-    /// A branch that begins where so much was decided.
+    /// Creates the state of a branch whose start depended on `decided`.
     pub(crate) fn new(kind: plans::PlanPreviewMode, decided: PreviewStepNumbers) -> Self {
         Self {
             kind,
@@ -69,12 +70,12 @@ impl PreviewBranch {
         self.decided.borrow().clone()
     }
 
-    /// The following effects depend on these results.
+    /// Marks all following effects of this branch as possibly depending on these results.
     pub(crate) fn add_deciding(&self, steps: &PreviewStepNumbers) {
         self.decided.borrow_mut().extend(steps);
     }
 
-    /// The plan function that is called now was given this, too.
+    /// Adds an argument of the plan function that is being called.
     pub(crate) fn add_given(&self, value: &Value) {
         self.unknown_arguments.borrow_mut().add(value);
     }
@@ -97,7 +98,8 @@ impl UnknownArguments {
 }
 
 impl PlanHost<'_> {
-    /// The rest of this branch depends on these; so does anything that a branch learns of the plan's state.
+    /// Marks the rest of this branch as depending on these results, and so any branch that reads
+    /// shared state of the plan later.
     pub(crate) fn decide(&self, steps: &PreviewStepNumbers) {
         if let Some(preview) = &self.preview {
             preview.add_deciding(steps);
@@ -105,19 +107,19 @@ impl PlanHost<'_> {
         }
     }
 
-    /// This branch reads what others may have written.
+    /// Notes that this branch reads state that other branches may have written.
     pub(crate) fn reads_shared(&self) {
         if let Some(preview) = &self.preview {
             preview.add_deciding(&self.run.tally.decided.borrow());
         }
     }
 
-    /// The same as an `UnknownResult`.
+    /// Creates an unknown value that comes from the unknown parts of `values`.
     pub(crate) fn unknown(&self, values: &[Value], text: Option<String>) -> Value {
         Value::object(UnknownResult::new(steps_in_all(values), text))
     }
 
-    /// Says in an event what a preview found.
+    /// Records an event of the preview.
     fn tell_preview(
         &self,
         kind: &'static str,
@@ -135,7 +137,8 @@ impl PlanHost<'_> {
         Ok(())
     }
 
-    /// The source position; for a step of a YAML plan, which has no positions of its own, that step.
+    /// Returns the source location; inside a YAML plan, whose code has none, that of the current
+    /// step.
     fn site_location(&self, place: &SourceLocation) -> SourceLocation {
         let step = self.step_place.borrow();
         match &*step {
@@ -178,7 +181,7 @@ impl UnknownValues for PlanHost<'_> {
     }
 }
 
-/// `module/plans/init.pp:12`.
+/// Formats a location as `module/plans/init.pp:12`.
 pub(crate) fn site(place: &SourceLocation) -> String {
     let file = place.file.as_deref().unwrap_or_default();
     let below = file

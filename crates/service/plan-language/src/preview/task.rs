@@ -1,7 +1,7 @@
-//! The check that a task could be run as the plan requests it. Main function: [`check`].
+//! The check of a task before its preview shows it. Main function: [`check`].
 //!
-//! Invariant: what the job engine would refuse is refused here in its words, and what the
-//! task's metadata calls a secret is shown nowhere.
+//! Invariant: a request that the job engine would refuse is refused here with the same error, and
+//! parameters that the task's metadata marks as sensitive are never shown.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::failure;
 use crate::functions::{PlanAction, refused_task_error};
 use crate::host::PlanHost;
 
-/// The metadata of a task.
+/// The parts of a task's metadata that a preview uses.
 pub(super) struct CheckedTask {
     pub(super) supports_noop: bool,
     sensitive: Vec<String>,
 }
 
 impl CheckedTask {
-    /// Parameters without those that the task calls secret.
+    /// Redacts the parameters that the task marks as sensitive.
     pub(super) fn redact_parameters(&self, mut parameters: Json) -> Json {
         for name in &self.sensitive {
             if let Some(value) = parameters.get_mut(name) {
@@ -33,8 +33,8 @@ impl CheckedTask {
     }
 }
 
-/// Looks at the task's metadata; a step. `unknown`: parameters whose values are not known, or nothing, if not
-/// even the parameters are.
+/// Checks a task against its metadata, as a step. `unknown` names the parameters whose values are
+/// unknown; `None` if the set of parameters itself is unknown.
 pub(super) fn check(
     host: &PlanHost<'_>,
     place: &SourceLocation,
@@ -81,7 +81,7 @@ pub(super) fn check(
     })
 }
 
-/// The errors that exist for any value of the unknown parameters.
+/// Returns the problems that exist for every value of the unknown parameters.
 fn problems(
     metadata: &TaskMetadata,
     params: &Map<String, Json>,
@@ -96,7 +96,7 @@ fn problems(
     problems
 }
 
-/// The name of a task, as the job engine reads it.
+/// Parses the name of a task as the job engine does.
 pub(crate) fn parse_task_name(text: &str) -> Result<TaskName, RunTaskError> {
     text.parse::<TaskName>()
         .map_err(|error| RunTaskError::TaskName {

@@ -1,7 +1,7 @@
-//! Plans in YAML. Main type: [`YamlProgram`]; [`find`] reads one, `run` carries it out.
+//! Plans in YAML. Main type: [`YamlProgram`]; [`find`] reads one, `run` runs it.
 //!
-//! Invariant: what `deploy` refuses to read is never begun. Of a key that is written twice the
-//! last counts, as in Bolt, and the plan is told so.
+//! Invariant: a plan that `environments` cannot read is never started. Of duplicate keys the last
+//! one counts, as in Bolt, with a warning in the plan's log.
 
 mod run;
 mod text;
@@ -18,7 +18,7 @@ pub(crate) use self::run::run;
 use crate::failure;
 use crate::host::PlanHost;
 
-/// A plan in YAML that can be run.
+/// A YAML plan that can be run.
 pub(crate) struct YamlProgram {
     pub(crate) name: String,
     pub(crate) file: String,
@@ -27,14 +27,14 @@ pub(crate) struct YamlProgram {
     result: Option<YamlTreeNode>,
 }
 
-/// A parameter of a plan.
+/// A parameter of a YAML plan.
 pub(crate) struct YamlPlanParameter {
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) default: Option<YamlTreeNode>,
 }
 
-/// The plan of a name, if it is one in YAML.
+/// Reads the YAML plan of a name; `None` if there is no such file.
 pub(crate) fn find(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
@@ -111,13 +111,13 @@ fn parameter(
     })
 }
 
-/// All mistakes, each with its place.
+/// Joins all problems, each with its location.
 fn problems_message(problems: &[PlanProblem]) -> String {
     let told = problems.iter().map(ToString::to_string);
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// The file is no plan.
+/// Creates the error of a file that is not a valid plan.
 #[cold]
 fn refuse(file: &SourceFile, what: &str) -> Box<EvalUnwind> {
     let msg = format!("the plan cannot be read: {what} (file: {})", file.path);

@@ -1,6 +1,6 @@
-//! Carrying out a YAML plan. Main function: [`run`].
+//! Execution of a YAML plan. Main function: [`run`].
 //!
-//! Each step is the call of a plan function. Invariant: an error has the line of its step.
+//! Each step is a call of a plan function. Invariant: an error carries the line of its step.
 
 use environments::{YamlAction, YamlStep};
 use evaluator::{
@@ -14,7 +14,7 @@ use super::text::{evaluate, node_to_value};
 use crate::failure;
 use crate::host::PlanHost;
 
-/// The keys of steps that are options of functions.
+/// Keys of steps that become options of the called functions.
 const OPTIONS: &[(&str, &str)] = &[
     ("batch", "_batch"),
     ("catch_errors", "_catch_errors"),
@@ -144,7 +144,7 @@ fn arguments(
     Ok(arguments)
 }
 
-/// The value of a node. As in Bolt, a mistake in its code is an error that can be caught.
+/// Evaluates a node. As in Bolt, a mistake in its code is an error that can be caught.
 fn evaluate_node(
     evaluator: &mut Evaluator<'_>,
     scope: &VariableScope,
@@ -170,7 +170,7 @@ fn text(node: &YamlTreeNode) -> Value {
     Value::from(node_to_value(node).to_string())
 }
 
-/// The error with the line of the step, if it has no place of its own.
+/// Sets the error's location to the step, unless the error is located in another file.
 fn with_location(
     mut unwind: Box<EvalUnwind>,
     plan: &YamlProgram,
@@ -178,7 +178,7 @@ fn with_location(
 ) -> Box<EvalUnwind> {
     if let EvalUnwind::Error(error) = unwind.as_mut() {
         let known = error.location.as_ref().is_some_and(|place| place.line > 0);
-        // A text is a program of its own, which begins where the text does.
+        // Embedded code is parsed as a program of its own, so its line numbers are relative to it.
         if !known
             || error
                 .location

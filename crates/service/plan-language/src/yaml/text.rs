@@ -1,12 +1,12 @@
-//! Values of a YAML plan: data, in which [`code_of`] tells the texts that are evaluated. Main function:
-//! [`evaluate`].
+//! Values of a YAML plan: data with embedded code, which [`embedded_code`] recognizes. Main
+//! function: [`evaluate`].
 
 use environments::embedded_code;
 use evaluator::{EvalResult, Evaluator, VariableScope};
 use pcore::{Hash, Value};
 use psych::YamlTreeNode;
 
-/// The value of a node.
+/// Evaluates a node, embedded code included.
 pub(super) fn evaluate(
     evaluator: &mut Evaluator<'_>,
     scope: &VariableScope,
@@ -36,10 +36,10 @@ pub(super) fn evaluate(
     }
 }
 
-/// A value of YAML as it stands.
+/// Converts a node literally, without evaluating code.
 pub(super) fn node_to_value(node: &YamlTreeNode) -> Value {
     match &node.value {
-        // Times are read as texts: `psych::PlanActionOptions::PLAN`.
+        // Dates and times are read as strings with `psych::YamlLoadOptions::PLAN`.
         psych::YamlValue::Null | psych::YamlValue::Date(_) | psych::YamlValue::Time(_) => {
             Value::Undef
         }

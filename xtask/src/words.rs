@@ -28,7 +28,6 @@ const PENDING: &[&str] = &[
     "code-settings",
     "code-sources",
     "external-directories",
-    "file-sync",
     "forges",
     "jobs",
     "plans",

@@ -1,8 +1,8 @@
-//! What a version on the disk is made of, as followers are told: [`manifest`].
+//! The list of files of a version on the disk, as it is offered to followers: [`manifest`].
 //!
-//! Most files of a version are links to contents of the store. Those that were written for it (its lock,
-//! generated types) are made such, so that all can be handed out by their hashes, and go when the version
-//! does. The rule that must hold: what is told of a version is what its files are.
+//! Most files of a version are hard links to contents of the store. Files that were written for the
+//! version (its lock, generated types) are linked into the store too, so that all can be served by
+//! hash; they are removed with the version. Invariant: the list of a version matches its files.
 
 use std::fs::{self};
 use std::io::{self};
@@ -18,7 +18,7 @@ use code_store::integrity::{differing_paths, named_paths};
 use code_store::notes::{read_note, write_note};
 use code_store::version::{ReadManifestError, VersionSignature, VersionStore, read_manifest};
 
-/// Why followers cannot be told what a version is made of.
+/// Cause for which a version's list of files cannot be offered to followers.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FilesError {
     #[error(transparent)]
@@ -32,7 +32,7 @@ pub(crate) enum FilesError {
     Damaged { version: String, paths: String },
 }
 
-/// The files of a version. Blocks.
+/// Returns the files of a version and the id of their list. Blocks.
 pub(super) fn manifest(
     versions: &VersionStore,
     environment: &EnvironmentName,
@@ -64,7 +64,7 @@ pub(super) fn manifest(
     Ok((id, manifest))
 }
 
-/// The file is a content of the store after it, under a link of its own.
+/// Makes the file a content of the store: a link in one direction or the other.
 fn link_or_copy(
     content: &ContentStore,
     path: &Path,
@@ -83,7 +83,7 @@ fn link_or_copy(
         }
         Err(error) => Err(error),
         Ok(kept) if kept.ino() == fs::symlink_metadata(path)?.ino() => Ok(()),
-        // The same content by another name: from now on they are one.
+        // The store has the same content in another file: replace this one by a link to it.
         Ok(_) => {
             let staged = tempfile::tempdir_in(content.incoming_directory())?;
             let link = staged.path().join("link");

@@ -1,6 +1,6 @@
-//! What followers are told and what they told, without I/O: [`FollowerBoard`].
+//! Announcements to followers and their reports, without I/O: [`FollowerBoard`].
 //!
-//! The rule that must hold: generations only grow, whoever says what.
+//! Invariant: generations only grow, regardless of the reports.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use environments::EnvironmentName;
 use crate::defaults::{FOLLOWER_FORGET, FOLLOWERS};
 use code_store::version::VersionSignature;
 
-/// All that is known of environments and followers.
+/// Announced and offered versions, and the last report of each follower.
 #[derive(Debug)]
 pub(super) struct FollowerBoard {
     lease_ms: i64,
@@ -24,63 +24,63 @@ pub(super) struct FollowerBoard {
 /// The last switch of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnnouncedSwitch {
-    /// Its number among the switches of all environments.
+    /// Number of the switch among the switches of all environments.
     pub generation: i64,
-    /// To which version; `None`: it was taken away.
+    /// The version that it made live; `None` if the environment was removed.
     pub signature: Option<VersionSignature>,
 }
 
-/// What a follower has, by environment.
+/// Reported state of a follower, by environment.
 pub(super) type FollowerReport = BTreeMap<EnvironmentName, ReportedEnvironment>;
 
-/// What a follower has of an environment.
+/// Reported state of an environment on a follower.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReportedEnvironment {
     pub(super) generation: i64,
     pub(super) signature: Option<VersionSignature>,
     pub(super) staged: Option<VersionSignature>,
-    /// Which version it cannot have, and why.
+    /// The version that could not be used, and the cause.
     pub(super) failed: Option<(VersionSignature, String)>,
 }
 
-/// A follower, as it was heard last.
+/// The last check-in of a follower.
 #[derive(Clone, Debug)]
 struct FollowerCheckIn {
     at_ms: i64,
     report: FollowerReport,
 }
 
-/// A follower that lacks something.
+/// A follower that lacks a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaggingFollower {
     pub(super) name: String,
     pub(super) why: String,
-    /// Whether it may have it in a moment.
+    /// True if it is connected and reported no failure, so that waiting is useful.
     pub(super) may_catch_up: bool,
 }
 
-/// A follower, for people.
+/// State of a follower, for the API and the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowerState {
-    /// Its certname.
+    /// Certname of the follower.
     pub name: String,
-    /// When it was heard, in milliseconds since 1970.
+    /// Time of its last check-in, in milliseconds since 1970.
     pub heard_ms: i64,
-    /// Whether that is not too long ago.
+    /// True if that is within the lease.
     pub is_living: bool,
-    /// Whether it has all that is live.
+    /// True if it has all announced versions.
     pub is_synced: bool,
-    /// What is live there.
+    /// Live versions on the follower, with the generations of their switches.
     pub live: Vec<(EnvironmentName, i64, VersionSignature)>,
-    /// What it cannot have, and why.
+    /// Environments whose version it could not use, with the cause.
     pub failed: Vec<(EnvironmentName, String)>,
 }
 
-/// As many followers as there may be.
+/// Error: there are [`FOLLOWERS`] followers already.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FollowerLimitReached;
 
-// === impl Board ===
+// === impl FollowerBoard ===
 
 impl FollowerBoard {
     pub(super) fn new(lease_ms: i64) -> Self {
@@ -95,13 +95,13 @@ impl FollowerBoard {
         }
     }
 
-    /// A number for a switch that nobody has yet.
+    /// Returns an unused generation.
     pub(super) fn next_generation(&mut self) -> i64 {
         self.highest_generation += 1;
         self.highest_generation
     }
 
-    /// An environment was switched; it is not offered any more.
+    /// Records the switch of an environment and ends its offer.
     pub(super) fn announce(&mut self, environment: &EnvironmentName, announced: AnnouncedSwitch) {
         self.highest_generation = self.highest_generation.max(announced.generation);
         self.environments.insert(environment.clone(), announced);
@@ -109,27 +109,27 @@ impl FollowerBoard {
         self.change_count += 1;
     }
 
-    /// Followers get a version ready.
+    /// Offers a version, so that followers stage it.
     pub(super) fn offer(&mut self, environment: &EnvironmentName, signature: &VersionSignature) {
         self.offered.insert(environment.clone(), signature.clone());
         self.change_count += 1;
     }
 
-    /// They need not any more.
+    /// Ends the offer of an environment.
     pub(super) fn withdraw(&mut self, environment: &EnvironmentName) {
         if self.offered.remove(environment).is_some() {
             self.change_count += 1;
         }
     }
 
-    /// All followers are to look once more.
+    /// Makes all followers check every environment once more.
     pub(super) fn force(&mut self) {
         self.force_count += 1;
         self.change_count += 1;
     }
 
-    /// A follower tells what it has. The environments of which it knows a later switch than this one: they
-    /// are to be announced anew.
+    /// Records the report of a follower. Returns the environments for which the follower knows a
+    /// later switch than this board: these have to be announced anew.
     pub(super) fn check_in(
         &mut self,
         name: &str,
@@ -155,12 +155,12 @@ impl FollowerBoard {
         Ok(ahead)
     }
 
-    /// What a follower had told before.
+    /// The last report of a follower.
     pub(super) fn report_of(&self, name: &str) -> Option<&FollowerReport> {
         self.followers.get(name).map(|heard| &heard.report)
     }
 
-    /// Those that were not heard for long are not followers any more.
+    /// Removes followers without a check-in for [`FOLLOWER_FORGET`]; returns their names.
     pub(super) fn remove_expired(&mut self, now_ms: i64) -> Vec<String> {
         let age = i64::try_from(FOLLOWER_FORGET.as_millis()).unwrap_or(i64::MAX);
         let is_gone = |heard: &FollowerCheckIn| now_ms - heard.at_ms > age;
@@ -176,7 +176,7 @@ impl FollowerBoard {
         gone
     }
 
-    /// Who has not got a version ready.
+    /// Followers that have not staged a version.
     pub(super) fn unready_followers(
         &self,
         environment: &EnvironmentName,
@@ -191,7 +191,7 @@ impl FollowerBoard {
         self.find_lagging(environment, Some(signature), now_ms, is_ready)
     }
 
-    /// Who has not switched.
+    /// Followers that have not made a switch.
     pub(super) fn lagging_followers(
         &self,
         environment: &EnvironmentName,
@@ -239,7 +239,7 @@ impl FollowerBoard {
         now_ms - heard.at_ms <= self.lease_ms
     }
 
-    /// Whether a version may be handed out.
+    /// True if followers may fetch the version.
     pub(super) fn is_published(
         &self,
         environment: &EnvironmentName,
@@ -249,7 +249,7 @@ impl FollowerBoard {
             .any(|(of, published)| of == environment && published == signature)
     }
 
-    /// All versions that may be.
+    /// All announced and offered versions.
     pub(super) fn published_versions(
         &self,
     ) -> impl Iterator<Item = (&EnvironmentName, &VersionSignature)> {
@@ -266,7 +266,7 @@ impl FollowerBoard {
         &self.offered
     }
 
-    /// Changes whenever followers have to be told something.
+    /// Number of changes that followers have to learn of.
     pub(super) fn change_count(&self) -> u64 {
         self.change_count
     }
@@ -275,7 +275,7 @@ impl FollowerBoard {
         self.force_count
     }
 
-    /// All followers.
+    /// The state of all followers.
     pub(super) fn followers(&self, now_ms: i64) -> Vec<FollowerState> {
         let state = |(name, heard): (&String, &FollowerCheckIn)| {
             let environments = self.environments.iter();

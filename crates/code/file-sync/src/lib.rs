@@ -1,31 +1,35 @@
-//! File sync: other servers, most of them compilers, follow the environments of this one. Main types:
-//! [`FileSync`], the side that deploys, and [`Follower`], the side that follows.
+//! File sync: other servers, most of them compilers, replicate the environments of this one. Main
+//! types: [`FileSync`], the storage service of the deploying server, and [`Follower`], the client.
 //!
-//! **A switch in two phases.** A version that is built is *offered*: followers, whose question
-//! (`check-in`) waits for that, get the list of its files (`manifests/…`) and the contents that they lack
-//! (`blobs/sha256/…`), build the same directory with the code that the deployer uses, and tell that it is
-//! *staged*. When all that are living have, or after `code.followers_timeout`, the storage switches its own
-//! link, writes the switch down under the next *generation*, and only then announces it; a follower switches
-//! when it is told a generation higher than its own, and tells that. So followers switch within
-//! milliseconds of each other, and each by one rename.
+//! **A switch in two phases.** A version that is built is *offered*: followers, whose `check-in`
+//! waits for that, fetch the list of its files (`manifests/…`) and the contents that they lack
+//! (`blobs/sha256/…`), build the same directory with the deployer's code, and report it as
+//! *staged*. When all connected followers have done so, or after `code.followers_timeout`, the
+//! storage service switches its own link, writes the switch to the database under the next
+//! *generation*, and only then announces it. A follower switches when a generation higher than its
+//! own is announced, and reports the switch. So followers switch within milliseconds of each other,
+//! and each by one rename.
 //!
-//! **Who is waited for.** A follower is *living* for a lease after it was heard, and all that are known are
-//! after a restart of the storage. One that is away, or said that it cannot have the version, is not waited
-//! for; it is named, in the deployment and in the status, until it has caught up.
+//! **The followers that are waited for.** A follower counts as *living* for a lease after its last
+//! check-in; after a restart of the storage service all known followers do. One that is not living,
+//! or reported that it cannot use the version, is not waited for; the deployment and the status
+//! name it until it has caught up.
 //!
-//! The rules that must hold:
-//! - what a follower serves is one whole version, whose every content it has hashed itself;
-//! - a follower switches to what was announced and to nothing else, and never to a lower generation; one
-//!   that knows a higher one than the storage (whose database is an old copy, then) makes it count on from there;
-//! - what is not announced is not removed: only an environment that was taken away under a generation of its
-//!   own is, so that a storage that is new, or empty by mistake, takes nothing from anybody;
-//! - only contents of versions that are announced or offered are handed out.
+//! Invariants:
+//! - a follower serves complete versions only, and has hashed every content itself;
+//! - a follower switches to announced versions only, and never to a lower generation; if it knows a
+//!   higher generation than the storage service (whose database is an old copy then), the storage
+//!   service continues from there;
+//! - a follower removes an environment only if its removal was announced under a generation of its
+//!   own; a storage service that is new, or empty by mistake, removes nothing;
+//! - only contents of versions that are announced or offered are served.
 //!
-//! A follower whose storage is silent for longer than its lease does not know what is live. It keeps what it
-//! has, which is old but whole, says so in its log and in `follower.json`; or takes its environments away, if
-//! its settings want that, so that nobody compiles old code: agents then go on with their cached catalogs.
-//! Keeping is the default, since a storage that is down would otherwise stop every compiler. Either way it
-//! takes nothing up again before it has heard what is live.
+//! After the lease has expired, a follower does not know the server's live versions. By default it
+//! keeps its own, which are old but complete, and reports that in its log and in `follower.json`:
+//! otherwise a storage service that is down would stop every compiler. With
+//! [`StaleLeasePolicy::Withdraw`] it removes its environments, so that no old code is compiled;
+//! agents then continue with their cached catalogs. Either way it switches to nothing before the
+//! next successful check-in.
 
 pub mod defaults;
 mod files;
@@ -43,7 +47,7 @@ pub use storage::{CheckInError, FileSync, FileSyncSettings, ServedBlob};
 
 use code_store::version::VersionSignature;
 
-/// One name for all that is live, by environments in their order.
+/// One name for all live versions, in the order of the environments.
 fn combined_commit<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> VersionSignature {
     let mut text = String::from("tutti-code 1\n");
     for (environment, version) in live {

@@ -1,6 +1,6 @@
-//! The versions that are handed out, with their contents: [`PublishedFiles`].
+//! The versions that followers may fetch, with their contents: [`PublishedFiles`].
 //!
-//! The rule that must hold: what no such version has is not handed out, even if it is in the store.
+//! Invariant: a content that no such version has is not served, even if it is in the store.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,13 @@ use code_store::version::{VersionSignature, VersionStore};
 
 type VersionKey = (EnvironmentName, VersionSignature);
 
-/// The files of versions, read when they are first asked for.
+/// The files of versions, read at the first request.
 #[derive(Debug, Default)]
 pub(super) struct PublishedFiles {
     read: Mutex<HashMap<VersionKey, Arc<VersionFiles>>>,
 }
 
-/// The files of a version.
+/// The list of files of a version, decoded and encoded.
 #[derive(Debug)]
 pub(super) struct VersionFiles {
     pub(super) id: TreeId,
@@ -27,22 +27,22 @@ pub(super) struct VersionFiles {
     hashes: HashSet<ContentHash>,
 }
 
-// === impl Published ===
+// === impl PublishedFiles ===
 
 impl PublishedFiles {
-    /// Forgets all versions but these.
+    /// Forgets all other versions.
     pub(super) fn retain(&self, versions: &HashSet<VersionKey>) {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.retain(|version, _| versions.contains(version));
     }
 
-    /// Whether a version that was asked for has this content.
+    /// True if a version that was read has this content.
     pub(super) fn has(&self, hash: ContentHash) -> bool {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.values().any(|files| files.hashes.contains(&hash))
     }
 
-    /// The files of a version. Blocks.
+    /// Returns the files of a version. Blocks.
     pub(super) fn files(
         &self,
         versions: &VersionStore,

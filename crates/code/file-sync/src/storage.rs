@@ -1,7 +1,8 @@
-//! The side that deploys: [`FileSync`], the [`FollowerBoard`] with a clock, a database and those who wait.
+//! The storage service: [`FileSync`], the [`FollowerBoard`] with a clock, a database and waiting
+//! requests.
 //!
-//! The rules that must hold: a switch is written down before any follower is told of it; nobody waits longer
-//! than he was promised.
+//! Invariants: a switch is written to the database before it is announced; no request waits longer
+//! than its timeout.
 
 mod check_in;
 
@@ -24,7 +25,7 @@ use super::published_files::PublishedFiles;
 use code_store::content::{ContentError, ContentHash, TreeId};
 use code_store::version::{VersionSignature, VersionStore};
 
-/// Followers and what they are told. Cheap to clone.
+/// File sync storage service. Cheap to clone.
 #[derive(Clone)]
 pub struct FileSync {
     inner: Arc<FileSyncInner>,
@@ -35,51 +36,53 @@ struct FileSyncInner {
     store: Store,
     versions: VersionStore,
     board: Mutex<FollowerBoard>,
-    /// When each follower was written down.
+    /// Time at which each follower's report was last written to the database, in milliseconds since
+    /// 1970.
     recorded_check_ins: Mutex<BTreeMap<String, i64>>,
     published: PublishedFiles,
-    /// Of this process: cursors of another one mean nothing.
+    /// Identifies this process in cursors: those of another process are invalid.
     series: String,
-    /// Somebody told or was told something.
+    /// Signals a report or an announcement.
     changed: watch::Sender<()>,
-    /// One switch after the other gets its number and is written down.
+    /// Serializes switches: each gets its generation and is written to the database before the
+    /// next.
     announce_lock: tokio::sync::Mutex<()>,
 }
 
-/// How followers are dealt with.
+/// Time limits for followers.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSyncSettings {
-    /// How long a follower counts as there after it was heard.
+    /// Time after its last check-in during which a follower counts as living.
     pub lease: Duration,
-    /// How long a deployment waits for followers.
+    /// Longest time that a deployment waits for followers.
     pub timeout: Duration,
 }
 
-/// A content that is handed out.
+/// A content to serve to a follower.
 #[derive(Debug)]
 pub struct ServedBlob {
-    /// Open to read.
+    /// The file, open for reading.
     pub file: std::fs::File,
-    /// Its size.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
 }
 
-/// Why a follower is not listened to.
+/// Cause for which a request of a follower fails.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckInError {
-    /// Something in what it tells.
+    /// The report has an invalid field: its name and the cause.
     #[error("{0} {1}")]
     Invalid(&'static str, String),
-    /// As many as may be.
+    /// The limit of followers is reached.
     #[error("too many servers follow this one")]
     Full,
-    /// The files of a version.
+    /// The files of a version cannot be read.
     #[error("cannot read the files of a version: {0}")]
     Files(String),
-    /// The disk.
+    /// The disk or the content store failed.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// The database.
+    /// The report cannot be written to the database.
     #[error("cannot write down what a follower tells")]
     Store(#[from] StoreError),
 }
@@ -87,7 +90,8 @@ pub enum CheckInError {
 // === impl FileSync ===
 
 impl FileSync {
-    /// Takes up what was told before. What is live now is what is on the disk.
+    /// Restores announcements and reports from the database. Live is what the links on the disk
+    /// point to.
     pub async fn start(
         settings: FileSyncSettings,
         store: Store,
@@ -105,7 +109,7 @@ impl FileSync {
                 board.announce(&environment, announced);
             }
         }
-        // They could not tell anything while this server was away: they have their lease from now on.
+        // Followers could not check in while this server was down: their lease starts now.
         for row in store.code_followers().await? {
             let report = serde_json::from_str(&row.report).unwrap_or_default();
             if let Ok(report) = parse_report(&report) {
@@ -136,7 +140,8 @@ impl FileSync {
         Ok(sync)
     }
 
-    /// Tells what was taken away while no server ran, or before one was killed that could not tell it.
+    /// Announces removals that were made while no server ran, or that a killed server did not
+    /// announce.
     async fn announce_removals(&self) -> Result<(), CheckInError> {
         let versions = &self.inner.versions;
         for environment in versions.noted_removals()? {
@@ -158,7 +163,8 @@ impl FileSync {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets followers get a version ready, and waits for them. Who is not then.
+    /// Offers a version and waits until followers have staged it. Returns those that have not
+    /// within the timeout.
     pub async fn offer_version(
         &self,
         environment: &EnvironmentName,
@@ -170,13 +176,14 @@ impl FileSync {
             .await
     }
 
-    /// Followers need not get a version ready any more.
+    /// Ends the offer of an environment's version.
     pub fn withdraw_offer(&self, environment: &EnvironmentName) {
         self.board().withdraw(environment);
         self.notify_changed();
     }
 
-    /// An environment was switched here, or taken away: all followers are told.
+    /// Writes the switch or removal of an environment to the database and announces it to all
+    /// followers.
     pub async fn announce(
         &self,
         environment: &EnvironmentName,
@@ -193,7 +200,7 @@ impl FileSync {
             signature: signature.map(ToString::to_string),
         };
         self.inner.store.set_code_generation(&row).await?;
-        // A note that stays says what is not so any more, and is forgotten at the next start.
+        // A note that stays is outdated, and is deleted at the next start.
         if let Err(error) = self.inner.versions.delete_removal_note(environment) {
             tracing::warn!(%error, "cannot forget that an environment was taken away");
         }
@@ -208,7 +215,7 @@ impl FileSync {
         Ok(announced)
     }
 
-    /// Waits until followers have switched. Who has not then.
+    /// Waits until followers have switched. Returns those that have not within the timeout.
     pub async fn wait_for_followers(
         &self,
         environment: &EnvironmentName,
@@ -218,7 +225,7 @@ impl FileSync {
             .await
     }
 
-    /// Who has not switched by now.
+    /// Followers that have not switched by now.
     pub fn lagging_followers(
         &self,
         environment: &EnvironmentName,
@@ -230,7 +237,7 @@ impl FileSync {
         behind.into_iter().map(Into::into).collect()
     }
 
-    /// Waits until nobody is late of whom it is expected that he will not be, within the time for that.
+    /// Waits until no follower that may still catch up is late, or until the timeout.
     async fn wait_until_none(
         &self,
         late: impl Fn(&FollowerBoard, i64) -> Vec<LaggingFollower>,
@@ -244,9 +251,9 @@ impl FileSync {
             if is_over || Instant::now() >= deadline {
                 return now.into_iter().map(Into::into).collect();
             }
-            // A follower that falls silent changes nothing: the lease may end before the deadline does.
+            // A silent follower causes no signal, and its lease may end before the deadline.
             let look = deadline.min(Instant::now() + Duration::from_secs(1));
-            // Whichever it is, it is looked at once more.
+            // Signal or timeout, the followers are examined again.
             drop(timeout_at(look, changed.changed()).await);
         }
     }
@@ -255,7 +262,7 @@ impl FileSync {
         self.inner.changed.send_replace(());
     }
 
-    /// What is live, as Puppet Enterprise names it.
+    /// The live versions, in Puppet Enterprise's form.
     pub fn latest_repository(&self) -> FileSyncRepository {
         let submodules = to_submodules(&self.board());
         let live = submodules.iter();
@@ -266,8 +273,8 @@ impl FileSync {
         }
     }
 
-    /// All followers look at everything once more. Waits until those that are living have what is live, or
-    /// until the time for that is over.
+    /// Makes all followers check every environment once more. Waits until those that are living
+    /// have the live versions, or until the timeout.
     pub async fn force_resync(&self) {
         self.board().force();
         self.notify_changed();
@@ -280,12 +287,13 @@ impl FileSync {
         drop(self.wait_until_none(behind).await);
     }
 
-    /// All followers.
+    /// The state of all followers.
     pub fn followers(&self) -> Vec<FollowerState> {
         self.board().followers(now_ms())
     }
 
-    /// The list of a version's files, as it is kept, and its hash; `None`: nobody is to have it.
+    /// The encoded list of a version's files, and its hash; `None` if the version is neither
+    /// announced nor offered.
     pub async fn manifest(
         &self,
         environment: &EnvironmentName,
@@ -303,7 +311,7 @@ impl FileSync {
         Ok(Some((files.id, files.text.clone())))
     }
 
-    /// All versions that are here: what is live, and what somebody may still work with.
+    /// All versions on this server: the live ones, and those that may still be in use.
     pub async fn published_versions(
         &self,
     ) -> Result<Vec<(EnvironmentName, VersionSignature)>, CheckInError> {
@@ -311,7 +319,7 @@ impl FileSync {
         run_blocking(move || Ok(versions.all_versions()?)).await
     }
 
-    /// A content; `None`: no version has it that is to be had.
+    /// Opens a content; `None` if no announced or offered version has it.
     pub async fn open_blob(&self, hash: ContentHash) -> Result<Option<ServedBlob>, CheckInError> {
         let published: Vec<_> = {
             let board = self.board();
@@ -322,7 +330,7 @@ impl FileSync {
         run_blocking(move || {
             let inner = &sync.inner;
             if !inner.published.has(hash) {
-                // Lists that another process of this server gave out.
+                // A follower may have the list of files from an earlier process of this server.
                 for version in &published {
                     inner.published.files(&inner.versions, version)?;
                 }

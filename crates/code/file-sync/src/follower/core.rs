@@ -1,8 +1,9 @@
-//! What a follower does next, without I/O: [`FollowerCore`].
+//! Decides the next steps of a follower, without I/O: [`FollowerCore`].
 //!
-//! The rules that must hold: it switches to what was announced and to nothing else; never to a lower
-//! generation than its own; and to nothing that is not here as a whole. A power cut may have damaged what was live
-//! before the start, so that is staged once more, which compares it.
+//! Invariants: a follower switches to announced versions only; never to a lower generation than its
+//! own; and only to a version that is staged completely. A power cut may have damaged the versions
+//! that were live before the start, so they are staged once more, which compares them with the
+//! server's list.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,20 +15,21 @@ use super::status::FollowedVersion;
 use crate::follower_board::AnnouncedSwitch;
 use code_store::version::VersionSignature;
 
-/// What a follower has, and what it was told.
+/// State of a follower: its own versions, and those that the server announced.
 #[derive(Debug, Default)]
 pub(super) struct FollowerCore {
     environments: BTreeMap<EnvironmentName, LocalEnvironment>,
     announced: BTreeMap<EnvironmentName, AnnouncedSwitch>,
     offered: BTreeMap<EnvironmentName, VersionSignature>,
-    /// Versions on their way here.
+    /// Versions that are being fetched.
     staging: HashSet<(EnvironmentName, VersionSignature)>,
-    /// Versions that were live at the start and were not compared with the server's list of files since then.
+    /// Versions that were live at the start and have not been compared with the server's list of
+    /// files since.
     inherited: HashSet<(EnvironmentName, VersionSignature)>,
     cursor: Option<String>,
 }
 
-/// What it has of an environment.
+/// State of an environment on this follower.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LocalEnvironment {
     generation: i64,
@@ -36,30 +38,30 @@ struct LocalEnvironment {
     failed: Option<FailedVersion>,
 }
 
-/// A version that it could not get.
+/// A version that could not be staged or switched to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FailedVersion {
     signature: VersionSignature,
     why: String,
-    /// Whether it waits before it tries again.
+    /// True until [`FollowerCore::allow_retries`]; no attempt is made before.
     waits_for_retry: bool,
 }
 
-/// What is to be done.
+/// An action that the follower has to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FollowerStep {
-    /// Get a version.
+    /// Fetch a version.
     Stage(EnvironmentName, VersionSignature),
-    /// Make it live.
+    /// Make a version live, under this generation.
     Switch(EnvironmentName, VersionSignature, i64),
-    /// Take the environment away.
+    /// Remove the environment, under this generation.
     Remove(EnvironmentName, i64),
 }
 
-// === impl Core ===
+// === impl FollowerCore ===
 
 impl FollowerCore {
-    /// A follower that had this when it ended.
+    /// Creates the state from the versions that are live on the disk, with their generations.
     pub(super) fn new(had: Vec<(EnvironmentName, VersionSignature, i64)>) -> Self {
         let inherited = had.iter().map(|(of, live, _)| (of.clone(), live.clone()));
         let inherited = inherited.collect();
@@ -78,7 +80,7 @@ impl FollowerCore {
         }
     }
 
-    /// What the storage says. Names that make no sense are left out.
+    /// Takes over the announcements and offers of the server. Invalid names are ignored.
     pub(super) fn apply_check_in(&mut self, told: CheckedIn) {
         let announced = told.environments.into_iter().filter_map(|(name, it)| {
             let announced = AnnouncedSwitch {
@@ -94,15 +96,16 @@ impl FollowerCore {
         self.cursor = Some(told.cursor);
     }
 
-    /// It is not known any more what is live: nothing is done until the storage says it anew.
+    /// Forgets announcements and offers, for an expired lease: nothing is done until the next
+    /// check-in.
     pub(super) fn discard_announcements(&mut self) {
         self.announced.clear();
         self.offered.clear();
         self.cursor = None;
     }
 
-    /// What to do now. Each version is to be got once, until [`mark_staged`](Self::mark_staged) or
-    /// [`mark_failed`](Self::mark_failed) says what became of it.
+    /// Returns the steps to take now. A version is returned for staging only once, until
+    /// [`mark_staged`](Self::mark_staged) or [`mark_failed`](Self::mark_failed) reports its result.
     pub(super) fn next_steps(&mut self) -> Vec<FollowerStep> {
         let mut steps = Vec::new();
         let mut wanted = Vec::new();
@@ -164,7 +167,7 @@ impl FollowerCore {
         self.environments.entry(environment.clone()).or_default()
     }
 
-    /// A version is here as a whole.
+    /// Records that a version is complete on the disk.
     pub(super) fn mark_staged(
         &mut self,
         environment: &EnvironmentName,
@@ -180,7 +183,7 @@ impl FollowerCore {
         }
     }
 
-    /// A version cannot be got, or not be switched to.
+    /// Records that a version could not be staged or switched to, with the cause.
     pub(super) fn mark_failed(
         &mut self,
         environment: &EnvironmentName,
@@ -198,7 +201,7 @@ impl FollowerCore {
         });
     }
 
-    /// It may try once more.
+    /// Allows another attempt for all failed versions.
     pub(super) fn allow_retries(&mut self) {
         for failed in self
             .environments
@@ -209,7 +212,7 @@ impl FollowerCore {
         }
     }
 
-    /// A version is live.
+    /// Records that a version is live.
     pub(super) fn mark_switched(
         &mut self,
         environment: &EnvironmentName,
@@ -225,19 +228,19 @@ impl FollowerCore {
         };
     }
 
-    /// An environment is gone.
+    /// Records that an environment was removed.
     pub(super) fn mark_removed(&mut self, environment: &EnvironmentName, generation: i64) {
         let had = self.environment_mut(environment);
         had.generation = generation;
         had.live = None;
     }
 
-    /// Whether anything is on its way here.
+    /// True while a version is being fetched.
     pub(super) fn is_staging(&self) -> bool {
         !self.staging.is_empty()
     }
 
-    /// Versions that are not live and may be in a moment.
+    /// Versions that are staged and not yet live.
     pub(super) fn staged_versions(
         &self,
     ) -> impl Iterator<Item = (&EnvironmentName, &VersionSignature)> {
@@ -245,7 +248,7 @@ impl FollowerCore {
         staged.filter_map(|(of, had)| Some((of, had.staged.as_ref()?)))
     }
 
-    /// The environments that are live.
+    /// The environments that have a live version.
     pub(super) fn live_environments(&self) -> impl Iterator<Item = &EnvironmentName> {
         let live = self
             .environments
@@ -254,7 +257,8 @@ impl FollowerCore {
         live.map(|(of, _)| of)
     }
 
-    /// The links as they stand, whoever made them.
+    /// Takes over the live versions that the links on the disk point to, since an administrator may
+    /// have changed them.
     pub(super) fn sync_with_disk(&mut self, live: &[(EnvironmentName, VersionSignature)]) {
         for (environment, had) in &mut self.environments {
             let found = live.iter().find(|(of, _)| of == environment);
@@ -262,7 +266,7 @@ impl FollowerCore {
         }
     }
 
-    /// What is live, for a file.
+    /// The live versions, in the form of `follower.json`.
     pub(super) fn saved_environments(&self) -> BTreeMap<String, SavedEnvironment> {
         let each = self.environments.iter().map(|(of, had)| {
             let live = SavedEnvironment {
@@ -274,12 +278,12 @@ impl FollowerCore {
         each.collect()
     }
 
-    /// Whether it was told what is live, and still knows it.
+    /// True while announcements of the server are known and valid.
     pub(super) fn has_announcements(&self) -> bool {
         self.cursor.is_some()
     }
 
-    /// What is live beside what should be.
+    /// The live version of each environment, and its difference to the announced one.
     pub(super) fn environment_status(&self) -> BTreeMap<EnvironmentName, FollowedVersion> {
         let names: BTreeSet<_> = self
             .environments
@@ -304,7 +308,7 @@ impl FollowerCore {
         each.collect()
     }
 
-    /// What the storage is told.
+    /// The report for the server.
     pub(super) fn to_report(&self) -> BTreeMap<String, FollowedEnvironment> {
         let each = self.environments.iter().map(|(of, had)| {
             let failed = had.failed.as_ref();

@@ -1,7 +1,7 @@
-//! Getting a content: [`fetch`].
+//! Fetching of a content: [`fetch`].
 //!
-//! The rules that must hold: what is here is not asked for again, unless the server has something else or the
-//! whole has another hash; and every way round ends.
+//! Invariants: bytes that are already here are not requested again, unless the server has a
+//! different content or the whole has the wrong hash; and every loop ends.
 
 use super::incoming_contents::{IncomingContents, MissingContent};
 use super::partial_content::PartialContent;
@@ -9,7 +9,7 @@ use super::remote::{RemoteServer, RemoteServerError};
 use crate::defaults::FOLLOWER_RESUMES;
 use code_store::content::ContentError;
 
-/// Why a content cannot be got.
+/// Cause for which a content cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ContentFetchError {
     #[error(transparent)]
@@ -18,7 +18,7 @@ pub(super) enum ContentFetchError {
     Content(#[from] ContentError),
 }
 
-/// Brings a content here; it is whole after it and has its hash.
+/// Fetches a content; afterwards it is complete and has its hash.
 pub(super) async fn fetch(
     remote: &RemoteServer,
     arriving: &IncomingContents,
@@ -35,7 +35,7 @@ pub(super) async fn fetch(
     loop {
         let mut part = arriving.open_partial(wanted).await?;
         let filled = download_rest(remote, wanted, &mut part).await;
-        // Also of what broke off.
+        // Also when the download broke off, so that it can be resumed.
         part.flush().await?;
         match filled {
             Ok(()) => {}
@@ -73,7 +73,7 @@ pub(super) async fn fetch(
     }
 }
 
-/// Gets what is lacking.
+/// Requests the missing bytes of a content.
 async fn download_rest(
     remote: &RemoteServer,
     wanted: &MissingContent,
@@ -103,10 +103,10 @@ async fn download_rest(
     }
 }
 
-// === impl FetchError ===
+// === impl ContentFetchError ===
 
 impl ContentFetchError {
-    /// Whether there is no room on the disk.
+    /// True if the disk is full.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Content(error) if error.is_disk_full())
     }

@@ -1,10 +1,10 @@
-//! Contents on their way here: [`IncomingContents`].
+//! Contents that are being downloaded: [`IncomingContents`].
 //!
-//! Each is a file with the name that it will have in the store. It stays when a connection breaks and when the
-//! follower is killed, so the next try goes on where the last one ended. The rules that must hold:
-//! - one at a time writes to a file, and only to one that has no other name;
-//! - nothing gets its name in the store before it is on the disk;
-//! - what no version waits for any more is bounded.
+//! Each is a file with the name that it will have in the store. The file survives a broken
+//! connection and a killed follower, so that the next attempt resumes it. Invariants:
+//! - a file has one writer at a time, and is written to only while it has no other name;
+//! - a content gets its name in the store only after it is on the disk;
+//! - the files that no version waits for are bounded in age, number and size.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, Metadata, Permissions};
@@ -22,7 +22,7 @@ use code_store::content::{
     ContentError, ContentHash, ContentStore, content_error, create_directory, sync,
 };
 
-/// A content that a version wants.
+/// A content of a version that the store lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MissingContent {
     pub(super) sha256: ContentHash,
@@ -30,7 +30,7 @@ pub(super) struct MissingContent {
     pub(super) size_bytes: u64,
 }
 
-/// Where they arrive. Cheap to clone.
+/// The directory of contents that are being downloaded. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct IncomingContents {
     inner: Arc<IncomingContentsInner>,
@@ -40,20 +40,20 @@ pub(super) struct IncomingContents {
 struct IncomingContentsInner {
     content: ContentStore,
     directory: PathBuf,
-    /// Who writes to which file.
+    /// Locks of the files that are being written.
     writing: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
-    /// What versions wait for.
+    /// Files for each version that is being fetched.
     awaited: Mutex<Vec<Weak<BTreeSet<PathBuf>>>>,
 }
 
-/// A version waits for these; as long as this lives, they are not tidied away.
+/// The contents that a version waits for; they are not removed while this value lives.
 #[derive(Debug)]
 pub(super) struct AwaitedContents(Arc<BTreeSet<PathBuf>>);
 
-// === impl Arriving ===
+// === impl IncomingContents ===
 
 impl IncomingContents {
-    /// Opens the place beside the store; what came before is still there. Blocks.
+    /// Opens the directory in the store; earlier downloads are kept. Blocks.
     pub(super) fn open(content: &ContentStore) -> Result<Self, ContentError> {
         let directory = content.root().join("arriving");
         create_directory(&directory)?;
@@ -69,12 +69,12 @@ impl IncomingContents {
         Ok(arriving)
     }
 
-    /// The store that they go to.
+    /// The store that complete contents are moved to.
     pub(super) fn content(&self) -> &ContentStore {
         &self.inner.content
     }
 
-    /// A version waits for these contents. Blocks.
+    /// Registers the contents that a version waits for. Blocks.
     pub(super) fn await_contents(
         &self,
         all: &[MissingContent],
@@ -85,7 +85,7 @@ impl IncomingContents {
         Ok(AwaitedContents(paths))
     }
 
-    /// From now on nobody else writes to the file of a content.
+    /// Locks the file of a content for writing; waits for its current writer.
     pub(super) async fn lock_for_writing(&self, wanted: &MissingContent) -> OwnedMutexGuard<()> {
         let lock = {
             let mut writing = lock(&self.inner.writing);
@@ -100,7 +100,8 @@ impl IncomingContents {
         lock.lock_owned().await
     }
 
-    /// What is here of a content; one that is here already as a whole is in the store, or in this.
+    /// Opens the bytes of a content that were downloaded so far. A content that is complete is in
+    /// the store, or in this file.
     pub(super) async fn open_partial(
         &self,
         wanted: &MissingContent,
@@ -108,7 +109,7 @@ impl IncomingContents {
         PartialContent::open(self.path(wanted), wanted.size_bytes).await
     }
 
-    /// Gives contents that are here as a whole their names in the store. Blocks.
+    /// Moves complete contents into the store. Blocks.
     pub(super) fn move_into_store(&self, all: &[MissingContent]) -> Result<(), ContentError> {
         let content = &self.inner.content;
         let is_here =
@@ -134,7 +135,8 @@ impl IncomingContents {
         Ok(())
     }
 
-    /// Another version may want the same, and have brought it into the store meanwhile.
+    /// Ignores an error if the content is in the store: another version with the same content may
+    /// have moved it there meanwhile.
     fn ignore_if_stored(&self, wanted: &MissingContent, done: io::Result<()>) -> io::Result<()> {
         let object = self
             .inner
@@ -146,10 +148,10 @@ impl IncomingContents {
         }
     }
 
-    /// Removes what came for a version: there is no room for it. Blocks.
+    /// Removes the downloads of a version, because the disk is full. Blocks.
     pub(super) fn stop_waiting(&self, awaited: &AwaitedContents) {
         for path in awaited.0.iter() {
-            // It may not have come at all.
+            // The file may not exist yet.
             drop(fs::remove_file(path));
         }
     }
@@ -163,7 +165,8 @@ impl IncomingContents {
         self.inner.directory.join(name)
     }
 
-    /// Removes what no version waits for, but for what may be wanted once more: the latest of it. Blocks.
+    /// Removes downloads that no version waits for, except the newest within the limits, which may
+    /// be resumed. Blocks.
     fn remove_unneeded(&self) -> Result<(), ContentError> {
         let directory = &self.inner.directory;
         let awaited = {
@@ -179,7 +182,7 @@ impl IncomingContents {
             }
             match fs::symlink_metadata(&path) {
                 Ok(metadata) => left.push((metadata.mtime(), path, metadata)),
-                // Its version has been got meanwhile.
+                // Moved into the store meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(content_error("read", &path)(source)),
             }
@@ -197,7 +200,7 @@ impl IncomingContents {
         Ok(())
     }
 
-    /// Whether it is a content that the store does not have, and came not too long ago.
+    /// True if the store lacks the content and the download is younger than [`FOLLOWER_LEFT`].
     fn is_needed(&self, path: &Path, metadata: &Metadata) -> bool {
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.unwrap_or_default();

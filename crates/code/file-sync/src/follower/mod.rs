@@ -1,6 +1,7 @@
-//! The side that follows: [`Follower`], a task that asks, gets versions, switches and tells.
+//! The client side of file sync: [`Follower`], a task that checks in, fetches versions, switches
+//! and reports.
 //!
-//! The rule that must hold: it decides nothing by itself; [`FollowerCore`] says what is next.
+//! Invariant: it makes no decisions itself; [`FollowerCore`] returns the next steps.
 
 mod core;
 mod fetch;
@@ -42,36 +43,36 @@ use code_store::gc::{self, collect};
 use code_store::version::{VersionSignature, VersionStore};
 use store::now_ms;
 
-/// What a follower is told before it starts.
+/// Settings of a follower.
 #[derive(Debug)]
 pub struct FollowerSettings {
-    /// The server that it follows: `https://tutti.example.com:8143`.
+    /// Base URL of the server that is followed: `https://tutti.example.com:8143`.
     pub server: Url,
-    /// What it shows that server.
+    /// Certificate and key for that server, and the CA that its certificate is checked with.
     pub tls: TlsFiles,
-    /// The certnames that server may have, beside the host name that is checked anyway.
+    /// Certnames that the server may have, besides the host name of `server`.
     pub certnames: ServerCertnames,
-    /// Where it keeps contents and versions.
+    /// Directory for contents and versions.
     pub directory: PathBuf,
-    /// Puppet's `environments`.
+    /// Directory of Puppet's `environments`.
     pub environments: PathBuf,
-    /// What it does when it does not know what is live.
+    /// Reaction to an expired lease, after which the live versions of the server are unknown.
     pub stale: StaleLeasePolicy,
-    /// Who has to know of a switch here.
+    /// Caches that are flushed after a switch, such as those of a puppetserver.
     pub code_caches: Vec<Arc<dyn CodeCache>>,
 }
 
-/// What a follower does whose server is silent for longer than its lease.
+/// Reaction of a follower to a server that has been silent for longer than the lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StaleLeasePolicy {
-    /// It keeps what it has, and says so.
+    /// Keeps the environments, and logs it.
     #[default]
     Keep,
-    /// It takes its environments away until it knows what is live.
+    /// Removes the environments until the server is heard again.
     Withdraw,
 }
 
-/// Follows a server.
+/// A file sync client, which follows one server.
 #[derive(Debug)]
 pub struct Follower {
     settings: FollowerSettings,
@@ -80,16 +81,16 @@ pub struct Follower {
     arriving: IncomingContents,
     core: FollowerCore,
     saved: SavedFollowerState,
-    /// Those who watch it.
+    /// Publishes the status to subscribers.
     status: watch::Sender<FollowerStatus>,
-    /// Nobody else writes there.
+    /// Lock of the directory, so that no other process writes to it.
     _hold: DirectoryLock,
 }
 
 // === impl Follower ===
 
 impl Follower {
-    /// Opens the directories; waits until no other process writes there. Blocks.
+    /// Opens the directories; waits until no other process writes to them. Blocks.
     pub fn open(settings: FollowerSettings) -> Result<Self, ContentError> {
         let hold = DirectoryLock::acquire(&settings.directory, |holder| {
             tracing::info!(
@@ -123,7 +124,8 @@ impl Follower {
         })
     }
 
-    /// Follows until it is stopped. What was under way then goes on after the next start.
+    /// Follows the server until `stop` is cancelled. Unfinished downloads are resumed after the
+    /// next start.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut waits = PendingEvents::new(&self.saved);
         loop {
@@ -141,7 +143,7 @@ impl Follower {
         waits.staging.shutdown().await;
     }
 
-    /// Does what is to be done now.
+    /// Carries out the steps that are due.
     async fn apply_steps(&mut self, waits: &mut PendingEvents) {
         let steps = self.core.next_steps();
         let switches = |step: &FollowerStep| !matches!(step, FollowerStep::Stage(..));
@@ -183,7 +185,7 @@ impl Follower {
         }
     }
 
-    /// Holds back what must not meet a switch, once for all environments that are to be switched.
+    /// Pauses compiles, once for all environments that are to be switched.
     async fn pause_compiles(&self) -> Vec<Box<dyn CompilePause>> {
         let paused = join_all(
             self.settings
@@ -202,7 +204,7 @@ impl Follower {
         pauses
     }
 
-    /// Tells who compiles that other versions are live, or none.
+    /// Flushes the code caches of the switched environments.
     async fn notify_code_caches(&self, environments: &[EnvironmentName]) {
         let after = &self.settings.code_caches;
         let told = environments
@@ -223,7 +225,7 @@ impl Follower {
         let arriving = self.arriving.clone();
         let places = Arc::clone(&waits.stage_permits);
         waits.staging.spawn(async move {
-            // It is never closed.
+            // The semaphore is never closed.
             let _place = places.acquire().await.ok();
             let staged = stage(&remote, &arriving, &versions, (&environment, &signature)).await;
             (
@@ -264,7 +266,7 @@ impl Follower {
         waits: &mut PendingEvents,
         staged: Result<StagedVersion, tokio::task::JoinError>,
     ) {
-        // Nothing aborts it but the end, and a panic was told when it happened.
+        // The tasks are aborted only at shutdown, and a panic was reported when it occurred.
         let Ok((environment, signature, staged)) = staged else {
             return;
         };
@@ -291,7 +293,7 @@ impl Follower {
             .get_or_insert(Instant::now() + FOLLOWER_RETRY);
     }
 
-    /// Asks, unless a question is under way that tells the same.
+    /// Starts a check-in, unless one with the same report is under way.
     fn start_check_in(&self, waits: &mut PendingEvents) {
         let report = self.core.to_report();
         let is_same = waits
@@ -341,7 +343,7 @@ impl Follower {
             self.core.allow_retries();
         }
         self.core.apply_check_in(told);
-        // Somebody may have changed a link here.
+        // An administrator may have changed a link on this machine.
         let versions = self.versions.clone();
         match run_blocking(move || versions.live_environments()).await {
             Ok(live) => self.core.sync_with_disk(&live),
@@ -361,7 +363,7 @@ impl Follower {
         }
     }
 
-    /// It is not known any more what is live.
+    /// Applies [`StaleLeasePolicy`], since the server's live versions are unknown now.
     async fn handle_lease_expiry(&mut self) {
         self.saved.is_stale = true;
         self.core.discard_announcements();
@@ -387,7 +389,7 @@ impl Follower {
         self.save_state();
     }
 
-    /// Writes down what is known.
+    /// Writes `follower.json`.
     fn save_state(&mut self) {
         self.saved.live = self.core.saved_environments();
         self.saved.server = self.settings.server.to_string();
@@ -396,8 +398,8 @@ impl Follower {
         }
     }
 
-    /// Removes versions that the server does not keep any more: it knows who works with which. If it does
-    /// not say, all stay.
+    /// Removes versions that the server does not keep any more; the server knows which are in use.
+    /// If it does not answer, all stay.
     async fn collect_garbage(&self) {
         let mut used = match self.remote.versions().await {
             Ok(kept) => kept,

@@ -1,7 +1,7 @@
-//! A content of which a part is here: [`PartialContent`].
+//! A partly downloaded content: [`PartialContent`].
 //!
-//! The rules that must hold: it never has more bytes than the content; and what it says of its hash was read
-//! from the disk.
+//! Invariants: the file never has more bytes than the content; and its hash is computed from the
+//! disk.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,23 +14,23 @@ use tokio::io::AsyncWriteExt as _;
 use code_store::content::{ContentError, ContentHash, content_error};
 use code_store::version::hash_file;
 
-/// A file that is filled up.
+/// A file that receives a content.
 #[derive(Debug)]
 pub(super) struct PartialContent {
     path: PathBuf,
     file: tokio::fs::File,
-    /// What it will have.
+    /// Size of the complete content.
     whole_bytes: u64,
-    /// What it has.
+    /// Bytes that are in the file.
     pub(super) size_bytes: u64,
-    /// What of that was here before more was asked for.
+    /// Bytes that were in the file before the current download.
     pub(super) kept_bytes: u64,
 }
 
-// === impl Part ===
+// === impl PartialContent ===
 
 impl PartialContent {
-    /// Opens what is there. What can be no part of the content is removed.
+    /// Opens the file. One that cannot be a part of the content is replaced by an empty one.
     pub(super) async fn open(path: PathBuf, whole_bytes: u64) -> Result<Self, ContentError> {
         let at = path.clone();
         let opened = tokio::task::spawn_blocking(move || open_file(&at, whole_bytes)).await;
@@ -49,7 +49,7 @@ impl PartialContent {
         self.size_bytes == self.whole_bytes
     }
 
-    /// Adds what came; `false`: it is more than there is to come, and nothing is added.
+    /// Appends a chunk; returns `false` and appends nothing if the content would become too long.
     pub(super) async fn append(&mut self, bytes: &[u8]) -> Result<bool, ContentError> {
         let size_bytes = self.size_bytes + bytes.len() as u64;
         if size_bytes > self.whole_bytes {
@@ -61,13 +61,13 @@ impl PartialContent {
         Ok(true)
     }
 
-    /// All that was added is in the file after it.
+    /// Writes buffered bytes to the file.
     pub(super) async fn flush(&mut self) -> Result<(), ContentError> {
         let flushed = self.file.flush().await;
         flushed.map_err(content_error("write to", &self.path))
     }
 
-    /// Begins anew.
+    /// Empties the file.
     pub(super) async fn truncate(&mut self) -> Result<(), ContentError> {
         let emptied = self.file.set_len(0).await;
         emptied.map_err(content_error("write to", &self.path))?;
@@ -75,7 +75,7 @@ impl PartialContent {
         Ok(())
     }
 
-    /// What is in the file.
+    /// Hash of the bytes in the file.
     pub(super) async fn hash(&self) -> Result<ContentHash, ContentError> {
         let at = self.path.clone();
         let hashed = tokio::task::spawn_blocking(move || hash_file(&at)).await;
@@ -87,12 +87,12 @@ impl PartialContent {
 
 fn open_file(path: &std::path::Path, whole_bytes: u64) -> io::Result<(File, u64)> {
     let mut options = File::options();
-    // Behind a link could be anything.
+    // A symbolic link could lead to any file.
     let flags = OFlags::NOFOLLOW.bits().cast_signed();
     options.append(true).create(true).custom_flags(flags);
     if let Ok(file) = options.open(path) {
         let metadata = file.metadata()?;
-        // What has another name is a content of the store, and never written to.
+        // A file with another name is a content of the store and is never written to.
         let is_own = metadata.is_file() && metadata.nlink() == 1;
         if is_own && metadata.len() <= whole_bytes {
             return Ok((file, metadata.len()));

@@ -1,4 +1,4 @@
-//! What a follower waits for: [`PendingEvents`].
+//! Events that a follower waits for: [`PendingEvents`].
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -20,25 +20,25 @@ use store::now_ms;
 type CheckInFuture = Pin<Box<dyn Future<Output = Result<CheckedIn, RemoteServerError>> + Send>>;
 pub(super) type StagedVersion = (EnvironmentName, VersionSignature, Result<(), String>);
 
-/// What the task waits for.
+/// Check-in, downloads and deadlines of the follower's task.
 pub(super) struct PendingEvents {
-    /// The question that is under way, and what it tells.
+    /// The check-in under way, with the report that it carries.
     pub(super) check_in: Option<(BTreeMap<String, FollowedEnvironment>, CheckInFuture)>,
     pub(super) staging: JoinSet<StagedVersion>,
     pub(super) stage_permits: Arc<Semaphore>,
-    /// When the server is asked again that could not be.
+    /// Time of the next check-in after a failed one.
     pub(super) check_in_at: Option<Instant>,
     pub(super) backoff: Duration,
     pub(super) retry_at: Option<Instant>,
-    /// When it is not known any more what is live.
+    /// End of the lease, after which the live versions of the server are unknown.
     pub(super) lease_ends: Option<Instant>,
 }
 
-// === impl Waits ===
+// === impl PendingEvents ===
 
 impl PendingEvents {
     pub(super) fn new(kept: &SavedFollowerState) -> Self {
-        // What is left of the lease, but long enough to ask once.
+        // The rest of the lease, but long enough for one check-in.
         let left = kept.lease_left(now_ms()).unwrap_or(FOLLOWER_LEASE);
         Self {
             check_in: None,
@@ -51,7 +51,7 @@ impl PendingEvents {
         }
     }
 
-    /// When something is due.
+    /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Instant {
         let due = [self.check_in_at, self.retry_at, self.lease_ends];
         let never = Instant::now() + FOLLOWER_LEASE;
@@ -59,7 +59,7 @@ impl PendingEvents {
     }
 }
 
-/// The answer to the question that is under way; none comes where there is none.
+/// Waits for the check-in under way; forever if there is none.
 pub(super) async fn wait_for_check_in(
     asking: &mut Option<(BTreeMap<String, FollowedEnvironment>, CheckInFuture)>,
 ) -> Result<CheckedIn, RemoteServerError> {

@@ -1,7 +1,7 @@
-//! The server that is followed: [`RemoteServer`].
+//! HTTP client for the server that is followed: [`RemoteServer`].
 //!
-//! The rules that must hold: the server shows a certificate of the CA, and is shown one; every answer is
-//! bounded in size and time; certificates are read anew after whatever went wrong.
+//! Invariants: both sides present certificates of the CA; every answer is bounded in size and time;
+//! certificates are read anew after each failure.
 
 mod blob;
 
@@ -20,7 +20,7 @@ use code_store::content::ContentHash;
 use code_store::version::VersionSignature;
 use error_causes::chain;
 
-/// The server. Cheap to clone.
+/// Client for the server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct RemoteServer {
     inner: Arc<RemoteServerInner>,
@@ -34,7 +34,7 @@ struct RemoteServerInner {
     client: Mutex<Option<Client>>,
 }
 
-/// Why something cannot be had from the server.
+/// Cause of a failed request to the server.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RemoteServerError {
     #[error("the certificates cannot be used: {0}")]
@@ -56,26 +56,26 @@ pub(super) enum RemoteServerError {
     },
     #[error("{url} ended after {has} of {of} bytes")]
     Short { url: Url, has: u64, of: u64 },
-    /// Not what is lacking of a content of which there is a part.
+    /// The answer does not continue the part that is already here.
     #[error("{url} has another part than was asked for: {why}")]
     OtherPart { url: Url, why: String },
 }
 
-/// What is read of an error.
+/// Bytes of an error's body that are read.
 const SAID_BYTES: u64 = 16 << 10;
-/// And shown.
+/// Characters of an error that are shown.
 const SAID_CHARS: usize = 300;
 
-// === impl RemoteError ===
+// === impl RemoteServerError ===
 
 impl RemoteServerError {
-    /// Whether there was an answer that broke off, or may have been.
+    /// True if the connection failed or the answer broke off, so that the download may be resumed.
     pub(super) fn is_connection_lost(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Short { .. })
     }
 }
 
-// === impl Remote ===
+// === impl RemoteServer ===
 
 impl RemoteServer {
     pub(super) fn new(url: Url, tls: TlsFiles, certnames: ServerCertnames) -> Self {
@@ -117,7 +117,7 @@ impl RemoteServer {
         Ok(client)
     }
 
-    /// The next request reads the certificates anew.
+    /// Makes the next request read the certificates anew.
     fn forget_client(&self) {
         let mut known = self
             .inner
@@ -133,7 +133,7 @@ impl RemoteServer {
         url
     }
 
-    /// Tells what is here, and waits for what should be.
+    /// Sends the report of this follower and waits for a change of the announcements.
     pub(super) async fn check_in(
         &self,
         command: &CheckInCommand,
@@ -151,7 +151,7 @@ impl RemoteServer {
         })
     }
 
-    /// The versions that the server keeps. Names that are none are left out.
+    /// The versions that the server keeps. Invalid names are ignored.
     pub(super) async fn versions(
         &self,
     ) -> Result<HashSet<(EnvironmentName, VersionSignature)>, RemoteServerError> {
@@ -174,7 +174,7 @@ impl RemoteServer {
             .collect())
     }
 
-    /// The list of a version's files.
+    /// The encoded list of a version's files.
     pub(super) async fn manifest(
         &self,
         environment: &EnvironmentName,

@@ -1,7 +1,7 @@
-//! What a follower knows after a restart: [`SavedFollowerState`], the file `follower.json`.
+//! State that a follower keeps across restarts: [`SavedFollowerState`], the file `follower.json`.
 //!
-//! It is for people and their monitoring, too. The rule that must hold: without it, or with a damaged one,
-//! the follower asks, and is right again.
+//! Administrators and monitoring read it, too. Invariant: if it is missing or damaged, the next
+//! check-in restores it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -14,41 +14,42 @@ use serde::{Deserialize, Serialize};
 
 use code_store::version::VersionSignature;
 
-/// Its name.
+/// File name in the follower's directory.
 const STATE_FILE: &str = "follower.json";
 
-/// Others may read it.
+/// Readable by all users, for monitoring.
 const MODE: u32 = 0o644;
 
-/// What a follower knows.
+/// Contents of `follower.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedFollowerState {
     #[serde(default)]
     pub(super) server: String,
-    /// When the server was heard, in milliseconds since 1970.
+    /// Time of the last answer of the server, in milliseconds since 1970; `None` if there was none.
     #[serde(default)]
     pub(super) heard_ms: Option<i64>,
     #[serde(default)]
     lease_s: u64,
-    /// Whether that is too long ago.
+    /// True if the lease has expired since then.
     #[serde(default)]
     pub(super) is_stale: bool,
-    /// The environments.
+    /// Last known state of each environment.
     #[serde(default, rename = "environments")]
     pub(super) live: BTreeMap<String, SavedEnvironment>,
-    /// The last demand to look at everything that was followed.
+    /// The last number of a forced check of all environments that was followed; kept in memory
+    /// only.
     #[serde(skip)]
     pub(super) forced: Option<u64>,
 }
 
-/// What is live of an environment, and the number of its switch.
+/// The live version of an environment, and the generation of its last switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedEnvironment {
     pub(super) generation: i64,
     pub(super) version: Option<String>,
 }
 
-// === impl Kept ===
+// === impl SavedFollowerState ===
 
 impl SavedFollowerState {
     pub(super) fn read(directory: &Path) -> Self {
@@ -66,7 +67,7 @@ impl SavedFollowerState {
         Ok(())
     }
 
-    /// The switch that made a version live; 0: nobody knows.
+    /// Generation of the switch that made a version live; 0 if it is unknown.
     pub(super) fn generation(&self, environment: &EnvironmentName, live: &VersionSignature) -> i64 {
         let known = self.live.get(environment.as_str());
         let known = known.filter(|known| known.version.as_deref() == Some(live.as_str()));
@@ -79,7 +80,7 @@ impl SavedFollowerState {
         self.is_stale = false;
     }
 
-    /// How long it is known what is live; `None`: the server was never heard.
+    /// The rest of the lease; `None` if the server never answered.
     pub(super) fn lease_left(&self, now_ms: i64) -> Option<Duration> {
         let silent_ms = now_ms.saturating_sub(self.heard_ms?);
         let silent = Duration::from_millis(u64::try_from(silent_ms).unwrap_or_default());

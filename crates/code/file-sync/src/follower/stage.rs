@@ -1,7 +1,7 @@
-//! Getting a version: [`stage`].
+//! Staging of a version: [`stage`].
 //!
-//! The rules that must hold: the version has its name only when every content of it was hashed here and is on
-//! the disk; and one that is here already is compared with the server's list of files before it is relied on.
+//! Invariants: a version gets its name only when every content was hashed here and is on the disk;
+//! and a version that exists already is compared with the server's list of files before it is used.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ use code_store::version::{
     LayoutError, VersionError, VersionLayout, VersionSignature, VersionStore,
 };
 
-/// Why a version cannot be got.
+/// Cause for which a version cannot be staged.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StageError {
     #[error(transparent)]
@@ -38,8 +38,8 @@ pub(super) enum StageError {
     Internal,
 }
 
-/// Brings a version here, beside what is live. Files of one that is here and that are not as the server has them are
-/// put right.
+/// Builds a version beside the live one. If it exists already, files that differ from the server's
+/// list are repaired.
 pub(super) async fn stage(
     remote: &RemoteServer,
     arriving: &IncomingContents,
@@ -73,7 +73,7 @@ pub(super) async fn stage(
     .await
 }
 
-/// What is not in the store, each once.
+/// The contents that the store lacks, each once.
 fn missing_contents(content: &ContentStore, manifest: &TreeManifest) -> Vec<MissingContent> {
     let files = manifest.entries().filter_map(|(_, entry)| match entry {
         TreeEntry::File {

@@ -1,6 +1,6 @@
-//! How a follower is, for those who watch it: [`FollowerStatus`].
+//! Status of a follower for its subscribers: [`FollowerStatus`].
 //!
-//! The rule that must hold: it is made of what the follower decides by, so it says nothing else.
+//! Invariant: it is computed from the state that the follower decides by.
 
 use std::collections::BTreeMap;
 
@@ -11,62 +11,62 @@ use super::Follower;
 use crate::combined_commit;
 use code_store::version::VersionSignature;
 
-/// How a follower is.
+/// Status of a follower and its environments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FollowerStatus {
-    /// When its server was heard last, in milliseconds since 1970.
+    /// Time of the last answer of the server, in milliseconds since 1970; `None` if there was none.
     pub heard_ms: Option<i64>,
-    /// Whether it knows what is live.
+    /// Knowledge of the server's live versions.
     pub knowledge: LeaseKnowledge,
-    /// What it has, and what it should have.
+    /// The live version of each environment, and its difference to the server's.
     pub environments: BTreeMap<EnvironmentName, FollowedVersion>,
 }
 
-/// Whether a follower knows what is live.
+/// Knowledge of a follower about the live versions of its server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LeaseKnowledge {
-    /// It has not heard its server since it started.
+    /// The server has not answered since the start.
     #[default]
     Unknown,
-    /// It does.
+    /// The lease is valid.
     Current,
-    /// Its server has been silent for longer than the lease.
+    /// The server has been silent for longer than the lease.
     Expired,
 }
 
-/// An environment of a follower.
+/// State of an environment on a follower.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FollowedVersion {
-    /// The last switch that it made.
+    /// Generation of the last switch here.
     pub generation: i64,
-    /// To which version; `None`: it was taken away.
+    /// The live version; `None` if the environment was removed.
     pub live: Option<VersionSignature>,
-    /// Whether the server says that something else is live.
+    /// True if the server announced a different version.
     pub is_behind: bool,
-    /// Why it cannot have that.
+    /// Cause for which the announced version cannot be used; `None` if there was no failure.
     pub cause: Option<String>,
 }
 
-/// How something is, in Puppet Enterprise's words.
+/// Sync state, in Puppet Enterprise's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SyncState {
-    /// It is what the server has.
+    /// The live version is that of the server.
     Ok,
-    /// It is not yet.
+    /// The live version is not yet that of the server.
     NewCommits,
-    /// It cannot be, or nobody knows.
+    /// The server's version cannot be used, or the lease has expired.
     Error,
 }
 
 // === impl Follower ===
 
 impl Follower {
-    /// How it is, from now on.
+    /// Subscribes to changes of the status.
     pub fn subscribe(&self) -> watch::Receiver<FollowerStatus> {
         self.status.subscribe()
     }
 
-    /// Lets them see how it is now.
+    /// Publishes the current status, if it changed.
     pub(super) fn publish_status(&self) {
         let following = FollowerStatus {
             heard_ms: self.saved.heard_ms,
@@ -85,10 +85,10 @@ impl Follower {
     }
 }
 
-// === impl Following ===
+// === impl FollowerStatus ===
 
 impl FollowerStatus {
-    /// The worst of all environments.
+    /// The worst state of all environments.
     pub fn sync_state(&self) -> SyncState {
         let each = self
             .environments
@@ -102,17 +102,17 @@ impl FollowerStatus {
         each.fold(none, SyncState::max)
     }
 
-    /// What is live here, in one name: that of the server if all is as it is there.
+    /// One name for all live versions, equal to that of the server if all versions are.
     pub fn combined_commit(&self) -> VersionSignature {
         let live = self.environments.iter();
         combined_commit(live.filter_map(|(of, it)| Some((of.as_str(), it.live.as_ref()?.as_str()))))
     }
 }
 
-// === impl Followed ===
+// === impl FollowedVersion ===
 
 impl FollowedVersion {
-    /// How it is.
+    /// Sync state of the environment, given the follower's knowledge.
     pub fn sync_state_with(&self, knows: LeaseKnowledge) -> SyncState {
         match (knows, self.is_behind, &self.cause) {
             (LeaseKnowledge::Expired, ..) | (_, true, Some(_)) => SyncState::Error,

@@ -1,6 +1,6 @@
-//! A follower's question: what it tells, and what it is told.
+//! Check-in of a follower: its report and the answer.
 //!
-//! The rule that must hold: what a follower tells is parsed before it is believed.
+//! Invariant: a report is parsed before any of it is used.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -17,7 +17,8 @@ use code_store::version::VersionSignature;
 use store::now_ms;
 
 impl FileSync {
-    /// A follower tells what it has; the answer comes when it is to be told something else, or after a while.
+    /// Records the report of a follower. The answer is sent when it differs from the follower's
+    /// cursor, or after [`FOLLOWER_POLL`].
     pub async fn check_in(
         &self,
         name: &str,
@@ -116,7 +117,7 @@ pub(super) fn to_submodules(board: &FollowerBoard) -> BTreeMap<String, FileSyncS
     each.collect()
 }
 
-/// What a follower tells, checked.
+/// Parses and checks the report of a follower.
 pub(super) fn parse_report(
     told: &BTreeMap<String, FollowedEnvironment>,
 ) -> Result<FollowerReport, CheckInError> {

@@ -1,25 +1,27 @@
-//! Contents, as the server sends them: all of one, or what is lacking of it.
+//! Download of contents: a whole content, or the missing rest.
 //!
-//! The rule that must hold: what is added to a part was said to be what follows it, of the same content.
+//! Invariant: bytes are appended only if the server declared that they follow those already here,
+//! in the same content.
 
 use reqwest::{Response, StatusCode, Url, header};
 
 use super::{RemoteServer, RemoteServerError};
 use code_store::content::ContentHash;
 
-/// A content on its way.
+/// A content that is being downloaded.
 #[derive(Debug)]
 pub(in crate::follower) struct BlobDownload {
     url: Url,
     response: Response,
-    /// From which byte on it comes.
+    /// Offset of the first byte of the answer.
     pub(in crate::follower) first: u64,
 }
 
-// === impl Remote ===
+// === impl RemoteServer ===
 
 impl RemoteServer {
-    /// Asks for a content of which the first bytes are here. It may come from its beginning all the same.
+    /// Requests a content of which the first `has` bytes are here. The server may send it from its
+    /// beginning all the same.
     pub(in crate::follower) async fn request_blob(
         &self,
         hash: ContentHash,
@@ -30,7 +32,7 @@ impl RemoteServer {
         let mut request = self.client().await?.get(url.clone());
         let etag = format!("\"{hash}\"");
         if has > 0 {
-            // Whoever has another content by now sends all of it.
+            // `If-Range`: a server with a different content sends all of it.
             let range = format!("bytes={has}-");
             request = request
                 .header(header::RANGE, range)
@@ -58,7 +60,7 @@ impl RemoteServer {
         })
     }
 
-    /// What comes next of it; `None`: nothing.
+    /// The next bytes; `None` at the end.
     pub(in crate::follower) async fn next_chunk(
         &self,
         coming: &mut BlobDownload,
@@ -67,7 +69,8 @@ impl RemoteServer {
     }
 }
 
-/// Whether an answer says that it is what is lacking; else why not.
+/// Checks that an answer continues the content at the byte `has`; the error is the cause for which
+/// it does not.
 fn check_continues(
     answer: &Response,
     etag: &str,
@@ -92,7 +95,7 @@ fn check_continues(
     }
 }
 
-// === impl Coming ===
+// === impl BlobDownload ===
 
 impl BlobDownload {
     pub(in crate::follower) fn too_long_error(self, whole_bytes: u64) -> RemoteServerError {

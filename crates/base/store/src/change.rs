@@ -1,4 +1,5 @@
-//! Changes of a job, a run or the event log, as data: [`JobRunChange`], and its result, [`ChangeResult`].
+//! Changes of a job, a run or the event log, as data: [`JobRunChange`], and its result,
+//! [`ChangeResult`].
 
 use crate::JobNumber;
 use crate::writing::events::NewEvent;

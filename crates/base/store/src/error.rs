@@ -97,8 +97,9 @@ pub enum StoreError {
     /// or out of resources).
     #[error("the database is not reachable or not writable; nothing of this write was kept")]
     Unavailable(#[source] SharedCause),
-    /// The commit was sent and its answer was lost. Commits of [`JobRunChange`](crate::JobRunChange)s may be
-    /// repeated: changes that were applied are then reported as unchanged.
+    /// The commit was sent and its answer was lost. Commits of
+    /// [`JobRunChange`](crate::JobRunChange)s may be repeated: changes that were applied are then
+    /// reported as unchanged.
     #[error("the commit was sent and no answer came: it may or may not be kept")]
     OutcomeUnknown(#[source] SharedCause),
     /// Another server took the database over while this one had no connection to it.

@@ -89,7 +89,7 @@ impl Store {
 /// A type of events and their number.
 struct EventKindCount((String, i64));
 
-// === impl KindCount ===
+// === impl EventKindCount ===
 
 impl FromRow for EventKindCount {
     fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {

@@ -55,7 +55,7 @@ pub(crate) struct CommitHistory {
     ended: watch::Sender<Option<StoreError>>,
 }
 
-// === impl History ===
+// === impl CommitHistory ===
 
 impl CommitHistory {
     /// Compares the database with the file, if it exists.

@@ -213,7 +213,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes a job with its runs and events; on return it is durable. A failed call takes no
-    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted_job`] tells if the job was kept.
+    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted_job`] tells if the job was
+    /// kept.
     pub async fn insert_job(&self, job: NewJob) -> Result<JobNumber, StoreError> {
         match self.write(StoreWrite::InsertJob(Box::new(job))).await? {
             WriteResult::Job(number) => Ok(number),
@@ -294,7 +295,7 @@ impl Store {
     }
 }
 
-// === impl JobFilter ===
+// === impl JobListFilter ===
 
 impl JobListFilter {
     fn values(&self) -> Vec<SqlValue<'static>> {

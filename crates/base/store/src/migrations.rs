@@ -1,8 +1,8 @@
 //! Migrations of the schema: numbered SQL files, each applied once, forward only.
 //!
-//! [`SchemaMigration`]s are compiled in, one list for each engine with the same names. Invariant: a file
-//! that was ever released is never edited (its checksum is kept beside it), and a schema that is
-//! newer than this program is refused.
+//! [`SchemaMigration`]s are compiled in, one list for each engine with the same names. Invariant: a
+//! file that was ever released is never edited (its checksum is kept beside it), and a schema that
+//! is newer than this program is refused.
 
 use sha2::{Digest, Sha256};
 

@@ -124,7 +124,7 @@ pub(crate) struct HistoryAcceptance {
     at_ms: i64,
 }
 
-// === impl Acceptance ===
+// === impl HistoryAcceptance ===
 
 impl HistoryAcceptance {
     /// Adds the steps in the order of [`STATEMENTS`].

@@ -169,7 +169,7 @@ pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, ANSWER, PAGE, ONE, AWAITED]
 /// Position before every step.
 const FIRST: i64 = -1;
 
-// === impl Asks ===
+// === impl AwaitedAnswer ===
 
 impl AwaitedAnswer {
     fn to_column(self) -> i64 {
@@ -189,7 +189,7 @@ impl AwaitedAnswer {
     }
 }
 
-// === impl PlanMark ===
+// === impl PlanJournalWrite ===
 
 impl PlanJournalWrite {
     /// Adds the statements of the earlier changes, which are written with the job.

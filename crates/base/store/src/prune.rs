@@ -53,7 +53,6 @@ impl Store {
             pruned.runs += self.delete_all(RUNS).await?;
             // At most PRUNE_JOBS of both remain, in one transaction: a job is never left without
             // its history.
-            // is never left behind.
             let steps = [STATES, JOBS].map(|sql| SqlStatement {
                 sql,
                 values: Vec::new(),

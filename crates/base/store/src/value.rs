@@ -1,8 +1,8 @@
 //! Parameters and columns, the same for both engines.
 //!
-//! [`SqlValue`] is written, [`RowColumns`] are read. Invariant: PostgreSQL has no NUL in text, so on both
-//! engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since JSON text
-//! has `\u0000` where the value has a NUL.
+//! [`SqlValue`] is written, [`RowColumns`] are read. Invariant: PostgreSQL has no NUL in text, so
+//! on both engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since
+//! JSON text has `\u0000` where the value has a NUL.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -63,7 +63,7 @@ pub(crate) struct ColumnError {
     what: String,
 }
 
-// === impl Value ===
+// === impl SqlValue ===
 
 impl<'a> SqlValue<'a> {
     pub(crate) fn text(text: &'a str) -> Self {
@@ -147,7 +147,7 @@ impl ColumnError {
     }
 }
 
-// === impl Columns ===
+// === impl RowColumns ===
 
 impl RowColumns for rusqlite::Row<'_> {
     fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {

@@ -1,10 +1,9 @@
 //! Write requests as data, and the statements that they become.
 //!
-//! [`StoreWrite`] is one caller's request; [`StoreWrite::plan_statements`] turns it into [`SqlStatement`]s that either engine
-//! runs in order inside one transaction. No step depends on the answer of an earlier one (a
-//! transition writes the id that its event will have, and the event is inserted only where that id
-//! is), so PostgreSQL gets a whole batch without waiting.
-//! stands), so PostgreSQL gets a whole batch without waiting.
+//! [`StoreWrite`] is one caller's request; [`StoreWrite::plan_statements`] turns it into
+//! [`SqlStatement`]s that either engine runs in order inside one transaction. No step depends on
+//! the answer of an earlier one (a transition writes the id that its event will have, and the event
+//! is inserted only where that id is), so PostgreSQL gets a whole batch without waiting.
 
 use crate::change::{ChangeResult, JobRunChange};
 use crate::ledger::NumberLedger;
@@ -57,7 +56,7 @@ enum PlannedResult {
     Rows,
 }
 
-// === impl Write ===
+// === impl StoreWrite ===
 
 impl StoreWrite {
     /// Refuses a request that no engine could write, before it affects the others of its batch.
@@ -128,7 +127,7 @@ impl StoreWrite {
     }
 }
 
-// === impl Plan ===
+// === impl WritePlan ===
 
 impl WritePlan<'_> {
     /// The result for the caller, from the number of rows that each step changed.
@@ -152,7 +151,7 @@ impl WritePlan<'_> {
     }
 }
 
-// === impl Change ===
+// === impl JobRunChange ===
 
 impl JobRunChange {
     fn validate(&self) -> Result<(), StoreError> {

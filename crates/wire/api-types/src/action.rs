@@ -16,8 +16,8 @@ pub struct ActionCommand {
     /// Kind of action: command, script or upload.
     #[serde(rename = "type")]
     pub kind: ActionType,
-    /// `command`; or `content` (Base64), `name` and `arguments` of a script; or `content` (Base64), `name` and
-    /// `path` of a file.
+    /// `command`; or `content` (Base64), `name` and `arguments` of a script; or `content` (Base64),
+    /// `name` and `path` of a file.
     #[schema(value_type = Object)]
     pub params: Object,
     /// Nodes that the command is for.

@@ -43,7 +43,8 @@ pub const BATCH_SIZES: usize = 32;
 /// end; longer pauses call for a scheduled job.
 pub const PAUSE_SECONDS: u64 = 7 * 24 * 3_600;
 
-/// The largest body of a query: 50,000 certnames of 60 characters are 3 MB, and a query may be 4 MiB.
+/// The largest body of a query: 50,000 certnames of 60 characters are 3 MB, and a query may be 4
+/// MiB.
 pub const QUERY_BODY_BYTES: usize = 5 * 1024 * 1024;
 
 /// Default number of audit entries in one reply, as in Puppet Enterprise's activity service.

@@ -21,7 +21,8 @@ pub struct ServerDiagnosis {
     pub brokers: Vec<ConnectedBroker>,
     /// Configured parts of the server that have not started, with the reason.
     pub faults: Vec<ServiceFault>,
-    /// Obstacles that keep every deployment of code from going live, by a probe made for this answer.
+    /// Obstacles that keep every deployment of code from going live, by a probe made for this
+    /// answer.
     pub code_obstacles: Vec<CodeObstacle>,
     /// Reason for which the database cannot be read; null if it can.
     pub database_fault: Option<String>,

@@ -1,7 +1,8 @@
 //! File sync: other servers follow the environments of this one.
 //!
-//! `commit`, `latest-commits` and `force-sync` have Puppet Enterprise's shapes, as far as they are documented;
-//! `check-in`, `versions`, manifests and blobs are Tutti's own. A commit of an environment is its version's signature.
+//! `commit`, `latest-commits` and `force-sync` have Puppet Enterprise's shapes, as far as they are
+//! documented; `check-in`, `versions`, manifests and blobs are Tutti's own. A commit of an
+//! environment is its version's signature.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,8 @@ pub struct InventoryQuery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeSelectionQuery {
-    /// Certnames, first labels of certnames, globs such as `web*`, and regular expressions between slashes.
+    /// Certnames, first labels of certnames, globs such as `web*`, and regular expressions between
+    /// slashes.
     #[schema(example = json!(["web1", "db*", "/^mail\\d+/"]))]
     pub nodes: Vec<String>,
 }
@@ -34,8 +35,9 @@ pub struct NodeSelection {
 pub struct InventoryList {
     /// One item for each node.
     pub items: Vec<InventoryItem>,
-    /// Certnames that were connected when the server last ended and are still expected back, in the first
-    /// two minutes after a restart. Only where all nodes are listed. New jobs wait for these nodes.
+    /// Certnames that were connected when the server last ended and are still expected back, in the
+    /// first two minutes after a restart. Only where all nodes are listed. New jobs wait for these
+    /// nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returning: Vec<String>,
 }

@@ -167,8 +167,8 @@ kinds! {
     UNKNOWN_PLAN = 404 "puppetlabs.orchestrator/unknown-plan";
     /// The plan's file cannot be read as a plan; details carry `file`, and `line` and `column`.
     INVALID_PLAN = 422 "bolt/invalid-plan";
-    /// The task's metadata or files cannot be used; details carry `task` or `file`, and `line` and `column` or the
-    /// JSON `path`.
+    /// The task's metadata or files cannot be used; details carry `task` or `file`, and `line` and
+    /// `column` or the JSON `path`.
     INVALID_TASK = 422 "puppet.tasks/invalid-task";
     /// The `environment.conf` or a file of the environment cannot be used; details carry `file`.
     INVALID_ENVIRONMENT = 422 "tutti/invalid-environment";
@@ -191,7 +191,8 @@ kinds! {
     /// This server is configured to deploy code but cannot at this moment: one of its directories
     /// or files cannot be used.
     CODE_UNAVAILABLE = 503 "tutti/code-unavailable";
-    /// Directories of code cannot be written to, so no deployment could go live; details carry `obstacles`.
+    /// Directories of code cannot be written to, so no deployment could go live; details carry
+    /// `obstacles`.
     CODE_UNWRITABLE = 503 "tutti/code-unwritable";
     /// The settings that name the control repositories cannot be used at this moment.
     CODE_SETTINGS = 409 "tutti/code-settings";

@@ -145,7 +145,7 @@ pub(super) async fn describe_holder(client: &Client) -> Result<Option<String>, E
     Ok(session.flatten().map(|text| format!("backend {text}")))
 }
 
-// === impl Holder ===
+// === impl DatabaseHolder ===
 
 impl DatabaseHolder {
     /// The holder, after it was terminated if `successor` allows that: the next attempt shows the

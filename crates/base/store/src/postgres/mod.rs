@@ -1,8 +1,8 @@
 //! PostgreSQL: one writing connection and a pool of reading connections.
 //!
-//! [`PostgresReader`] owns the pool and the writer task. Invariants: only one server process writes to a
-//! database (an advisory lock on the writing connection), a restart of PostgreSQL is survived, and
-//! a commit whose answer was lost is looked up, never guessed.
+//! [`PostgresReader`] owns the pool and the writer task. Invariants: only one server process writes
+//! to a database (an advisory lock on the writing connection), a restart of PostgreSQL is survived,
+//! and a commit whose answer was lost is looked up, never guessed.
 
 mod connect;
 mod errors;

@@ -1,8 +1,8 @@
 //! Settings of every session, on both ends of its connection.
 //!
-//! [`configure`] sets the client's end, [`apply_timeouts`] the server's. Invariant: a peer that vanished
-//! without closing the connection is noticed by the other end within [`POSTGRES_SILENCE`], and a
-//! session whose client stands still inside a transaction keeps its locks no longer than
+//! [`configure`] sets the client's end, [`apply_timeouts`] the server's. Invariant: a peer that
+//! vanished without closing the connection is noticed by the other end within [`POSTGRES_SILENCE`],
+//! and a session whose client stands still inside a transaction keeps its locks no longer than
 //! [`POSTGRES_IDLE_IN_TRANSACTION`].
 
 use std::future::Future;

@@ -59,7 +59,7 @@ enum TransactionFailure {
     },
 }
 
-// === impl Writer ===
+// === impl PostgresWriter ===
 
 impl PostgresWriter {
     pub(crate) async fn open(

@@ -1,8 +1,8 @@
 //! The lock that limits a file to one server process.
 //!
-//! [`try_lock_database`] locks a file beside the database, not the database itself: closing any descriptor of a
-//! SQLite file drops SQLite's own locks on it. The kernel releases the lock when the process ends,
-//! for any reason.
+//! [`take`] locks a file beside the database, not the database itself: closing any
+//! descriptor of a SQLite file drops SQLite's own locks on it. The kernel releases the lock when
+//! the process ends, for any reason.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};

@@ -1,9 +1,9 @@
 //! The writer thread.
 //!
-//! [`SqliteWriter`] combines waiting requests into one transaction, commits, and answers every caller.
-//! Invariants: a request that cannot be written does not affect the others of its batch, since the
-//! batch is then undone and each request is tried alone; and the writer stops when the database's
-//! last commit is not that of this process ([`CommitHistory`]).
+//! [`SqliteWriter`] combines waiting requests into one transaction, commits, and answers every
+//! caller. Invariants: a request that cannot be written does not affect the others of its batch,
+//! since the batch is then undone and each request is tried alone; and the writer stops when the
+//! database's last commit is not that of this process ([`CommitHistory`]).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(crate) struct SqliteWriter {
     history: CommitHistory,
 }
 
-// === impl Writer ===
+// === impl SqliteWriter ===
 
 impl SqliteWriter {
     /// Compares the database with the known history, and starts this process's epoch.

@@ -2,7 +2,8 @@
 
 use crate::route::Policy;
 
-/// View, start and stop any job, and view the inventory: one coarse permission, as in Puppet Enterprise.
+/// View, start and stop any job, and view the inventory: one coarse permission, as in Puppet
+/// Enterprise.
 pub(super) const VIEW: Policy = may("orchestrator", "view");
 /// Run a task; the handler checks the task and the nodes.
 pub(super) const RUN_TASK: Policy = may("tasks", "run");

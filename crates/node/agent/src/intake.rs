@@ -1,7 +1,7 @@
 //! Dispatch of received messages: to the engine, back as an error, or dropped.
 //!
-//! [`MessageIntake`] sits between the connection and the engine. Invariants: a message without a sender is
-//! never answered (there is no recipient) and never acted upon; no received data ends the
+//! [`MessageIntake`] sits between the connection and the engine. Invariants: a message without a
+//! sender is never answered (there is no recipient) and never acted upon; no received data ends the
 //! connection; every message leaves one line in the access log.
 
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl std::fmt::Debug for MessageIntake {
     }
 }
 
-// === impl Intake ===
+// === impl MessageIntake ===
 
 impl MessageIntake {
     /// Creates an intake that passes valid messages to `requests`.

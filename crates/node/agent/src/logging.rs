@@ -68,7 +68,7 @@ pub struct ReopenableFile {
 #[derive(Debug, Clone, Default)]
 pub struct LogFiles(Vec<ReopenableFile>);
 
-// === impl Level ===
+// === impl AgentLogLevel ===
 
 impl AgentLogLevel {
     /// Level for a single `--verbose`.

@@ -198,7 +198,7 @@ fn notify_service_manager(state: &[NotifyState<'_>]) {
     }
 }
 
-// === impl RunError ===
+// === impl AgentRunError ===
 
 impl AgentRunError {
     fn exit_code(&self) -> u8 {
@@ -210,7 +210,7 @@ impl AgentRunError {
     }
 }
 
-// === impl Signals ===
+// === impl AgentSignals ===
 
 impl AgentSignals {
     fn listen() -> std::io::Result<Self> {

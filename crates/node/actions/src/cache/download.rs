@@ -297,7 +297,7 @@ impl FileDownloader {
     }
 }
 
-// === impl Failure ===
+// === impl DownloadFailure ===
 
 impl DownloadFailure {
     /// Adds the failure of another server.

@@ -1,4 +1,5 @@
-//! Retry policy of failed downloads: [`RetryVerdict`] and [`wait_before`], without clock or network.
+//! Retry policy of failed downloads: [`RetryVerdict`] and [`wait_before`], without clock or
+//! network.
 //!
 //! Invariant: only a failure that may pass by itself is retried, as long as the caller has time; a
 //! missing file or wrong content fails at once, and an internal error of the server fails after a

@@ -1,8 +1,8 @@
 //! Execution of planned work in a spool entry: [`ActionExecution`].
 //!
-//! Invariant: [`ActionExecution::perform`] returns an [`ActionEnd`] that is true. An action that did not run is
-//! never reported as having run, nor the other way round; if neither is known, the end is reported
-//! as unknown.
+//! Invariant: [`ActionExecution::perform`] returns an [`ActionEnd`] that is true. An action that
+//! did not run is never reported as having run, nor the other way round; if neither is known, the
+//! end is reported as unknown.
 
 use std::path::Path;
 

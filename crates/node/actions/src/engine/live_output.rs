@@ -44,8 +44,8 @@ struct WatchedOutput {
 struct SentOutput {
     stdout: u64,
     stderr: u64,
-    /// Scan for the start of the `_sensitive` key in a task's standard output. A blocking action has no record that
-    /// says whether it is a task, and counts as one.
+    /// Scan for the start of the `_sensitive` key in a task's standard output. A blocking action
+    /// has no record that says whether it is a task, and counts as one.
     sensitive: SensitiveScan,
     is_other: bool,
 }

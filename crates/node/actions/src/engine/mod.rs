@@ -7,12 +7,12 @@
 //!                  plan (modules) ▶ record (spool) ▶ provisional response
 //!                            ▶ free slot ▶ files (cache) ▶ wrapper (process)
 //!                            ▼
-//!                  outcome ──▶ Outbox      courier: again, until acknowledged
+//!                  outcome ──▶ PxpOutbox   courier: again, until acknowledged
 //! ```
 //!
-//! Invariants: [`ActionEngine::handle`] never blocks and never drops a request silently; a transaction id
-//! is executed at most once, also across restarts; a wrapper outlives the engine, and the next
-//! engine finds it again.
+//! Invariants: [`ActionEngine::handle`] never blocks and never drops a request silently; a
+//! transaction id is executed at most once, also across restarts; a wrapper outlives the engine,
+//! and the next engine finds it again.
 
 mod action_end;
 mod answer;

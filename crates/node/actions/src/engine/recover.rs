@@ -2,7 +2,8 @@
 //! unsent outcomes, and reports the remaining entries truthfully.
 //!
 //! Invariants: it runs before the first request is accepted; nothing is started here, and an action
-//! that was not started is first made impossible to start (see [`ActionClaim`](crate::spool::ActionClaim)).
+//! that was not started is first made impossible to start (see
+//! [`ActionClaim`](crate::spool::ActionClaim)).
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Schedule of repeated sends of outcomes: [`ResendSchedule`], a state machine without its own clock or
-//! connection.
+//! Schedule of repeated sends of outcomes: [`ResendSchedule`], a state machine without its own
+//! clock or connection.
 //!
 //! Invariants: a requester that has ever acknowledged an outcome gets each outcome until it
 //! acknowledges it, on every new connection and, with growing gaps, on one that stays up; a stock

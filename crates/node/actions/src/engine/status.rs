@@ -108,7 +108,7 @@ fn look_without_id(
             status.waiting = WaitingFor::read(entry.path()).map(|it| it.to_string());
             status
         }
-        None => unknown(id, &unknown_outcome_text("nobody watches it any more")),
+        None => unknown(id, &unknown_outcome_text("the agent no longer watches it")),
     })
 }
 

@@ -1,8 +1,8 @@
 //! The active transactions: [`ActiveTransactions`], which alone decides if a request is accepted.
 //!
 //! Invariants: an id is active once; a request is accepted, reported as a duplicate, or refused
-//! with a reason, never dropped; an [`ActiveTransaction`] leaves the table when its [`TransactionGuard`] is dropped,
-//! however its task ends.
+//! with a reason, never dropped; an [`ActiveTransaction`] leaves the table when its
+//! [`TransactionGuard`] is dropped, however its task ends.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +84,7 @@ pub(super) struct TransactionGuard {
     transactions: Arc<ActiveTransactions>,
 }
 
-// === impl Transactions ===
+// === impl ActiveTransactions ===
 
 impl ActiveTransactions {
     pub(super) fn new(limits: TransactionLimits) -> Arc<Self> {
@@ -167,7 +167,7 @@ impl ActiveTransactions {
     }
 }
 
-// === impl Active ===
+// === impl ActiveTransaction ===
 
 impl ActiveTransaction {
     /// Requests the end of the action; a later, harder request replaces a softer one.

@@ -1,7 +1,7 @@
 //! Notification of tasks that wait for a file to grow: [`DirectoryWatcher`], based on inotify.
 //!
-//! Invariant: one watch per directory, held by a [`DirectoryWatch`] and removed with it; a lost event only
-//! causes a delay, because waiting tasks also poll.
+//! Invariant: one watch per directory, held by a [`DirectoryWatch`] and removed with it; a lost
+//! event only causes a delay, because waiting tasks also poll.
 
 use std::collections::HashMap;
 use std::io;

@@ -60,7 +60,7 @@ pub(super) fn plan(params: &RawValue) -> Result<RequestPlan, RequestRefusal> {
     if let Some(user) = &run_as {
         without_nul("`run_as`", user)?;
         if user.is_empty() {
-            return Err(RequestRefusal::Input("`run_as` names nobody".to_owned()));
+            return Err(RequestRefusal::Input("`run_as` is empty".to_owned()));
         }
     }
     Ok(RequestPlan::Work(ActionPlan::Run(RunPlan {

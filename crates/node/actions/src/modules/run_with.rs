@@ -24,7 +24,7 @@ pub(super) fn plan(module: &str, params: &RawValue) -> Result<RequestPlan, Reque
     if let Some(user) = &run_as {
         without_nul("`run_as`", user)?;
         if user.is_empty() {
-            return Err(RequestRefusal::Input("`run_as` names nobody".to_owned()));
+            return Err(RequestRefusal::Input("`run_as` is empty".to_owned()));
         }
         if matches!(plan.program, PlannedProgram::Installed(_)) {
             plan.program = PlannedProgram::Installed(SHELL.to_owned());

@@ -103,8 +103,8 @@ impl RecordReservation {
         })
     }
 
-    /// Puts the whole record in place. Its name is on disk after [`SettledRecord::sync`], and visible to
-    /// other processes at once.
+    /// Puts the whole record in place. Its name is on disk after [`SettledRecord::sync`], and
+    /// visible to other processes at once.
     pub(crate) fn persist(
         mut self,
         record: &ExitRecord,

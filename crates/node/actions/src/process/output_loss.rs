@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults::SPOOL_PROBE_BYTES;
 
-/// Reason for which the spool accepts no output: the kernel's error number, one of [`OutputLoss::KNOWN`].
+/// Reason for which the spool accepts no output: the kernel's error number, one of
+/// [`OutputLoss::KNOWN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct OutputLoss {

@@ -1,5 +1,5 @@
-//! Decides when an action is over, and when its processes are signalled until then: [`ActionTermination`], a
-//! state machine without processes or clocks of its own.
+//! Decides when an action is over, and when its processes are signalled until then:
+//! [`ActionTermination`], a state machine without processes or clocks of its own.
 //!
 //! Invariants: an action that ends by itself is over when its own process has ended and a short
 //! drain has passed, and processes that it left behind are left alone; an action that is cancelled

@@ -1,5 +1,5 @@
-//! Processes that run as another user: the [`LocalAccount`], the directory of its files ([`PrivateDirectory`]),
-//! and the program that switches to the user ([`become_main`]).
+//! Processes that run as another user: the [`LocalAccount`], the directory of its files
+//! ([`PrivateDirectory`]), and the program that switches to the user ([`become_main`]).
 //!
 //! Invariants: an action for a user to which the agent cannot switch is not run at all; and the
 //! user's executables are in a directory that only this user can read, since the spool is readable
@@ -65,7 +65,7 @@ pub(crate) struct PrivateDirectory {
 #[derive(Debug)]
 pub(crate) struct PrivateDirectoryGuard(PathBuf);
 
-// === impl Account ===
+// === impl LocalAccount ===
 
 impl LocalAccount {
     /// Looks a user up in the node's user databases; blocks. `None`: it is the agent's own user.
@@ -133,7 +133,7 @@ impl LocalAccount {
     }
 }
 
-// === impl Private ===
+// === impl PrivateDirectory ===
 
 impl PrivateDirectory {
     /// Creates the directory, which must not exist: one that another user created is not used.

@@ -2,8 +2,9 @@
 //!
 //! It reads one [`WrapperRequest`] from its stdin, prepares everything, claims the entry, runs the
 //! action, and leaves an [`ExitRecord`]. SIGTERM makes it cancel the action, SIGUSR1 kill it at
-//! once. It reports progress as [`WrapperNotice`] lines on its stdout, which need not be read. Invariants:
-//! nothing runs before the claim, and after the claim there is either a record or a wrapper.
+//! once. It reports progress as [`WrapperNotice`] lines on its stdout, which need not be read.
+//! Invariants: nothing runs before the claim, and after the claim there is either a record or a
+//! wrapper.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -148,7 +149,7 @@ fn notify(notice: &WrapperNotice) {
     let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
 }
 
-// === impl Prepared ===
+// === preparation ===
 
 /// All steps that can fail, completed before the claim.
 struct PreparedAction {

@@ -1,5 +1,5 @@
-//! The agent's order to a wrapper: a [`WrapperRequest`], one JSON line on the wrapper's stdin followed by
-//! the bytes for the action's stdin.
+//! The agent's order to a wrapper: a [`WrapperRequest`], one JSON line on the wrapper's stdin
+//! followed by the bytes for the action's stdin.
 //!
 //! Invariant: an order that did not arrive completely is not executed, and nothing of it is written
 //! to disk (parameters may be secret).
@@ -32,7 +32,8 @@ pub(crate) struct WrapperRequest {
     pub(crate) max_output_bytes: u64,
     /// Time between SIGTERM and SIGKILL in milliseconds.
     pub(crate) stop_grace_ms: u64,
-    /// Durability of the entry's files. An order of an older agent, which has no such key, is [`EntryDurability::Kept`].
+    /// Durability of the entry's files. An order of an older agent, which has no such key, is
+    /// [`EntryDurability::Kept`].
     #[serde(default)]
     pub(crate) durability: EntryDurability,
     /// Directory of the files if another user runs them.

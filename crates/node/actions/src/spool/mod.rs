@@ -6,10 +6,10 @@
 //!
 //! | file | written by | content |
 //! |---|---|---|
-//! | `metadata` | agent | [`TransactionRecord`]: requester and request; on disk before anything runs |
-//! | `claim.json` | wrapper or agent | [`ActionClaim`]: the process that started the action, or that it is never started |
-//! | `exit.json` | wrapper or agent | [`ExitRecord`](crate::process::ExitRecord): the end of the action |
-//! | `output_limit` | wrapper | [`OutputLimit`](crate::process::OutputLimit): bytes of output that count, per stream |
+//! | `metadata` | agent | [`TransactionRecord`]: requester and request; on disk before the start |
+//! | `claim.json` | wrapper or agent | [`ActionClaim`]: the process that started it, or that it never starts |
+//! | `exit.json` | wrapper or agent | [`ExitRecord`]: the end of the action |
+//! | `output_limit` | wrapper | [`OutputLimit`]: bytes of output that count, per stream |
 //! | `stdout`, `stderr` | action | output |
 //! | `pid`, `exitcode` | wrapper | for other tools; never read back for Tutti's own entries |
 //!
@@ -18,8 +18,11 @@
 //! still query, and the spool has another id from then on.
 //!
 //! Invariants: an entry appears whole; a file of an entry that was promised is flushed before it is
-//! renamed into place ([`EntryDurability`]); parameters and stdin are never written to disk; a name from
-//! the network becomes a path only as a [`TransactionId`](pxp::TransactionId).
+//! renamed into place ([`EntryDurability`]); parameters and stdin are never written to disk; a name
+//! from the network becomes a path only as a [`TransactionId`](pxp::TransactionId).
+//!
+//! [`ExitRecord`]: crate::process::ExitRecord
+//! [`OutputLimit`]: crate::process::OutputLimit
 
 mod claim;
 mod clocks;

@@ -152,8 +152,8 @@ impl Spool {
         synced
     }
 
-    /// An entry for an action whose result is not kept; yet to be [made](SpoolEntry::create), so that it
-    /// can be registered as used before it exists.
+    /// An entry for an action whose result is not kept; yet to be [made](SpoolEntry::make), so
+    /// that it can be registered as used before it exists.
     pub(crate) fn scratch(&self) -> SpoolEntry {
         SpoolEntry::scratch_at(
             self.directory

@@ -92,7 +92,7 @@ impl FromStr for CaUri {
     }
 }
 
-// === impl FetchError ===
+// === impl CaFetchError ===
 
 impl CaFetchError {
     /// True if the TLS handshake failed because one side does not accept the other.

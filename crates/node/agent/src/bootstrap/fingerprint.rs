@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sha256Fingerprint([u8; 32]);
 
-// === impl Fingerprint ===
+// === impl Sha256Fingerprint ===
 
 impl Sha256Fingerprint {
     /// Computes the fingerprint of `bytes`.

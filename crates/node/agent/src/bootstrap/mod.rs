@@ -1,12 +1,12 @@
 //! Certificate bootstrap of a node: CA certificate, revocation list, key, request, certificate, in
 //! Puppet's layout.
 //!
-//! [`CertificateBootstrap::run`] is a list of steps, each of which does nothing if its file exists; at the end
-//! the certificate is checked against the CA's latest revocation list, regardless of its origin and
-//! age. Invariants: a kill at any moment loses no work, because every file is written whole and the
-//! key is on disk before the CA receives the request; nothing is trusted over the network except
-//! the CA certificate, and that only by its fingerprint or, with a notice, at first sight; a
-//! certificate is only kept if it matches the node's key.
+//! [`CertificateBootstrap::run`] is a list of steps, each of which does nothing if its file exists;
+//! at the end the certificate is checked against the CA's latest revocation list, regardless of its
+//! origin and age. Invariants: a kill at any moment loses no work, because every file is written
+//! whole and the key is on disk before the CA receives the request; nothing is trusted over the
+//! network except the CA certificate, and that only by its fingerprint or, with a notice, at first
+//! sight; a certificate is only kept if it matches the node's key.
 
 mod client;
 mod fingerprint;
@@ -136,7 +136,7 @@ pub struct CertificateBootstrap {
     waiting: watch::Sender<Option<String>>,
 }
 
-// === impl Bootstrap ===
+// === impl CertificateBootstrap ===
 
 impl CertificateBootstrap {
     /// Creates a bootstrap; nothing is done yet.

@@ -1,7 +1,7 @@
 //! Check of the node's own certificate, existing or just received.
 //!
-//! [`UnusableCertificate`] contains the reason with the next step. Invariant: a certificate that brokers refuse
-//! for a reason known to this node is never reported as usable.
+//! [`UnusableCertificate`] contains the reason with the next step. Invariant: a certificate that
+//! brokers refuse for a reason known to this node is never reported as usable.
 
 use pcp::Certname;
 use pki::{LoadError, OwnCertificateError, TlsFiles};
@@ -81,7 +81,7 @@ pub enum UnusableCertificate {
     },
 }
 
-// === impl Refusal ===
+// === impl UnusableCertificate ===
 
 impl UnusableCertificate {
     /// The same reason for a certificate that came from the CA and was not kept.

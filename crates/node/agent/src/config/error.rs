@@ -57,7 +57,7 @@ pub enum AgentConfigError {
     },
 }
 
-// === impl ConfigError ===
+// === impl AgentConfigError ===
 
 impl AgentConfigError {
     /// Error for a value that cannot be used.

@@ -180,7 +180,7 @@ pub struct AgentArguments {
     pub settings: AgentSettings,
 }
 
-// === impl Settings ===
+// === impl AgentSettings ===
 
 impl AgentSettings {
     /// The options that this source sets, by name.

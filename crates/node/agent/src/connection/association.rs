@@ -1,8 +1,9 @@
 //! Association of the client with the broker's inventory.
 //!
 //! On a version 2 connection it is complete with the upgrade. On version 1 the client requests it
-//! ([`PendingAssociation::start`]) and must not send anything else before the answer. Pure: messages in,
-//! [`AssociationVerdict`] out. Invariant: only an answer that names this request counts.
+//! ([`PendingAssociation::start`]) and must not send anything else before the answer. Pure:
+//! messages in, [`AssociationVerdict`] out. Invariant: only an answer that names this request
+//! counts.
 
 use pcp::types::{
     ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, AssociateResponse, ERROR_MESSAGE, TTL_EXPIRED,
@@ -28,7 +29,7 @@ pub enum AssociationVerdict {
     Failed(String),
 }
 
-// === impl Association ===
+// === impl PendingAssociation ===
 
 impl PendingAssociation {
     /// Creates the message to send, and the state that waits for its answer.

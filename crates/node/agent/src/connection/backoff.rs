@@ -1,11 +1,11 @@
 //! Wait before the next connection attempt: [`ReconnectBackoff`].
 //!
-//! [`ReconnectBackoff`] is a pure state machine: cause in, wait out; randomness is passed in. Invariant: the
-//! first wait after a settled connection is spread evenly over `spread`, so that a fleet that lost
-//! its broker at the same instant does not reconnect at the same instant, and every later wait is
-//! drawn between the cause's floor and three times the wait before it, never above the cause's
-//! ceiling. While the broker's port is closed the waits are a separate, short series: they double,
-//! half of each is random, and they end at a few seconds.
+//! [`ReconnectBackoff`] is a pure state machine: cause in, wait out; randomness is passed in.
+//! Invariant: the first wait after a settled connection is spread evenly over `spread`, so that a
+//! fleet that lost its broker at the same instant does not reconnect at the same instant, and every
+//! later wait is drawn between the cause's floor and three times the wait before it, never above
+//! the cause's ceiling. While the broker's port is closed the waits are a separate, short series:
+//! they double, half of each is random, and they end at a few seconds.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ pub struct ReconnectBackoff {
     closed: Option<Duration>,
 }
 
-// === impl Backoff ===
+// === impl ReconnectBackoff ===
 
 impl ReconnectBackoff {
     /// Creates a series that has not begun.
@@ -179,7 +179,6 @@ mod tests {
     }
 
     proptest! {
-        ///
         /// Every wait is within its cause's limits and at most three times
         /// the one before, whatever the order of causes.
         #[test]

@@ -1,8 +1,8 @@
 //! Selection of the next broker to try.
 //!
-//! [`BrokerList`] is the configured list and a position in it; it has no sockets or clocks. Invariant:
-//! a broker is left only after it failed, every broker of the list is tried once before the
-//! back-off grows, and the first of the list is the preferred one, to which the agent returns.
+//! [`BrokerList`] is the configured list and a position in it; it has no sockets or clocks.
+//! Invariant: a broker is left only after it failed, every broker of the list is tried once before
+//! the back-off grows, and the first of the list is the preferred one, to which the agent returns.
 
 use std::fmt;
 use std::str::FromStr;
@@ -109,7 +109,7 @@ impl FromStr for BrokerUri {
     }
 }
 
-// === impl Brokers ===
+// === impl BrokerList ===
 
 impl BrokerList {
     /// Creates the list from `uris` in order of preference; `None` if it is empty.

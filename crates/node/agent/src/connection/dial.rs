@@ -71,7 +71,7 @@ pub(super) enum BrokerDialError {
     Cancelled,
 }
 
-// === impl DialError ===
+// === impl BrokerDialError ===
 
 impl BrokerDialError {
     /// True if the broker understood the request and refused it.

@@ -1,6 +1,6 @@
 //! Outgoing messages: from any task to the live socket, if there is one.
 //!
-//! [`LiveOutbox`] is the [`Outbox`] of the engine. Invariant: a message belongs to one connection.
+//! [`LiveOutbox`] is the [`PxpOutbox`] of the engine. Invariant: a message belongs to one connection.
 //! It is either handed to that socket, which `send` waits for, or reported as not sent; none waits
 //! in memory for a later connection, because the engine keeps results in its spool.
 
@@ -47,7 +47,7 @@ pub(crate) struct LiveConnectionGuard {
     outbox: LiveOutbox,
 }
 
-// === impl Live ===
+// === impl LiveConnection ===
 
 impl LiveConnection {
     pub(crate) fn encode(&self, message: &PcpMessage) -> OutgoingPayload {

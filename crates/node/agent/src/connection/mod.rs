@@ -1,7 +1,7 @@
 //! The connection to a PCP broker: one at a time, kept up permanently.
 //!
-//! [`BrokerConnection`] is the handle of the single task that connects, serves the session, waits, and
-//! connects again. Pure parts, each tested alone: [`backoff`], [`brokers`], [`reconnect`],
+//! [`BrokerConnection`] is the handle of the single task that connects, serves the session, waits,
+//! and connects again. Pure parts, each tested alone: [`backoff`], [`brokers`], [`reconnect`],
 //! [`keepalive`], [`association`], [`protocol`]. Invariants: no behaviour of a broker ends the
 //! task; certificates, key and revocation lists are read anew at every attempt; the task ends only
 //! with its handle.
@@ -157,7 +157,7 @@ impl Default for ConnectionConfig {
     }
 }
 
-// === impl Connection ===
+// === impl BrokerConnection ===
 
 impl BrokerConnection {
     /// Starts the task. `announce` is read at every upgrade, and periodically while a connection

@@ -1,6 +1,6 @@
 //! The two versions of PCP behind one interface.
 //!
-//! [`PcpVersion`] turns a [`Message`] into the payload of one WebSocket frame and back. Invariant:
+//! [`PcpVersion`] turns a [`PcpMessage`] into the payload of one WebSocket frame and back. Invariant:
 //! code above this module does not depend on the version.
 
 use jiff::Timestamp;
@@ -77,7 +77,7 @@ pub enum IncomingPayload<'a> {
     Binary(&'a [u8]),
 }
 
-// === impl Payload ===
+// === impl OutgoingPayload ===
 
 impl OutgoingPayload {
     /// Size in bytes on the wire, without the frame's header.

@@ -1,10 +1,10 @@
 //! Next step after the end of a connection, or of an attempt: [`ReconnectPolicy`].
 //!
-//! [`ReconnectPolicy`] combines the list of brokers with the back-off; it is pure, so that the whole
-//! policy is tested as a table, and against brokers that restart on a virtual clock (`simulation`).
-//! Invariants: no ending, however often it repeats, makes the agent give up; a broker that
-//! announces its end, or whose port is closed, has its agents back within seconds of its return;
-//! any other ending that repeats makes the waits grow.
+//! [`ReconnectPolicy`] combines the list of brokers with the back-off; it is pure, so that the
+//! whole policy is tested as a table, and against brokers that restart on a virtual clock
+//! (`simulation`). Invariants: no ending, however often it repeats, makes the agent give up; a
+//! broker that announces its end, or whose port is closed, has its agents back within seconds of
+//! its return; any other ending that repeats makes the waits grow.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub struct ReconnectPolicy {
     is_port_closed: bool,
 }
 
-// === impl Reconnect ===
+// === impl ReconnectPolicy ===
 
 impl ReconnectPolicy {
     /// Creates the policy in its initial state.

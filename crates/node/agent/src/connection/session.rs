@@ -1,9 +1,9 @@
 //! One established connection, from the finished upgrade to its end.
 //!
-//! [`EstablishedSession::run`] drives reading, writing and the keepalive concurrently on one socket.
-//! Invariant: reading waits for nothing but the socket. Received messages are passed to
-//! [`MessageReceiver`], which must not block; pongs overtake all waiting messages; so a broker that reads
-//! results slowly still gets its pongs, and a busy engine never makes the agent look dead.
+//! [`EstablishedSession::run`] drives reading, writing and the keepalive concurrently on one
+//! socket. Invariant: reading waits for nothing but the socket. Received messages are passed to
+//! [`MessageReceiver`], which must not block; pongs overtake all waiting messages; so a broker that
+//! reads results slowly still gets its pongs, and a busy engine never makes the agent look dead.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ struct SessionReader<'a> {
     published: Option<LiveConnectionGuard>,
 }
 
-// === impl Session ===
+// === impl EstablishedSession ===
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> EstablishedSession<S> {
     /// Runs until the connection ends or `stop` is cancelled; sends a close frame if the peer can
@@ -191,7 +191,7 @@ async fn unassociated(config: &SessionConfig, associated: &Notify) {
     }
 }
 
-// === impl Reader ===
+// === impl SessionReader ===
 
 impl SessionReader<'_> {
     fn associate(&mut self) {
@@ -293,7 +293,7 @@ impl SessionReader<'_> {
     }
 }
 
-// === impl Reply ===
+// === impl MessageReply ===
 
 impl MessageReply<'_> {
     /// URI of the broker, as configured.

@@ -1,7 +1,7 @@
 //! The keepalive of one connection, shared by its reader and its writer.
 //!
-//! [`SharedKeepalive`] puts [`Keepalive`] behind a lock and a clock. Invariant: the lock is never held across
-//! an await.
+//! [`SharedKeepalive`] puts [`Keepalive`] behind a lock and a clock. Invariant: the lock is never
+//! held across an await.
 
 use std::sync::Mutex;
 
@@ -18,7 +18,7 @@ pub(crate) struct SharedKeepalive {
     changed: Notify,
 }
 
-// === impl Pulse ===
+// === impl SharedKeepalive ===
 
 impl SharedKeepalive {
     pub(crate) fn new(config: KeepaliveConfig, now: Instant) -> Self {

@@ -1,7 +1,7 @@
 //! The loop behind [`BrokerConnection`](super::BrokerConnection): attempt, session, wait.
 //!
-//! Invariant: every iteration has waited as long as [`ReconnectPolicy`] requires, or follows an attempt
-//! that succeeded.
+//! Invariant: every iteration has waited as long as [`ReconnectPolicy`] requires, or follows an
+//! attempt that succeeded.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ mod close_code {
     pub(super) const SUPERSEDED: u16 = 4001;
 }
 
-// === impl Task ===
+// === impl ConnectionTask ===
 
 impl ConnectionTask {
     pub(super) async fn run(mut self) {
@@ -231,7 +231,7 @@ impl ConnectionTask {
     }
 }
 
-// === impl Ended ===
+// === impl AttemptEnd ===
 
 impl AttemptEnd {
     fn from_dial(error: &BrokerDialError) -> Self {

@@ -38,7 +38,7 @@ pub(crate) struct SessionWriter<'a, W> {
     pulse: &'a SharedKeepalive,
 }
 
-// === impl Writer ===
+// === impl SessionWriter ===
 
 impl<'a, W: AsyncWrite + Unpin> SessionWriter<'a, W> {
     pub(crate) fn new(

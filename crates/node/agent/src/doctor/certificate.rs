@@ -1,5 +1,5 @@
-//! Checks of a node's certificate and of the related files. Main function: [`check`]; [`judge_probe`]
-//! decides.
+//! Checks of a node's certificate and of the related files. Main function: [`check`];
+//! [`judge`] decides.
 
 use std::path::Path;
 

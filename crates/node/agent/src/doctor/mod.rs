@@ -187,7 +187,7 @@ fn clock_check(node: &Arc<CheckedNode>) -> DoctorCheck {
     })
 }
 
-// === impl Node ===
+// === impl CheckedNode ===
 
 impl CheckedNode {
     /// Account that the agent runs as: that of its unit, or else that of this process.

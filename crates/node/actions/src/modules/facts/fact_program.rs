@@ -1,4 +1,4 @@
-//! Runs a program that prints facts: [`fact_program`].
+//! Runs a program that prints facts: [`run_fact_program`].
 //!
 //! Invariant: the program and all processes that it started end when its time is over or the agent
 //! ends; and no more output is read than a server accepts.

@@ -1,4 +1,4 @@
-//! The path of `puppet` and its environment variables: [`find_program`], [`variables`].
+//! The path of `puppet` and its environment variables: [`find`], [`variables`].
 //!
 //! Invariants: messages are in English and UTF-8, independent of the agent's own environment,
 //! because some of them are parsed; and `HOME` is set, which Ruby needs.

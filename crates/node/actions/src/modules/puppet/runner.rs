@@ -264,7 +264,7 @@ impl PuppetRunner<'_> {
         match hindrance {
             RunHindrance::Disabled(reason) => {
                 let why = if reason.is_empty() {
-                    "nobody said why".to_owned()
+                    "no reason was given".to_owned()
                 } else {
                     format!("reason: {reason}")
                 };

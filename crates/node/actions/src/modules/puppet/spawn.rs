@@ -1,5 +1,5 @@
 //! The two ways of starting `puppet`: [`run`] for `puppet agent`, whose output is the action's, and
-//! [`fact_program`] for a query with a short answer.
+//! [`run_puppet_query`] for a query with a short answer.
 
 use std::io::{self, Read};
 use std::path::Path;

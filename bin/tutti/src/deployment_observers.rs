@@ -1,5 +1,5 @@
 //! External observers of deployments: `code.post_environment_hooks` and `code.commit_statuses`.
-//! Main function: [`deployment_observers`].
+//! Main function: [`observers`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

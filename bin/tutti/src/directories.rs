@@ -1,5 +1,5 @@
-//! External directories: the section `[directories]` of the configuration ([`DirectoriesSection`]), and
-//! the directories opened from it ([`open`], [`recheck`]).
+//! External directories: the section `[directories]` of the configuration ([`DirectoriesSection`]),
+//! and the directories opened from it ([`open`], [`recheck`]).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

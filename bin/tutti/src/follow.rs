@@ -45,7 +45,7 @@ enum StaleEnvironmentPolicy {
     Withdraw,
 }
 
-// === impl Follow ===
+// === impl FollowSection ===
 
 impl FollowSection {
     pub(crate) fn check(&self) -> Result<(), String> {

@@ -81,7 +81,8 @@ enum TuttiCommand {
     Quickstart(quickstart::Options),
     /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),
-    /// Serve a broker of its own, which connects to orchestrators elsewhere, until SIGTERM or Ctrl-C
+    /// Serve a broker of its own, which connects to orchestrators elsewhere, until SIGTERM or
+    /// Ctrl-C
     Broker(services::Options),
     /// Replicate code deployed by a server to this machine (file sync client), until SIGTERM or
     /// Ctrl-C

@@ -16,7 +16,8 @@ use store::Store;
 use crate::config::Config;
 use crate::local_server::{self, LocalServer};
 
-/// Set a new password for the user admin and end its sessions, as root or as the user of the service
+/// Set a new password for the user admin and end its sessions, as root or as the user of the
+/// service
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti reset-admin-password
@@ -25,7 +26,8 @@ pub(crate) struct Options {
     /// The server's configuration
     #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
-    /// The first line of this file is the new password [default: a random one, written to <data_dir>/admin-password]
+    /// The first line of this file is the new password [default: a random one, written to
+    /// <data_dir>/admin-password]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }

@@ -162,7 +162,7 @@ struct ServerEngines {
     features: Vec<FeatureStatus>,
 }
 
-// === impl Engines ===
+// === impl ServerEngines ===
 
 impl ServerEngines {
     async fn start(config: &Config, tracer: &Tracer) -> Result<Self> {

@@ -1,5 +1,5 @@
-//! Nodes without an agent: [`SshSection`] is the section of the configuration, [`connections`] opens the
-//! stored connections, [`start`] starts the runner.
+//! Nodes without an agent: [`SshSection`] is the section of the configuration, [`connections`]
+//! opens the stored connections, [`start`] starts the runner.
 
 use std::path::PathBuf;
 

@@ -30,7 +30,7 @@ pub(super) struct RunningServer {
     runtime: tokio::runtime::Runtime,
 }
 
-// === impl Authority ===
+// === impl AuthorityAccess ===
 
 impl AuthorityAccess {
     /// Selects the authority: the named files; the named server; the server of this machine's

@@ -65,7 +65,7 @@ pub(crate) enum AllVersions {
     All,
 }
 
-// === impl Code ===
+// === impl CodeSection ===
 
 impl CodeSection {
     /// Retention of unused versions.

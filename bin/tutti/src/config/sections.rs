@@ -1,4 +1,5 @@
-//! The small sections of `tutti.toml` and their defaults: CA, listeners, broker, store, jobs, audit.
+//! The small sections of `tutti.toml` and their defaults: CA, listeners, broker, store, jobs,
+//! audit.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -102,7 +103,7 @@ pub(crate) struct AuditSection {
     pub keep_days: Option<u32>,
 }
 
-// === impl PuppetApi ===
+// === impl PuppetApiSection ===
 
 impl PuppetApiSection {
     pub(super) fn check(&self) -> Result<(), String> {
@@ -136,7 +137,7 @@ impl PuppetApiSection {
     }
 }
 
-// === impl Jobs ===
+// === impl JobsSection ===
 
 impl JobsSection {
     pub(super) fn check(&self) -> Result<(), String> {

@@ -28,7 +28,8 @@ use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck, FindingSeverity, Ou
 use self::role::ServiceRole;
 use crate::config::Config;
 
-/// Look at this server's installation: files, unit, ports, certificates, database, peers; and say what to do
+/// Look at this server's installation: files, unit, ports, certificates, database, peers; and say
+/// what to do
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti doctor
@@ -199,7 +200,7 @@ fn clock_check(installation: &Arc<DiagnosedInstallation>) -> DoctorCheck {
     })
 }
 
-// === impl Installation ===
+// === impl DiagnosedInstallation ===
 
 impl DiagnosedInstallation {
     /// Account that the service runs as: that of its unit, or else the owner of its data, or else

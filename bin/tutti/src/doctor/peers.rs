@@ -134,7 +134,7 @@ impl PeerKind {
     }
 }
 
-// === impl Peer ===
+// === impl PeerService ===
 
 impl PeerService {
     async fn query_peer(&self, installation: &DiagnosedInstallation) -> PeerAnswer {

@@ -18,7 +18,7 @@ pub(super) enum ServiceRole {
     Follower,
 }
 
-// === impl Role ===
+// === impl ServiceRole ===
 
 impl ServiceRole {
     /// The role that follows from the sections of the configuration.

@@ -32,7 +32,7 @@ pub(super) struct ChildProcess {
     process: Mutex<tokio::process::Child>,
 }
 
-// === impl Child ===
+// === impl ChildProcess ===
 
 impl ChildProcess {
     /// Starts `command` and waits until it is ready.

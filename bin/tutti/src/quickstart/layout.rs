@@ -23,7 +23,7 @@ pub(super) struct QuickstartPorts {
     pub puppet_api: u16,
 }
 
-// === impl Place ===
+// === impl QuickstartLayout ===
 
 impl QuickstartLayout {
     /// Creates the directory, the code and the server's configuration.
@@ -110,13 +110,13 @@ impl QuickstartLayout {
              [broker]\nlisten = \"127.0.0.1:{broker}\"\n\n\
              [puppet_api]\nlisten = \"127.0.0.1:{puppet_api}\"\n\n\
              [code]\ncodedir = \"code\"\n\n\
-             # Fit for a first look only: whoever asks under these names is signed.\n\
+             # Fit for a first look only: every request under these names is signed.\n\
              [ca]\nautosign = [\"*.quickstart\"]\n"
         )
     }
 }
 
-// === impl Ports ===
+// === impl QuickstartPorts ===
 
 impl QuickstartPorts {
     /// Three ports that are free now; the listeners are held until all are known, so they differ.

@@ -87,7 +87,7 @@ async fn run_session(options: &Options) -> Result<QuickstartProcesses> {
     Ok(QuickstartProcesses { server, agents })
 }
 
-// === impl Running ===
+// === impl QuickstartProcesses ===
 
 impl QuickstartProcesses {
     /// Waits until one of the processes ends by itself.

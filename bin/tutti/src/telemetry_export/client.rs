@@ -25,7 +25,7 @@ pub(super) struct OtlpHttpClient {
     runtime: Handle,
 }
 
-// === impl Client ===
+// === impl OtlpHttpClient ===
 
 impl OtlpHttpClient {
     /// Creates a client that trusts the roots of the machine.

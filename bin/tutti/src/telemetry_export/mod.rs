@@ -135,7 +135,7 @@ fn resource() -> Resource {
     }
 }
 
-// === impl Traces ===
+// === impl TraceExport ===
 
 impl TraceExport {
     pub(crate) fn tracer(&self) -> Tracer {

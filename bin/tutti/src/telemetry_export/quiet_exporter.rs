@@ -14,7 +14,7 @@ pub(super) struct QuietExporter<E> {
     failing: AtomicBool,
 }
 
-// === impl Quiet ===
+// === impl QuietExporter ===
 
 impl<E> QuietExporter<E> {
     pub(super) fn new(inner: E) -> Self {

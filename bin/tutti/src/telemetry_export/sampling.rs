@@ -16,7 +16,7 @@ pub(super) struct TraceSampling {
     share: f64,
 }
 
-// === impl Sampling ===
+// === impl TraceSampling ===
 
 impl TraceSampling {
     const ALL: Self = Self {

@@ -9,8 +9,8 @@ use tokio::process::Command;
 /// Files that hold a secret other than a private key.
 const SECRET_FILES: [&str; 3] = ["seal.key", "admin-password", "token"];
 
-/// Files that every installation of `tutti quickstart` has: keys of the CA, of the server and of the agents, the seal
-/// key, the first password, and the secret of an API client.
+/// Files that every installation of `tutti quickstart` has: keys of the CA, of the server and of
+/// the agents, the seal key, the first password, and the secret of an API client.
 const EXPECTED: [&str; 8] = [
     "agents/anna.quickstart/ssl/private_keys/anna.quickstart.pem",
     "agents/ben.quickstart/ssl/private_keys/ben.quickstart.pem",

@@ -1,4 +1,5 @@
-//! Real tasks on real agents: input methods, live output, large output, long actions, process trees.
+//! Real tasks on real agents: input methods, live output, large output, long actions, process
+//! trees.
 
 use std::process::Output;
 

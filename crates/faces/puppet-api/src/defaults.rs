@@ -24,8 +24,9 @@ pub const CA_READS_AT_ONCE: usize = 2;
 /// 100 bytes, and there are never more with a request than connections.
 pub const CA_LINES_SWEPT: usize = 1_024;
 
-/// Longest wait for a turn at the CA, then 503. A turn is 5 to 20 ms (a signature and a few fsyncs),
-/// so two at once are some 5,000 requests in this time: a thousand new nodes that ask together.
+/// Longest wait for a turn at the CA, then 503. A turn is 5 to 20 ms (a signature and a few
+/// fsyncs), so two at once are some 5,000 requests in this time: a thousand new nodes that ask
+/// together.
 pub const CA_WAIT: Duration = Duration::from_secs(30);
 
 /// Time after which a client that found the CA busy should retry: earlier work is done by then.

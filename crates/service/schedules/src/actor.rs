@@ -29,7 +29,7 @@ pub(crate) struct ScheduleActor {
     has_unsettled_slot: bool,
 }
 
-// === impl Actor ===
+// === impl ScheduleActor ===
 
 impl ScheduleActor {
     pub(crate) fn new(parts: Arc<ScheduleServices>) -> Self {

@@ -47,7 +47,7 @@ pub struct ScheduleDraft {
     pub timetable: Timetable,
 }
 
-// === impl Kind ===
+// === impl ScheduledJobKind ===
 
 impl ScheduledJobKind {
     /// The name used in the store and in the API.
@@ -66,7 +66,7 @@ impl ScheduledJobKind {
     }
 }
 
-// === impl Draft ===
+// === impl ScheduleDraft ===
 
 impl ScheduleDraft {
     /// The row to write, with its slots from `now_ms` on. `schedule` is the number that seeds the

@@ -66,7 +66,9 @@ pub enum ScheduleError {
     #[error(transparent)]
     Timetable(#[from] TimetableError),
     /// The schedule was edited by another client in the meantime.
-    #[error("the scheduled job {0} was edited by somebody else at the same time; look at it again")]
+    #[error(
+        "the scheduled job {0} was edited by another client at the same time; look at it again"
+    )]
     Edited(i64),
     /// The JSON in the row is invalid.
     #[error("the row of the scheduled job is not of this version")]

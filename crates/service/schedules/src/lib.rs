@@ -1,8 +1,8 @@
 //! Scheduled jobs: jobs that start at given times.
 //!
 //! [`Schedules`] is the handle; behind it one actor waits for the next slot. A [`Timetable`]
-//! defines the times, a [`CompiledTimetable`] computes its slots, and [`decide`] selects the next step; none of
-//! the three does I/O or reads a clock. Invariants:
+//! defines the times, a [`CompiledTimetable`] computes its slots, and [`decide`] selects the next
+//! step; none of the three does I/O or reads a clock. Invariants:
 //! - a slot is claimed durably before its launch begins, and its job is written in one transaction
 //!   with the slot's key, which is unique: no slot runs twice;
 //! - a slot that is not run leaves a record with the reason;

@@ -16,7 +16,7 @@ use crate::handle::ScheduleServices;
 use crate::launch::{BROKEN, INTERRUPTED, SlotOutcome, SubmissionError, UNKNOWN, UNRECORDED};
 use crate::timetable::{MissedSlotPolicy, Timetable};
 
-// === impl Actor ===
+// === impl ScheduleActor ===
 
 impl ScheduleActor {
     /// Handles the slots that were claimed and have no outcome.
@@ -139,8 +139,8 @@ async fn attempt_launch(
         Err(_) => Err(SubmissionError::new(
             UNKNOWN,
             format!(
-                "nobody answered within {} seconds; whether a job was made is not known: if one is, \
-                 it is shown here",
+                "no answer within {} seconds; whether a job was made is not known: if one is, it is \
+                 shown here",
                 LAUNCH_PATIENCE.as_secs()
             ),
         )),

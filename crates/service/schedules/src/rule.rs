@@ -1,7 +1,7 @@
 //! Slots of a rule, without spread, blackouts and end: [`CompiledRule`].
 //!
-//! Invariant: [`CompiledRule::next_after`] returns a time later than its argument and never before the
-//! start, and the same time for the same argument.
+//! Invariant: [`CompiledRule::next_after`] returns a time later than its argument and never before
+//! the start, and the same time for the same argument.
 
 use crate::calendar::CompiledCalendar;
 use crate::cron::CompiledCron;

@@ -1,8 +1,8 @@
 //! The start times of a job, as data: [`Timetable`].
 //!
 //! It is stored as JSON. Invariant: a timetable that passes [`Timetable::check`] has at least one
-//! future slot and can be compiled into a [`CompiledTimetable`](crate::CompiledTimetable) on a machine with the same time
-//! zones.
+//! future slot and can be compiled into a [`CompiledTimetable`](crate::CompiledTimetable) on a
+//! machine with the same time zones.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ use crate::defaults::{BLACKOUTS, SPAN_SECONDS};
 /// The start times of a job, with their restrictions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timetable {
-    /// Earliest time of a slot; for [`TimetableRule::Once`] and [`TimetableRule::Every`] it is the first slot. Whole
-    /// seconds, in milliseconds since 1970.
+    /// Earliest time of a slot; for [`TimetableRule::Once`] and [`TimetableRule::Every`] it is the
+    /// first slot. Whole seconds, in milliseconds since 1970.
     pub start_ms: i64,
     /// The rule that defines the slots.
     pub rule: TimetableRule,

@@ -1,4 +1,4 @@
-//! The table of mistakes as a text. Main types: [`SingleEntryMap`], [`Outcome`].
+//! The table of mistakes as a text. Main types: [`Entry`], [`Outcome`].
 //!
 //! A row is a line after `$ `, then the indented exit code and output. All other text is for
 //! readers and is preserved.

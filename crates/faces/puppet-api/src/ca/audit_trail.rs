@@ -24,7 +24,7 @@ pub(super) enum CaOperation {
 /// The route by which an operation was requested.
 pub(super) type AuditRoute = &'static str;
 
-// === impl Deed ===
+// === impl CaOperation ===
 
 impl CaOperation {
     /// Name of the operation in audit entries.

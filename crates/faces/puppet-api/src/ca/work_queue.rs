@@ -28,7 +28,7 @@ pub(super) struct CaWorkPermit {
     _kept: Arc<Semaphore>,
 }
 
-// === impl Turns ===
+// === impl CaWorkQueue ===
 
 impl CaWorkQueue {
     /// Allows turns of `at_once` networks at the same time.

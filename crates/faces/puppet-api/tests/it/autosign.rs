@@ -143,8 +143,8 @@ fn policy(dir: &std::path::Path, script: &str) -> AutosignPolicy {
     let path = dir.join("policy");
     let text = dir.join("policy.text");
     std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
-    // Another process writes the program: a child that another test forks at this moment would keep it
-    // open for writing, and it could not be executed.
+    // Another process writes the program: a child that another test forks at this moment would keep
+    // it open for writing, and it could not be executed.
     let mut install = std::process::Command::new("install");
     install.args(["-m", "755"]).arg(&text).arg(&path);
     assert!(install.status().unwrap().success());

@@ -197,7 +197,7 @@ impl Classifier {
     }
 }
 
-// === impl Inner ===
+// === impl ClassifierInner ===
 
 impl ClassifierInner {
     async fn write<T: Send + 'static>(

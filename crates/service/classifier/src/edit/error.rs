@@ -24,7 +24,7 @@ pub enum EditError {
     },
     /// The group was edited by another client in the meantime.
     #[error(
-        "the group was edited by somebody else: its serial number is {current}, not {given}; get \
+        "the group was edited by another client: its serial number is {current}, not {given}; get \
          it again and repeat the edit"
     )]
     Serial {

@@ -1,5 +1,5 @@
-//! Computes the effect of an edit on the groups before anything is written. Main types: [`GroupEdit`],
-//! [`EditError`].
+//! Computes the effect of an edit on the groups before anything is written. Main types:
+//! [`GroupEdit`], [`EditError`].
 //!
 //! Invariant: a decision is a pure function of the tree. It returns the group before and after the
 //! edit, or the reason for a refusal.

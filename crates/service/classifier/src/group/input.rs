@@ -20,9 +20,9 @@ pub use self::fields::SchemaError;
 pub struct GroupInput {
     /// Id of the group; `None` if the client sends none.
     pub id: Option<GroupId>,
-    /// The value for [`ClassifierGroup::take_name`].
+    /// The value for [`ClassifierGroup::name`].
     pub name: String,
-    /// The value for [`ClassifierGroup::take_description`].
+    /// The value for [`ClassifierGroup::description`].
     pub description: Option<String>,
     /// The value for [`ClassifierGroup::environment`].
     pub environment: String,
@@ -32,7 +32,7 @@ pub struct GroupInput {
     pub parent: GroupId,
     /// The value for [`ClassifierGroup::rule`].
     pub rule: Option<NodeGroupRule>,
-    /// The value for [`ClassifierGroup::take_classes`].
+    /// The value for [`ClassifierGroup::classes`].
     pub classes: GroupClasses,
     /// The value for [`ClassifierGroup::config_data`].
     pub config_data: GroupClasses,

@@ -39,7 +39,7 @@ enum RuleProgram {
     Number(FactPath, RuleOperator, Option<DecimalNumber>),
 }
 
-// === impl Compiled ===
+// === impl CompiledGroupRule ===
 
 impl CompiledGroupRule {
     pub(crate) fn new(rule: NodeGroupRule) -> Result<Arc<Self>, PatternError> {

@@ -90,7 +90,7 @@ pub enum FactPathStep {
     Index(u32),
 }
 
-// === impl Rule ===
+// === impl NodeGroupRule ===
 
 impl NodeGroupRule {
     /// Parses a rule.
@@ -138,7 +138,7 @@ impl<'de> Deserialize<'de> for NodeGroupRule {
     }
 }
 
-// === impl Operator ===
+// === impl RuleOperator ===
 
 impl RuleOperator {
     /// Every operator with its symbol.

@@ -78,7 +78,7 @@ pub struct GroupConflict {
 /// Name of the environment in the list of conflicting values.
 const ENVIRONMENT: &str = "the environment";
 
-// === impl Tree ===
+// === impl NodeGroupTree ===
 
 impl NodeGroupTree {
     /// The classification of a node.
@@ -223,7 +223,7 @@ fn agreed_classes(classes: &MergedClasses<'_>) -> GroupClasses {
         .collect()
 }
 
-// === impl Conflict ===
+// === impl GroupConflict ===
 
 impl GroupConflict {
     fn is_empty(&self) -> bool {

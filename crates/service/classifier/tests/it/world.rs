@@ -1,4 +1,5 @@
-//! What every test owns: a store in a directory, a classifier over it, and short ways to say groups.
+//! What every test owns: a store in a directory, a classifier over it, and short ways to say
+//! groups.
 
 use classifier::{
     Classifier, EditError, EditedGroup, GroupDelta, GroupId, GroupInput, NodeFacts,

@@ -123,8 +123,8 @@ impl JobEngine {
         let (now, timeout) = (Instant::now(), job.timeout);
         let patience = &self.deps.poll_settings;
         if !ours {
-            tracing::error!(job = %job.number, "a run was marked by somebody else already; it is \
-                asked about, not sent");
+            tracing::error!(job = %job.number, "a run was marked by another process already; its \
+                state is queried, it is not sent");
             let flight = InFlightRun::from_recovered(now, Duration::ZERO, timeout, None, patience);
             self.active_jobs.mark_dispatched(key, flight);
             self.active_jobs.dispatched_mut(key)?.handed_over = true;

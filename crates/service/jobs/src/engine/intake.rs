@@ -62,7 +62,7 @@ impl JobEngine {
     }
 
     fn ignore(&self, certname: &Certname, what: &str) {
-        tracing::debug!(%certname, what, "message that nobody waits for");
+        tracing::debug!(%certname, what, "message that no run waits for");
         increment_counter(&self.deps.metrics.ignored_messages);
     }
 

@@ -50,9 +50,9 @@ pub enum AutosignError {
     Pattern(String),
     /// The pattern may match a name with rights.
     #[error(
-        "ca.autosign: the pattern {pattern:?} overlaps {privileged}, whose holder has rights: anyone \
-         who asks first would get them; name the nodes, or a domain that has only nodes, and sign \
-         {privileged} by hand"
+        "ca.autosign: the pattern {pattern:?} overlaps {privileged}, whose holder has rights: any \
+         client that asks first would get them; name the nodes, or a domain that has only nodes, and \
+         sign {privileged} by hand"
     )]
     Overlap {
         /// The pattern of `ca.autosign`.

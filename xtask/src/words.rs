@@ -21,20 +21,14 @@ const QUESTION_OPENINGS_PER_1000: usize = 15;
 
 /// Crates whose comments and messages are still to be made plain.
 const PENDING: &[&str] = &[
-    "actions",
     "broker",
-    "classifier",
     "code-deployments",
     "code-settings",
     "code-sources",
     "external-directories",
     "forges",
-    "jobs",
     "plans",
-    "puppet-api",
-    "schedules",
     "ssh",
-    "tutti",
 ];
 
 /// Names that public types of several crates may share, because each reader of Rust expects them

@@ -26,7 +26,6 @@ const PENDING: &[&str] = &[
     "code-settings",
     "code-sources",
     "external-directories",
-    "forges",
     "plans",
     "ssh",
 ];

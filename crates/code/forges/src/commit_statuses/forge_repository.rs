@@ -1,6 +1,7 @@
-//! Where a repository is at its forge: [`ForgeRepository`], from the address that git has for it. Without I/O.
+//! The API and name of a repository at its forge: [`ForgeRepository`], derived from the address
+//! that git uses. Without I/O.
 //!
-//! The rule that must hold: what an address says is one segment of a path each, whatever stands in it.
+//! Invariant: each part of an address becomes one segment of a path, whatever characters it has.
 
 use reqwest::Url;
 
@@ -15,52 +16,52 @@ pub(super) struct ForgeRepository {
     api: Url,
     /// `owner/name`, or as many parts as the forge has.
     pub(super) repository: String,
-    /// For people.
+    /// Address of the repository for a browser.
     pub(super) web: Url,
 }
 
-/// Why nobody can be told of a source's commits.
+/// Cause for which the commit statuses of a source cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForgeRepositoryError {
-    /// There is no such source.
+    /// Settings name a source that does not exist.
     #[error("there is no source {source_name}; there is {known}")]
     NoSource {
-        /// What was named.
+        /// The source in the settings.
         source_name: String,
-        /// Those that are there.
+        /// Names of the sources that exist, separated by commas.
         known: String,
     },
-    /// The address says too little.
+    /// The address does not contain the API or the repository.
     #[error(
         "the address {remote} does not say where the API of {host} is; name `api` and `repository`"
     )]
     Address {
-        /// Without credentials.
+        /// Address of the source, without credentials.
         remote: String,
-        /// The forge.
+        /// Kind of the forge.
         host: ForgeKind,
     },
     /// The API is not one that a token may be sent to.
     #[error("the API of {host} must be at an https address (http on this machine), not {api}")]
     Api {
-        /// The forge.
+        /// Kind of the forge.
         host: ForgeKind,
-        /// Where.
+        /// Address of the API in the settings.
         api: String,
     },
-    /// Not a repository of this forge.
+    /// The name does not have the form of this forge.
     #[error("a repository of {host} has a name like {form}, not {repository:?}")]
     Repository {
-        /// The forge.
+        /// Kind of the forge.
         host: ForgeKind,
-        /// What is meant.
+        /// Form of names at this forge, such as `owner/name`.
         form: &'static str,
-        /// What was named.
+        /// The name in the settings, or from the source's address.
         repository: String,
     },
 }
 
-// === impl Place ===
+// === impl ForgeRepository ===
 
 impl ForgeRepository {
     pub(super) fn from_remote(
@@ -90,7 +91,7 @@ impl ForgeRepository {
         check_repository_name(host, &repository)?;
         let mut web = api.clone();
         if let Some(host) = address.as_ref().map(|it| it.host.as_str()) {
-            // A host that is none stays the API's.
+            // A name that is no valid host leaves the API's host.
             let _ = web.set_host(Some(host));
         }
         web.set_path(&repository);
@@ -101,7 +102,7 @@ impl ForgeRepository {
         })
     }
 
-    /// A place below the API.
+    /// URL of a path below the API.
     pub(super) fn api_url(&self, path: &[&str]) -> Url {
         let mut url = self.api.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -132,7 +133,7 @@ fn repository_name(host: ForgeKind, address: &GitAddress) -> Option<String> {
     })
 }
 
-/// Where forges of this kind have their API.
+/// Default address of the API of this kind of forge; `None` if there is none.
 fn default_api(host: ForgeKind, address: &GitAddress) -> Option<Url> {
     let own = address.host.as_str();
     let at = match address.port {
@@ -155,7 +156,7 @@ fn default_api(host: ForgeKind, address: &GitAddress) -> Option<Url> {
     api.parse().ok()
 }
 
-/// Whether a token may be sent there.
+/// True if a token may be sent to this API: HTTPS, or HTTP on this machine.
 fn is_allowed_api(api: &Url) -> bool {
     let is_here = matches!(api.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     let is_open = api.username().is_empty() && api.password().is_none();

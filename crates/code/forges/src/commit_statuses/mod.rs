@@ -1,8 +1,9 @@
-//! Commit statuses: a forge shows at the commit of a control repository how its deployment went. Main type:
-//! [`CommitStatuses`].
+//! Commit statuses: a forge shows the result of a deployment at the commit of the control
+//! repository. Main type: [`CommitStatuses`].
 //!
-//! The rules that must hold: of one environment and commit, what was told last is not told again, since forges take
-//! some 1,000 statuses of a commit and no more; and a token goes to the forge's API and nowhere else.
+//! Invariants: the last status of an environment and commit is not sent again, since forges accept
+//! about 1,000 statuses of a commit and no more; and a token goes to the forge's API and nowhere
+//! else.
 
 mod forge_repository;
 mod status_request;
@@ -25,31 +26,33 @@ use code_deployments::sender::{NotificationError, NotificationSender};
 use code_deployments::service::{DeployedCommit, DeploymentObserver, FinishedDeployment};
 use code_sources::remote_address::strip_credentials;
 
-/// How a source's forge is told.
+/// Commit status settings of a source.
 #[derive(Clone, Debug)]
 pub struct CommitStatusSettings {
-    /// Its kind.
+    /// Kind of the forge.
     pub host: ForgeKind,
-    /// May write statuses of the repository; while its file cannot be read, deployments say why nothing was told.
+    /// Token that may write statuses of the repository; while its file cannot be read, deployments
+    /// report the cause.
     pub token: Feature<SecretString>,
-    /// Where its API is; `None`: where forges of its kind have it, on the host of the source's address.
+    /// Address of the forge's API; `None` for the default of its kind, on the host of the source's
+    /// address.
     pub api: Option<Url>,
-    /// `owner/name`; `None`: as the source's address says.
+    /// `owner/name`; `None` to take it from the source's address.
     pub repository: Option<String>,
-    /// Where people get who want to know more.
+    /// Link in the status for further information; `None` for no link.
     pub link: Option<Url>,
 }
 
-/// Tells the forges of sources.
+/// Sends commit statuses to the forges of the sources.
 #[derive(Debug)]
 pub struct CommitStatuses {
     settings: HashMap<String, CommitStatusSettings>,
-    /// What was told last of environments, of which there are as many as are deployed.
+    /// The last status of each environment.
     last_sent: Mutex<HashMap<EnvironmentName, (String, CommitState)>>,
     sender: NotificationSender,
 }
 
-/// What is told of a commit.
+/// State of a commit's deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommitState {
     Pending,
@@ -57,16 +60,17 @@ enum CommitState {
     Failure,
 }
 
-/// What of an error is told, in bytes: GitHub takes 140 characters, others more.
+/// Bytes of an error that are sent: GitHub takes 140 characters, others more.
 const DESCRIPTION_BYTES: usize = 140;
 
 // === impl CommitStatuses ===
 
 impl CommitStatuses {
-    /// By the names of the sources, which are there with these addresses.
+    /// Creates the sender from settings by source, and the addresses of all sources.
     ///
     /// # Errors
-    /// If there is no such source, or nobody says where its forge is.
+    /// If a source does not exist, or its address and settings do not contain the API or
+    /// repository.
     pub fn new(
         of: HashMap<String, CommitStatusSettings>,
         remotes: &HashMap<String, String>,
@@ -89,7 +93,7 @@ impl CommitStatuses {
         })
     }
 
-    /// What is to be sent; `None`: nothing new, or the source has no forge.
+    /// The request to send; `None` if the status is not new, or the source has no settings.
     fn next_request(
         &self,
         environment: &EnvironmentName,
@@ -102,7 +106,7 @@ impl CommitStatuses {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let last = told.get(environment);
-        // That it begins is no news of a commit of which is known how it ended.
+        // `Pending` is not sent after the result of the same commit.
         let is_known = last.is_some_and(|(commit, state)| {
             *commit == made_of.commit
                 && (*state == status.state || status.state == CommitState::Pending)
@@ -146,7 +150,7 @@ impl DeploymentObserver for CommitStatuses {
         let Some(Ok((message, token))) = self.next_request(environment, made_of, status) else {
             return;
         };
-        // Once only: how it ends is more important, and what is wrong is told then.
+        // Without retries: the result is more important, and a failure is reported with it.
         let sent = self
             .sender
             .send_once(|http| build_request(http, &message, token))

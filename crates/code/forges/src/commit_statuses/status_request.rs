@@ -1,7 +1,8 @@
-//! What each kind of forge wants to be sent: [`StatusRequest`]. Without I/O.
+//! Requests for a commit status in the form of each kind of forge: [`StatusRequest`]. Without I/O.
 //!
-//! As their documents say: GitHub and Gitea `statuses/{sha}` of a repository, GitLab `statuses/{sha}` of a project,
-//! Bitbucket `statuses/build`, Bitbucket Server `build-status/1.0`, Azure DevOps `commits/{sha}/statuses`.
+//! Routes, according to the forges' documents: GitHub and Gitea `statuses/{sha}` of a repository,
+//! GitLab `statuses/{sha}` of a project, Bitbucket `statuses/build`, Bitbucket Server
+//! `build-status/1.0`, Azure DevOps `commits/{sha}/statuses`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +15,7 @@ use super::CommitState;
 use super::forge_repository::ForgeRepository;
 use crate::incoming_webhooks::ForgeKind;
 
-/// What is told.
+/// Status of a commit, independent of the forge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatusReport<'a> {
     pub(super) state: CommitState,
@@ -23,7 +24,7 @@ pub(super) struct StatusReport<'a> {
     pub(super) description: &'a str,
 }
 
-/// A request, but for its token.
+/// A request without its token.
 #[derive(Clone, Debug)]
 pub(super) struct StatusRequest {
     pub(super) url: Url,
@@ -31,7 +32,7 @@ pub(super) struct StatusRequest {
     pub(super) token_scheme: TokenScheme,
 }
 
-/// How a token is shown.
+/// Form in which a token is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenScheme {
     Bearer,
@@ -39,11 +40,11 @@ pub(super) enum TokenScheme {
     Token,
     /// `PRIVATE-TOKEN`.
     Private,
-    /// As a password without a user.
+    /// Basic authentication with an empty user name.
     Password,
 }
 
-// === impl Message ===
+// === impl StatusRequest ===
 
 impl StatusRequest {
     pub(super) fn new(
@@ -114,7 +115,8 @@ impl StatusRequest {
     }
 }
 
-/// Both Bitbuckets' body. They want a link, so without one it is the repository's.
+/// Body for Bitbucket and Bitbucket Server. Both require a link; the default is the repository's
+/// address.
 fn bitbucket_body(
     name: &str,
     place: &ForgeRepository,
@@ -140,10 +142,11 @@ fn without_nulls(mut body: Value) -> Value {
     body
 }
 
-// === impl WebhookProof ===
+// === impl TokenScheme ===
 
 impl TokenScheme {
-    /// The request with the token; one that is no header is one that the forge refuses.
+    /// Adds the token to the request. A token that is no valid header is left out, and the forge
+    /// refuses the request.
     pub(super) fn authenticate(self, request: RequestBuilder, token: &str) -> RequestBuilder {
         let (name, text) = match self {
             Self::Bearer => (AUTHORIZATION.as_str(), format!("Bearer {token}")),

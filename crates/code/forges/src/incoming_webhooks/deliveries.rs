@@ -1,10 +1,10 @@
-//! Deliveries that were taken: [`WebhookDeliveries`].
+//! Recognition of replayed webhooks: [`WebhookDeliveries`].
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::defaults::DELIVERIES;
 
-/// The last ones, by their names. The rule: it does not grow.
+/// Replay ids of the last webhooks. Invariant: there are at most [`DELIVERIES`].
 #[derive(Debug, Default)]
 pub struct WebhookDeliveries {
     order: VecDeque<[u8; 32]>,
@@ -12,7 +12,7 @@ pub struct WebhookDeliveries {
 }
 
 impl WebhookDeliveries {
-    /// Notes one; `false`: it was taken before.
+    /// Records an id; `false` if it is known already.
     pub fn record(&mut self, name: &str) -> bool {
         let name = digest(name.as_bytes());
         if !self.known.insert(name) {
@@ -27,7 +27,7 @@ impl WebhookDeliveries {
         true
     }
 
-    /// Takes all of them, or none if one was taken before; which one that was.
+    /// Records all ids. If one is known already, records none and returns that one.
     pub fn record_all<'n>(&mut self, names: &'n [String]) -> Result<(), &'n str> {
         let is_known = |name: &&String| self.known.contains(&digest(name.as_bytes()));
         if let Some(known) = names.iter().find(is_known) {
@@ -39,7 +39,7 @@ impl WebhookDeliveries {
         Ok(())
     }
 
-    /// Nothing came of these: they may come again.
+    /// Forgets ids of webhooks that had no effect, so that they may be delivered again.
     pub fn forget(&mut self, names: &[String]) {
         for name in names {
             let name = digest(name.as_bytes());

@@ -1,7 +1,8 @@
-//! What forges tell of a push: [`ForgeKind`], [`ForgePush`]; and whether it is they who tell: [`WebhookProof`].
+//! Webhooks of forges about pushes: [`ForgeKind`], [`ForgePush`], and their verification:
+//! [`WebhookVerification`].
 //!
-//! Without I/O. The rules that must hold: nothing of a message is believed but which branches to look at;
-//! what they are at, and whether they are gone, the repository itself is asked.
+//! Without I/O. Invariant: a webhook is used only for the names of branches to look at; their
+//! commits, and whether they still exist, come from the repository itself.
 
 mod deliveries;
 mod payload;
@@ -17,12 +18,12 @@ pub use pushed_environments::{environments_from_branches, environments_with_modu
 pub use repository::PushedRepository;
 pub use signature::{WebhookSecret, WebhookSecretError, WebhookVerification};
 
-/// A kind of forge.
+/// Kind of the software or service that hosts repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeKind {
-    /// GitHub, and Enterprise.
+    /// GitHub and GitHub Enterprise.
     GitHub,
-    /// GitLab.
+    /// GitLab, self-managed or gitlab.com.
     GitLab,
     /// Gitea and Forgejo.
     Gitea,
@@ -37,41 +38,41 @@ pub enum ForgeKind {
 /// A branch that was pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgePush {
-    /// Its name.
+    /// Name of the branch, without `refs/heads/`.
     pub branch: String,
-    /// Whether it is said to be gone.
+    /// True if the webhook reports the branch as deleted.
     pub is_gone: bool,
 }
 
-/// Why a message is not understood.
+/// Cause for which a webhook cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IncomingWebhookError {
-    /// Neither the type nor the headers say whose it is.
+    /// Neither the type nor the headers determine the forge.
     #[error(
         "the type of the webhook is not known: it is {TYPES}, or left away where the headers say it"
     )]
     Host,
-    /// The body.
+    /// The body is not one of this forge.
     #[error("this is no message of {host}: {what}")]
     Body {
-        /// Of whom.
+        /// Kind of the forge.
         host: ForgeKind,
-        /// What is wrong.
+        /// Cause of the error.
         what: String,
     },
 }
 
-/// What `type` may be.
+/// Possible values of `type`.
 pub const TYPES: &str =
     "github, gitlab, gitea, forgejo, bitbucket, bitbucket-server, stash, tfs-git or azure-devops";
 
-/// A header of a message, by its name in small letters.
+/// Returns a header of a request by its lower-case name.
 pub type HeaderLookup<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
 
 // === impl ForgeKind ===
 
 impl ForgeKind {
-    /// As the type says, or else the headers.
+    /// Determines the forge from the type, or from the headers if there is none.
     pub fn detect(
         kind: Option<&str>,
         header: &HeaderLookup<'_>,
@@ -97,7 +98,7 @@ impl ForgeKind {
         }
     }
 
-    /// The branches that a message tells of; none: it tells of something else.
+    /// Parses the pushed branches; none if the webhook is about something else.
     pub fn parse_pushes(
         self,
         header: &HeaderLookup<'_>,
@@ -106,12 +107,13 @@ impl ForgeKind {
         payload::parse_pushes(self, header, body)
     }
 
-    /// The repository that a message tells of; `None`: it does not say.
+    /// Parses the repository of a webhook; `None` if the body has none.
     pub fn repository(self, body: &[u8]) -> Option<PushedRepository> {
         PushedRepository::parse(self, body)
     }
 
-    /// The header that has a signature of the body; `None`: this forge signs nothing.
+    /// The header with the signature of the body; `None` if there is none, or this forge does not
+    /// sign.
     fn signature<'a>(self, header: &HeaderLookup<'a>) -> Option<&'a str> {
         match self {
             Self::GitHub => header("x-hub-signature-256"),
@@ -123,9 +125,10 @@ impl ForgeKind {
         }
     }
 
-    /// Names of a message with a valid signature or token, so that a replay is recognised: the forge's delivery id,
-    /// which is not signed, and the body where that is signed. An unsigned body is no name: its sender knows the
-    /// secret, and forges may send it twice.
+    /// Ids of a webhook with a valid signature or token, by which a replay is recognised: the
+    /// forge's delivery id, which is not signed, and the hash of the body if that is signed. The
+    /// hash of an unsigned body is no id: its sender knows the secret, and forges may send the same
+    /// body twice.
     pub fn replay_ids(self, header: &HeaderLookup<'_>, body: &[u8]) -> Vec<String> {
         let delivery = self.delivery_id(header).map(|id| format!("id {id}"));
         let signed = self.signature(header).map(|_| {
@@ -137,7 +140,7 @@ impl ForgeKind {
         delivery.into_iter().chain(signed).collect()
     }
 
-    /// What names this delivery, so that it is known when it comes again.
+    /// The forge's id of this delivery; `None` if it has none.
     pub fn delivery_id<'a>(self, header: &HeaderLookup<'a>) -> Option<&'a str> {
         match self {
             Self::GitHub => header("x-github-delivery"),

@@ -1,6 +1,6 @@
-//! The bodies of messages: [`parse_pushes`].
+//! Parser of webhook bodies: [`parse_pushes`].
 //!
-//! Fields as the forges' own documents name them: GitHub, GitLab and Gitea `ref` and `after`; Bitbucket
+//! Fields according to the forges' documents: GitHub, GitLab and Gitea `ref` and `after`; Bitbucket
 //! `push.changes`; Bitbucket Server `changes`; Azure DevOps `resource.refUpdates`.
 
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::defaults::PUSHED_BRANCHES;
 
 const HEADS: &str = "refs/heads/";
 
-/// What a branch is at that is gone.
+/// True for the commit id of a deleted branch.
 fn is_zero_commit(commit: &str) -> bool {
     !commit.is_empty() && commit.bytes().all(|b| b == b'0')
 }
@@ -92,7 +92,7 @@ struct AzureUpdate {
     new: String,
 }
 
-/// The branches that a message tells of, each once; none: it tells of something else.
+/// Parses the pushed branches, each once; none if the webhook is about something else.
 pub(super) fn parse_pushes(
     host: ForgeKind,
     header: &HeaderLookup<'_>,
@@ -104,7 +104,7 @@ pub(super) fn parse_pushes(
                 .or_else(|| header("x-forgejo-event"))
                 .or_else(|| header("x-github-event"))
                 .or_else(|| header("x-gitlab-event"));
-            // Somebody who has no headers, such as a script, tells of pushes.
+            // A sender without event headers, such as a script, sends pushes.
             match event.is_none_or(|event| matches!(event, "push" | "delete" | "Push Hook")) {
                 true => ref_pushes(host, &parse::<RefPush>(host, body)?),
                 false => Vec::new(),
@@ -140,7 +140,7 @@ fn parse<'b, T: Deserialize<'b>>(
 
 fn ref_pushes(host: ForgeKind, push: &RefPush) -> Vec<ForgePush> {
     let is_gone = push.deleted || push.after.as_deref().is_some_and(is_zero_commit);
-    // Gitea's `delete` names the branch alone.
+    // Gitea's `delete` has the branch without `refs/heads/`.
     let branch = match push.name.strip_prefix(HEADS) {
         Some(branch) => branch,
         None if host == ForgeKind::Gitea && !push.name.starts_with("refs/") => &push.name,

@@ -1,5 +1,5 @@
-//! The live environments that a push concerns: [`environments_from_branches`] for those that come from its repository,
-//! [`environments_with_module`] for those with a module that does.
+//! The live environments that a push concerns: [`environments_from_branches`] for pushes to their
+//! control repository, [`environments_with_module`] for pushes to a module's repository.
 
 use environments::EnvironmentName;
 
@@ -10,11 +10,12 @@ use code_store::version::VersionStore;
 use code_store::version_lock::is_module_name;
 use code_store::version_lock::{ControlKind, LockedModule, VersionLock};
 
-/// An environment, and the modules of it that are meant.
+/// An environment, and its modules that the push concerns.
 type AffectedEnvironment = (EnvironmentName, Vec<String>);
 
-/// The live environments that have a module: the one of this name, or else those that come from the repository,
-/// or else the one that the repository's name says.
+/// Finds the live environments with the module of this name, if one is given; otherwise with
+/// modules from the repository, or with the module that the repository's name contains if there are
+/// none.
 pub async fn environments_with_module(
     versions: &VersionStore,
     repository: Option<PushedRepository>,
@@ -42,8 +43,9 @@ pub async fn environments_with_module(
     .await
 }
 
-/// The live environments whose own files are from these branches of the repository, those of lists among them.
-/// A promoted version counts for the environment that it was made for, which is not the one that it is live in.
+/// Finds the live environments whose own files are from these branches of the repository, including
+/// those defined in an environment list. A promoted version counts for the environment that it was
+/// built for only, and not for the one that it is live in.
 pub async fn environments_from_branches(
     versions: &VersionStore,
     repository: PushedRepository,
@@ -68,7 +70,7 @@ pub async fn environments_from_branches(
     .await
 }
 
-/// What is live, and what it is made of.
+/// The live versions with their locks.
 fn live_locks(
     versions: &VersionStore,
 ) -> Result<Vec<(EnvironmentName, VersionLock)>, ContentError> {

@@ -1,14 +1,14 @@
-//! The repository of a message: [`PushedRepository`], of which the modules that come from it are known.
+//! The repository of a webhook: [`PushedRepository`], by which modules that come from it are found.
 //!
-//! Fields as the forges' own documents name them: GitHub and Gitea `repository`, GitLab `project`, Bitbucket
-//! `repository.links`, Azure DevOps `resource.repository`.
+//! Fields according to the forges' documents: GitHub and Gitea `repository`, GitLab `project`,
+//! Bitbucket `repository.links`, Azure DevOps `resource.repository`.
 
 use serde_json::Value;
 
 use super::ForgeKind;
 use code_sources::git::GitAddress;
 
-/// What a message says of its repository.
+/// Name and addresses of the repository of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushedRepository {
     name: String,
@@ -44,7 +44,7 @@ impl PushedRepository {
         })
     }
 
-    /// Whether a module comes from it, as its address says.
+    /// True if the address of a module is one of this repository.
     pub fn has_remote(&self, remote: &str) -> bool {
         let address = GitAddress::parse(remote);
         self.addresses.iter().any(|it| {
@@ -54,8 +54,8 @@ impl PushedRepository {
         })
     }
 
-    /// The module that it holds by its name: what stands behind the last dash (`puppetlabs-apt`,
-    /// `puppet-module-apt`).
+    /// The module's name according to the repository's: the part after the last dash
+    /// (`puppetlabs-apt`, `puppet-module-apt`).
     pub fn module_name(&self) -> &str {
         self.name.rsplit('-').next().unwrap_or_default()
     }

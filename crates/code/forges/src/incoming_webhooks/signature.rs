@@ -1,8 +1,8 @@
-//! Whether a message comes from who knows the secret: [`WebhookVerification`].
+//! Verification of webhook signatures, tokens and passwords: [`WebhookSecret::verify`].
 //!
-//! GitHub, Gitea, Forgejo and Bitbucket sign the body with HMAC-SHA-256; GitLab sends the secret in a
-//! header, Azure DevOps and webhook-go's forges as the password of basic authentication. The rule that must hold: comparing takes
-//! as long for a wrong secret as for the right one.
+//! GitHub, Gitea, Forgejo and Bitbucket sign the body with HMAC-SHA-256; GitLab sends the secret in
+//! a header, Azure DevOps and webhook-go's forges as the password of basic authentication.
+//! Invariant: the comparison takes as long for a wrong secret as for the right one.
 
 use aws_lc_rs::{constant_time, hmac};
 use base64::Engine as _;
@@ -12,30 +12,30 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::{ForgeKind, HeaderLookup};
 use crate::defaults::SECRET_BYTES;
 
-/// What forges and this server know, and nobody else.
+/// Secret that is shared by the forges and this server.
 #[derive(Clone, Debug)]
 pub struct WebhookSecret(SecretString);
 
-/// A secret that anybody could guess.
+/// Error: the secret is too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the secret of webhooks must have at least {SECRET_BYTES} characters")]
 pub struct WebhookSecretError;
 
-/// What a message shows.
+/// Result of the verification of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookVerification {
-    /// Who sent it knows the secret.
+    /// The sender knows the secret.
     Valid,
-    /// Who sent it does not.
+    /// The sender has sent a wrong secret or signature.
     Invalid,
-    /// It shows nothing.
+    /// The request has neither signature nor secret.
     Absent,
 }
 
 // === impl WebhookSecret ===
 
 impl WebhookSecret {
-    /// White space around it is none of it: files end in a newline.
+    /// Creates a secret. Surrounding white space is removed, since files end in a newline.
     pub fn new(text: &str) -> Result<Self, WebhookSecretError> {
         let text = text.trim();
         match text.len() >= SECRET_BYTES {
@@ -44,7 +44,7 @@ impl WebhookSecret {
         }
     }
 
-    /// Whether who sent this knows it.
+    /// Verifies the signature, token or password of a webhook.
     pub fn verify(
         &self,
         host: ForgeKind,
@@ -63,7 +63,7 @@ impl WebhookSecret {
             }
             ForgeKind::Azure => header("authorization").and_then(|it| self.is_password(it)),
         };
-        // What does not fit may be a proxy's, and proves nothing.
+        // A wrong password may be a proxy's, and counts as absent.
         let password = || header("authorization").and_then(|it| self.is_password(it));
         let shown = shown.or_else(|| password().filter(|is_right| *is_right));
         match shown {
@@ -73,7 +73,7 @@ impl WebhookSecret {
         }
     }
 
-    /// Proof in a header `Authorization` alone, for requests without a body.
+    /// Verifies the `Authorization` header alone, for requests without a body.
     pub fn verify_password(&self, authorization: &str) -> WebhookVerification {
         match self.is_password(authorization) {
             Some(true) => WebhookVerification::Valid,
@@ -82,7 +82,7 @@ impl WebhookSecret {
         }
     }
 
-    /// `sha256=` and 64 hexadecimal digits, or the digits alone.
+    /// Accepts `sha256=` and 64 hexadecimal digits, or the digits alone.
     fn has_signed(&self, signature: &str, body: &[u8]) -> bool {
         let digits = signature.strip_prefix("sha256=").unwrap_or(signature);
         let Some(tag) = parse_hex(digits) else {
@@ -92,7 +92,7 @@ impl WebhookSecret {
         hmac::verify(&key, body, &tag).is_ok()
     }
 
-    /// Hashed first, so that not even the length is told by the time it takes.
+    /// Compares hashes, so that the time does not reveal the length either.
     fn equals_secret(&self, shown: &[u8]) -> bool {
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"compare");
         let [own, shown] =
@@ -100,7 +100,7 @@ impl WebhookSecret {
         constant_time::verify_slices_are_equal(own.as_ref(), shown.as_ref()).is_ok()
     }
 
-    /// Somebody else's `Authorization`, such as a token's, shows nothing.
+    /// Compares the password; `None` for other kinds of `Authorization`, such as a token.
     fn is_password(&self, authorization: &str) -> Option<bool> {
         let encoded = authorization.strip_prefix("Basic ")?;
         let decoded = STANDARD.decode(encoded.trim()).ok()?;

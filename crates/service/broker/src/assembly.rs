@@ -51,7 +51,7 @@ pub(crate) struct AssemblyLease {
 /// A lease, now or as soon as there is memory.
 pub(crate) type AssemblyGrant = Result<AssemblyLease, BoxFuture<'static, AssemblyLease>>;
 
-// === impl Assembly ===
+// === impl MessageAssembly ===
 
 impl MessageAssembly {
     /// A message may take `grace` and the time that its size allows, and has to move on within

@@ -112,7 +112,7 @@ pub enum DirectoryChangeError {
     Store(#[from] StoreError),
 }
 
-// === impl Directories ===
+// === impl LdapDirectories ===
 
 impl LdapDirectories {
     /// Reads the stored directories. `fixed` are those of the configuration file.

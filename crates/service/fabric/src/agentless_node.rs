@@ -60,7 +60,7 @@ pub fn ssh_address(certname: &Certname) -> Result<PcpUri, PcpUriError> {
     PcpUri::new(certname.as_str(), SSH_TYPE)
 }
 
-// === impl Seat ===
+// === impl AgentlessSlot ===
 
 impl AgentlessSlot {
     pub(crate) fn attach(
@@ -105,7 +105,7 @@ impl std::fmt::Debug for AgentlessSlot {
     }
 }
 
-// === impl StandInPort ===
+// === impl AgentlessNodePort ===
 
 impl AgentlessNodePort {
     /// The PCP address of the engine.

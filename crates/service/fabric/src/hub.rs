@@ -255,7 +255,7 @@ fn read_target_certname(message: &PcpMessage) -> Result<Certname, FabricSendErro
         .map_err(|_| FabricSendError::BadTarget(target.to_string()))
 }
 
-// === impl Shared ===
+// === impl FabricState ===
 
 impl FabricState {
     fn read_brokers(&self) -> RwLockReadGuard<'_, HashMap<u64, AttachedBroker>> {

@@ -50,7 +50,7 @@ struct LiveOutputSender {
     credit: watch::Receiver<u64>,
 }
 
-// === impl Budget ===
+// === impl OutputBudget ===
 
 impl OutputBudget {
     pub(crate) fn new(bytes: usize) -> Self {
@@ -71,7 +71,7 @@ impl OutputBudget {
     }
 }
 
-// === impl Capture ===
+// === impl OutputCapture ===
 
 impl OutputCapture {
     /// Of a preparatory step.
@@ -215,7 +215,7 @@ impl Drop for OutputCapture {
     }
 }
 
-// === impl Kept ===
+// === impl CapturedStream ===
 
 impl CapturedStream {
     /// As text, and as base64 where it is none. A character that the cut halved is left out.

@@ -62,7 +62,7 @@ pub struct SshConnectionError {
     pub why: String,
 }
 
-// === impl Connection ===
+// === impl SshConnection ===
 
 impl SshConnection {
     /// Reads both kinds of keys.

@@ -155,7 +155,7 @@ struct CommandExchange<'a> {
     began: bool,
 }
 
-// === impl Talk ===
+// === impl CommandExchange ===
 
 impl CommandExchange<'_> {
     async fn receive(

@@ -226,7 +226,7 @@ impl HostKeys {
     }
 }
 
-// === impl Recorded ===
+// === impl KnownHostKeys ===
 
 impl KnownHostKeys {
     fn has(&self, key: &PublicKey) -> bool {

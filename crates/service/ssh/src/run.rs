@@ -67,7 +67,7 @@ pub(crate) struct RunCleanup {
 
 const CANCELLED: &str = "it was cancelled before it started";
 
-// === impl Run ===
+// === impl SshActionRun ===
 
 impl SshActionRun {
     /// Carries it out. The end comes before the clean-up, so that nobody waits for that.
@@ -285,7 +285,7 @@ struct HostSession<'a> {
     connection: &'a SshConnection,
 }
 
-// === impl Host ===
+// === impl HostSession ===
 
 impl HostSession<'_> {
     fn line(&self, text: String, tty: bool, input: CommandInput) -> RemoteCommand<'_> {
@@ -375,7 +375,7 @@ impl HostSession<'_> {
     }
 }
 
-// === impl Left ===
+// === impl RunCleanup ===
 
 impl RunCleanup {
     /// Removes what the run left on the host, and takes leave.

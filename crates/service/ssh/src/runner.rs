@@ -173,7 +173,7 @@ struct SshRequestOrigin {
     message: MessageId,
 }
 
-// === impl Shared ===
+// === impl SshRunnerState ===
 
 impl SshRunnerState {
     fn deliver(self: &Arc<Self>, message: PcpMessage) -> Result<(), FabricSendError> {

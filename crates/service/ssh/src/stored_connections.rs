@@ -99,7 +99,7 @@ pub enum OpenConnectionsError {
     Store(#[from] StoreError),
 }
 
-// === impl Connections ===
+// === impl SshConnections ===
 
 impl SshConnections {
     /// Reads what is stored. A connection that cannot be unsealed is named in the log and left out:

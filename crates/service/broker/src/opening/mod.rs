@@ -82,7 +82,7 @@ enum OpeningError {
     Answered,
 }
 
-// === impl Shared ===
+// === impl OpeningContext ===
 
 impl OpeningContext {
     pub(crate) fn new(
@@ -108,7 +108,7 @@ impl OpeningContext {
     }
 }
 
-// === impl Opening ===
+// === impl ConnectionOpening ===
 
 impl ConnectionOpening {
     /// `admission` is dropped when the connection is associated or refused.

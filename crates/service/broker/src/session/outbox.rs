@@ -70,7 +70,7 @@ struct OutboxQueue {
     closed: bool,
 }
 
-// === impl Payload ===
+// === impl EncodedMessage ===
 
 impl EncodedMessage {
     pub(crate) fn len(&self) -> usize {
@@ -80,7 +80,7 @@ impl EncodedMessage {
     }
 }
 
-// === impl Outbox ===
+// === impl SessionOutbox ===
 
 impl SessionOutbox {
     pub(crate) fn new(budget_bytes: usize) -> Self {
@@ -239,7 +239,7 @@ impl SessionOutbox {
     }
 }
 
-// === impl Queue ===
+// === impl OutboxQueue ===
 
 impl OutboxQueue {
     fn take(&mut self) -> Option<QueuedMessage> {
@@ -259,7 +259,7 @@ impl OutboxQueue {
     }
 }
 
-// === impl Queued ===
+// === impl QueuedMessage ===
 
 impl QueuedMessage {
     pub(crate) fn cost(&self) -> u32 {

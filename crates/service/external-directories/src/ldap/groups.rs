@@ -86,7 +86,7 @@ pub(super) async fn has_group(
     }
 }
 
-// === impl Walk ===
+// === impl GroupSearch ===
 
 impl GroupSearch<'_> {
     /// Adds the groups that have one of these as a member, and so on upwards.

@@ -212,7 +212,7 @@ impl LdapServer {
     }
 }
 
-// === impl Inner ===
+// === impl LdapServerState ===
 
 impl LdapServerState {
     fn secrets(&self) -> Result<&LdapSecrets, LdapError> {

@@ -30,7 +30,7 @@ const SIZE_LIMIT: u32 = 4;
 const NO_SUCH_OBJECT: u32 = 32;
 const INVALID_CREDENTIALS: u32 = 49;
 
-// === impl Session ===
+// === impl LdapSession ===
 
 impl LdapSession {
     /// Connects; nobody is bound yet.

@@ -32,7 +32,7 @@ struct TokenErrorResponse {
     error_description: String,
 }
 
-// === impl Http ===
+// === impl ProviderClient ===
 
 impl ProviderClient {
     pub(super) fn new(pem: Option<&str>) -> Result<Self, String> {

@@ -126,7 +126,7 @@ pub enum OidcError {
 /// Bytes of chance in states, nonces and handles: 43 characters.
 const RANDOM_BYTES: usize = 32;
 
-// === impl Oidc ===
+// === impl OidcProvider ===
 
 impl OidcProvider {
     /// Checks the configuration; the provider is not asked yet. While the secrets cannot be read, each login is
@@ -225,7 +225,7 @@ impl OidcProvider {
     }
 }
 
-// === impl Inner ===
+// === impl OidcState ===
 
 impl OidcState {
     /// Logins come without a token, so the reason names no path.

@@ -61,7 +61,7 @@ struct KeySet {
     keys: Vec<Value>,
 }
 
-// === impl Provider ===
+// === impl ProviderMetadata ===
 
 impl ProviderMetadata {
     pub(super) fn new(issuer: String) -> Self {

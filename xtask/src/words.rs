@@ -27,7 +27,6 @@ const PENDING: &[&str] = &[
     "code-sources",
     "external-directories",
     "plans",
-    "ssh",
 ];
 
 /// Names that public types of several crates may share, because each reader of Rust expects them

@@ -1,7 +1,7 @@
-//! Which nodes have agents: [`AgentNodes`], learned from the fabric and kept in the store.
+//! Nodes that have or had agents: [`AgentNodes`], learned from the fabric and kept in the store.
 //!
-//! The rules: a node that ever had an agent counts as one for good, however long the agent is away;
-//! and what was learned counts at once, before it is written.
+//! Invariants: a node that ever had an agent counts as one for good, however long the agent is
+//! away; and a newly learned node counts at once, before it is written.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,13 +19,13 @@ use crate::defaults::{AGENTS, AGENTS_BATCH, AGENTS_PAGE, AGENTS_RETRY};
 pub(crate) struct AgentNodes {
     store: Store,
     known: RwLock<HashSet<Certname>>,
-    /// Learned, and not in the store yet.
+    /// Learned nodes that are not in the store yet.
     unwritten: Mutex<Vec<String>>,
     changed: Notify,
 }
 
 impl AgentNodes {
-    /// Reads what was learned before.
+    /// Reads the nodes that were learned before.
     pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
         let mut known = HashSet::new();
         let mut after = String::new();
@@ -48,7 +48,7 @@ impl AgentNodes {
         known.contains(certname)
     }
 
-    /// Follows the fabric until `stopped`. `told` hears of each node that is new here.
+    /// Follows the fabric until `stopped`, and calls `told` for each newly learned node.
     pub(crate) async fn follow_fabric(
         &self,
         fabric: Fabric,
@@ -72,8 +72,8 @@ impl AgentNodes {
         }
     }
 
-    /// Writes what is learned until `stopped`. What a lost database does not take is kept for the
-    /// next try; after a restart, the agent is learned again when it is connected.
+    /// Writes learned nodes to the store until `stopped`. After a failure the names are kept and
+    /// retried; a node that is lost in a restart is learned again when its agent is connected.
     pub(crate) async fn write_learned(&self, stopped: CancellationToken) {
         loop {
             let new = self.next_batch();

@@ -1,7 +1,8 @@
-//! What a command writes: kept for its result up to a bound, and told live as far as asked for.
+//! Output of a command: a bounded part is kept for the result, and sent live within the engine's
+//! credit.
 //!
-//! Main type: [`OutputCapture`]. The rule: what is not kept is counted and said; and live output follows
-//! what was granted, never the other way round.
+//! Main type: [`OutputCapture`]. Invariants: output that is not kept is counted and reported as
+//! truncated; and live output never exceeds the credit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 use crate::defaults::LIVE_PIECE_BYTES;
 use crate::reply_sender::NodeReplySender;
 
-/// Room for the output of all runs together.
+/// Memory for the output of all runs together.
 #[derive(Debug)]
 pub(crate) struct OutputBudget {
     left: AtomicUsize,
@@ -35,18 +36,18 @@ pub(crate) struct OutputCapture {
 #[derive(Debug, Default)]
 struct CapturedStream {
     bytes: Vec<u8>,
-    /// Also of what was not kept.
+    /// Bytes written, including those that are not kept.
     total: u64,
-    /// Something was left out, so nothing behind it is kept.
+    /// True if output was left out; nothing after the gap is kept.
     cut: bool,
-    /// Told live.
+    /// Bytes that were sent live.
     sent: usize,
 }
 
 #[derive(Debug)]
 struct LiveOutputSender {
     voice: NodeReplySender,
-    /// Bytes of both streams that may have been told.
+    /// Credit: total bytes of both streams that may be sent.
     credit: watch::Receiver<u64>,
 }
 
@@ -74,12 +75,12 @@ impl OutputBudget {
 // === impl OutputCapture ===
 
 impl OutputCapture {
-    /// Of a preparatory step.
+    /// Captures the output of a preparatory step.
     pub(crate) fn for_step(limit: usize) -> Self {
         Self::new(limit, None, None)
     }
 
-    /// Of the run itself.
+    /// Captures the output of the run itself, with live output.
     pub(crate) fn for_run(
         limit: usize,
         budget: Arc<OutputBudget>,
@@ -140,7 +141,7 @@ impl OutputCapture {
         &self.stderr.bytes
     }
 
-    /// Waits until more may be told live.
+    /// Waits until the credit grows; forever without live output.
     pub(crate) async fn wait_for_credit(&mut self) {
         let more = match &mut self.live {
             Some(live) => live.credit.changed().await.is_ok(),
@@ -151,7 +152,7 @@ impl OutputCapture {
         }
     }
 
-    /// Tells what is there and granted.
+    /// Sends the kept output, as far as the credit permits.
     pub(crate) async fn send_live(&mut self) {
         let Some(live) = &mut self.live else { return };
         let granted = *live.credit.borrow_and_update();
@@ -188,7 +189,7 @@ impl OutputCapture {
         }
     }
 
-    /// In the shape of an agent's result.
+    /// Builds a result like an agent's.
     pub(crate) fn result(&mut self, exitcode: i64) -> ActionResult {
         let (stdout, stdout_base64) = self.stdout.text();
         let (stderr, stderr_base64) = self.stderr.text();
@@ -218,7 +219,8 @@ impl Drop for OutputCapture {
 // === impl CapturedStream ===
 
 impl CapturedStream {
-    /// As text, and as base64 where it is none. A character that the cut halved is left out.
+    /// The output as text, and as Base64 too if it is not UTF-8. A character that the cut split is
+    /// left out.
     fn text(&self) -> (Option<String>, Option<String>) {
         let mut bytes = self.bytes.as_slice();
         if bytes.is_empty() {

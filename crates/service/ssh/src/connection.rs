@@ -1,7 +1,8 @@
-//! How one node is reached: [`SshConnection`], in the words of `/inventory/v1` and of `targets[]`.
+//! Settings to reach a node over SSH: [`SshConnection`], with the keys of `/inventory/v1` and of
+//! `targets[]`.
 //!
-//! The rule: secrets are [`SecretString`]s from here inward; an error names the key that is wrong
-//! and never shows its value.
+//! Invariants: secrets are [`SecretString`]s from here inward; an error names the invalid key and
+//! never contains its value.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::defaults::{CONNECT_TIMEOUT, CONNECT_TIMEOUT_MAX, NAME_BYTES, SECRET_BYTES};
 
-/// Keys that are no secrets.
+/// Keys that are not secret.
 pub const PARAMETERS: [&str; 10] = [
     "user",
     "port",
@@ -26,16 +27,16 @@ pub const PARAMETERS: [&str; 10] = [
     "extensions",
 ];
 
-/// The key that makes a stored connection the way to a node whose agent is away.
+/// Key that permits a stored connection to be used for a node whose agent is away.
 pub const REPLACES_AGENT: &str = "replaces-agent";
 
-/// Keys that are.
+/// Keys that are secret.
 pub const SENSITIVE_PARAMETERS: [&str; 3] = ["password", "private-key-content", "sudo-password"];
 
-/// How to log in and to run things.
+/// Host, account and options of a connection.
 #[derive(Clone)]
 pub struct SshConnection {
-    /// Where; `None`: the certname is the host's name.
+    /// Host name or address; `None` if it is the certname.
     pub(crate) host: Option<String>,
     pub(crate) port: u16,
     pub(crate) user: String,
@@ -43,29 +44,30 @@ pub struct SshConnection {
     pub(crate) private_key: Option<SecretString>,
     pub(crate) run_as: Option<String>,
     pub(crate) sudo_password: Option<SecretString>,
-    /// Instead of `sudo`; empty: `sudo`.
+    /// Program and arguments to use instead of `sudo`; empty for `sudo`.
     pub(crate) run_as_command: Vec<String>,
     pub(crate) connect_timeout: Duration,
     pub(crate) tty: bool,
     pub(crate) tmpdir: Option<String>,
-    /// Stored: the node is reached so although it had an agent, while that is away.
+    /// True if a stored connection may be used for a node that had an agent, while the agent is
+    /// away.
     pub(crate) replaces_agent: bool,
 }
 
-/// A key of a connection that cannot be used.
+/// Error: a key of a connection is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}` {why}")]
 pub struct SshConnectionError {
-    /// Which.
+    /// Name of the key.
     pub key: String,
-    /// What is wrong with it; never its value.
+    /// Cause of the error, without the value.
     pub why: String,
 }
 
 // === impl SshConnection ===
 
 impl SshConnection {
-    /// Reads both kinds of keys.
+    /// Parses and checks both kinds of keys.
     pub fn read(
         parameters: &Map<String, Value>,
         sensitive: &Map<String, Value>,
@@ -102,19 +104,19 @@ impl SshConnection {
         Ok(connection)
     }
 
-    /// Whether it is for nodes that have agents, too. Whoever stores such a connection decides where
-    /// tasks for these nodes go.
+    /// True if the connection is also for nodes that have agents. The user who stores such a
+    /// connection decides where tasks for these nodes run.
     pub fn replaces_agent(&self) -> bool {
         self.replaces_agent
     }
 
-    /// The host of a node.
+    /// Host name or address of a node.
     pub(crate) fn host<'a>(&'a self, certname: &'a Certname) -> &'a str {
         self.host.as_deref().unwrap_or(certname.as_str())
     }
 }
 
-/// Never the secrets.
+/// Leaves out the secrets.
 impl fmt::Debug for SshConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
@@ -144,7 +146,7 @@ fn check_keys(given: &Map<String, Value>, known: &[&str]) -> Result<(), SshConne
     }
 }
 
-/// `None`: absent or null.
+/// Returns a text; `None` if it is absent or null.
 fn text<'a>(
     given: &'a Map<String, Value>,
     key: &str,
@@ -156,7 +158,7 @@ fn text<'a>(
     }
 }
 
-/// A user or a host: becomes an argument of programs and part of addresses.
+/// Returns a user or host name, which becomes an argument of programs and a part of addresses.
 fn name(given: &Map<String, Value>, key: &str) -> Result<Option<String>, SshConnectionError> {
     let Some(text) = text(given, key)? else {
         return Ok(None);
@@ -181,7 +183,7 @@ fn secret(
     if text.is_empty() || text.len() > SECRET_BYTES || text.contains('\0') {
         return Err(invalid_key(key, "must have 1 to 65536 bytes and no NUL"));
     }
-    // A password is one line of a dialog.
+    // A password is one line of the dialog with `sudo` or sshd.
     if key != "private-key-content" && text.contains(['\n', '\r']) {
         return Err(invalid_key(key, "must be one line"));
     }
@@ -223,7 +225,7 @@ fn flag(given: &Map<String, Value>, key: &str) -> Result<bool, SshConnectionErro
     }
 }
 
-/// A program and its arguments.
+/// Returns a program and its arguments.
 fn read_words(given: &Map<String, Value>, key: &str) -> Result<Vec<String>, SshConnectionError> {
     let why = "must be a list of texts, the program first";
     let list = match given.get(key) {
@@ -261,7 +263,7 @@ fn tmpdir(given: &Map<String, Value>) -> Result<Option<String>, SshConnectionErr
 // === for the seal ===
 
 impl SshConnection {
-    /// All of it, secrets too: only to be sealed.
+    /// All keys, with secrets in plain text, for sealing only.
     pub(crate) fn to_exposed(&self) -> Map<String, Value> {
         let open = |secret: &Option<SecretString>| match secret {
             Some(secret) => Value::from(secret.expose_secret()),
@@ -284,7 +286,8 @@ impl SshConnection {
         all
     }
 
-    /// Reads what [`Self::to_exposed`] writes, or one of `targets[]` without its own keys.
+    /// Parses the output of [`Self::to_exposed`], or an entry of `targets[]` without the keys that
+    /// are not of the connection.
     pub fn read_flat(mut all: Map<String, Value>) -> Result<Self, SshConnectionError> {
         let mut sensitive = Map::new();
         for key in SENSITIVE_PARAMETERS {

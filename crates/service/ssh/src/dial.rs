@@ -1,7 +1,7 @@
-//! A connection to a host, logged in: [`SshSession`].
+//! Connection to a host with a login: [`SshSession`].
 //!
-//! The rule: the host's key is checked before anything of ours is sent, and nothing is tried with
-//! secrets that the connection does not name.
+//! Invariants: the host's key is checked before any credential is sent, and only the credentials of
+//! the connection are tried.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,15 +20,15 @@ use crate::defaults::{AUTH_TIMEOUT, KEEPALIVE, KEEPALIVE_UNANSWERED};
 use crate::host_keys::{HostKeyError, HostKeys, KnownHostKeys};
 use crate::key::UserKey;
 
-/// Rounds of questions that a host may ask before it decides on a password.
+/// Rounds of prompts that a host may send before it accepts or refuses the password.
 const QUESTIONS: usize = 4;
 
-/// Logged in on a host.
+/// An SSH connection after a successful login.
 pub(crate) struct SshSession {
     pub(crate) handle: Handle<SshClientHandler>,
 }
 
-/// Why there is no connection. Nothing was run.
+/// Cause of a failed connection or login. Nothing was run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SshDialError {
     #[error("cannot connect to {place}: {why}; is sshd running there, and is the port right?")]
@@ -53,7 +53,7 @@ pub(crate) enum SshDialError {
     Key(String),
 }
 
-/// What the library asks us.
+/// Callbacks of the SSH library: the check of the host key.
 pub(crate) struct SshClientHandler {
     host: String,
     port: u16,
@@ -70,7 +70,7 @@ impl client::Handler for SshClientHandler {
         shown: &PublicKeyOrCertificate,
     ) -> Result<bool, Self::Error> {
         let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
-            // Never asked for.
+            // Certificates are not requested.
             return Ok(false);
         };
         let (host, port) = (self.host.as_str(), self.port);
@@ -134,7 +134,7 @@ pub(crate) async fn dial(
 }
 
 impl SshSession {
-    /// Takes leave of the host; whether it hears does not matter.
+    /// Disconnects; errors are ignored.
     pub(crate) async fn close(self) {
         let _ = self
             .handle
@@ -143,8 +143,8 @@ impl SshSession {
     }
 }
 
-/// Kinds of host keys that are recorded come first: a host has several, and only one of them may
-/// have been recorded.
+/// Prefers the algorithms of recorded host keys: a host has keys of several algorithms, and
+/// possibly only one of them is recorded.
 fn config(recorded: &KnownHostKeys) -> client::Config {
     let mut kinds: Vec<Algorithm> = recorded.keys.iter().map(|key| key.algorithm()).collect();
     kinds.extend(Preferred::DEFAULT.key.iter().cloned());
@@ -204,7 +204,7 @@ async fn log_in(
                 } => takes = Some(remaining_methods),
             }
         }
-        // Hosts that leave passwords to PAM ask for them as a question.
+        // sshd with PAM may take passwords by keyboard-interactive prompts only.
         let asks = takes
             .as_ref()
             .is_some_and(|takes| takes.contains(&MethodKind::KeyboardInteractive));
@@ -230,7 +230,7 @@ async fn log_in(
     })
 }
 
-/// Signs with the key, if the host knows it.
+/// Authenticates with the private key.
 async fn show_key(
     handle: &mut Handle<SshClientHandler>,
     user: &str,
@@ -243,7 +243,7 @@ async fn show_key(
             shown.map_err(|error| error.to_string())
         }
         UserKey::Rsa(key) => {
-            // A host that names no kind of signature, or SHA-1 alone, is shown the strong one.
+            // SHA-512 is used even if the host names no signature algorithm, or SHA-1 only.
             let best = handle.best_supported_rsa_hash().await;
             let best = best.map_err(|error| error.to_string())?.flatten();
             let hash = Some(best.unwrap_or(HashAlg::Sha512));
@@ -254,8 +254,8 @@ async fn show_key(
     }
 }
 
-/// The password is the answer to one question that hides what is typed; any other question is not
-/// ours to answer.
+/// Answers keyboard-interactive prompts: the password once, for a single prompt without echo. Any
+/// other prompt ends the attempt.
 async fn answer_questions(
     handle: &mut Handle<SshClientHandler>,
     user: &str,

@@ -1,8 +1,8 @@
-//! One command line on a host: [`execute`].
+//! Execution of one command line on a host: [`execute`].
 //!
-//! The rule: the answer tells whether the command began. Standard input waits until `sudo`, where
-//! there is one, has let us through; and a command that has ended is not waited for because a
-//! process that it left behind holds its output open.
+//! Invariants: the result shows if the command began. Standard input is held back until `sudo`, if
+//! it is used, has started the command; and after the exit of the command its output is read for a
+//! limited time, since a background process may hold it open.
 
 use std::fs::File;
 use std::pin::Pin;
@@ -18,33 +18,33 @@ use crate::defaults::{DRAIN, DRAIN_MAX, OPEN_TIMEOUT};
 use crate::dial::SshSession;
 use crate::sudo::{SudoDialog, SudoReply};
 
-/// A command line and what belongs to it.
+/// A command line with its input and options.
 pub(crate) struct RemoteCommand<'a> {
     pub(crate) text: String,
-    /// What comes before it.
+    /// Dialog with `sudo` before the command; `None` if the command runs as the login user.
     pub(crate) dialog: Option<SudoDialog>,
     pub(crate) password: Option<&'a SecretString>,
     pub(crate) tty: bool,
     pub(crate) input: CommandInput,
 }
 
-/// Standard input.
+/// Standard input of a command.
 pub(crate) enum CommandInput {
     Bytes(Vec<u8>),
     File(File),
 }
 
-/// How a command that began ended.
+/// End of a command that began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandExit {
     Code(u32),
-    /// Its number; `None`: the host has a signal that is not known here.
+    /// Number of the signal; `None` if its name is unknown.
     Signal(Option<i32>),
-    /// The connection was lost before the host said.
+    /// The connection was lost before the exit was reported.
     Lost,
 }
 
-/// The command did not begin.
+/// Cause for which a command did not begin.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExecError {
     #[error("the host opened no session: {0}")]
@@ -61,10 +61,10 @@ pub(crate) enum ExecError {
     WrongPassword,
 }
 
-/// Bytes that are being written, until all are.
+/// Completes when all input is written.
 type InputWriter<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// Runs `line`; its output goes to `capture`.
+/// Runs `line` and captures its output in `capture`.
 pub(crate) async fn execute(
     session: &SshSession,
     line: RemoteCommand<'_>,
@@ -75,7 +75,7 @@ pub(crate) async fn execute(
     let slow = |_| ExecError::Open(format!("no answer in {} s", OPEN_TIMEOUT.as_secs()));
     let channel = opening.await.map_err(slow)?.map_err(failed)?;
     if line.tty {
-        // The terminal must neither repeat what we write nor change what the command writes.
+        // The terminal must neither echo the input nor change the output.
         let modes = [(Pty::ECHO, 0), (Pty::OPOST, 0), (Pty::ONLCR, 0)];
         let pty = channel.request_pty(false, "dumb", 80, 24, 0, 0, &modes);
         pty.await.map_err(failed)?;
@@ -142,12 +142,12 @@ pub(crate) async fn execute(
         capture.send_live().await;
     }
     drop(writing);
-    // The other side may be gone.
+    // The connection may be gone.
     let _ = write.close().await;
     talk.end(exit)
 }
 
-/// What is said before the command, and whether it began.
+/// State of a command line: the dialog with `sudo`, and the start of the command.
 struct CommandExchange<'a> {
     dialog: Option<SudoDialog>,
     password: Option<&'a SecretString>,
@@ -166,7 +166,7 @@ impl CommandExchange<'_> {
         capture: &mut OutputCapture,
     ) -> Result<(), ExecError> {
         let dialog = match &mut self.dialog {
-            // With a terminal, both streams come as one.
+            // A terminal merges both streams.
             Some(dialog) if stream == ProcessStream::Stderr || self.tty => dialog,
             _ => {
                 capture.append(stream, bytes);
@@ -202,7 +202,7 @@ impl CommandExchange<'_> {
                 };
                 Err(ExecError::Sudo(said))
             }
-            // Whether it let us through cannot be told any more.
+            // `sudo` may have started the program, so its outcome is unknown.
             (Some(_), None) if self.began => Ok(CommandExit::Lost),
             (None, None) => Ok(CommandExit::Lost),
             (Some(_), None) => Err(ExecError::Lost),
@@ -212,7 +212,7 @@ impl CommandExchange<'_> {
 }
 
 async fn write_input(write: &ChannelWriteHalf<client::Msg>, input: CommandInput) {
-    // A command that does not read its input ends without it.
+    // A command may exit without reading its input.
     let fed = match input {
         CommandInput::Bytes(bytes) => write.data(bytes.as_slice()).await,
         CommandInput::File(file) => write.data(tokio::fs::File::from_std(file)).await,
@@ -229,7 +229,8 @@ async fn finish_writing(writing: &mut Option<InputWriter<'_>>) {
     }
 }
 
-/// Returns when the output of an ended command has paused for long enough.
+/// Returns when the output of a command that exited has paused for [`DRAIN`], or after
+/// [`DRAIN_MAX`].
 async fn wait_drained(ended: Option<(Instant, Instant)>) {
     let Some((since, last)) = ended else {
         return std::future::pending().await;
@@ -256,7 +257,7 @@ fn signal_number(signal: &Sig) -> Option<i32> {
     Some(number)
 }
 
-/// How long a step may take.
+/// Runs a step with a time limit.
 pub(crate) async fn run_with_limit<T>(
     limit: Duration,
     step: impl Future<Output = Result<T, ExecError>>,

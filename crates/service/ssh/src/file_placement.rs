@@ -1,28 +1,29 @@
-//! Files and directories that are put in place: [`FilePlacement`], and the script that does it, [`script`].
+//! Files and directories to create on a node: [`FilePlacement`], and the [`script`] that creates
+//! them.
 //!
-//! The rule: a file appears whole or not at all, because one beside it is renamed; what was there keeps its
-//! mode; nothing is ever changed through a symbolic link. The script is a file of the run, since a thousand
-//! paths have no room in a command line.
+//! Invariants: a file appears completely or not at all, because a temporary file beside it is
+//! renamed; an existing file keeps its mode; nothing is changed through a symbolic link. The script
+//! is uploaded as a file of the run, since a thousand paths do not fit on a command line.
 
 use pxp::action::{FileEntry, FileKind, FileParams, FilePath, Sha256};
 
 use crate::quote::quote;
 use crate::run_spec::check_no_nul;
 
-/// The mode of a new file, if the request names none.
+/// Mode of a new file if the request has none.
 const NEW_FILE_MODE: u32 = 0o644;
-/// That of a new directory.
+/// Mode of a new directory if the request has none.
 const NEW_DIRECTORY_MODE: u32 = 0o755;
-/// What of a mode a request may set: no set-user-id and the like.
+/// Bits of a mode that a request may set: no set-user-id, set-group-id or sticky bit.
 const PERMISSIONS: u32 = 0o777;
 
-/// One thing to put in place.
+/// A file or directory to create.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FilePlacement {
-    /// The file of the run whose content it gets; `None`: it is a directory.
+    /// Uploaded file of the run with the content; `None` for a directory.
     pub(crate) content: Option<FilePath>,
     pub(crate) destination: String,
-    /// If it is not there yet.
+    /// Mode if the destination does not exist yet.
     pub(crate) mode: u32,
 }
 
@@ -48,7 +49,7 @@ file() {
 }
 "#;
 
-/// What puts them in place, in order, from files of the run in `directory`.
+/// Builds the script that creates the items in order, from the uploaded files in `directory`.
 pub(crate) fn script(directory: &str, items: &[FilePlacement]) -> String {
     let mut script = FUNCTIONS.to_owned();
     for item in items {
@@ -66,7 +67,7 @@ pub(crate) fn script(directory: &str, items: &[FilePlacement]) -> String {
     script
 }
 
-/// What the request wants, and which contents it takes.
+/// Parses a request into placements with the hashes of their contents.
 pub(crate) fn read(params: FileParams) -> Result<Vec<(FilePlacement, Option<Sha256>)>, String> {
     let new_file = params.mode.unwrap_or(NEW_FILE_MODE);
     let files = params.files.into_iter().enumerate();
@@ -75,7 +76,8 @@ pub(crate) fn read(params: FileParams) -> Result<Vec<(FilePlacement, Option<Sha2
         .collect()
 }
 
-/// One file whose content came with the request, and where that goes in the run's directory.
+/// Prepares the placement of a single file with inline content; returns the path for the content in
+/// the run's directory, too.
 pub(crate) fn uploaded_file(
     destination: String,
     mode: u32,

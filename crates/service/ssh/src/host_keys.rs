@@ -52,8 +52,8 @@ pub enum HostKeyError {
     /// The host presented a key other than the recorded ones.
     #[error(
         "the host key of {host}:{port} is not the recorded one: it shows {fingerprint}, and {} has \
-         {known}; somebody may sit between, or the host was set up anew. Nothing was sent to it. If \
-         the new key is right, replace the host's lines in that file",
+         {known}; another machine may intercept the connection, or the host was set up anew. \
+         Nothing was sent to it. If the new key is right, replace the host's lines in that file",
         path.display()
     )]
     Changed {
@@ -172,7 +172,7 @@ impl HostKeys {
         })
     }
 
-    /// Writes down the first key of a host; another run may have done so a moment ago.
+    /// Records the first key of a host, unless a concurrent run has recorded it meanwhile.
     async fn learn(&self, host: &str, port: u16, key: &PublicKey) -> Result<(), HostKeyError> {
         let _one = self.writing.lock().await;
         let recorded = self.read_known(host, port).await?;
@@ -245,8 +245,8 @@ impl KnownHostKeys {
     }
 }
 
-/// The keys of all `@revoked` lines. Which hosts they name is left aside: a stolen key is good for
-/// no host.
+/// The keys of all `@revoked` lines, regardless of their hosts: a stolen key is trusted for no
+/// host.
 fn revoked(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::split_whitespace);
     lines

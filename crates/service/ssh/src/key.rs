@@ -1,7 +1,7 @@
-//! Private keys of users. Main type: [`UserKey`].
+//! Private keys for logins. Main type: [`UserKey`].
 //!
-//! The rule: a key that cannot be used is refused when it is given, with a reason and without a
-//! byte of it.
+//! Invariant: an unusable key is refused when it is stored, with a reason that contains no byte of
+//! it.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::rsa::RsaKey;
 
-/// A key that can be used.
+/// A usable private key.
 pub(crate) enum UserKey {
-    /// Ed25519 or ECDSA, which russh signs with itself.
+    /// Ed25519 or ECDSA; russh signs with it.
     Curve(Arc<PrivateKey>),
     Rsa(Box<RsaKey>),
 }
 
-/// Reads a key in OpenSSH's, PKCS#1's, PKCS#8's or SEC1's form.
+/// Parses a key in the format of OpenSSH, PKCS#1, PKCS#8 or SEC1.
 pub(crate) fn parse(text: &SecretString) -> Result<UserKey, String> {
     let text = text.expose_secret();
     if let Some(key) = RsaKey::from_pem(text) {
         return Ok(UserKey::Rsa(Box::new(key?)));
     }
-    // The library's errors are not passed on: they might quote what they could not read.
+    // The library's errors are not passed on: they might quote the key.
     let key = decode_secret_key(text, None).map_err(|_| why_unreadable(text))?;
     if key.is_encrypted() {
         return Err(ENCRYPTED.to_owned());

@@ -1,10 +1,13 @@
-//! Nodes without an agent: tasks, commands and scripts over SSH.
+//! Nodes without an agent: tasks, commands, scripts and files over SSH.
 //!
-//! [`SshRunner`] stands in the fabric for such nodes and answers requests as an agent would, so the
-//! job engine keeps its states, events and rules; [`SshConnections`] is how they are reached. The rules:
-//! a secret is sealed on the disk and in no log, event, command line or error; nothing is sent to a
-//! host whose key is not trusted; what is meant for an agent goes to no host that somebody stored,
-//! unless he might run everything everywhere; and what is not known is not claimed.
+//! [`SshRunner`] represents such nodes in the fabric and answers requests as an agent would, so
+//! that the job engine keeps its states, events and rules; [`SshConnections`] has the settings to
+//! reach them. Invariants:
+//! - a secret is sealed on the disk and appears in no log, event, command line or error;
+//! - nothing is sent to a host whose key is not trusted;
+//! - a request for a node that ever had an agent uses a stored connection only if that has
+//!   [`REPLACES_AGENT`]; storing such a connection requires the permission `tasks:run:*`;
+//! - a run whose outcome is unknown is reported as such.
 
 mod agents;
 mod capture;

@@ -1,14 +1,14 @@
-//! Text for a POSIX shell.
+//! Quoting for a POSIX shell.
 //!
-//! The rule: whatever the text, the shell sees one word that is that text; nothing in it is ever
-//! read as a command (A5).
+//! Invariant: any text becomes exactly one word of the shell with that text; no part of it is
+//! interpreted as a command (A5).
 
-/// `text` as one word.
+/// Quotes `text` as one word.
 pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A command line that runs `script` by `sh`, whatever the user's own shell is.
+/// Builds a command line that runs `script` by `sh`, regardless of the user's login shell.
 pub(crate) fn sh(script: &str) -> String {
     format!("sh -c {}", quote(script))
 }

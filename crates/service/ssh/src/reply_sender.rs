@@ -1,4 +1,4 @@
-//! Speaking to the engine in the name of a node: [`NodeReplySender`].
+//! Messages to the engine on behalf of a node: [`NodeReplySender`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,19 @@ use fabric::AgentlessNodePort;
 use pcp::{Certname, PcpUri};
 use pxp::{PxpMessageBody, TransactionId};
 
-/// The voice of one node in one transaction.
+/// Sends messages of one transaction in the name of its node.
 #[derive(Clone)]
 pub(crate) struct NodeReplySender {
     pub(crate) port: Arc<AgentlessNodePort>,
     pub(crate) certname: Certname,
-    /// The node's address.
+    /// PCP address of the node.
     pub(crate) address: PcpUri,
     pub(crate) transaction: TransactionId,
 }
 
 impl NodeReplySender {
-    /// Waits for room. An engine that is gone needs no news.
+    /// Sends a message; waits while the engine's queue is full. Without an engine the message is
+    /// dropped.
     pub(crate) async fn send(&self, body: PxpMessageBody) {
         let engine = self.port.engine_address().clone();
         let message = body.into_message(engine, self.address.clone());

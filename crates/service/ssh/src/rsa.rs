@@ -1,7 +1,8 @@
-//! RSA keys of users, signed with by aws-lc-rs. Main type: [`RsaKey`].
+//! RSA keys for logins, signed with by aws-lc-rs. Main type: [`RsaKey`].
 //!
-//! The rule: what signs is constant in time. That is why russh's own RSA is off (RUSTSEC-2023-0071)
-//! and its door for foreign signers is used. SHA-1 signatures (`ssh-rsa`) are never made.
+//! Invariant: signatures are made in constant time. For this reason russh's own RSA is off
+//! (RUSTSEC-2023-0071) and its interface for external signers is used. SHA-1 signatures (`ssh-rsa`)
+//! are never made.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaKeyPair};
@@ -13,27 +14,27 @@ use russh::keys::ssh_key::{Mpint, PublicKey};
 use russh::keys::{HashAlg, PrivateKey};
 use zeroize::Zeroizing;
 
-/// A user's RSA key, of 2048 to 8192 bits.
+/// An RSA key for logins, of 2048 to 8192 bits.
 pub(crate) struct RsaKey {
     pair: RsaKeyPair,
     public: PublicKey,
 }
 
-/// Why it cannot be used. Never a byte of it.
+/// Reason for an unusable key, without a byte of it.
 pub(crate) const UNUSABLE: &str =
     "is an RSA key that cannot be used: it must have 2048 to 8192 bits and fit together";
 
-/// The names of PEM that hold RSA keys outside of OpenSSH's own form.
+/// PEM labels of RSA keys outside of OpenSSH's own format.
 const PKCS1: &str = "RSA PRIVATE KEY";
 const PKCS8: &str = "PRIVATE KEY";
 
-/// Why the host was not shown the key.
+/// Cause for which no signature was made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SignError {
     /// The session ended.
     #[error("the connection ended while the key was shown")]
     Send(#[from] russh::SendError),
-    /// Not seen yet; the key was proved when it was read.
+    /// Signing failed; not seen yet, since the key is checked when it is parsed.
     #[error("the RSA key could not sign")]
     Sign,
 }
@@ -41,7 +42,7 @@ pub(crate) enum SignError {
 // === impl RsaKey ===
 
 impl RsaKey {
-    /// Reads `openssl`'s forms; `None`: it is something else.
+    /// Parses PKCS#1 and PKCS#8; `None` for other formats and kinds of keys.
     pub(crate) fn from_pem(text: &str) -> Option<Result<Self, &'static str>> {
         let block = pem::parse(text).ok()?;
         let tag = block.tag().to_owned();
@@ -49,14 +50,14 @@ impl RsaKey {
         let der = Zeroizing::new(block.into_contents());
         let pair = match tag.as_str() {
             PKCS1 if !encrypted => RsaKeyPair::from_der(&der),
-            // Other kinds of keys come in this form too.
+            // PKCS#8 is also used for other kinds of keys.
             PKCS8 if is_pkcs8_rsa(&der) => RsaKeyPair::from_pkcs8(&der),
             _ => return None,
         };
         Some(pair.map_err(|_| UNUSABLE).and_then(Self::new))
     }
 
-    /// Takes over what OpenSSH's form said.
+    /// Converts a key in OpenSSH's format; `None` if it is not an RSA key.
     pub(crate) fn from_openssh(key: &PrivateKey) -> Option<Result<Self, &'static str>> {
         let pair = key.key_data().rsa()?;
         let der = pkcs1(pair).ok_or(UNUSABLE);
@@ -81,12 +82,12 @@ impl RsaKey {
         })
     }
 
-    /// What the host is asked whether it knows.
+    /// The public key, which is offered to the host.
     pub(crate) fn public(&self) -> PublicKey {
         self.public.clone()
     }
 
-    /// As RFC 8332 has it: the name of the algorithm, then the signature.
+    /// Signs in the format of RFC 8332: the name of the algorithm, then the signature.
     fn sign(&self, hash: Option<HashAlg>, data: &[u8]) -> Result<Vec<u8>, SignError> {
         let (name, padding) = match hash {
             Some(HashAlg::Sha256) => ("rsa-sha2-256", &RSA_PKCS1_SHA256),
@@ -117,7 +118,7 @@ impl russh::Signer for &RsaKey {
     }
 }
 
-/// SSH's `string`: its length in four bytes, then itself.
+/// Encodes SSH's `string`: the length in four bytes, then the bytes.
 fn string(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     [length.to_be_bytes().as_slice(), bytes].concat()
@@ -141,8 +142,8 @@ fn is_pkcs8_rsa(der: &[u8]) -> bool {
     algorithm.is_ok_and(|oid| oid.components().as_slice() == RSA_ENCRYPTION)
 }
 
-/// `RSAPrivateKey` of RFC 8017. OpenSSH leaves out the two exponents that follow from the others;
-/// they are found once a connection, from nothing that a host sent.
+/// Encodes `RSAPrivateKey` of RFC 8017. OpenSSH's format leaves out two exponents, which are
+/// computed here once a connection, independent of data from a host.
 fn pkcs1(pair: &RsaKeypair) -> Option<Zeroizing<Vec<u8>>> {
     let (public, private) = (pair.public(), pair.private());
     let number = |mpint: &Mpint| mpint.as_positive_bytes().map(BigUint::from_bytes_be);

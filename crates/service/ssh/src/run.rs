@@ -1,7 +1,7 @@
 //! One run from its connection to its clean-up: [`SshActionRun`].
 //!
-//! The rule: an [`SshRunEnd`] says only what is known. Whatever fails before the program began is *not
-//! started*; a program whose end the host did not tell is *unknown*, and may still run.
+//! Invariant: an [`SshRunEnd`] contains known facts only. A failure before the program began is
+//! *not started*; a program whose exit the host did not report is *unknown*, and may still run.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -32,17 +32,17 @@ use crate::run_spec::{RemoteProgram, RemoteRunSpec, UploadContent};
 use crate::script::{INPUT, NOTHING_TO_END, PLACEMENT, ShellScripts, VARIABLES};
 use crate::sudo::SudoDialog;
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug)]
 pub(crate) enum SshRunEnd {
     Result(Box<ActionResult>),
-    /// Nothing of it ran; why.
+    /// The program did not begin; the cause.
     NotStarted(String),
-    /// It may have run, and may still; why nobody knows.
+    /// The program may have begun, and may still run; the cause.
     Unknown(String),
 }
 
-/// A run that is to be carried out.
+/// A run to carry out.
 pub(crate) struct SshActionRun {
     pub(crate) certname: Certname,
     pub(crate) connection: Arc<SshConnection>,
@@ -51,12 +51,12 @@ pub(crate) struct SshActionRun {
     pub(crate) host_keys: HostKeys,
     pub(crate) budget: Arc<OutputBudget>,
     pub(crate) voice: NodeReplySender,
-    /// Live output that may be told.
+    /// Credit for live output.
     pub(crate) credit: watch::Receiver<u64>,
     pub(crate) cancel: CancellationToken,
 }
 
-/// What is left to do when the end is told.
+/// Clean-up that remains after the outcome is reported.
 pub(crate) struct RunCleanup {
     session: SshSession,
     connection: Arc<SshConnection>,
@@ -70,7 +70,7 @@ const CANCELLED: &str = "it was cancelled before it started";
 // === impl SshActionRun ===
 
 impl SshActionRun {
-    /// Carries it out. The end comes before the clean-up, so that nobody waits for that.
+    /// Carries out the run. Returns before the clean-up, so that the outcome is not delayed by it.
     pub(crate) async fn execute(self) -> (SshRunEnd, Option<RunCleanup>) {
         let connection = self.connection();
         let dialled = tokio::select! {
@@ -108,7 +108,7 @@ impl SshActionRun {
         (end, Some(left))
     }
 
-    /// The connection, as the user whom the request names.
+    /// The connection, with the user of the request if it names one.
     fn connection(&self) -> Arc<SshConnection> {
         match &self.work.run_as {
             Some(user) => Arc::new(SshConnection {
@@ -119,7 +119,8 @@ impl SshActionRun {
         }
     }
 
-    /// Everything before the program. `made` is the directory as soon as it is there.
+    /// Prepares everything that the program needs. `made` is set to the run's directory as soon as
+    /// it exists.
     async fn prepare(
         &self,
         host: &HostSession<'_>,
@@ -165,7 +166,7 @@ impl SshActionRun {
         Ok(ready)
     }
 
-    /// The first bytes of the file that is run, if it is one.
+    /// The first bytes of the program's file; empty if the program is not a file.
     async fn head(&self) -> Result<ProgramHead, String> {
         let mut head = Vec::new();
         match self.work.executed_file() {
@@ -249,17 +250,17 @@ impl SshActionRun {
     }
 }
 
-/// What the program needs, beside its files.
+/// Input of the program, besides its uploaded files.
 struct PreparedProgram {
-    /// Of the program's file.
+    /// First bytes of the program's file, parsed.
     head: ProgramHead,
     variables: bool,
-    /// Standard input is a file.
+    /// True if standard input comes from an uploaded file.
     input: bool,
     stdin: Vec<u8>,
 }
 
-/// The file of a task.
+/// Opens a file of a task, and returns its size.
 async fn open(blobs: BlobStore, sha256: Sha256) -> Result<(std::fs::File, u64), String> {
     let opened = tokio::task::spawn_blocking(move || blobs.open_blob(&sha256)).await;
     match opened.map_err(|error| error.to_string())? {
@@ -269,7 +270,7 @@ async fn open(blobs: BlobStore, sha256: Sha256) -> Result<(std::fs::File, u64), 
     }
 }
 
-/// As an agent says it.
+/// Converts the exit to an agent's exit code and signal.
 fn to_exit_code(exit: CommandExit) -> (i64, Option<i32>) {
     match exit {
         CommandExit::Code(code) => (i64::from(code), None),
@@ -278,7 +279,7 @@ fn to_exit_code(exit: CommandExit) -> (i64, Option<i32>) {
     }
 }
 
-/// One host during one run.
+/// A session with a host during one run.
 struct HostSession<'a> {
     session: &'a SshSession,
     scripts: ShellScripts<'a>,
@@ -300,7 +301,7 @@ impl HostSession<'_> {
         }
     }
 
-    /// A step without a terminal: what it wrote to standard output.
+    /// Runs a step without a terminal; returns its exit and output.
     async fn step(
         &self,
         text: String,
@@ -361,7 +362,7 @@ impl HostSession<'_> {
         ))
     }
 
-    /// `false`: there was nothing to end any more.
+    /// Ends the run's process group; `false` if it had ended already.
     async fn kill(&self, directory: &str) -> Result<bool, String> {
         let line = self.scripts.kill(directory);
         let none = CommandInput::Bytes(Vec::new());
@@ -378,7 +379,7 @@ impl HostSession<'_> {
 // === impl RunCleanup ===
 
 impl RunCleanup {
-    /// Removes what the run left on the host, and takes leave.
+    /// Removes the run's directory on the host and disconnects.
     pub(crate) async fn clean_up(self) {
         if let Some(directory) = &self.directory {
             let host = HostSession {
@@ -402,7 +403,7 @@ impl RunCleanup {
     }
 }
 
-/// What a step that failed said.
+/// Describes the failure of a step: exit code and standard error.
 fn describe_failure(exit: CommandExit, capture: &OutputCapture) -> String {
     let words = crate::sanitize::sanitize_output(capture.stderr());
     let how = match exit {

@@ -1,7 +1,8 @@
-//! What a request comes to on a node: files, a program, its input. Main type: [`RemoteRunSpec`].
+//! Files, program and input of a request, for a node without an agent. Main type:
+//! [`RemoteRunSpec`].
 //!
-//! The rule: decided from the request alone, without a connection; names become paths only as
-//! [`FilePath`], and parameters become variables only when a shell can hold them.
+//! Invariants: it is decided from the request alone, without a connection; names become paths only
+//! as [`FilePath`], and parameters become variables only if a shell can hold them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,39 +21,39 @@ use serde_json::{Map, Value};
 use crate::file_placement::{self, FilePlacement};
 use crate::script::NOT_EXECUTABLE;
 
-/// Features of a node without an agent, as Bolt sees one: whoever needs Puppet's libraries there
+/// Features of a node without an agent, the same as Bolt's: a task that needs Puppet's libraries
 /// needs an agent.
 const FEATURES: [&str; 1] = ["shell"];
 
-/// What is to be done, less where.
+/// Work of a request, independent of the host.
 #[derive(Debug, PartialEq)]
 pub(crate) struct RemoteRunSpec {
     pub(crate) files: Vec<RemoteFileUpload>,
     pub(crate) program: RemoteProgram,
     pub(crate) input: Option<SshTaskInput>,
-    /// Beside the task's own.
+    /// Environment variables besides the task's parameters.
     pub(crate) variables: BTreeMap<String, String>,
-    /// Another user than the connection's.
+    /// User of the request; `None` for the connection's.
     pub(crate) run_as: Option<String>,
 }
 
-/// A file that is put below the run's own directory before it starts.
+/// A file that is uploaded into the run's directory before the start.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RemoteFileUpload {
     pub(crate) path: FilePath,
     pub(crate) content: UploadContent,
 }
 
-/// What is in it.
+/// Content of an uploaded file.
 #[derive(PartialEq, Eq)]
 pub(crate) enum UploadContent {
-    /// The server keeps it under its hash.
+    /// A blob of the server.
     Stored(Sha256),
-    /// It came with the request, since nobody may keep it, or it is another user's to write.
+    /// Sent with the request, since it is not stored on the server.
     Inline(Arc<[u8]>),
 }
 
-/// Never what is in it.
+/// Leaves out the content.
 impl fmt::Debug for UploadContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,37 +65,37 @@ impl fmt::Debug for UploadContent {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RemoteProgram {
-    /// One of the files; its first line says what interprets it.
+    /// One of the uploaded files; its first line determines the interpreter.
     File {
         path: FilePath,
         arguments: Vec<String>,
     },
     /// A line for the node's `sh`.
     Line(String),
-    /// The files are put in place.
+    /// Creation of files and directories.
     PlaceFiles(Vec<FilePlacement>),
 }
 
-/// A task's parameters and how it takes them.
+/// A task's parameters and its input methods.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SshTaskInput {
     values: Map<String, Value>,
     stdin: bool,
     variables: bool,
-    /// Whether the task is told where its files are.
+    /// True if the task gets `_installdir`, the directory of its files.
     installdir: bool,
 }
 
-/// The parameters as the task gets them.
+/// The parameters in the form that the task receives.
 #[derive(Default)]
 pub(crate) struct RenderedInput {
     pub(crate) stdin: Vec<u8>,
-    /// A piece of shell that sets variables; empty: none.
+    /// Shell commands that export variables; empty if there are none.
     pub(crate) variables: String,
 }
 
 impl RemoteRunSpec {
-    /// Reads a request. The error says what is wrong with it, for the run's result.
+    /// Parses a request. The error describes its defect, for the run's result.
     pub(crate) fn read(module: &str, action: &str, params: &RawValue) -> Result<Self, String> {
         match (module, action) {
             ("task", "run") => read_task(parse(params)?),
@@ -135,7 +136,7 @@ impl RemoteRunSpec {
         }
     }
 
-    /// The content of the file that is run, if it is one.
+    /// Content of the file that is run; `None` if the program is not a file.
     pub(crate) fn executed_file(&self) -> Option<&UploadContent> {
         let RemoteProgram::File { path, .. } = &self.program else {
             return None;
@@ -144,8 +145,8 @@ impl RemoteRunSpec {
         Some(&file.content)
     }
 
-    /// The text that is added to standard error of a file that begins with `head` and ended with `code`: a shell says of
-    /// neither that it could not run.
+    /// Text to add to standard error of a file that begins with `head` and ended with `code`: the
+    /// shell does not explain these failures.
     pub(crate) fn explain_not_run(&self, head: &ProgramHead, code: i64) -> Option<String> {
         let RemoteProgram::File { path, .. } = &self.program else {
             return None;
@@ -155,7 +156,7 @@ impl RemoteRunSpec {
                 head.explain_not_executable()
             }
             ProgramHead::Script(interpreter) => {
-                // In the path it was seen before the start.
+                // A carriage return in the interpreter's path was reported before the start.
                 let is_in_argument = interpreter.has_carriage_return
                     && !interpreter.path.ends_with('\r')
                     && interpreter.by_env.is_none();
@@ -167,7 +168,7 @@ impl RemoteRunSpec {
         reason.map(|reason| format!("cannot run {name}: {reason}\n"))
     }
 
-    /// Everything that the program is told, for a run whose files are in `directory`.
+    /// Renders the input of the program, for a run whose files are in `directory`.
     pub(crate) fn render(&self, directory: &str) -> RenderedInput {
         let rendered = self.input.as_ref().map(|input| input.render(directory));
         let mut rendered = rendered.unwrap_or_default();
@@ -178,14 +179,14 @@ impl RemoteRunSpec {
     }
 }
 
-/// Appends the shell's words for a variable.
+/// Appends shell commands that export a variable.
 fn export(to: &mut String, name: &str, value: &str) {
     let value = crate::quote::quote(value);
     to.extend([name, "=", &value, "; export ", name, "\n"]);
 }
 
 impl SshTaskInput {
-    /// For a run whose files are in `directory`.
+    /// Renders the parameters for a run whose files are in `directory`.
     fn render(&self, directory: &str) -> RenderedInput {
         let mut values = self.values.clone();
         if self.installdir {
@@ -255,7 +256,7 @@ fn read_place(params: PlaceParams) -> Result<RemoteRunSpec, String> {
     Ok(work)
 }
 
-/// A variable that a shell can hold.
+/// Checks that a shell can hold the variable.
 fn check_variable(name: &str, value: &str) -> Result<(), String> {
     let mut bytes = name.bytes();
     let first = bytes.next();
@@ -321,7 +322,7 @@ fn read_task(params: TaskParams) -> Result<RemoteRunSpec, String> {
     Ok(work)
 }
 
-/// On standard input, in variables.
+/// Input methods of a task: standard input, and environment variables.
 fn input_methods(name: Option<&str>, executable: &FileSpec) -> Result<(bool, bool), String> {
     match name {
         Some("stdin") => Ok((true, false)),
@@ -337,7 +338,7 @@ fn input_methods(name: Option<&str>, executable: &FileSpec) -> Result<(bool, boo
     }
 }
 
-/// The files that the metadata names; a name that ends with `/` stands for all below it.
+/// The files that the metadata names; a name that ends with `/` stands for all files below it.
 fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<RemoteFileUpload>, String> {
     let mut found: Vec<RemoteFileUpload> = Vec::new();
     for name in names {
@@ -362,7 +363,7 @@ fn extra_files(names: &[String], files: &[FileSpec]) -> Result<Vec<RemoteFileUpl
     Ok(found)
 }
 
-/// The last component alone. Names that begin with a dot are the run's own.
+/// The last component of a path. Names that begin with a dot are reserved for files of the run.
 fn flatten_path(path: &FilePath) -> Result<FilePath, String> {
     let name = path.file_name();
     if name.starts_with('.') {

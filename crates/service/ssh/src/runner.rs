@@ -1,8 +1,8 @@
-//! Nodes without an agent, in the engine's eyes: [`SshRunner`] answers for them as agents would.
+//! Requests for nodes without an agent: [`SshRunner`] answers them as agents would.
 //!
-//! The rules: a request is carried out at most once, since no memory of it outlives this process and
-//! nothing here claims one (there is no spool id, so the engine never sends a request again); a run
-//! is told to end by its transaction alone; and no run outlives [`SshRunner::shutdown`].
+//! Invariants: a request is carried out at most once, since no record of it outlives this process
+//! and none is claimed (without a spool id the engine never sends a request again); a run is
+//! cancelled by its transaction id alone; and no run outlives [`SshRunner::shutdown`].
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,23 +30,23 @@ use crate::run_spec::RemoteRunSpec;
 use crate::stored_connections::SshConnections;
 use crate::transactions::{RunAdmission, RunControl, SshTransactions, TransactionState};
 
-/// How runs over SSH are carried out.
+/// Settings of runs over SSH.
 #[derive(Clone, Debug)]
 pub struct SshConfig {
-    /// Who is trusted.
+    /// Host keys that are trusted.
     pub host_keys: HostKeys,
-    /// Runs at once.
+    /// Limit of concurrent runs.
     pub concurrency: usize,
 }
 
-/// The stand-in for nodes without an agent. Cheap to clone.
+/// Represents nodes without an agent in the fabric. Cheap to clone.
 #[derive(Clone)]
 pub struct SshRunner {
     shared: Arc<SshRunnerState>,
 }
 
 struct SshRunnerState {
-    /// Set once, right after the making.
+    /// Set once, right after construction.
     port: OnceLock<Arc<AgentlessNodePort>>,
     connections: SshConnections,
     blobs: BlobStore,
@@ -55,21 +55,21 @@ struct SshRunnerState {
     budget: Arc<OutputBudget>,
     run_slots: Semaphore,
     transactions: Mutex<SshTransactions>,
-    /// Runs that began.
+    /// Number of runs since the start.
     runs: AtomicU64,
     tasks: TaskTracker,
-    /// Who learns which nodes have agents; no run.
+    /// The task that learns of nodes with agents.
     following: TaskTracker,
     stopped: CancellationToken,
 }
 
-/// How the engine begins to read that nobody knows the outcome.
+/// Prefix by which the engine recognises an unknown outcome.
 const UNDETERMINED: &str = "the outcome is not known";
 
 // === impl SshConfig ===
 
 impl SshConfig {
-    /// With the usual bound.
+    /// Uses [`CONCURRENCY`] as the limit.
     pub fn new(host_keys: HostKeys) -> Self {
         Self {
             host_keys,
@@ -81,7 +81,7 @@ impl SshConfig {
 // === impl SshRunner ===
 
 impl SshRunner {
-    /// Takes the seat of the stand-in in `fabric`.
+    /// Attaches the runner to `fabric` and starts it.
     pub fn start(
         config: SshConfig,
         fabric: &Fabric,
@@ -112,13 +112,13 @@ impl SshRunner {
         let learning = learning.follow_agents(fabric.clone(), shared.stopped.clone());
         shared.following.spawn(learning);
         let port = fabric.attach_agentless_node(Arc::new(SshRunnerPort(Arc::clone(&shared))));
-        // Nobody else sets it.
+        // Set nowhere else.
         let _ = shared.port.set(Arc::new(port));
         Self { shared }
     }
 
-    /// Takes no more requests and leaves what runs to the hosts: connections are cut, and nobody
-    /// learns how those runs end.
+    /// Accepts no more requests and closes all connections. Running programs are left to their
+    /// hosts, and their outcomes stay unknown.
     pub async fn shutdown(&self) {
         self.shared.stopped.cancel();
         if let Some(port) = self.shared.port.get() {
@@ -130,12 +130,12 @@ impl SshRunner {
         }
     }
 
-    /// Runs that were begun since the start.
+    /// Number of runs since the start.
     pub fn runs(&self) -> u64 {
         self.shared.runs.load(Ordering::Relaxed)
     }
 
-    /// Waits until nothing runs any more, clean-ups included. New requests are still taken.
+    /// Waits until no run is active, including clean-ups. New requests are still accepted.
     pub async fn wait_idle(&self) {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
@@ -149,7 +149,7 @@ impl fmt::Debug for SshRunner {
     }
 }
 
-/// The fabric's end.
+/// Implementation of [`AgentlessNode`] for the fabric.
 struct SshRunnerPort(Arc<SshRunnerState>);
 
 #[async_trait]
@@ -167,7 +167,7 @@ impl AgentlessNode for SshRunnerPort {
     }
 }
 
-/// Who asked what.
+/// Node and message id of a request.
 struct SshRequestOrigin {
     certname: Certname,
     message: MessageId,
@@ -240,7 +240,7 @@ impl SshRunnerState {
         Ok(())
     }
 
-    /// From the request to its outcome.
+    /// Carries out a request and sends its outcome.
     async fn run_request(
         self: Arc<Self>,
         asked: SshRequestOrigin,
@@ -285,7 +285,7 @@ impl SshRunnerState {
         }
     }
 
-    /// How the node is reached, and what is to be done there.
+    /// Finds the connection of the node and parses the request.
     fn read(
         &self,
         certname: &Certname,
@@ -308,7 +308,7 @@ impl SshRunnerState {
         Ok((connection, work))
     }
 
-    /// A question that is answered at once.
+    /// Answers a blocking request, such as a status query.
     fn answer(self: &Arc<Self>, asked: &SshRequestOrigin, request: &PxpRequest) {
         let transaction_id = request.transaction_id.clone();
         let results = match (request.module.as_str(), request.action.as_str()) {
@@ -339,7 +339,7 @@ impl SshRunnerState {
         }
     }
 
-    /// In a task of its own, so that a full inbox holds up nobody else.
+    /// Sends in a separate task, so that a full queue of the engine does not block the caller.
     fn send_reply(self: &Arc<Self>, certname: &Certname, body: PxpMessageBody) {
         if let Some(voice) = self.reply_sender(certname, body.transaction_id()) {
             self.tasks.spawn(async move { voice.send(body).await });
@@ -371,7 +371,7 @@ fn provisional_response(transaction: &TransactionId) -> PxpMessageBody {
     PxpMessageBody::ProvisionalResponse { transaction_id }
 }
 
-/// What is kept and what is told.
+/// The result to keep for status queries, and the message to send.
 fn build_outcome(
     end: SshRunEnd,
     transaction: &TransactionId,

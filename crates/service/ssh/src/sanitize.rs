@@ -1,11 +1,11 @@
-//! Words of other programs, for errors.
+//! Output of other programs, for errors.
 //!
-//! The rule: they are text of bounded length without control characters that a terminal would obey
-//! (A14).
+//! Invariant: it becomes text of bounded length without control characters that a terminal would
+//! obey (A14).
 
 use crate::defaults::WORDS_BYTES;
 
-/// `bytes` as trimmed text of some lines.
+/// Converts `bytes` to trimmed text.
 pub(crate) fn sanitize_output(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text: String = text

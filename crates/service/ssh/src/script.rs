@@ -1,8 +1,8 @@
 //! The command lines of a run, step by step: [`ShellScripts`].
 //!
-//! The rule: nothing of a task's parameters and no secret is ever in a command line, which everybody
-//! on the node can read; they go through standard input, or through files that only the run's own
-//! user can read. Every line is one line, because some login shells take no more.
+//! Invariants: no task parameter and no secret is ever in a command line, which all users of the
+//! node can read; they are passed by standard input, or in files that only the run's user can read.
+//! Each command has one line, because some login shells accept no more.
 
 use pxp::task::ProgramHead;
 
@@ -11,34 +11,34 @@ use crate::defaults::STOP_GRACE_SECONDS;
 use crate::quote::{quote, sh};
 use crate::run_spec::RemoteProgram;
 
-/// Files of the run's own in its directory; uploads never have such names at its top.
+/// File of the run with variables. Uploads never have a name like this at the top of the directory.
 pub(crate) const VARIABLES: &str = ".variables";
-/// Standard input, where there is a terminal in its place.
+/// File with standard input, for runs with a terminal.
 pub(crate) const INPUT: &str = ".input";
-/// What puts files in place.
+/// Script that creates files and directories.
 pub(crate) const PLACEMENT: &str = ".placement";
-/// The number of the process group.
+/// File with the number of the process group.
 const GROUP: &str = ".group";
 
-/// The shell's convention for a program that is not there.
+/// A shell's exit code for a program that does not exist.
 const NOT_FOUND: u8 = 127;
-/// And for one that cannot be executed.
+/// A shell's exit code for a program that cannot be executed.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 
-/// How `kill` says that there is nothing left to end.
+/// Exit code of the `kill` script if the run has ended already.
 pub(crate) const NOTHING_TO_END: u32 = 3;
 
-/// Makes the lines of one run.
+/// Builds the command lines of one run.
 #[derive(Debug)]
 pub(crate) struct ShellScripts<'a> {
     connection: &'a SshConnection,
-    /// What `sudo` asks with, and what says that it let us through: both unguessable.
+    /// Prompt that `sudo` prints and marker that shows its success, both unguessable.
     prompt: String,
     marker: String,
 }
 
 impl<'a> ShellScripts<'a> {
-    /// `nonce` is unguessable and of letters and digits.
+    /// Creates the builder; `nonce` must be unguessable and consist of letters and digits.
     pub(crate) fn new(connection: &'a SshConnection, nonce: &str) -> Self {
         Self {
             connection,
@@ -47,7 +47,7 @@ impl<'a> ShellScripts<'a> {
         }
     }
 
-    /// Whether lines are run as another user, and a dialog comes before them.
+    /// True if lines run as another user, after a dialog with `sudo`.
     pub(crate) fn changes_user(&self) -> bool {
         self.connection.run_as.is_some()
     }
@@ -60,7 +60,7 @@ impl<'a> ShellScripts<'a> {
         &self.marker
     }
 
-    /// Makes the run's directory, for its user alone, and writes its path.
+    /// Creates the run's directory, accessible to its user alone, and prints its path.
     pub(crate) fn make_directory(&self) -> String {
         let base = match &self.connection.tmpdir {
             Some(tmpdir) => quote(tmpdir),
@@ -69,7 +69,7 @@ impl<'a> ShellScripts<'a> {
         self.line(&format!("umask 077; mktemp -d {base}/tutti.XXXXXXXXXX"))
     }
 
-    /// Writes standard input into `path` below `directory`, and how many bytes there were.
+    /// Writes standard input to `path` below `directory`, and prints its size.
     pub(crate) fn upload(&self, directory: &str, path: &str, executable: bool) -> String {
         let target = quote(&format!("./{path}"));
         let parent = match path.rsplit_once('/') {
@@ -83,8 +83,8 @@ impl<'a> ShellScripts<'a> {
         ))
     }
 
-    /// Runs the program. Its process group is written down first, so that it can be ended. `head` is of the
-    /// program's file, if it is one.
+    /// Runs the program. Its process group is recorded first, so that it can be ended. `head` is
+    /// that of the program's file, if it is one.
     pub(crate) fn run(
         &self,
         directory: &str,
@@ -129,7 +129,8 @@ impl<'a> ShellScripts<'a> {
         self.line(&script)
     }
 
-    /// Ends the run's process group, gently first. Waits for its number: the run may just begin.
+    /// Ends the run's process group, with SIGTERM first. Waits for its number, since the run may
+    /// just begin.
     pub(crate) fn kill(&self, directory: &str) -> String {
         let group = quote(&format!("{directory}/{GROUP}"));
         self.line(&format!(
@@ -148,7 +149,7 @@ impl<'a> ShellScripts<'a> {
         self.line(&format!("cd / && rm -rf -- {}", quote(directory)))
     }
 
-    /// As the user that the connection names.
+    /// Runs the script as the connection's `run-as` user.
     fn line(&self, script: &str) -> String {
         let Some(user) = &self.connection.run_as else {
             return sh(script);
@@ -167,8 +168,8 @@ impl<'a> ShellScripts<'a> {
     }
 }
 
-/// Ends the line with the words of an agent, where the node has not what the file needs: a shell would say no more
-/// than that there is no such file.
+/// Exits with an agent's message if the node lacks the interpreter of the file: a shell would only
+/// report that there is no such file.
 fn interpreter_check(name: &str, head: &ProgramHead) -> String {
     let refuse = |reason: &str, code: u8| {
         let words = quote(&format!("cannot run {name}: {reason}"));

@@ -1,8 +1,9 @@
-//! The connections that are stored: [`SshConnections`].
+//! Stored connections: [`SshConnections`].
 //!
-//! The rules: what is on the disk is sealed, secrets and addresses together, so that nobody who can
-//! write the database can send a secret to another host; what a caller was told is stored; and a node
-//! that ever had an agent is reached by a stored connection only if that was stored for such a node.
+//! Invariants: a stored connection is sealed, secrets and addresses together, so that write access
+//! to the database is not enough to send a secret to another host; a connection is stored before
+//! its creation is reported; and a node that ever had an agent is reached by a stored connection
+//! only if that has [`REPLACES_AGENT`].
 
 use std::collections::HashMap;
 use std::fmt;
@@ -36,65 +37,65 @@ struct SshConnectionsState {
     seal: SealKey,
     by_node: RwLock<HashMap<Certname, Arc<StoredConnection>>>,
     agents: AgentNodes,
-    /// One change at a time.
+    /// Lock that allows one change at a time.
     changing: Mutex<()>,
 }
 
-/// One of them.
+/// A stored connection with its id.
 #[derive(Debug)]
 pub(crate) struct StoredConnection {
-    /// A UUID.
+    /// Id of the connection, a UUID.
     pub id: String,
-    /// How.
+    /// Settings of the connection.
     pub(crate) connection: Arc<SshConnection>,
 }
 
-/// A connection as it is shown.
+/// A connection in the form of the API.
 #[derive(Clone, Debug)]
 pub struct ConnectionView {
-    /// A UUID.
+    /// Id of the connection, a UUID.
     pub id: String,
-    /// Its nodes that were asked for, in order.
+    /// The requested nodes of this connection, in order.
     pub certnames: Vec<Certname>,
-    /// Without secrets.
+    /// Keys that are not secret.
     pub parameters: Map<String, Value>,
-    /// Secrets; empty unless they were asked for.
+    /// Secret keys; empty unless they were requested.
     pub sensitive: Map<String, Value>,
 }
 
-/// What is done with nodes that have a connection already.
+/// Treatment of nodes that have a connection already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicatePolicy {
-    /// Nothing is stored.
+    /// The request fails and nothing is stored.
     Error,
-    /// They get the new one.
+    /// The new connection replaces the old one.
     Replace,
 }
 
-/// Why nothing was stored.
+/// Cause for which no connection was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// A key.
+    /// A key of the connection is invalid.
     #[error(transparent)]
     Connection(#[from] SshConnectionError),
-    /// Some nodes have one.
+    /// Some nodes have a connection already.
     #[error("these nodes have a connection already: {}", list(.0))]
     Duplicates(Vec<Certname>),
-    /// Some nodes have agents.
+    /// Some nodes have or had agents.
     #[error(
         "these nodes have, or had, agents, and tasks for them are not sent elsewhere while the agents \
          are away: {}; leave them out, or set `{REPLACES_AGENT}`", list(.0)
     )]
     Agents(Vec<Certname>),
-    /// The database.
+    /// The database failed.
     #[error("cannot store the connection")]
     Store(#[from] StoreError),
 }
 
-/// Why the stored connections cannot be used.
+/// Cause for which the stored connections cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenConnectionsError {
-    /// The database.
+    /// The database failed.
     #[error("cannot read the stored connections")]
     Store(#[from] StoreError),
 }
@@ -102,8 +103,8 @@ pub enum OpenConnectionsError {
 // === impl SshConnections ===
 
 impl SshConnections {
-    /// Reads what is stored. A connection that cannot be unsealed is named in the log and left out:
-    /// its nodes are out of reach until it is stored again.
+    /// Reads the stored connections. One that cannot be unsealed is logged and left out: its nodes
+    /// are out of reach until it is stored again.
     pub async fn open(store: Store, seal: SealKey) -> Result<Self, OpenConnectionsError> {
         let by_node = RwLock::new(read(&store, &seal).await?);
         let shared = SshConnectionsState {
@@ -118,7 +119,7 @@ impl SshConnections {
         })
     }
 
-    /// After a change whose outcome is not known: what is stored is what holds.
+    /// Reads the stored connections again after a change with an unknown outcome.
     async fn reload(&self) {
         match read(&self.shared.store, &self.shared.seal).await {
             Ok(by_node) => *self.write() = by_node,
@@ -127,19 +128,20 @@ impl SshConnections {
         }
     }
 
-    /// The stored connection by which a node is reached when no agent of its is connected.
+    /// The stored connection for a node without a connected agent; `None` if there is none that may
+    /// be used.
     pub(crate) fn usable_connection(&self, certname: &Certname) -> Option<Arc<SshConnection>> {
         let connection = Arc::clone(&self.read().get(certname)?.connection);
         let usable = connection.replaces_agent || !self.shared.agents.contains(certname);
         usable.then_some(connection)
     }
 
-    /// Whether a node is reached by one.
+    /// True if the node has a stored connection that may be used.
     pub fn is_reachable(&self, certname: &Certname) -> bool {
         self.usable_connection(certname).is_some()
     }
 
-    /// Learns which nodes have agents until `stopped`.
+    /// Learns of nodes with agents until `stopped`.
     pub(crate) async fn follow_agents(self, fabric: Fabric, stopped: CancellationToken) {
         let idle = |certname: &Certname| {
             if self.read().contains_key(certname) && !self.is_reachable(certname) {
@@ -154,7 +156,7 @@ impl SshConnections {
         );
     }
 
-    /// Stores a connection for these nodes; answers its id.
+    /// Stores a connection for these nodes and returns its id.
     pub async fn create(
         &self,
         certnames: &[Certname],
@@ -211,7 +213,7 @@ impl SshConnections {
         Ok(id)
     }
 
-    /// Forgets how these nodes are reached; those that have no connection are left as they are.
+    /// Deletes the connections of these nodes; nodes without one are ignored.
     pub async fn delete(&self, certnames: &[Certname]) -> Result<(), StoreError> {
         let (book, certnames) = (self.clone(), certnames.to_vec());
         run_to_completion(async move { book.delete_stored(&certnames).await }).await
@@ -231,7 +233,7 @@ impl SshConnections {
         Ok(())
     }
 
-    /// The connections of these nodes, or all; by id.
+    /// The connections of these nodes, or all, in order of their ids.
     pub fn query(&self, certnames: Option<&[Certname]>, sensitive: bool) -> Vec<ConnectionView> {
         let by_node = self.read();
         let mut pairs: Vec<(&Certname, &Arc<StoredConnection>)> = match certnames {
@@ -253,13 +255,12 @@ impl SshConnections {
             .collect()
     }
 
-    /// A connection that only one job uses, sealed for its row and for
-    /// [`fabric::CONNECTION_KEY`].
+    /// Seals a connection that only one job uses, for its row and for [`fabric::CONNECTION_KEY`].
     pub fn seal(&self, connection: &SshConnection) -> String {
         BASE64.encode(self.sealed_bytes(connection))
     }
 
-    /// What [`Self::seal`] made.
+    /// Opens a connection that was sealed by [`Self::seal`].
     pub(crate) fn unseal(&self, sealed: &str) -> Result<SshConnection, String> {
         let bytes = BASE64.decode(sealed).map_err(|error| error.to_string())?;
         unseal_connection(&self.shared.seal, &bytes)
@@ -309,7 +310,7 @@ impl StoredConnection {
     }
 }
 
-/// By node.
+/// Reads all connections, by node.
 async fn read(
     store: &Store,
     seal: &SealKey,
@@ -334,8 +335,8 @@ async fn read(
     Ok(by_node)
 }
 
-/// Runs a change to its end, also when its caller goes away in the middle: what is stored and what
-/// is in use must stay the same.
+/// Runs a change to its end even if its caller is cancelled, so that the stored connections and
+/// those in memory stay the same.
 async fn run_to_completion<T: Send + 'static>(
     change: impl Future<Output = T> + Send + 'static,
 ) -> T {
@@ -348,7 +349,7 @@ async fn run_to_completion<T: Send + 'static>(
 fn unseal_connection(seal: &SealKey, sealed: &[u8]) -> Result<SshConnection, String> {
     let plain = seal.open(sealed).map_err(|error| error.to_string())?;
     let plain = Zeroizing::new(plain);
-    // Its own errors could quote the text.
+    // The parser's errors could quote the text.
     let all = serde_json::from_slice(&plain).map_err(|_| "it is not readable".to_owned())?;
     SshConnection::read_flat(all).map_err(|error| error.to_string())
 }

@@ -1,11 +1,11 @@
-//! What is said before a program runs as another user: [`SudoDialog`].
+//! Dialog with `sudo` before a program runs as another user: [`SudoDialog`].
 //!
-//! A state machine without I/O over what `sudo` writes. The rule: the password is given once, and
-//! only to the very prompt that was asked for; what comes behind the marker is the program's.
+//! A state machine over the output of `sudo`, without I/O. Invariants: the password is sent once,
+//! and only for the exact prompt that was set; output after the marker belongs to the program.
 
 use crate::defaults::SUDO_DIALOG_BYTES;
 
-/// The talk with `sudo`.
+/// State of the dialog with `sudo`.
 #[derive(Debug)]
 pub(crate) struct SudoDialog {
     prompt: Vec<u8>,
@@ -14,17 +14,17 @@ pub(crate) struct SudoDialog {
     asked: bool,
 }
 
-/// What follows from what was written.
+/// Reaction to output of `sudo`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SudoReply {
     Nothing,
-    /// It wants the password.
+    /// Send the password.
     Prompt,
-    /// It wants it again: the first was wrong.
+    /// The password was wrong.
     PromptAgain,
-    /// The program runs; this is the begin of its own output.
+    /// The program has started; the first bytes of its output.
     Started(Vec<u8>),
-    /// More than any `sudo` has to say.
+    /// The output exceeds [`SUDO_DIALOG_BYTES`].
     TooLong,
 }
 
@@ -56,7 +56,7 @@ impl SudoDialog {
         SudoReply::Nothing
     }
 
-    /// What was said beside the prompt: why it did not let us through.
+    /// Output without the prompt: the cause of a refusal.
     pub(crate) fn output_text(&self) -> String {
         crate::sanitize::sanitize_output(&self.seen)
     }
@@ -66,7 +66,7 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-/// Behind the line that is the marker, once it is complete.
+/// Position after the line with the marker; `None` until the line is complete.
 fn end_of_line(text: &[u8], marker: &[u8]) -> Option<usize> {
     let behind = find(text, marker)? + marker.len();
     match text.get(behind..)? {

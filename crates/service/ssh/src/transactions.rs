@@ -1,7 +1,7 @@
-//! What is known of the runs of this process: [`SshTransactions`].
+//! Transactions of this process: [`SshTransactions`].
 //!
-//! The rule: a transaction is begun once; what ended is remembered up to a bound, the oldest is
-//! forgotten first.
+//! Invariants: a transaction begins once; ended transactions are kept up to a limit, and the oldest
+//! is removed first.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,7 +16,7 @@ use crate::defaults::{ENDED_KEPT, ENDED_KEPT_BYTES, QUEUED};
 pub(crate) struct SshTransactions {
     known: HashMap<TransactionId, TransactionProgress>,
     running: usize,
-    /// With the bytes that they take, the oldest first.
+    /// Ended transactions with the size of their results, the oldest first.
     ended: VecDeque<(TransactionId, usize)>,
     ended_bytes: usize,
 }
@@ -25,28 +25,28 @@ pub(crate) struct SshTransactions {
 enum TransactionProgress {
     Running(RunControl),
     Ended(Box<ActionResult>),
-    /// It has no result; the engine was told why.
+    /// Ended without a result; the engine has received the cause.
     EndedWithoutResult,
 }
 
-/// How a run is led.
+/// Handle to cancel a run and to grant credit.
 #[derive(Clone, Debug)]
 pub(crate) struct RunControl {
     pub(crate) cancel: CancellationToken,
     pub(crate) credit: watch::Sender<u64>,
 }
 
-/// Whether a run may begin.
+/// Decision about a new run.
 #[derive(Debug)]
 pub(crate) enum RunAdmission {
     Now(RunControl),
-    /// It did already.
+    /// The transaction has begun already.
     AlreadyBegun,
-    /// Too many wait.
+    /// The limit of [`QUEUED`] runs is reached.
     Full,
 }
 
-/// What is known of a run.
+/// State of a transaction for a status query.
 #[derive(Debug)]
 pub(crate) enum TransactionState {
     Unknown,

@@ -79,7 +79,7 @@ async fn another_host_key_than_the_recorded_one_is_a_clear_error() {
         let before = world.sshd.log_text().matches("Accepted publickey").count();
         let error = world.command(&connection, "true").await.error();
         assert!(error.contains("is not the recorded one"), "{error}");
-        assert!(error.contains("somebody may sit between"), "{error}");
+        assert!(error.contains("another machine may intercept"), "{error}");
         let after = world.sshd.log_text().matches("Accepted publickey").count();
         assert_eq!(before, after, "nobody logged in");
     }

@@ -12,8 +12,8 @@ use crate::parameters::Parameters;
 pub struct AuditEntries {
     /// Last entry of the chain, read after `items`.
     pub head: AuditHead,
-    /// Chain heads that the server keeps in a file beside the database; absent if there is no such
-    /// file.
+    /// Chain heads that the server keeps in a file beside the database; absent if no such file is
+    /// configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptAuditHeads>,
     /// Entries in ascending order; empty if there are no further entries.
@@ -32,7 +32,7 @@ pub struct AuditHead {
 /// Chain heads from the file beside the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeptAuditHeads {
-    /// Newest head in the file; `null` if the file is missing.
+    /// Newest head in the file; `null` if the file is missing or cannot be read.
     pub head: Option<AuditHead>,
     /// Heads that the chain once contradicted, kept as evidence.
     pub contradicted: Vec<AuditHead>,
@@ -75,7 +75,7 @@ pub struct AuditEntry {
     pub decision: String,
     /// Permission that the request needed; null if it needed none.
     pub permission: Option<String>,
-    /// HTTP status of the reply; null unless the phase is `result`.
+    /// HTTP status of the reply; null if there is none, as in the phase `intent`.
     pub status: Option<i64>,
     /// Number of denied requests that this entry stands for; 1 otherwise.
     pub times: i64,

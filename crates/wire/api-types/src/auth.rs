@@ -102,7 +102,7 @@ fn list(text: Option<String>) -> Vec<String> {
         .collect()
 }
 
-/// `GET /rbac-api/v1/users/current`: the user to whom the token belongs.
+/// A user: an item of lists, and the reply to `GET /rbac-api/v1/users/current`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct User {
     /// UUID of the user.
@@ -115,7 +115,8 @@ pub struct User {
     /// Name that lists and user interfaces show.
     #[serde(default)]
     pub display_name: String,
-    /// Ids of the roles that the user has directly, not through groups.
+    /// Ids of the roles that the user has directly, not through groups; empty in `GET v2/users`
+    /// without `include_roles`.
     #[serde(default)]
     pub role_ids: Vec<i64>,
     /// Ids of the roles that the user has through groups.
@@ -133,7 +134,7 @@ pub struct User {
     /// True if the user has every permission.
     #[serde(default)]
     pub is_superuser: bool,
-    /// True if the user was revoked and can no longer log in.
+    /// True if the user was revoked, or is locked after failed logins.
     #[serde(default)]
     pub is_revoked: bool,
     /// Time of the user's last login; null if there was none.

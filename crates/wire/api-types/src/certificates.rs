@@ -95,7 +95,7 @@ pub struct CertificateChanged {
     /// Certificate in PEM; absent unless it was just signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
-    /// Progress of the revocation; absent unless a certificate was revoked.
+    /// Progress of the revocation; absent if the certificate was signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revocation: Option<RevocationInForce>,
 }

@@ -33,7 +33,7 @@ pub struct CodeDeployment {
     pub finished_timestamp: Option<Timestamp>,
     /// Number of the deployment that did the work, if one deployment served several requests.
     pub served_by: Option<i64>,
-    /// Signature (code id) of the deployed version; null if there is none yet.
+    /// Signature of the deployed version; null if there is none yet.
     pub version: Option<String>,
     /// Signature of the version that was live before; null if there was none.
     pub version_before: Option<String>,
@@ -108,7 +108,7 @@ pub struct CodeVersions {
 pub struct CodeVersion {
     /// Name of the environment.
     pub environment: String,
-    /// Signature of the version (the code id).
+    /// Signature of the version.
     pub version: String,
     /// True if this version is live.
     pub live: bool,
@@ -267,7 +267,7 @@ pub struct CodeCollected {
 pub struct CodeGone {
     /// Name of the environment.
     pub environment: String,
-    /// Signature of the version (the code id).
+    /// Signature of the version.
     pub version: String,
 }
 
@@ -299,7 +299,7 @@ pub struct CodeVerified {
 pub struct CodeVerifiedVersion {
     /// Name of the version's environment.
     pub environment: String,
-    /// Signature of the version (the code id).
+    /// Signature of the version.
     pub version: String,
     /// True if the version is live.
     pub live: bool,

@@ -73,7 +73,7 @@ pub struct CodeDeploy {
     /// Cause of the failure; null or absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// Entry of the deployment in the history; absent if none was started.
+    /// Entry of the deployment in the history; absent unless the request waited for the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<CodeDeployment>,
 }
@@ -82,7 +82,7 @@ pub struct CodeDeploy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct FileSyncCommits {
-    /// Signature of the version (the code id).
+    /// Signature of the version.
     pub environment_commit: String,
     /// Hash over all environments with their versions if other servers follow this one; otherwise
     /// the version's signature.
@@ -133,7 +133,7 @@ pub struct CodeDiskUse {
 /// Deployments, grouped by state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeDeploysUnderWay {
-    /// Deployments that were just recorded; they are queued at once.
+    /// Always empty: each deployment is queued at once.
     pub new: Vec<CodeDeployStatus>,
     /// Deployments that wait for their turn.
     pub queued: Vec<CodeDeployStatus>,
@@ -191,9 +191,9 @@ pub struct CodeDeployed {
     pub environment: String,
     /// Time at which the version became live.
     pub date: Timestamp,
-    /// Commit of the control repository.
+    /// Commit of the control repository; empty if it is not known.
     pub deploy_signature: String,
-    /// Signature of the version (the code id).
+    /// Signature of the version.
     pub version: String,
 }
 
@@ -201,7 +201,7 @@ pub struct CodeDeployed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeClientStatus {
-    /// True if every follower has the live versions.
+    /// True if every follower has the live versions and an unexpired lease.
     pub all_synced: bool,
     /// State of each follower, by certname.
     #[schema(value_type = Object)]

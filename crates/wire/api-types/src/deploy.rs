@@ -97,7 +97,7 @@ pub struct DeployCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
-    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
+    /// Timeout for each node, in seconds; 0: 30 days, the longest; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// Free text shown in lists and logs; may be empty.

@@ -31,7 +31,9 @@ pub struct Event {
     /// The event's number, as text; ascending.
     pub id: String,
     /// `node_running`, `node_finished`, `node_failed`, `node_errored`, `node_skipped`,
-    /// `job_stopping`, `job_aborted` or `job_finished`.
+    /// `node_disconnected`, `node_reconnected`, `node_as_task`, `node_late_outcome`,
+    /// `batch_started`, `batch_finished`, `rollout_halted`, `job_stopping`, `job_aborted` or
+    /// `job_finished`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Time of the event.

@@ -79,12 +79,12 @@ pub struct Job {
     pub name: String,
     /// `new`, `ready`, `running`, `stopping`, `stopped`, `finished` or `failed`.
     pub state: String,
-    /// `task`, `deploy`, `plan_task`, …
+    /// `task`, `command`, `script`, `upload`, `download` or `deploy` (a Puppet run).
     pub command: String,
-    /// Same value as `command`, under Puppet Enterprise's newer key.
+    /// As `command`; with the prefix `plan_` for a step of a plan, except for `deploy`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Options of the request, with defaults filled in and sensitive values left out.
+    /// Options of the request, with defaults filled in and sensitive values redacted.
     #[schema(value_type = Object)]
     pub options: Object,
     /// User who started the job.
@@ -170,7 +170,7 @@ pub struct EnvironmentRef {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Owner {
-    /// UUID of the user.
+    /// UUID of the user; empty if the user was deleted.
     pub id: String,
     /// Login name of the user.
     pub login: String,
@@ -180,7 +180,7 @@ pub struct Owner {
     pub display_name: String,
     /// Time of the user's last login; null if there was none.
     pub last_login: Option<crate::PreciseTimestamp>,
-    /// True if the user was revoked and can no longer log in.
+    /// True if the user was revoked or deleted, and can no longer log in.
     pub is_revoked: bool,
     /// True if the user comes from an external directory (LDAP or OIDC).
     pub is_remote: bool,

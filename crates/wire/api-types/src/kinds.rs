@@ -23,7 +23,7 @@ macro_rules! kinds {
 kinds! {
     /// Wrong type, format or key of a body, a query parameter or an id in the path.
     VALIDATION = 400 "puppetlabs.orchestrator/validation-error";
-    /// The scope contains no node.
+    /// The scope contains no node, or lacks a host of `targets`.
     EMPTY_TARGET = 400 "puppetlabs.orchestrator/empty-target";
     /// A name or pattern matches no node, or a short name matches several; nothing was done.
     UNKNOWN_NODE = 404 "tutti/unknown-node";
@@ -38,7 +38,7 @@ kinds! {
     INVALID_TIME = 400 "puppetlabs.orchestrator/invalid-time";
     /// The scheduled job was deleted.
     DISABLED_SCHEDULED_JOB = 400 "puppetlabs.orchestrator/disabled-scheduled-job";
-    /// No token, or one that was never issued.
+    /// No token, or one that was never issued, or a login that failed.
     UNAUTHENTICATED = 401 "puppetlabs.rbac/user-unauthenticated";
     /// The token was revoked.
     TOKEN_REVOKED = 401 "puppetlabs.rbac/token-revoked";
@@ -46,11 +46,11 @@ kinds! {
     TOKEN_TIMED_OUT = 401 "puppetlabs.rbac/token-timed-out";
     /// The lifetime of the token is over.
     TOKEN_EXPIRED = 401 "puppetlabs.rbac/token-expired";
-    /// The user was revoked.
+    /// The user was revoked, or is locked after failed logins.
     USER_REVOKED = 401 "puppetlabs.rbac/user-revoked";
     /// Programs that authenticate by certificate cannot log in for a token.
     API_USER_LOGIN = 401 "puppetlabs.rbac/api-user-login";
-    /// The external directory has a user with the login of a local user.
+    /// The user of an external directory has the login of a local user or of another person.
     REMOTE_USER_CONFLICT = 401 "puppetlabs.rbac/remote-user-conflict";
     /// The body of a request about users and roles is not JSON.
     RBAC_MALFORMED = 400 "puppetlabs.rbac/malformed-request";
@@ -63,10 +63,11 @@ kinds! {
     INVALID_ID_FILTER = 400 "puppetlabs.rbac/invalid-id-filter";
     /// The text is not a UUID.
     INVALID_UUID = 400 "puppetlabs.rbac/invalid-uuid";
-    /// The text is not a token.
+    /// The token, or one of those to revoke, does not exist.
     INVALID_TOKEN = 400 "puppetlabs.rbac/invalid-token";
     /// The user lacks the permission to change users, roles or tokens, or would grant a permission
-    /// that the user lacks.
+    /// that the user lacks; or a password cannot be changed: the current password or the reset
+    /// token is wrong, or the user comes from an external directory.
     PERMISSION_DENIED = 403 "puppetlabs.rbac/permission-denied";
     /// The built-in users cannot be changed.
     ADMIN_IMMUTABLE = 403 "puppetlabs.rbac/admin-user-immutable";
@@ -95,9 +96,10 @@ kinds! {
     CERTIFICATE_REFUSED = 409 "tutti/certificate-refused";
     /// The largest number of webhooks is reached.
     TOO_MANY_WEBHOOKS = 409 "tutti/too-many-webhooks";
-    /// The feature exists in Puppet Enterprise but not in Tutti.
+    /// The feature exists in Puppet Enterprise but not in Tutti, or is not configured.
     NOT_SUPPORTED = 400 "tutti/not-supported";
-    /// The name is already in use.
+    /// The name is already in use, a largest number of objects is reached, or the object is defined
+    /// in the configuration.
     CONFLICT = 409 "puppetlabs.rbac/conflict";
     /// The request refers to an object that does not exist.
     INVALID_ASSOCIATED_ID = 422 "puppetlabs.rbac/invalid-associated-id";
@@ -129,7 +131,7 @@ kinds! {
     CLASSIFIER_NOT_FOUND = 404 "not-found";
     /// The group was edited since the caller read it.
     SERIAL_NUMBER_CONFLICT = 409 "serial-number-conflict";
-    /// Another group of the environment has the same name.
+    /// Another group of the environment has the same name, or another group the same id.
     UNIQUENESS_VIOLATION = 422 "uniqueness-violation";
     /// The group's parent does not exist.
     MISSING_PARENT = 422 "missing-parent";
@@ -141,7 +143,7 @@ kinds! {
     UNTRANSLATABLE_RULE = 422 "untranslatable-rule";
     /// A group with children cannot be deleted.
     CHILDREN_PRESENT = 422 "children-present";
-    /// The rule and the parent of the root group cannot be changed.
+    /// The root group cannot be deleted or moved, and its rule cannot be changed.
     ROOT_GROUP = 422 "root-group-immutable";
     /// The largest number of groups, levels or pinned nodes is exceeded.
     GROUP_LIMIT = 422 "group-limit";
@@ -157,7 +159,7 @@ kinds! {
     ENVIRONMENT_LIMIT = 422 "environment-limit";
     /// The facts of the node cannot be obtained at this moment.
     FACTS_UNAVAILABLE = 503 "facts-unavailable";
-    /// The job does not exist.
+    /// The job, plan job or scheduled job does not exist.
     UNKNOWN_JOB = 404 "puppetlabs.orchestrator/unknown-job";
     /// The environment does not exist.
     UNKNOWN_ENVIRONMENT = 404 "puppetlabs.orchestrator/unknown-environment";
@@ -204,8 +206,8 @@ kinds! {
     UNKNOWN_VERSION = 404 "tutti/unknown-version";
     /// The environment is pinned to its version; details carry `environment`.
     PINNED = 409 "tutti/environment-pinned";
-    /// Plans lock the environment at its version, or a deployment and the plan that started it
-    /// would wait for each other. Details carry `plans` and `deployments`.
+    /// Plans or jobs lock the environment at its version; or a deployment of it keeps a plan or job
+    /// from locking it, and details carry `plans`, `jobs` and `deployments`.
     HELD = 409 "tutti/environment-held";
     /// The deployment did not reach its goal.
     DEPLOY_FAILURE = 409 "puppetlabs.code-manager/deploy-failure";

@@ -55,9 +55,9 @@ pub struct JobNodes {
 /// One node of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobNode {
-    /// Certname, exactly as the request spelled it.
+    /// Certname of the node.
     pub name: String,
-    /// `new`, `ready`, `running`, `stopping`, `finished`, `failed`, `errored` or `skipped`.
+    /// `new`, `ready`, `running`, `finished`, `failed`, `errored` or `skipped`.
     pub state: String,
     /// The batch that the node is in, from 1; absent for a job without batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,16 +75,18 @@ pub struct JobNode {
     #[serde(default, with = "decimal::number")]
     #[schema(value_type = Option<f64>)]
     pub duration: Option<f64>,
-    /// Time of the last change of state.
+    /// End time, or the start time before it; null until the node starts.
     #[serde(default)]
     pub timestamp: Option<Timestamp>,
-    /// Puppet's transaction id of the run; null for tasks.
+    /// Puppet's transaction id of the run; null for tasks, and until the agent has sent it.
     #[serde(default)]
     pub transaction_uuid: Option<String>,
     /// Number of the newest event of the node in this job; 0 if there is none.
     #[serde(default, rename = "latest-event-id")]
     pub latest_event_id: i64,
-    /// Further data, such as a `message` with the reason for which the node could not run.
+    /// Further data: `message` (the reason for which the node could not run, or is not
+    /// connected), `report-url`, `stderr`, `stderr_bytes`, and `run-time` (seconds since Puppet
+    /// started).
     #[serde(default)]
     #[schema(value_type = Object)]
     pub details: Object,
@@ -108,7 +110,7 @@ pub struct ReportItem {
     pub node: String,
     /// State of the node.
     pub state: String,
-    /// Time of the last change of state.
+    /// End time, or the start time before it; the job's creation time if the node did not start.
     pub timestamp: Option<Timestamp>,
     /// Start time; absent if the node did not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +118,7 @@ pub struct ReportItem {
     /// End time; absent until the node has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_timestamp: Option<Timestamp>,
-    /// Resource events of a Puppet run; empty for tasks.
+    /// Always empty.
     #[schema(value_type = Vec<Object>)]
     pub events: Vec<Value>,
 }

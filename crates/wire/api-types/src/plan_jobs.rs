@@ -52,10 +52,11 @@ pub struct PlanJob {
     /// Questions of the plan that are not answered yet; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<PlanQuestion>,
-    /// Options of the request, with defaults filled in and sensitive values left out.
+    /// Options of the request, with defaults filled in and sensitive parameters left out.
     #[schema(value_type = Object)]
     pub options: Object,
-    /// Return value of the plan; null while it runs, absent if the request excludes results.
+    /// Return value of the plan, or its error; null while it runs, absent if the request excludes
+    /// results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object)]
     pub result: Option<Value>,
@@ -116,7 +117,7 @@ pub struct PlanEvents {
 pub struct PlanEvent {
     /// The event's number, as text; ascending.
     pub id: String,
-    /// `task_start`, `out_message`, `plan_start`, `plan_end`, `plan_finished`, `plan_failed`, …
+    /// `task_start`, `out_message`, `plan_start`, `prompt`, `plan_finished`, `plan_failed`, …
     #[serde(rename = "type")]
     pub kind: String,
     /// Time of the event.

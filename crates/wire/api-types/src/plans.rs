@@ -243,7 +243,7 @@ pub struct PlanName {
 pub struct PlanList {
     /// Environment of the list, with its code version.
     pub environment: EnvironmentCode,
-    /// Plans of the environment, sorted by name.
+    /// Plans of the environment, sorted by name; private ones are left out.
     pub items: Vec<PlanListItem>,
 }
 

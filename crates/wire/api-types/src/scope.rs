@@ -20,7 +20,7 @@ pub struct Scope {
     /// The UUID of a node group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_group: Option<String>,
-    /// Application of application orchestration, `Type` or `Type[title]`.
+    /// Refused: Puppet Enterprise selects the nodes of an application by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// True for every node of the environment.

@@ -27,7 +27,7 @@ pub struct ServiceStatus {
     /// Details; their keys depend on the service and the level.
     #[schema(value_type = Object)]
     pub status: Object,
-    /// Problems that need attention.
+    /// Always empty.
     #[schema(value_type = Vec<Object>)]
     pub active_alerts: Vec<Value>,
 }
@@ -59,7 +59,7 @@ impl fmt::Display for ServiceState {
 pub struct StatusQuery {
     /// Level of detail: `critical`, `info` or `debug`.
     pub level: &'static str,
-    /// Timeout for each service to report its status, in seconds.
+    /// Time limit in seconds of the check that the database answers; at least 1, at most 60.
     pub timeout: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct TaskCommand {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
+    /// Timeout for each node, in seconds; 0: 30 days, the longest; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// Number of nodes of this job that may run at the same time; absent: the server's limit.

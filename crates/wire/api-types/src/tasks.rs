@@ -12,7 +12,7 @@ use crate::{ApiError, ErrorBody, Object};
 pub struct TaskList {
     /// Environment of the list, with its code version.
     pub environment: EnvironmentCode,
-    /// Tasks of the environment, sorted by name.
+    /// Tasks of the environment, sorted by name; private ones are left out.
     pub items: Vec<TaskListItem>,
 }
 
@@ -61,7 +61,7 @@ pub struct TaskDetail {
     /// The files that the task consists of.
     #[serde(default)]
     pub files: Vec<TaskFile>,
-    /// True if the user has the permission to run it.
+    /// True if the user may run the task, at least on some nodes.
     #[serde(default)]
     pub permitted: bool,
 }

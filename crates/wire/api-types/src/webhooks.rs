@@ -13,7 +13,7 @@ use crate::{Timestamp, strict};
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
-    /// URL of the receiver; must be `https`.
+    /// URL of the receiver: `https`, or `http` on the server's own machine.
     #[schema(example = "https://ci.example.com/tutti")]
     pub url: String,
     /// Event types to send; empty or absent: all.
@@ -81,7 +81,7 @@ pub struct Webhook {
     pub created_timestamp: Timestamp,
     /// Number of events that the receiver accepted.
     pub delivered: i64,
-    /// Number of events that were dropped after the last retry.
+    /// Number of events that were given up, after retries for 24 hours.
     pub given_up: i64,
     /// Time since which deliveries fail; null if the last one succeeded.
     pub failing_since: Option<Timestamp>,

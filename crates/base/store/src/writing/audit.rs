@@ -47,7 +47,7 @@ pub struct NewAudit {
     pub decision: String,
     /// The permission that was required.
     pub permission: Option<String>,
-    /// HTTP status; only for a result.
+    /// HTTP status of the reply; `None` if there is none, as before the reply.
     pub status: Option<i64>,
     /// Number of occurrences: 1, except for refusals that are counted together.
     pub times: i64,

@@ -31,6 +31,6 @@ pub struct ClassifierClass {
 /// Time at which the classes of all environments were last read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastClassUpdate {
-    /// Time of the last update; null if there was none since the server started.
+    /// Time of the last complete update; null if there was none since the server started.
     pub last_update: Option<PreciseTimestamp>,
 }

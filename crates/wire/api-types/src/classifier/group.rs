@@ -37,7 +37,7 @@ pub struct NodeGroup {
     pub variables: Value,
     /// Time of the last edit.
     pub last_edited: PreciseTimestamp,
-    /// Number of edits, by which concurrent edits are detected.
+    /// Number that each edit increases, by which concurrent edits are detected.
     pub serial_number: i64,
 }
 

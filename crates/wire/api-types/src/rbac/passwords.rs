@@ -50,7 +50,7 @@ pub struct ValidatePassword {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateLogin {
-    /// Login name to validate; it need not exist.
+    /// Login name of a new user; acceptable if it is not blank and no user has it.
     pub login: String,
 }
 
@@ -59,7 +59,7 @@ pub struct ValidateLogin {
 pub struct Validity {
     /// True if the password or login is acceptable.
     pub valid: bool,
-    /// Rules that it breaks; empty if it is acceptable.
+    /// The first rule that it breaks; empty if it is acceptable.
     pub failures: Vec<PasswordFailure>,
 }
 

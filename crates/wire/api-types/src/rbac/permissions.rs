@@ -45,7 +45,7 @@ pub struct ActionType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PermittedQuestion {
-    /// Id of a user or group (not a token, despite the name of the key).
+    /// Id of a user (not a token, despite the name of the key).
     pub token: String,
     /// Permissions to check, in order.
     pub permissions: Vec<PermissionSpec>,

@@ -69,7 +69,7 @@ pub struct TokenFacts {
     pub expiration: Option<PreciseTimestamp>,
     /// Time at which the token was last used.
     pub last_active: PreciseTimestamp,
-    /// The user's last login.
+    /// Time of the user's last login; null if there was none.
     pub last_login: Option<PreciseTimestamp>,
     /// Label of the token; null if it has none.
     pub label: Option<String>,

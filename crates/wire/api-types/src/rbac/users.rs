@@ -120,7 +120,7 @@ pub struct UsersQuery {
     /// Only users whose login, display name or e-mail address contains this text, ignoring case;
     /// `None`: all users.
     pub filter: Option<String>,
-    /// True if the roles of each user are included.
+    /// True if the roles that users have directly are included.
     pub include_roles: bool,
 }
 

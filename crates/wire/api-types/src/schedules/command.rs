@@ -41,7 +41,7 @@ pub struct ScheduleOptions {
 pub struct PlanSchedule {
     /// Name of the plan: `module` or `module::plan`.
     pub plan_name: String,
-    /// Parameters of the task or plan, by name.
+    /// Parameters of the plan, by name.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub params: Object,

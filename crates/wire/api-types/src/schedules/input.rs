@@ -21,7 +21,7 @@ use crate::{
 pub struct TaskInput {
     /// Name of the task: `module` or `module::task`.
     pub name: String,
-    /// Parameters of the task or plan, by name.
+    /// Parameters of the task, by name, each as `{"value": …}`.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub parameters: Object,
@@ -51,7 +51,7 @@ pub struct TaskInput {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
-    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
+    /// Timeout for each node, in seconds; 0: 30 days, the longest; absent: the server's default.
     #[serde(default)]
     pub timeout: Option<u64>,
     /// Transport to the nodes; only `pxp`.
@@ -65,7 +65,7 @@ pub struct TaskInput {
 pub struct PlanInput {
     /// Name of the plan: `module` or `module::plan`.
     pub name: String,
-    /// Parameters of the task or plan, by name.
+    /// Parameters of the plan, by name, each as `{"value": …}`, with `type` for a set of nodes.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub parameters: Object,

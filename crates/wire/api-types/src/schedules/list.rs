@@ -87,7 +87,7 @@ pub struct ScheduledJob {
     pub schedule: Schedule,
     /// Next start; null if there is none.
     pub next_run: Option<NextRun>,
-    /// Last start; null if the job never ran.
+    /// Last start, or attempt of one; null if there was none.
     pub last_run: Option<LastRun>,
     /// Number of starts so far.
     #[serde(default)]

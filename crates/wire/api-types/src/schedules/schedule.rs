@@ -12,7 +12,8 @@ use crate::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// First start, with any UTC offset; optional with `cron` and `calendar`.
+    /// First start, with any UTC offset; with `cron` and `calendar` the earliest possible start,
+    /// and optional.
     pub start_time: Option<Timestamp>,
     /// Interval between starts; null: the job runs once, unless `cron` or `calendar` is given.
     pub interval: Option<Interval>,

@@ -21,7 +21,6 @@ const QUESTION_OPENINGS_PER_1000: usize = 15;
 
 /// Crates whose comments and messages are still to be made plain.
 const PENDING: &[&str] = &[
-    "broker",
     "code-deployments",
     "code-settings",
     "code-sources",

@@ -1,7 +1,7 @@
-//! Takes connections from the kernel, within limits.
+//! Accepts connections, within limits.
 //!
-//! The rule: a connection is admitted by the [`ConnectionGate`] before anything is allocated for
-//! it; one that may not stay is dropped at once, so others do not wait behind it.
+//! Invariant: the [`ConnectionGate`] admits a connection before anything is allocated for it; a
+//! connection without admission is dropped at once, so that it does not delay others.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio_util::task::TaskTracker;
 use crate::config::BrokerConfig;
 use crate::opening::{ConnectionOpening, OpeningContext};
 
-/// After an accept failed for want of descriptors or memory: until something is free again.
+/// Pause after an accept failed for lack of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts until `stop`; each connection is opened in a task of `tasks`.
+/// Accepts connections until `stop`, and opens each in a task of `tasks`.
 pub(crate) async fn run(
     listener: TcpListener,
     shared: Arc<OpeningContext>,
@@ -53,13 +53,14 @@ fn admission_limits(config: &BrokerConfig) -> AdmissionLimits {
 }
 
 fn prepare_socket(tcp: &TcpStream) -> io::Result<()> {
-    // Answers are small and awaited: Nagle and delayed acknowledgements cost 40 ms each.
+    // Answers are small and awaited: Nagle's algorithm with delayed acknowledgements would cost 40
+    // ms each.
     tcp.set_nodelay(true)
 }
 
 async fn pause_after(error: &io::Error) {
     match error.kind() {
-        // The client gave up while it waited.
+        // The client closed the connection before it was accepted.
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset => {}
         _ => {
             tracing::error!(%error, "cannot accept connections; is the limit of open files reached?");

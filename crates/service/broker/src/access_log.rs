@@ -2,8 +2,8 @@
 //!
 //! Invariant: every event has the same separate fields (`outcome`, `remote`, `certname`, `sender`,
 //! `message_type`, `id`, `target`), and outcomes have the names that operators of PCP brokers know.
-//! Refusals go through [`BrokerSession::log_refusal`](crate::session::BrokerSession::log_refusal), which bounds
-//! them.
+//! Refusals go through [`BrokerSession::log_refusal`](crate::session::BrokerSession::log_refusal),
+//! which bounds them.
 
 use std::fmt;
 use std::net::SocketAddr;

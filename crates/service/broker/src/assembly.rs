@@ -1,7 +1,8 @@
-//! Leases of memory for large messages on their way in: [`MessageAssembly`], [`AssemblyLease`].
+//! Leases of memory for large incoming messages: [`MessageAssembly`], [`AssemblyLease`].
 //!
-//! The rules: a session that waits for its lease is not read from; and a lease ends when its
-//! message does not move on, so a peer that announces much and sends little holds up no other one.
+//! Invariants: a session that waits for its lease is not read from; and a lease ends when its
+//! message makes no progress, so that a peer that announces much and sends little does not block
+//! others.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 use crate::assembly_queue::{AssemblyQueue, MessageNumber};
 use crate::defaults::{ASSEMBLY_BYTES_PER_SECOND, ASSEMBLY_PROGRESS_BYTES, ASSEMBLY_STEP_BYTES};
 
-/// The memory for large messages of all sessions together; clones share it.
+/// Memory for large messages of all sessions together; clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageAssembly {
     queue: Arc<Mutex<SharedQueue>>,
@@ -28,34 +29,35 @@ pub(crate) struct MessageAssembly {
 #[derive(Debug)]
 struct SharedQueue {
     queue: AssemblyQueue,
-    /// Wakes the sessions of messages that wait, by number.
+    /// Wakes the sessions of waiting messages, by number.
     wakers: std::collections::HashMap<MessageNumber, Arc<Notify>>,
     reserved: Gauge,
 }
 
-/// The right of one large message to come in; given back when dropped.
+/// Right of one large message to be received; returned when dropped.
 #[derive(Debug)]
 pub(crate) struct AssemblyLease {
     assembly: MessageAssembly,
     number: MessageNumber,
     granted: Arc<Notify>,
     reserved_bytes: usize,
-    /// Start of the message, moved on by the time for which it waited here.
+    /// Start of the message, postponed by the time for which it waited for its lease.
     started: Instant,
-    /// Until then the message has to grow by [`ASSEMBLY_PROGRESS_BYTES`].
+    /// Time by which the message has to grow by [`ASSEMBLY_PROGRESS_BYTES`].
     window_end: Instant,
-    /// Length of the message when the window began.
+    /// Length of the message at the start of the window.
     window_bytes: usize,
 }
 
-/// A lease, now or as soon as there is memory.
+/// A lease, or the future of one that has to wait for memory.
 pub(crate) type AssemblyGrant = Result<AssemblyLease, BoxFuture<'static, AssemblyLease>>;
 
 // === impl MessageAssembly ===
 
 impl MessageAssembly {
-    /// A message may take `grace` and the time that its size allows, and has to move on within
-    /// each `progress_window`. `reserved` and `waits` are kept up to date.
+    /// Creates the shared memory. A message may take `grace` and the time that its size allows, and
+    /// has to make progress within each `progress_window`. `reserved` and `waits` are the metrics
+    /// to update.
     pub(crate) fn new(
         total_bytes: usize,
         grace: Duration,
@@ -76,8 +78,8 @@ impl MessageAssembly {
         }
     }
 
-    /// A lease for a message of `certname` of which `held_bytes` are there and which becomes
-    /// `at_most_bytes` long.
+    /// Requests a lease for a message of `certname` of which `held_bytes` have arrived and that has
+    /// at most `at_most_bytes`.
     pub(crate) fn begin(
         &self,
         certname: &Certname,
@@ -129,7 +131,7 @@ impl AssemblyLease {
         self.reserved_bytes >= at_most || self.reserved_bytes >= held_bytes + read_bytes
     }
 
-    /// Extends the lease by a step.
+    /// Extends the lease by one step.
     pub(crate) fn grow(mut self, held_bytes: usize, at_most_bytes: usize) -> AssemblyGrant {
         self.reserved_bytes = next_step(held_bytes, at_most_bytes).max(self.reserved_bytes);
         let has_it = {
@@ -141,7 +143,7 @@ impl AssemblyLease {
         self.into_grant(has_it)
     }
 
-    /// Takes note that the message is `held_bytes` long now.
+    /// Records that `held_bytes` of the message have arrived.
     pub(crate) fn record_progress(&mut self, held_bytes: usize) {
         if held_bytes >= self.window_bytes + ASSEMBLY_PROGRESS_BYTES {
             self.window_bytes = held_bytes;
@@ -149,7 +151,7 @@ impl AssemblyLease {
         }
     }
 
-    /// Time at which the message is given up as too slow, unless more of it arrives before.
+    /// Time at which the message fails as too slow, unless more of it arrives before.
     pub(crate) fn deadline(&self) -> Instant {
         let rate = ASSEMBLY_BYTES_PER_SECOND as u64;
         let allowed_ms = self.reserved_bytes as u64 * 1_000 / rate;
@@ -170,7 +172,7 @@ impl AssemblyLease {
         while !self.assembly.lock().queue.has_what_it_wants(self.number) {
             self.granted.notified().await;
         }
-        // The peer is not to blame for what it could not send.
+        // The peer could not send while it waited, so its times are extended.
         let now = Instant::now();
         self.started += now - began;
         self.window_end = now + self.assembly.progress_window;
@@ -191,10 +193,10 @@ impl Drop for AssemblyLease {
     }
 }
 
-/// The bytes to reserve for a message of which `held_bytes` are there.
+/// Bytes to reserve for a message of which `held_bytes` have arrived.
 fn next_step(held_bytes: usize, at_most_bytes: usize) -> usize {
     let step = held_bytes.saturating_add(ASSEMBLY_STEP_BYTES);
-    // A peer may announce less than what a read brings.
+    // A peer may announce fewer bytes than one read returns.
     step.min(at_most_bytes.max(held_bytes))
 }
 

@@ -1,9 +1,9 @@
-//! Decides which large messages may come in: [`AssemblyQueue`], without I/O.
+//! Decides the order in which large messages are received: [`AssemblyQueue`], without I/O.
 //!
-//! The rules: memory is reserved for what has arrived and the next step, never for what a peer
-//! announces; a certname has one large message at a time; when the budget is used up, the oldest
-//! message goes on all the same, so a holder always comes to its end and the others follow. At
-//! worst the budget and one message are reserved.
+//! Invariants: memory is reserved for the bytes that have arrived and the next step, never for the
+//! announced length; a certname has one active large message; when the budget is used up, the
+//! oldest message continues all the same, so that it completes and the others follow. At worst the
+//! budget and one message are reserved.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -17,11 +17,11 @@ pub(crate) struct AssemblyQueue {
     budget_bytes: usize,
     reserved_bytes: usize,
     messages: HashMap<MessageNumber, LargeMessage>,
-    /// Messages that have the turn of their certname.
+    /// Messages whose certname has no earlier one.
     active: BTreeSet<MessageNumber>,
-    /// Active messages that want more than there is.
+    /// Active messages that wait for memory.
     waiting: BTreeSet<MessageNumber>,
-    /// Messages of each certname in order; the first has the turn.
+    /// Messages of each certname in order; the first is active.
     turns: HashMap<Certname, VecDeque<MessageNumber>>,
     next_number: MessageNumber,
 }
@@ -48,7 +48,8 @@ impl AssemblyQueue {
         }
     }
 
-    /// A large message begins and wants `bytes`. Answers its number and whether it has them.
+    /// Begins a large message that needs `bytes`. Returns its number, and true if the bytes are
+    /// reserved.
     pub(crate) fn begin(&mut self, certname: &Certname, bytes: usize) -> (MessageNumber, bool) {
         let number = self.next_number;
         self.next_number += 1;
@@ -64,7 +65,7 @@ impl AssemblyQueue {
         (number, has_turn && self.activate(number))
     }
 
-    /// The message wants `bytes` in all. Answers whether it has them.
+    /// Extends a message to `bytes` in all. Returns true if they are reserved.
     pub(crate) fn grow(&mut self, number: MessageNumber, bytes: usize) -> bool {
         if let Some(message) = self.messages.get_mut(&number) {
             message.requested_bytes = message.requested_bytes.max(bytes);
@@ -72,7 +73,7 @@ impl AssemblyQueue {
         self.active.contains(&number) && self.grant_or_wait(number)
     }
 
-    /// The message is over. Answers the numbers of those that have what they wanted now.
+    /// Ends a message. Returns the numbers of the messages that received their memory by that.
     pub(crate) fn end(&mut self, number: MessageNumber) -> Vec<MessageNumber> {
         let Some(message) = self.messages.remove(&number) else {
             return Vec::new();
@@ -131,7 +132,8 @@ impl AssemblyQueue {
         is_granted
     }
 
-    /// Takes a message out of its certname's order; answers the one whose turn it becomes.
+    /// Removes a message from the order of its certname; returns the next one if that becomes
+    /// active.
     fn end_turn(&mut self, certname: &Certname, number: MessageNumber) -> Option<MessageNumber> {
         let turns = self.turns.get_mut(certname)?;
         let had_turn = turns.front() == Some(&number);

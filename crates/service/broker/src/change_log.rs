@@ -1,4 +1,4 @@
-//! A numbered log of the latest connects and disconnects.
+//! Numbered log of the latest connects and disconnects: [`ChangeLog`].
 //!
 //! Invariant: the log is bounded; a reader whose cursor was dropped gets an error and never misses
 //! an entry silently.
@@ -17,7 +17,7 @@ pub(crate) struct ChangeLog {
     start: u64,
 }
 
-/// The entries at the reader's cursor are no longer in the log.
+/// Error: the entries at the reader's cursor are no longer in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CursorExpired;
 

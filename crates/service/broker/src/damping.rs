@@ -1,8 +1,8 @@
-//! Two machines with one certificate push each other out for ever. This notices and slows them.
+//! Slows down two machines with one certificate, which supersede each other without end.
 //!
-//! [`SupersedeDamper`] is a state machine without clock: the caller says what time it is. The rule: a
-//! certname that superseded itself only a few times within the window waits for nothing, and of
-//! one that does wait there is one connection at a time ([`DampedCertnames`]).
+//! [`SupersedeDamper`] is a state machine without a clock: the caller passes the time. Invariant: a
+//! certname that superseded itself only a few times within the window is not delayed, and a delayed
+//! one has a single waiting connection ([`DampedCertnames`]).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,8 @@ use crate::defaults::{
     DUPLICATE_DELAY, DUPLICATE_DELAY_MAX, DUPLICATE_TOLERANCE, DUPLICATE_WINDOW,
 };
 
-/// Entries after which stale ones are looked for. Only names that superseded themselves have one.
+/// Number of entries at which outdated ones are removed. Only certnames that superseded themselves
+/// have one.
 const PRUNE_AT: usize = 1_024;
 
 #[derive(Debug, Default)]
@@ -25,27 +26,27 @@ pub(crate) struct SupersedeDamper {
 
 #[derive(Debug)]
 struct SupersedeRecord {
-    /// How often, counting down by one for each window without a further one.
+    /// Number of supersedings, reduced by one for each window without a further one.
     count: u32,
     last: Instant,
 }
 
-/// What a newcomer has to expect.
+/// Delay of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DampingDelay {
-    /// To wait before association; zero for an honest client.
+    /// Time to wait before association; zero within the tolerance.
     pub(crate) delay: Duration,
-    /// How often the name superseded itself lately.
+    /// Recent supersedings of the certname.
     pub(crate) count: u32,
 }
 
-/// Which certnames have a connection that waits.
+/// Certnames with a connection that waits.
 #[derive(Debug, Default)]
 pub(crate) struct DampedCertnames {
     names: Mutex<HashSet<Certname>>,
 }
 
-/// The place of the one connection; given back when it is dropped.
+/// The waiting connection of a certname; another may wait when it is dropped.
 #[derive(Debug)]
 pub(crate) struct DampedConnection<'a> {
     names: &'a DampedCertnames,
@@ -53,7 +54,7 @@ pub(crate) struct DampedConnection<'a> {
 }
 
 impl DampedCertnames {
-    /// `None`: another connection of the name waits already.
+    /// Registers a waiting connection; `None` if another one of this certname waits.
     pub(crate) fn enter(&self, certname: &Certname) -> Option<DampedConnection<'_>> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(certname.clone()).then(|| DampedConnection {
@@ -72,7 +73,7 @@ impl Drop for DampedConnection<'_> {
 }
 
 impl SupersedeDamper {
-    /// A client of `certname` is about to supersede a living session of the same name.
+    /// Records that a client of `certname` supersedes a live session of the same name.
     pub(crate) fn record_superseding(&mut self, certname: &Certname, now: Instant) -> DampingDelay {
         self.prune(now);
         let record = self

@@ -1,7 +1,7 @@
-//! From a client's frame to its target: decode, authenticate, authorize, route.
+//! Handling of a client's frame: decode, authenticate, authorize, route.
 //!
-//! The rule: whatever a client sends, the answer is a message; nothing that can be read as a frame
-//! ends its connection, except a refused association.
+//! Invariant: every readable frame is answered with a message and does not end the connection,
+//! except a refused association.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::session::outbox::{EncodedMessage, OutboxPushError};
 use crate::session::{BrokerSession, ClientPcpVersion};
 
 impl MessageRouter {
-    /// A text frame of `session`.
+    /// Handles a text frame of `session`.
     pub(crate) fn handle_text(
         this: &Arc<Self>,
         session: &Arc<BrokerSession>,
@@ -34,7 +34,7 @@ impl MessageRouter {
         }
     }
 
-    /// A binary frame of `session`.
+    /// Handles a binary frame of `session`.
     pub(crate) fn handle_binary(
         this: &Arc<Self>,
         session: &Arc<BrokerSession>,
@@ -159,7 +159,7 @@ impl MessageRouter {
         sender: &PcpUri,
         target: &PcpUri,
     ) -> bool {
-        // Log lines and policies are text for people: what cannot be seen cannot be allowed.
+        // Log lines and policies are read by people, so invisible characters are never allowed.
         let unseen = |c: char| c.is_control() || c.is_whitespace();
         if message.message_type.contains(unseen) || target.as_str().contains(unseen) {
             return false;
@@ -276,7 +276,8 @@ impl MessageRouter {
 
 type DeliveryTarget = crate::subscriptions::InventorySubscriber;
 
-/// Both parts of the address count, except that association has its own answer to a wrong type.
+/// True if `sender` is the session. Both parts of the address are compared, except in an
+/// association request, where a wrong client type has its own answer.
 fn is_sender(session: &BrokerSession, sender: &PcpUri, associating: bool) -> bool {
     *sender == session.uri || (associating && sender.common_name() == session.certname.as_str())
 }

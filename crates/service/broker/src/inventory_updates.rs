@@ -1,8 +1,8 @@
-//! Tells subscribers of comings and goings, once per second.
+//! Sends connects and disconnects to subscribers, once per second.
 //!
-//! The rule: a subscriber misses nothing; one that cannot keep up is closed and asks anew. (To a
-//! controller that wants [capabilities](presence), a session that came and went between two rounds
-//! never was.)
+//! Invariant: a subscriber misses nothing; one that cannot keep up is closed and has to query
+//! again. (A controller that requested [capabilities](presence) does not learn of a session that
+//! began and ended between two rounds.)
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::router::MessageRouter;
 use crate::sessions::SubscriberUpdate;
 use crate::subscriptions::InventorySubscriber;
 
-/// "Try again later": the subscriber lost its place.
+/// Close code "try again later": the cursor of the subscriber has expired.
 const BEHIND: u16 = 1013;
 
 pub(crate) async fn run(router: Arc<MessageRouter>, every: Duration, stop: CancellationToken) {
@@ -29,7 +29,7 @@ pub(crate) async fn run(router: Arc<MessageRouter>, every: Duration, stop: Cance
 }
 
 fn flush(router: &MessageRouter) {
-    // Each round takes a batch per subscriber that has room; so this ends.
+    // Each round sends a batch to every subscriber with space in its queue, so the loop ends.
     loop {
         let (updates, behind) = router.sessions.take_updates();
         for subscriber in behind {

@@ -8,20 +8,20 @@
 //!                                         └─ a controller's outbox
 //! ```
 //!
-//! Rules that hold here:
-//! - An idle session keeps no buffer. TLS runs on lent [scratch buffers](tls), and the handshake
-//!   has a task of its own, because a task keeps the size of its largest wait.
+//! Invariants:
+//! - An idle session keeps no buffer. TLS uses shared [scratch buffers](tls), and the handshake has
+//!   a task of its own, because a task keeps the size of its largest wait.
 //! - Everything that waits is bounded (see [`defaults`]), and a full queue slows the sender down
-//!   before it costs a message.
-//! - A client is who its verified certificate says, in every message.
-//! - Nothing that a client sends ends its connection but a broken frame, an oversize message or a
-//!   refused association; it is told what was wrong in one line.
+//!   before a message is lost.
+//! - The sender of every message is checked against the client's verified certificate.
+//! - Only a broken frame, an oversize message or a refused association ends a client's connection;
+//!   every other error is answered in one line.
 //!
 //! Close codes: 1001 idle or shutdown, 1002/1007/1009 broken or oversize frames, 1008 a large
-//! message that does not come to its end (others wait for its room), 1011 not running
-//! or connection limit, 1012 certificate revoked, 1013 inventory updates not taken in time, 4001
-//! superseded by a newer connection of the same name, 4002 association refused, 4003 no client
-//! certificate. 4001 is Tutti's own; other brokers cut such a connection without a word.
+//! message that is too slow (others wait for its memory), 1011 not running or connection limit,
+//! 1012 certificate revoked, 1013 inventory updates not taken in time, 4001 superseded by a newer
+//! connection of the same name, 4002 association refused, 4003 no client certificate. 4001 is
+//! Tutti's own; other brokers close such a connection without a close frame.
 
 mod accept;
 mod access_log;

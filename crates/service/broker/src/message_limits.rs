@@ -1,7 +1,7 @@
-//! How large a message of each type may be.
+//! Size limits of messages by type: [`MessageLimits`].
 //!
-//! The rule: only types that carry what people made (parameters, output, reports) may be large;
-//! an unknown type may be as large as the connection allows.
+//! Invariant: only types with user content (parameters, output, reports) may be large; an unknown
+//! type may be as large as the connection allows.
 
 use pcp::types::{
     ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, ERROR_MESSAGE, INVENTORY_REQUEST, INVENTORY_UPDATE,
@@ -9,11 +9,11 @@ use pcp::types::{
 
 use crate::defaults::CONTROL_MESSAGE_BYTES;
 
-/// Small ones first; everything else is bounded by the WebSocket limit.
+/// Small types; all others are bounded by the limit of the connection.
 const TABLE: &[(&str, usize)] = &[
     (ASSOCIATE_REQUEST, 16 * 1024),
     (ASSOCIATE_RESPONSE, 16 * 1024),
-    // A description for people, not a dump.
+    // A description, not a dump.
     (ERROR_MESSAGE, CONTROL_MESSAGE_BYTES),
     (INVENTORY_REQUEST, CONTROL_MESSAGE_BYTES),
     (INVENTORY_UPDATE, CONTROL_MESSAGE_BYTES),

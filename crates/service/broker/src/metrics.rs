@@ -1,6 +1,6 @@
-//! What the broker counts, and its Prometheus text.
+//! Metrics of the broker: [`BrokerMetrics`], with their OpenMetrics text.
 //!
-//! The rule: no label grows with the number of clients.
+//! Invariant: the number of label values does not grow with the number of clients.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -23,7 +23,7 @@ pub(crate) struct ReasonLabel {
     reason: &'static str,
 }
 
-/// All counters are cheap clones of shared atomics.
+/// Counters and gauges; clones of one share its value.
 #[derive(Debug)]
 pub(crate) struct BrokerMetrics {
     registry: Mutex<Registry>,
@@ -179,7 +179,7 @@ impl BrokerMetrics {
             .inc();
     }
 
-    /// The OpenMetrics text.
+    /// Renders all metrics in the OpenMetrics format.
     pub(crate) fn to_openmetrics(&self) -> String {
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();

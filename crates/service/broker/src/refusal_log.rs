@@ -1,8 +1,8 @@
-//! How much of what one session is refused gets into the log.
+//! Limit of log lines about refused messages of one session: [`RefusalLog`].
 //!
-//! [`RefusalLog`] is a state machine without clock: the caller says what time it is. The rule: a
-//! client decides how often it is refused, but not how much is written about it; what is left out
-//! is counted, and the count is written.
+//! A state machine without a clock: the caller passes the time. Invariant: the number of log lines
+//! is bounded, however many refusals a client causes; refusals that are left out are counted, and
+//! the count is logged.
 
 use std::time::Instant;
 
@@ -19,14 +19,14 @@ struct RefusalWindow {
     refusals: u64,
 }
 
-/// What to write about a refusal.
+/// Decision about the log line of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalLogEntry {
-    /// The refusal, and before it how many were left out since the last one.
+    /// Log the refusal, and before it the number that was left out since the last one.
     Write { left_out: u64 },
-    /// That more are left out from this one on.
+    /// Log that this and further refusals are left out.
     FirstSuppressed,
-    /// Nothing.
+    /// Log nothing.
     Suppressed,
 }
 
@@ -51,7 +51,7 @@ impl RefusalLog {
         RefusalLogEntry::Write { left_out }
     }
 
-    /// Those that no entry has told of yet.
+    /// Number of refusals that were left out and not reported yet.
     pub(crate) fn suppressed_count(&self) -> u64 {
         self.window
             .as_ref()

@@ -1,6 +1,6 @@
 //! Messages of the broker itself to a client.
 //!
-//! The rule: a client that does not read its answers is not read from.
+//! Invariant: a client that does not read its answers is not read from.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) fn reply_now(
     }
 }
 
-/// Like [`reply_now`], by somebody who waits anyway.
+/// Like [`reply_now`], for callers that may wait.
 pub(crate) async fn reply(router: &MessageRouter, session: &BrokerSession, message: &PcpMessage) {
     let message = message.clone().from(PcpUri::broker());
     push_reply(router, &session.outbox, session.version.encode(&message)).await;

@@ -1,6 +1,7 @@
-//! Cuts the sessions of certificates that were revoked since they connected.
+//! Closes the sessions of certificates that were revoked after they connected.
 //!
-//! The rule: nobody else notices.
+//! Invariant: every session is checked after each change of the TLS files; other sessions are not
+//! affected.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::opening::OpeningContext;
 
-/// Has every session look at its certificate whenever the TLS files changed.
+/// Makes every session check its certificate whenever the TLS files changed.
 pub(crate) async fn run(shared: Arc<OpeningContext>, stop: CancellationToken) {
     let mut reloads = shared.tls.subscribe_reloads();
     while let Some(Ok(())) = stop.run_until_cancelled(reloads.changed()).await {

@@ -1,4 +1,5 @@
-//! The state shared by all sessions, [`MessageRouter`], and the result of routing a message, [`RoutingResult`].
+//! The state that all sessions share, [`MessageRouter`], and the result of routing a message,
+//! [`RoutingResult`].
 
 use std::time::Duration;
 

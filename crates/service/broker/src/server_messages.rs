@@ -1,7 +1,7 @@
 //! Messages to `pcp:///server`: association and inventory.
 //!
-//! The rule: an unknown type is not answered, as brokers of the field do, because clients may use
-//! types that only some brokers know.
+//! Invariant: an unknown type is not answered, the same as in other PCP brokers, because clients
+//! may use types that only some brokers know.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::router::{MessageRouter, RoutingResult};
 use crate::session::BrokerSession;
 use crate::subscriptions::InventorySubscriber;
 
-/// Close code for an association that was refused, as in the field.
+/// Close code for a refused association, the same as in other PCP brokers.
 pub(crate) const ASSOCIATION_REFUSED: u16 = 4002;
 
 pub(crate) fn handle(
@@ -35,7 +35,7 @@ pub(crate) fn handle(
     }
 }
 
-/// The session is associated since its upgrade; a v1 client only wants to hear it.
+/// Answers an association request of PCP 1: the session is associated since its upgrade.
 fn handle_association(
     router: &Arc<MessageRouter>,
     session: &Arc<BrokerSession>,
@@ -61,7 +61,7 @@ pub(crate) fn refuse_association(
     answer_association(router, session, message, Some(&refusal.to_string()))
 }
 
-/// With a `problem`, the session is closed behind the answer.
+/// Answers an association request; with a `problem`, the session is closed after the answer.
 fn answer_association(
     router: &Arc<MessageRouter>,
     session: &Arc<BrokerSession>,
@@ -119,7 +119,7 @@ fn handle_inventory(
     }
 }
 
-/// The answer to `request`: addresses sorted by their text.
+/// Builds the answer to `request`, with addresses sorted by their text.
 pub(crate) fn inventory_response(request: &PcpMessage, mut uris: Vec<PcpUri>) -> PcpMessage {
     uris.sort_unstable();
     let body = InventoryResponse { uris };

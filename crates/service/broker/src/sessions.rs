@@ -20,9 +20,9 @@ use crate::subscriptions::{InventorySubscriber, InventorySubscription};
 #[derive(Debug)]
 pub(crate) struct SessionTable {
     table: Mutex<SessionIndex>,
-    /// Connections at most; 0 means any number.
+    /// Limit of sessions; 0 means no limit.
     limit: usize,
-    /// The engine in this process, once it is attached.
+    /// The engine in this process; `None` until it is attached.
     port: OnceLock<BrokerPort>,
 }
 
@@ -65,7 +65,7 @@ impl SessionTable {
         }
     }
 
-    /// Connects the table to the engine; before the first client comes.
+    /// Connects the table to the engine, before the first client connects.
     pub(crate) fn attach(&self, port: BrokerPort) {
         self.port.set(port).expect("attached once, at start");
     }
@@ -89,7 +89,7 @@ impl SessionTable {
         self.lock().counts.contains_key(certname)
     }
 
-    /// Takes a session in. The one that it replaces is returned, and out of the table already.
+    /// Adds a session. Returns the session that it replaces, which is removed already.
     pub(crate) fn associate(
         &self,
         session: &Arc<BrokerSession>,
@@ -121,7 +121,7 @@ impl SessionTable {
         Ok(replaced)
     }
 
-    /// A session ended. Nothing happens when a newer one took its place already.
+    /// Removes a session that ended, unless a newer one has replaced it.
     pub(crate) fn remove_session(&self, session: &BrokerSession) {
         let mut table = self.lock();
         if table
@@ -150,7 +150,7 @@ impl SessionTable {
         self.lock().by_uri.values().cloned().collect()
     }
 
-    /// No client comes in from now on; those that are in are returned.
+    /// Refuses new sessions from now on; returns the present ones.
     pub(crate) fn stop_accepting(&self) -> Vec<Arc<BrokerSession>> {
         let mut table = self.lock();
         table.stopping = true;
@@ -163,8 +163,8 @@ impl SessionTable {
 
     // --- inventory ---
 
-    /// The sessions that `query` names. With `subscriber`, changes from this very moment on are
-    /// kept for it until [`Self::activate`]; without, an earlier subscription of `owner` ends.
+    /// The sessions that match `query`. With `subscriber`, changes from this moment on are kept for
+    /// it until [`Self::activate`]; without, an earlier subscription of `owner` ends.
     pub(crate) fn query_inventory(
         &self,
         owner: &PcpUri,
@@ -186,20 +186,20 @@ impl SessionTable {
         found
     }
 
-    /// The answer is on its way: updates may follow it.
+    /// Activates a subscription, after the answer to its query was queued.
     pub(crate) fn activate(&self, owner: &PcpUri) {
         if let Some(subscription) = self.lock().subscriptions.get_mut(owner) {
             subscription.activate();
         }
     }
 
-    /// The subscriber is gone.
+    /// Ends a subscription.
     pub(crate) fn unsubscribe(&self, owner: &PcpUri) {
         self.lock().subscriptions.remove(owner);
     }
 
-    /// The pending updates of every active subscriber. Subscribers too far behind the log are
-    /// removed and returned second.
+    /// The pending updates of every active subscriber. Subscribers with an expired cursor are
+    /// removed and returned separately.
     pub(crate) fn take_updates(&self) -> (Vec<SubscriberUpdate>, Vec<InventorySubscriber>) {
         let mut guard = self.lock();
         let table = &mut *guard;

@@ -1,13 +1,13 @@
-//! The status service and metrics, on the agents' port.
+//! Status service and metrics on the agents' port.
 //!
-//! Paths and answers are those of other PCP brokers. The rule: numbers only, nothing about any
-//! client, because no certificate is needed to ask.
+//! Paths and answers are those of other PCP brokers. Invariant: answers have numbers only and
+//! nothing about a single client, because no certificate is needed to request them.
 
 use serde_json::{Value, json};
 
 use crate::router::MessageRouter;
 
-/// An HTTP answer.
+/// HTTP answer to a status request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StatusResponse {
     pub(crate) status: u16,

@@ -1,7 +1,8 @@
 //! Subscriptions to inventory changes, each with its cursor.
 //!
-//! A [`InventorySubscription`] is a place in the [change log](crate::change_log) and a filter. The rule: it
-//! hands out nothing before it is active, that is before the answer to its request is on its way.
+//! An [`InventorySubscription`] is a cursor in the [change log](crate::change_log) and a filter.
+//! Invariant: it returns no changes before it is active, that is before the answer to its query is
+//! queued.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::controllers::controller::ConnectedController;
 use crate::defaults::INVENTORY_BATCH;
 use crate::session::BrokerSession;
 
-/// The receiver of updates.
+/// Receiver of inventory updates.
 #[derive(Clone, Debug)]
 pub(crate) enum InventorySubscriber {
     Session(Arc<BrokerSession>),
@@ -50,8 +51,8 @@ impl InventorySubscription {
         self.cursor
     }
 
-    /// The next batch; the place moves behind it. Nothing is taken while the subscriber's queue
-    /// is full: it will be told later.
+    /// The next batch; advances the cursor. Returns nothing while the subscriber's queue is
+    /// congested; the changes follow later.
     pub(crate) fn take_batch(
         &mut self,
         log: &ChangeLog,

@@ -1,8 +1,9 @@
-//! Puppet's certificate extensions by their short names.
+//! Names and ids of Puppet's certificate extensions.
 
 use super::CertificateExtensions;
 
-/// Trusted-fact extensions, `1.3.6.1.4.1.34380.1.1.<place from 1>`.
+/// Arc of Puppet's registered extensions; the last number is the position in [`REGISTERED_NAMES`],
+/// from 1.
 const REGISTERED: &str = "1.3.6.1.4.1.34380.1.1";
 const REGISTERED_NAMES: &[&str] = &[
     "pp_uuid",
@@ -38,7 +39,7 @@ const AUTHORIZATION_NAMES: &[(&str, &str)] = &[
     ("pp_cli_auth", "1.3.6.1.4.1.34380.1.3.39"),
 ];
 
-/// The dotted id of a short name; a dotted id is its own.
+/// Returns the dotted id of a short name; a dotted id is returned as it is.
 pub(super) fn resolve_oid(key: &str) -> Option<String> {
     if let Some(place) = REGISTERED_NAMES.iter().position(|name| *name == key) {
         return Some(format!("{REGISTERED}.{}", place + 1));

@@ -1,10 +1,10 @@
 //! Authorization of messages by sender, target and type, with rules in the format of
 //! trapperkeeper-authorization.
 //!
-//! A [`AuthorizationPolicy`] is an ordered list of rules over a synthetic HTTP request, as existing policies
-//! expect it: `POST /pcp-broker/send` with the query parameters `sender`, `target` and
-//! `message_type`. Invariant: the first rule that matches decides, and a message that no rule
-//! matches is denied.
+//! An [`AuthorizationPolicy`] is an ordered list of rules over a synthetic HTTP request, as
+//! existing policies expect it: `POST /pcp-broker/send` with the query parameters `sender`,
+//! `target` and `message_type`. Invariant: the first rule that matches decides, and a message that
+//! no rule matches is denied.
 
 mod extensions;
 mod load;

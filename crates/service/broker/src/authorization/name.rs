@@ -1,8 +1,7 @@
-//! One entry of an `allow` or `deny` list.
+//! Entries of `allow` and `deny` lists.
 //!
-//! The rule: text is compared as a whole and in its case, since `Web1` and `web1` can be two
-//! certificates; only `/…/` is a regular expression, only a leading `*.`
-//! stands for a domain.
+//! Invariant: names are compared completely and with their case, since `Web1` and `web1` can be two
+//! certificates; only `/…/` is a regular expression, and only a leading `*.` stands for a domain.
 
 use pki::NamePattern;
 
@@ -10,10 +9,10 @@ use super::{AuthorizationClient, CertificateExtensions};
 
 #[derive(Clone, Debug)]
 pub(super) enum PolicySubject {
-    /// `*`
+    /// `*`, every client.
     Anyone,
     Name(NamePattern),
-    /// All of these extensions have one of their values.
+    /// Clients whose certificate has one of the values for each of these extensions.
     Extensions(Vec<(String, Vec<String>)>),
 }
 
@@ -37,8 +36,8 @@ impl PolicySubject {
     }
 }
 
-/// A name, a domain such as `*.example.com`, or an expression such as `/^web\d+/`, which finds
-/// anywhere unless it is anchored.
+/// Parses a name, a domain such as `*.example.com`, or a regular expression such as `/^web\d+/`,
+/// which matches any part of a name unless it is anchored.
 pub(super) fn parse_pattern(text: &str) -> Result<NamePattern, regex::Error> {
     let expression = text.strip_prefix('/').and_then(|it| it.strip_suffix('/'));
     if let Some(expression) = expression {

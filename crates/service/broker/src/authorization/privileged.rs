@@ -1,7 +1,7 @@
-//! The names that the rules give rights to, for the registry of such names.
+//! The certnames to which a policy grants privileges, for the registry of privileged names.
 //!
-//! The rule: a right is to give orders to agents or to read the inventory. A rule in whose way
-//! another one always stands gives nothing.
+//! Invariant: a privilege is the right to send requests to agents or to read the inventory. A rule
+//! that is always preceded by another one grants nothing.
 
 use pcp::types::INVENTORY_REQUEST;
 use pki::{CertnamePrivilege, NamePattern, PrivilegedNames};
@@ -10,15 +10,15 @@ use super::name::PolicySubject;
 use super::rule::AuthorizationRule;
 use super::{AuthorizationPolicy, extensions};
 
-/// Orders that run something on a node, or tell who is there.
+/// Message types that run something on a node or list the connected nodes.
 const ORDERS: &[&str] = &[
     INVENTORY_REQUEST,
     "http://puppetlabs.com/rpc_blocking_request",
     "http://puppetlabs.com/rpc_non_blocking_request",
 ];
 
-/// Messages about what runs already. Policies made for other brokers let every node send them, since
-/// they name only the types that they know.
+/// Message types about transactions that run already. Policies made for other brokers let every
+/// node send them, since they name only the types that those brokers know.
 const CONTROL: &[&str] = &[
     "urn:tutti:pxp:outcome_ack",
     "urn:tutti:pxp:output_credit",
@@ -26,7 +26,8 @@ const CONTROL: &[&str] = &[
 ];
 
 impl AuthorizationPolicy {
-    /// Notes in `names` who has rights by these rules; `origin` says where the rules stand.
+    /// Adds to `names` the certnames with privileges by this policy; `origin` describes the
+    /// policy's source.
     pub fn grant_to(&self, names: &mut PrivilegedNames, origin: &str) {
         for (index, rule) in self.rules.iter().enumerate() {
             let decides = |message_type: &&str| self.has_effect(index, message_type);

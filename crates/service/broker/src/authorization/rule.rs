@@ -33,10 +33,10 @@ pub(super) enum PathPattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryParameter {
     Sender,
-    /// Also written `targets`, as in the documentation of the original.
+    /// Also written `targets`, as in the documentation of pcp-broker.
     Target,
     MessageType,
-    /// Reports are never made, so this is `false` for every message.
+    /// `false` for every message: the broker sends no destination reports.
     DestinationReport,
 }
 
@@ -58,7 +58,7 @@ impl AuthorizationRule {
         self.inert_reason().is_none() && self.names_type(message_type)
     }
 
-    /// True if no later rule sees a message of this type.
+    /// True if no later rule applies to messages of this type.
     pub(super) fn always_decides(&self, message_type: &str) -> bool {
         let looks_further = |(parameter, _): &(QueryParameter, Vec<String>)| {
             matches!(parameter, QueryParameter::Sender | QueryParameter::Target)
@@ -72,7 +72,7 @@ impl AuthorizationRule {
         types.all(|(_, values)| values.iter().any(|value| value == message_type))
     }
 
-    /// A denial outweighs an allowance within a rule.
+    /// True if the rule allows the client; `deny` has precedence over `allow`.
     pub(super) fn allows(&self, client: AuthorizationClient<'_>) -> bool {
         self.allow_unauthenticated
             || (!self.deny.iter().any(|entry| entry.matches_client(client))

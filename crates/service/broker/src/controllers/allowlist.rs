@@ -1,4 +1,4 @@
-//! The message types that controllers may send.
+//! Default allowlist of the message types that controllers may send.
 
 use pcp::types::INVENTORY_REQUEST;
 

@@ -1,6 +1,6 @@
-//! Pauses between attempts.
+//! Pauses between attempts to connect to a controller.
 //!
-//! The rule: doubling up to a maximum, with jitter, and never the end.
+//! Invariant: pauses double up to a maximum, with jitter, and attempts never end.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl ControllerBackoff {
         }
     }
 
-    /// The next pause: between half and one and a half of the nominal one.
+    /// The next pause: between half and one and a half times the nominal one.
     pub(super) fn next_pause(&mut self, random: &mut impl Rng) -> Duration {
         let nominal = self.next.min(self.max);
         self.next = nominal.saturating_mul(2).min(self.max);

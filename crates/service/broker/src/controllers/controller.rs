@@ -1,4 +1,4 @@
-//! [`ConnectedController`]: one connection to a controller, as the rest of the broker sees it.
+//! The send side of a connection to a controller: [`ConnectedController`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,13 +9,13 @@ use crate::defaults::CONTROLLER_OUTBOX_BYTES;
 use crate::session::ClientPcpVersion;
 use crate::session::outbox::{EncodedMessage, SessionOutbox};
 
-/// One connection to a controller.
+/// A connected controller and its outbox.
 #[derive(Debug)]
 pub(crate) struct ConnectedController {
-    /// `pcp://host:port/server`.
+    /// Address of the controller, `pcp://host:port/server`.
     pub(crate) address: PcpUri,
     pub(crate) outbox: SessionOutbox,
-    /// It asked for what agents announce.
+    /// True if the controller requested the capabilities of agents.
     wants_capabilities: AtomicBool,
 }
 
@@ -28,13 +28,13 @@ impl ConnectedController {
         }
     }
 
-    /// It wants to hear what agents announce.
+    /// Records that the controller requests the capabilities of agents.
     pub(super) fn enable_capabilities(&self) {
         self.wants_capabilities.store(true, Ordering::Relaxed);
     }
 
-    /// A message as this controller reads it. One that asks for capabilities is a Tutti orchestrator and
-    /// knows the mark of replaced bytes.
+    /// Encodes a message for this controller. One that requests capabilities is a Tutti
+    /// orchestrator and understands the mark of replaced bytes.
     pub(crate) fn payload(&self, message: &PcpMessage) -> EncodedMessage {
         match self.wants_capabilities() {
             true => EncodedMessage::Text(Bytes::from(pcp::v2::encode_with_mark(message))),

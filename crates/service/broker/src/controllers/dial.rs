@@ -1,4 +1,4 @@
-//! Getting to a controller, and getting there again.
+//! Connects to controllers, and reconnects to them: [`ControllerDialer`].
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::config::ControllersConfig;
 use crate::defaults::CONTROLLER_CONNECT_TIMEOUT;
 use crate::router::MessageRouter;
 
-/// Why an attempt failed.
+/// Cause of a failed attempt to connect.
 #[derive(Debug, thiserror::Error)]
 enum ControllerDialError {
     #[error("cannot use the TLS files: {0}")]
@@ -37,7 +37,7 @@ enum ControllerDialError {
     Upgrade(#[from] handshake::UpgradeError),
 }
 
-/// Keeps one controller connected.
+/// Keeps the connection to one controller open.
 pub(super) struct ControllerDialer {
     pub(super) endpoint: ControllerEndpoint,
     pub(super) router: Arc<MessageRouter>,
@@ -67,7 +67,7 @@ impl ControllerDialer {
         }
     }
 
-    /// One connection, from its upgrade to its end.
+    /// Serves one connection from its upgrade to its end.
     async fn serve(&self, stream: TlsStream<TcpStream>, rest: BytesMut, stop: &CancellationToken) {
         let controller = Arc::new(ConnectedController::new(self.endpoint.address.clone()));
         let router = &self.router;
@@ -99,7 +99,7 @@ impl ControllerDialer {
         };
         router.controllers.record_disconnected(&controller);
         router.sessions.unsubscribe(&controller.address);
-        // Whoever still wants to send hears that nobody is there.
+        // Waiting senders fail at once.
         controller.outbox.close(1001, "gone");
         router.metrics.controllers_connected.dec();
         tracing::warn!(controller = %controller.address, %end, "controller disconnected");

@@ -1,24 +1,24 @@
-//! Where a controller is, as configured.
+//! Address of a controller from the configuration: [`ControllerEndpoint`].
 
 use std::str::FromStr;
 
 use pcp::PcpUri;
 use rustls_pki_types::ServerName;
 
-/// A configured controller.
+/// Address of a configured controller.
 #[derive(Clone, Debug)]
 pub(crate) struct ControllerEndpoint {
     pub(super) host: String,
     pub(super) port: u16,
-    /// As configured: what controllers are called by.
+    /// `host:port` as configured; the name of the controller.
     pub(super) authority: String,
-    /// With the `/server` that every broker appends.
+    /// Path of the URI with the appended `/server`.
     pub(super) path: String,
-    /// `pcp://host:port/server`.
+    /// PCP address of the controller, `pcp://host:port/server`.
     pub(crate) address: PcpUri,
 }
 
-/// Why a controller uri is refused at start.
+/// Error: the URI of a controller is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("controller uri {uri:?} is not wss://host:port/path: {problem}")]
 pub struct ControllerUriError {

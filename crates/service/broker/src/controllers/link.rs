@@ -1,7 +1,8 @@
-//! One connection to a controller, from its upgrade to its end.
+//! One connection to a controller, from its upgrade to its end: [`ControllerLink`].
 //!
-//! The rule: a controller's message passes only under its own address and with a type of the
-//! allowlist; one agent that takes its messages slowly holds up no other.
+//! Invariants: a message of a controller is accepted only with the controller's own address as
+//! sender and a type of the allowlist; an agent with a full queue does not delay messages to
+//! others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +27,7 @@ use crate::session::outbox::{EncodedMessage, OutboxPushError, SessionClose, Sess
 use crate::session::{BrokerSession, ClientPcpVersion};
 use crate::subscriptions::InventorySubscriber;
 
-/// Why a connection ended.
+/// Cause of the end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkEndReason {
     #[error("the controller closed it with code {0}")]
@@ -50,15 +51,15 @@ pub(super) struct ControllerLink {
     pub(super) ping: Duration,
 }
 
-/// Code that stands for a close frame without one; it is never sent itself.
+/// Stands for a close frame without a code (RFC 6455); never sent.
 const NO_CODE: u16 = 1005;
 const NORMAL: u16 = 1000;
 
-/// A message that waits for room at its agent.
+/// A message that waits for space in its agent's queue.
 type PendingDelivery = futures_util::future::BoxFuture<'static, ()>;
 
 impl ControllerLink {
-    /// Serves the connection; `buffer` holds what came behind the upgrade.
+    /// Serves the connection; `buffer` holds the bytes received after the upgrade.
     pub(super) async fn run<S>(
         self,
         stream: S,
@@ -69,7 +70,7 @@ impl ControllerLink {
         S: AsyncRead + AsyncWrite,
     {
         let (reader, mut writer) = tokio::io::split(stream);
-        // Only the latest ping needs an answer: one place is enough.
+        // Only the latest ping needs an answer, so a queue of one is enough.
         let (pong, pongs) = mpsc::channel(1);
         let end = tokio::select! {
             end = self.read(reader, decoder, buffer, pong) => end,
@@ -80,7 +81,7 @@ impl ControllerLink {
             Err(end) => end,
         };
         if let LinkEndReason::Closed(code) = end {
-            // RFC 6455 §5.5.1: a close is answered, with its own code where it has one.
+            // RFC 6455 §5.5.1: a close is answered with its own code, if it has one.
             let code = if code == NO_CODE { NORMAL } else { code };
             let reason = String::new();
             close(&mut writer, SessionClose { code, reason }).await;
@@ -104,7 +105,7 @@ impl ControllerLink {
                     return Err(close(writer, closing).await);
                 },
                 Some(payload) = pongs.recv() => send(writer, OutgoingFrame::Pong(&payload)).await?,
-                // One zero byte, as brokers of the field send it.
+                // One zero byte, as other PCP brokers send it.
                 _ = pings.tick() => send(writer, OutgoingFrame::Ping(&[0])).await?,
                 queued = outbox.next_message() => {
                     match &queued.payload {
@@ -144,7 +145,7 @@ impl ControllerLink {
                             None,
                         );
                     }
-                    // When the writer is behind, an older pong is still in its place.
+                    // If the writer is busy, the earlier pong is still queued.
                     ReceivedEvent::Ping(payload) => drop(pong.try_send(payload)),
                     ReceivedEvent::Pong(_) => {}
                     ReceivedEvent::Close(frame) => {
@@ -172,7 +173,7 @@ impl ControllerLink {
         }
     }
 
-    /// Handles a message as far as that is possible without waiting.
+    /// Handles a message; returns the delivery that has to wait, if any.
     fn handle_message(&self, text: &str) -> Option<PendingDelivery> {
         let mut message = match pcp::v2::decode(text) {
             Ok(message) => message.to_message(),
@@ -271,7 +272,7 @@ impl ControllerLink {
     }
 }
 
-/// Waits for room at the agent, and tells the controller when there is none in time.
+/// Waits for space in the agent's queue; sends an error to the controller if there is none in time.
 async fn wait(
     router: Arc<MessageRouter>,
     controller: Arc<ConnectedController>,

@@ -1,10 +1,10 @@
-//! Orchestrators that this broker dials.
+//! Orchestrators (controllers) to which this broker opens the connection.
 //!
-//! [`ControllerTable`] is the table of those that are connected; a `ConnectedController` is one connection.
-//! The rule: a controller speaks only for its own address and sends only what its allowlist names;
-//! it is redialled for ever. Agents stay connected while all controllers are away (other brokers
-//! evict them): a fleet that reconnects at the worst moment helps nobody, and results that agents
-//! keep arrive when a controller is back.
+//! [`ControllerTable`] has the connected controllers; a `ConnectedController` is one of them.
+//! Invariants: a controller sends under its own address only, and only the message types of its
+//! allowlist; attempts to reconnect never end. Agents stay connected while all controllers are away
+//! (other brokers disconnect them): reconnecting all agents would only add load, and results that
+//! agents keep arrive when a controller is back.
 
 pub(crate) mod allowlist;
 mod backoff;

@@ -1,8 +1,8 @@
-//! Capabilities that agents announced, reported to the controllers that asked for them.
+//! Capabilities that agents announced, reported to the controllers that requested them.
 //!
-//! The rule: such a controller hears of a session only together with what that session announced. A
-//! session that is gone announces nothing, and would be taken for an agent without extensions: so it
-//! is left out.
+//! Invariant: such a controller learns of a session only together with its capabilities. A session
+//! that has ended has none any more and would be taken for an agent without extensions, so it is
+//! left out.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,9 @@ use crate::defaults::PRESENCE_BATCH;
 use crate::session::ClientPcpVersion;
 use crate::sessions::SessionTable;
 
-/// Says what the agents at `uris` announced, before the inventory names them. Returns those whose
-/// sessions are there, the only ones that may be named; `None` if the controller did not ask.
+/// Sends the capabilities of the agents at `uris`, before the inventory names these. Returns the
+/// addresses with a session, the only ones that may be named; `None` if the controller did not
+/// request capabilities.
 pub(crate) fn announce_capabilities<'a>(
     controller: &ConnectedController,
     sessions: &SessionTable,
@@ -46,7 +47,7 @@ pub(crate) fn announce_capabilities<'a>(
             .try_push(ClientPcpVersion::V2.encode(&message))
             .is_err()
         {
-            // The inventory message that follows finds no room either and ends the connection.
+            // The inventory message that follows finds no space either and ends the connection.
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! [`ControllerTable`]: which controllers there are, and which of them are connected.
+//! The configured controllers and their connections: [`ControllerTable`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -37,12 +37,12 @@ impl ControllerTable {
         self.read().get(address).cloned()
     }
 
-    /// There are controllers, and none of them is connected.
+    /// True if controllers are configured and none of them is connected.
     pub(crate) fn is_none_connected(&self) -> bool {
         !self.endpoints.is_empty() && self.read().is_empty()
     }
 
-    /// Each configured address and whether it is connected.
+    /// Each configured address, and true if it is connected.
     pub(crate) fn states(&self) -> Vec<(PcpUri, bool)> {
         let connected = self.read();
         self.endpoints

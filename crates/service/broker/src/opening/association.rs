@@ -1,7 +1,7 @@
-//! Whether an upgraded connection becomes a session.
+//! Association: decides if an upgraded connection becomes a session.
 //!
-//! The order is that of other brokers: running, certificate, limit, policy. The rule: a client
-//! that is refused is told by a close frame, and nothing of it stays.
+//! The checks have the order of other brokers: running, certificate, limit, policy. Invariant: a
+//! refused client receives a close frame, and no state of it is kept.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -21,11 +21,11 @@ use crate::session::outbox::{SessionClose, SessionOutbox};
 use crate::sessions::AssociateError;
 use crate::tls::TlsSocket;
 
-/// Close code for a session whose client connected again; ours alone.
+/// Close code for a session whose client connected again; Tutti's own.
 const SUPERSEDED: u16 = 4001;
-/// Close code without a certificate, as in the field.
+/// Close code for a missing certificate, the same as in other PCP brokers.
 const NO_CERTIFICATE: u16 = 4003;
-/// Close code for what is our own state, as in the field.
+/// Close code for a state of the broker, the same as in other PCP brokers.
 const UNAVAILABLE: u16 = 1011;
 
 pub(super) enum AssociationOutcome {
@@ -33,7 +33,7 @@ pub(super) enum AssociationOutcome {
     Refused(TlsSocket, SessionClose, &'static str),
 }
 
-/// Why not; the text goes into the close frame.
+/// Cause of a refused association; its text is sent in the close frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum AssociationRefusal {
     #[error("No client certificate.")]
@@ -61,7 +61,8 @@ pub(super) async fn associate(
         return refuse(refusal, socket, &upgrade).await;
     }
     let router = &opening.shared.router;
-    // First the table, then the answer: a client that has heard it can be reached.
+    // The session is added to the table before the answer, so that a client with an answer can be
+    // reached.
     let associated = router.sessions.associate(&session);
     if let Err(error) = upgrade.accept(&mut socket).await {
         router.sessions.remove_session(&session);
@@ -84,7 +85,8 @@ pub(super) async fn associate(
         old.outbox
             .close(SUPERSEDED, "Superseded by a newer connection.");
     }
-    // Revoked between the handshake and now: the watcher did not see this session yet.
+    // The certificate may have been revoked after the handshake, before the watcher knew this
+    // session.
     session
         .outbox
         .check_certificate(opening.shared.tls.revocations());
@@ -171,9 +173,9 @@ fn create_session(
     Ok(Arc::new(session))
 }
 
-/// Slows a certname down that keeps superseding itself; its living session stays meanwhile. One
-/// connection of it may wait; the others are refused, and neither counted nor logged, since they
-/// can be many.
+/// Delays a certname that keeps superseding itself; its live session stays meanwhile. One
+/// connection of it may wait; others are refused, and neither counted nor logged, since they can be
+/// many.
 async fn delay_superseding(
     opening: &mut ConnectionOpening,
     session: &BrokerSession,
@@ -203,10 +205,10 @@ async fn delay_superseding(
         delay_ms = u64::try_from(damping.delay.as_millis()).unwrap_or(u64::MAX),
         "a certname keeps superseding itself; do two machines have the same certificate?"
     );
-    // It is known now, and half-open places are for clients that are not yet.
+    // The client is authenticated now, and half-open slots are for unknown clients.
     opening.half_open = None;
     opening.admission.advance(ConnectionStage::Authenticated);
-    // A client that gives up meanwhile makes room for its next attempt.
+    // If the client gives up meanwhile, its next attempt may wait.
     match tokio::time::timeout(damping.delay, upgrade.wait_for_end(socket)).await {
         Err(_) => Ok(Ok(())),
         Ok(ended) => Err(ended),

@@ -1,8 +1,9 @@
-//! From an accepted connection to an associated session, in a task of its own that then ends.
+//! Opening: from an accepted connection to an associated session, in a task of its own that then
+//! ends.
 //!
-//! [`ConnectionOpening`] does TLS, reads one HTTP request, and either answers it or makes a session of it.
-//! The rule: all of it is bounded in time, bytes and number before the client is known; the
-//! session's task gets only what it needs from then on.
+//! [`ConnectionOpening`] does TLS, reads one HTTP request, and answers it or makes a session of it.
+//! Invariant: before the client is authenticated, its time, bytes and connections are bounded; the
+//! task of the session keeps only the state that it needs.
 
 mod association;
 mod path;
@@ -32,37 +33,37 @@ use crate::tls::{TlsError, TlsReadOutcome, TlsSocket};
 use association::AssociationOutcome;
 use request::{OpeningRequest, RequestError};
 
-/// What all openings share.
+/// State that all openings share.
 #[derive(Debug)]
 pub(crate) struct OpeningContext {
     pub(crate) config: BrokerConfig,
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) router: Arc<MessageRouter>,
-    /// Cuts what did not end by itself at shutdown.
+    /// Ends the remaining tasks at the end of the shutdown.
     pub(crate) cut: CancellationToken,
     damper: Mutex<SupersedeDamper>,
     damped_certnames: DampedCertnames,
     handshakes: Semaphore,
-    /// While the broker is full, only who replaces its own session can come in, and that shows
-    /// after the handshake only: then one at a time.
+    /// Permits of handshakes while the broker is full. Only a client that replaces its own session
+    /// can be associated then, which is known after the handshake only, so there is one at a time.
     full_handshakes: Semaphore,
     next_session: AtomicU64,
 }
 
-/// One connection that is not associated yet.
+/// A connection that is not associated yet.
 pub(crate) struct ConnectionOpening {
     shared: Arc<OpeningContext>,
     tasks: TaskTracker,
     remote: SocketAddr,
     admission: Arc<AdmissionPermit>,
-    /// Until the connection is associated, refused, or known and waits.
+    /// Present until the connection is associated, refused, or authenticated and delayed.
     half_open: Option<HalfOpenCount>,
 }
 
-/// Counts one half-open connection while it lives.
+/// Counts one half-open connection in the metrics.
 struct HalfOpenCount(Arc<MessageRouter>);
 
-/// How an opening ended without a session.
+/// End of an opening without a session.
 #[derive(Debug, thiserror::Error)]
 enum OpeningError {
     #[error("not done in time")]
@@ -77,7 +78,7 @@ enum OpeningError {
     Request(#[from] RequestError),
     #[error("closed: {0}")]
     Refused(&'static str),
-    /// A status request: answered, done.
+    /// A status request, which was answered.
     #[error("answered")]
     Answered,
 }
@@ -111,7 +112,7 @@ impl OpeningContext {
 // === impl ConnectionOpening ===
 
 impl ConnectionOpening {
-    /// `admission` is dropped when the connection is associated or refused.
+    /// Creates an opening; `admission` is dropped when the connection is associated or refused.
     pub(crate) fn new(
         shared: Arc<OpeningContext>,
         tasks: TaskTracker,
@@ -128,7 +129,7 @@ impl ConnectionOpening {
         }
     }
 
-    /// Opens the connection.
+    /// Opens the connection and starts its session.
     pub(crate) async fn run(mut self, tcp: TcpStream) {
         let shared = Arc::clone(&self.shared);
         let admission = Arc::clone(&self.admission);
@@ -240,7 +241,7 @@ async fn serve_session(shared: Arc<OpeningContext>, actor: Box<SessionActor>) {
     tracing::info!(client = %session.uri, remote = %session.remote, reason, "session ended");
 }
 
-/// Says why there is no session, and waits until the client has heard it.
+/// Sends a close frame, and waits until the client has received it.
 async fn refuse(mut socket: TlsSocket, closing: &SessionClose) -> Result<(), TlsError> {
     let mut frame = BytesMut::new();
     ws::encode(

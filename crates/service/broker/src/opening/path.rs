@@ -1,12 +1,12 @@
-//! What the path of a request asks for.
+//! Parser of request paths: [`RequestedPath`].
 //!
-//! The rule: the client type is the raw text behind the version's path, never decoded; the query
-//! string does not count.
+//! Invariant: the client type is the raw text after the version's path, without decoding; the query
+//! string is ignored.
 
 use crate::config::RequestPaths;
 use crate::session::ClientPcpVersion;
 
-/// A WebSocket path, taken apart.
+/// A WebSocket path: version of PCP and client type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestedPath {
     pub(crate) version: ClientPcpVersion,
@@ -14,7 +14,7 @@ pub(crate) struct RequestedPath {
 }
 
 impl RequestPaths {
-    /// `None`: nobody is served there.
+    /// Parses a request path; `None` if no version of PCP has it.
     pub(crate) fn parse_path(&self, target: &str) -> Option<RequestedPath> {
         let path = target.split_once('?').map_or(target, |(path, _)| path);
         let candidates = [
@@ -24,11 +24,11 @@ impl RequestPaths {
         let (tail, version) = candidates
             .into_iter()
             .filter_map(|(mount, version)| Some((strip_mount(path, mount.as_deref()?)?, version)))
-            // The longest mount is the most precise one.
+            // The longest matching path wins.
             .min_by_key(|(tail, _)| tail.len())?;
         let client_type = match tail {
             "" => pcp::AGENT_TYPE,
-            // `/pcp2/agent/` is how some write it.
+            // Some clients write `/pcp2/agent/`.
             tail => tail.strip_suffix('/').unwrap_or(tail),
         };
         Some(RequestedPath {

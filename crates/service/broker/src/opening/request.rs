@@ -1,7 +1,7 @@
-//! The one HTTP request of a connection.
+//! The single HTTP request of a connection: [`OpeningRequest`].
 //!
-//! The rule: its head is bounded, nothing is read behind a request that is no upgrade, and what a
-//! client sent behind its upgrade is kept for the session.
+//! Invariants: the request's head is bounded; nothing is read after a request that is no upgrade;
+//! and the bytes that a client sent after its upgrade are kept for the session.
 
 use bytes::BytesMut;
 use pxp::AgentCapabilities;
@@ -14,10 +14,10 @@ use crate::defaults::{PATH_BYTES, UPGRADE_BYTES};
 use crate::status::StatusResponse;
 use crate::tls::{TlsError, TlsReadOutcome, TlsSocket};
 
-/// What a client wants.
+/// The first request of a connection.
 pub(super) enum OpeningRequest {
     Upgrade(UpgradeRequest),
-    /// Anything else: status, metrics, or nothing that there is.
+    /// Any other request: status, metrics, or an unknown path.
     Status {
         method: String,
         target: String,
@@ -25,16 +25,16 @@ pub(super) enum OpeningRequest {
     },
 }
 
-/// A WebSocket that was asked for and not answered yet.
+/// A WebSocket upgrade that was not answered yet.
 pub(super) struct UpgradeRequest {
     pub(super) requested_path: RequestedPath,
     pub(super) capabilities: Option<AgentCapabilities>,
-    /// What came behind the request.
+    /// Bytes received after the request.
     pub(super) rest: BytesMut,
     key: UpgradeKey,
 }
 
-/// Why there is no request.
+/// Cause for which no request was read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RequestError {
     #[error("the request cannot be read: {0}")]
@@ -87,7 +87,7 @@ async fn read_request(
                 key,
             }))
         }
-        // An upgrade that is wrong in itself, where one could be had.
+        // An invalid upgrade on a valid path.
         (Some(_), Err(refusal)) if request.headers.has_token("Upgrade", "websocket") => {
             refuse(socket, refusal).await;
             Err(RequestError::from(refusal).into())
@@ -101,7 +101,7 @@ async fn read_request(
 }
 
 impl UpgradeRequest {
-    /// Answers 101.
+    /// Answers with status 101.
     pub(super) async fn accept(&self, socket: &mut TlsSocket) -> Result<(), TlsError> {
         let mut response = BytesMut::new();
         handshake::write_accept(&self.key, &mut response);
@@ -112,7 +112,7 @@ impl UpgradeRequest {
         MessageDecoder::new(ConnectionSide::Server, ReceiveLimits { max_message_bytes })
     }
 
-    /// Reads on, within bounds, until the client gives up.
+    /// Reads, within limits, until the client closes the connection.
     pub(super) async fn wait_for_end(&mut self, socket: &mut TlsSocket) -> super::OpeningError {
         loop {
             if let Err(error) = socket.ready(true, false).await {
@@ -128,7 +128,7 @@ impl UpgradeRequest {
     }
 }
 
-/// Answers and closes: one request per connection is enough for a status.
+/// Answers a status request and closes the connection, which has one request only.
 pub(super) async fn respond(
     mut socket: TlsSocket,
     answer: &StatusResponse,
@@ -147,7 +147,7 @@ pub(super) async fn respond(
     }
     socket.send_all(&mut bytes).await?;
     socket.send_close_notify();
-    // Until the client has taken it: closing earlier could throw the answer away on its side.
+    // Waits until the client has read the answer: after an earlier close it might be discarded.
     let mut ignored = BytesMut::new();
     while socket.receive(&mut ignored)? != TlsReadOutcome::End && ignored.len() <= UPGRADE_BYTES {
         socket.ready(true, false).await?;
@@ -155,7 +155,7 @@ pub(super) async fn respond(
     Ok(())
 }
 
-/// Best effort: whoever sent that may not read either.
+/// Sends a refusal; errors are ignored, since such a client may not read either.
 async fn refuse(socket: &mut TlsSocket, refusal: RefusedUpgrade) {
     let mut response = BytesMut::new();
     handshake::write_refusal(refusal, &mut response);

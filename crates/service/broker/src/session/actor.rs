@@ -1,8 +1,9 @@
-//! The task of one session: moves frames between its socket, the router and its outbox.
+//! The task of one session, which moves frames between its socket, the router and its outbox:
+//! [`SessionActor`].
 //!
-//! The rule: it keeps reading while it writes and writing while it reads, so no pair of peers can
-//! block each other; it stops reading only while the router waits for room for its last message,
-//! or a large message for its lease. Nothing is allocated while nothing moves.
+//! Invariants: it reads while it writes and writes while it reads, so that no two peers block each
+//! other; it stops reading only while the router waits for space for the last message, or a large
+//! message waits for its lease. Nothing is allocated while the session is idle.
 
 use std::future::pending;
 use std::pin::{Pin, pin};
@@ -21,29 +22,29 @@ use crate::defaults::{CLOSE_TIMEOUT, FREE_MESSAGE_BYTES, IDLE_PROGRESS_BYTES};
 use crate::router::{MessageRouter, RoutingResult};
 use crate::tls::{READ_BYTES, TlsError, TlsReadOutcome, TlsSocket};
 
-/// Close code for a large message that does not come to its end.
+/// Close code for a large message that is too slow.
 const TOO_SLOW: u16 = 1008;
 
-/// Why a session ended; the label of its metric.
+/// Cause of the end of a session; the label of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionEndReason {
-    /// The peer closed, or its connection ended.
+    /// The peer closed the session or its connection.
     Peer,
     /// The connection broke.
     Broken,
-    /// We closed it.
+    /// The broker closed the session.
     Closed,
-    /// We closed it and the peer did not react.
+    /// The broker closed the session, and the peer did not react.
     ClosedHard,
 }
 
-/// What a new session is made of; the socket is upgraded already.
+/// Parts of a new session; the socket is upgraded already.
 pub(crate) struct SessionParts {
     pub(crate) session: Arc<BrokerSession>,
     pub(crate) router: Arc<MessageRouter>,
     pub(crate) socket: TlsSocket,
     pub(crate) decoder: MessageDecoder,
-    /// What the client sent behind its upgrade.
+    /// Bytes that the client sent after its upgrade.
     pub(crate) plain: BytesMut,
     pub(crate) idle_timeout: Duration,
 }
@@ -53,18 +54,18 @@ pub(crate) struct SessionActor {
     router: Arc<MessageRouter>,
     socket: TlsSocket,
     decoder: MessageDecoder,
-    /// Decrypted, not decoded.
+    /// Decrypted bytes that are not decoded yet.
     plain: BytesMut,
     /// The frame that is being written.
     frame: BytesMut,
-    /// Its room in the outbox.
+    /// Space of that frame in the outbox.
     frame_cost: u32,
     pong: Option<Bytes>,
-    /// The message for which the router waits.
+    /// Delivery of the last message, which waits for space.
     routing: Option<BoxFuture<'static, ()>>,
-    /// The lease of the large message that is coming in, or being routed.
+    /// Lease of the large message that is being received or routed.
     lease: LeaseState,
-    /// The borders of frames are lost.
+    /// True after a frame that cannot be decoded, since the borders of later frames are unknown.
     unreadable: bool,
     state: SessionState,
     idle_timeout: Duration,
@@ -73,7 +74,7 @@ pub(crate) struct SessionActor {
 }
 
 enum LeaseState {
-    /// Not needed so far.
+    /// No lease was needed so far.
     None,
     Waits(BoxFuture<'static, AssemblyLease>),
     Held(AssemblyLease),
@@ -82,9 +83,9 @@ enum LeaseState {
 enum SessionState {
     Open,
     Closing {
-        /// Until it is on its way.
+        /// Close frame that is not sent yet.
         frame: Option<SessionClose>,
-        /// The peer has said its part.
+        /// True if the peer has sent its close frame.
         answered: bool,
         deadline: Instant,
     },
@@ -116,7 +117,7 @@ impl SessionActor {
         Arc::clone(&self.session)
     }
 
-    /// Serves the session until its connection is gone.
+    /// Serves the session until its connection has ended.
     pub(crate) async fn run(mut self: Box<Self>) -> SessionEndReason {
         let mut timer = pin!(sleep_until(self.deadline()));
         self.decode();
@@ -132,19 +133,19 @@ impl SessionActor {
                 timer.as_mut().reset(self.deadline());
             }
             self.handle_next(timer.as_mut()).await;
-            // Readiness costs no budget: without this a peer that floods would keep the thread.
+            // Readiness consumes no budget; without this a peer that floods would keep the thread.
             tokio::task::consume_budget().await;
         }
     }
 
-    /// Waits for one thing to happen and does it.
+    /// Waits for the next event and handles it.
     async fn handle_next(&mut self, mut timer: Pin<&mut Sleep>) {
         let open = matches!(self.state, SessionState::Open);
         let writing = self.is_writing();
         let reading = self.is_reading();
         tokio::select! {
             biased;
-            // Ends come first: nothing that a peer does may put them off.
+            // Timer and commands come first, so that a peer cannot delay them.
             () = timer.as_mut() => {
                 self.on_timer();
                 timer.reset(self.deadline());
@@ -157,11 +158,12 @@ impl SessionActor {
             }
             lease = wait_for_lease(&mut self.lease) => {
                 self.lease = LeaseState::Held(lease);
-                // So long we did not listen.
+                // The session was not read from while it waited.
                 self.record_sign_of_life();
             }
-            // Before the socket, so that a peer that sends without end still gets its messages;
-            // and then the socket, so that one that is sent messages without end is still read.
+            // The outbox is polled before the socket, so that a peer that sends without pause still
+            // receives its messages; the socket is read after each message, so that a peer that
+            // receives without pause is still read from.
             queued = self.session.outbox.next_message(), if open && !writing => {
                 self.start_frame(&queued);
                 self.read(reading);
@@ -210,12 +212,12 @@ impl SessionActor {
     }
 
     fn on_timer(&mut self) {
-        // The timer is not moved with every sign of life; it may be early.
+        // The timer is not moved at every sign of life, so it may be early.
         if Instant::now() < self.deadline() {
             return;
         }
         match self.state {
-            // It is we who do not read.
+            // The broker itself does not read at the moment.
             SessionState::Open if !self.is_reading() => self.record_sign_of_life(),
             SessionState::Open if self.is_too_slow() => self.start_close(SessionClose {
                 code: TOO_SLOW,
@@ -243,7 +245,7 @@ impl SessionActor {
         self.routing.is_none() && !matches!(self.lease, LeaseState::Waits(_))
     }
 
-    /// A large message that others may wait for.
+    /// True if a large message has exceeded its deadline.
     fn is_too_slow(&self) -> bool {
         matches!(&self.lease, LeaseState::Held(lease) if lease.deadline() <= Instant::now())
     }
@@ -275,7 +277,7 @@ impl SessionActor {
         }
     }
 
-    /// Handles what is complete, one message at a time.
+    /// Decodes and handles complete messages, one at a time.
     fn decode(&mut self) {
         while self.routing.is_none() && !self.unreadable {
             match self.decoder.decode(&mut self.plain) {
@@ -298,7 +300,7 @@ impl SessionActor {
             }
         }
         if self.unreadable {
-            // What still comes is taken, so that the peer gets to reading why.
+            // Further input is discarded, so that the peer can read the cause.
             self.plain.clear();
         }
         if self.plain.is_empty() {
@@ -306,7 +308,8 @@ impl SessionActor {
         }
     }
 
-    /// A message that turns out to be large needs a lease for what has arrived and the next read.
+    /// Requests or extends a lease: a large message needs one for the bytes that have arrived and
+    /// the next read.
     fn extend_lease(&mut self) {
         let incoming = self.decoder.incomplete_message(&self.plain);
         let (held, at_most) = (incoming.held_bytes, incoming.at_most_bytes);
@@ -366,7 +369,7 @@ impl SessionActor {
         !self.frame.is_empty() || self.socket.has_unsent()
     }
 
-    /// Sends until the kernel is full or nothing is left to send.
+    /// Sends until the kernel's buffer is full or nothing is left to send.
     fn write(&mut self) -> Result<(), TlsError> {
         loop {
             if self.is_writing() {
@@ -384,7 +387,7 @@ impl SessionActor {
         }
     }
 
-    /// Between messages: the close, or an answer to a ping.
+    /// Encodes a close or pong frame, if one is due between messages.
     fn next_control_frame(&mut self) -> bool {
         match &mut self.state {
             SessionState::Open => match self.pong.take() {
@@ -434,9 +437,9 @@ impl SessionActor {
 
     fn start_close(&mut self, closing: SessionClose) {
         if matches!(self.state, SessionState::Open) {
-            // What still comes of a message is dropped.
+            // The rest of a message is dropped.
             self.lease = LeaseState::None;
-            // Senders hear of it at once, and not by a patience that runs out.
+            // Senders fail at once, without waiting for their timeout.
             self.session.outbox.close(closing.code, &closing.reason);
             let deadline = Instant::now() + CLOSE_TIMEOUT;
             self.state = SessionState::Closing {
@@ -471,7 +474,7 @@ impl SessionActor {
 }
 
 impl SessionEndReason {
-    /// For metrics and logs.
+    /// Label for metrics and logs.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Peer => "peer",

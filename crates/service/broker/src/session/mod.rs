@@ -1,7 +1,7 @@
-//! One associated client.
+//! An associated client: [`BrokerSession`].
 //!
-//! [`BrokerSession`] is what the rest of the broker sees of it; the [actor](actor) owns the socket. The
-//! rule: a session is reached only through its [`SessionOutbox`], and what it is does not change.
+//! The rest of the broker uses this type; the [actor](actor) owns the socket. Invariant: messages
+//! to a session go through its [`SessionOutbox`] only, and its properties do not change.
 
 pub(crate) mod actor;
 pub(crate) mod outbox;
@@ -18,7 +18,7 @@ use crate::authorization::{AuthorizationClient, CertificateExtensions};
 use crate::refusal_log::{RefusalLog, RefusalLogEntry};
 use outbox::{EncodedMessage, SessionOutbox};
 
-/// The form of PCP that a peer speaks; its path decided.
+/// Version of PCP that a client uses, determined by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientPcpVersion {
     V1,
@@ -27,15 +27,15 @@ pub(crate) enum ClientPcpVersion {
 
 #[derive(Debug)]
 pub(crate) struct BrokerSession {
-    /// Tells sessions of one address apart.
+    /// Distinguishes sessions of the same address.
     pub(crate) number: u64,
     pub(crate) uri: PcpUri,
     pub(crate) certname: Certname,
     pub(crate) version: ClientPcpVersion,
     pub(crate) remote: SocketAddr,
-    /// Announced by our agents only.
+    /// Capabilities of the agent; `None` for clients that announced none.
     pub(crate) capabilities: Option<Arc<pxp::AgentCapabilities>>,
-    /// Read only when the policy needs them.
+    /// Extensions of the certificate; `None` if the policy does not need them.
     pub(crate) extensions: Option<Box<CertificateExtensions>>,
     pub(crate) outbox: SessionOutbox,
     pub(crate) refusals: Mutex<RefusalLog>,
@@ -49,7 +49,7 @@ impl BrokerSession {
         }
     }
 
-    /// Writes about a refused message by `write`, unless there were too many of them lately.
+    /// Logs a refused message with `write`, unless there were too many recently.
     pub(crate) fn log_refusal(&self, write: impl FnOnce(MessageOrigin<'_>)) {
         let entry = {
             let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +65,7 @@ impl BrokerSession {
         }
     }
 
-    /// Writes what there is still to say when the session is over.
+    /// Logs at the end of the session how many refusals were left out.
     pub(crate) fn log_suppressed(&self) {
         let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         access_log::log_suppressed_count(self.to_origin(), refusals.suppressed_count());
@@ -80,11 +80,11 @@ impl BrokerSession {
 }
 
 impl ClientPcpVersion {
-    /// The message in this version's form.
+    /// Encodes a message in this version.
     pub(crate) fn encode(self, message: &PcpMessage) -> EncodedMessage {
         match self {
             Self::V2 => EncodedMessage::Text(Bytes::from(pcp::v2::encode(message))),
-            // Brokers of the field write the epoch, since nobody reads it.
+            // Other brokers write the epoch too, since the expiry is not evaluated.
             Self::V1 => {
                 let frame = pcp::v1::from_message(message, jiff::Timestamp::UNIX_EPOCH);
                 EncodedMessage::Binary(Bytes::from(pcp::v1::encode(&frame)))

@@ -1,6 +1,6 @@
-//! The send queue of one peer, bounded in bytes and messages, with backpressure.
+//! The send queue of one peer, bounded in bytes and messages, with backpressure: [`SessionOutbox`].
 //!
-//! [`SessionOutbox`] is shared by senders and the peer's actor. Invariant: a sender waits until there is
+//! It is shared by senders and the actor of the peer. Invariant: a sender waits until there is
 //! space for its message or gets it back; a close overtakes everything that is queued.
 
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub(crate) enum EncodedMessage {
     Binary(Bytes),
 }
 
-/// A WebSocket close.
+/// A WebSocket close: code and reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionClose {
     pub(crate) code: u16,
@@ -32,11 +32,11 @@ pub(crate) struct SessionClose {
 #[derive(Clone, Debug)]
 pub(crate) enum SessionCommand {
     Close(SessionClose),
-    /// Look whether the peer's certificate is among these.
+    /// Check if the peer's certificate is among these.
     CheckCertificate(Arc<pki::RevokedCertificates>),
 }
 
-/// A message with the room that it takes; give it back to [`SessionOutbox::release`].
+/// A queued message with its cost, which is returned by [`SessionOutbox::release`].
 #[derive(Debug)]
 pub(crate) struct QueuedMessage {
     pub(crate) payload: EncodedMessage,
@@ -64,7 +64,7 @@ pub(crate) struct SessionOutbox {
 struct OutboxQueue {
     messages: VecDeque<QueuedMessage>,
     close: Option<SessionClose>,
-    /// Becomes `close` when all messages are with the kernel.
+    /// Close to send after all queued messages; moved to `close` then.
     last: Option<SessionClose>,
     check: Option<Arc<pki::RevokedCertificates>>,
     closed: bool,
@@ -94,7 +94,7 @@ impl SessionOutbox {
         }
     }
 
-    /// Queues `payload` if there is room now.
+    /// Queues `payload` if there is space now.
     pub(crate) fn try_push(
         &self,
         payload: EncodedMessage,
@@ -110,7 +110,7 @@ impl SessionOutbox {
         }
     }
 
-    /// Queues `payload`, waiting at most `patience` for room.
+    /// Queues `payload`, waiting at most `patience` for space.
     pub(crate) async fn push(
         &self,
         payload: EncodedMessage,
@@ -127,7 +127,7 @@ impl SessionOutbox {
         }
     }
 
-    /// The next message; only the peer's actor takes. Cancel-safe.
+    /// The next message, for the peer's actor only. Cancel-safe.
     pub(crate) async fn next_message(&self) -> QueuedMessage {
         loop {
             let arrival = self.arrival.notified();
@@ -143,12 +143,12 @@ impl SessionOutbox {
         self.space.available_permits() < self.budget as usize / 2
     }
 
-    /// The message is with the kernel: its room is free again.
+    /// Returns the space of a message that was handed to the kernel.
     pub(crate) fn release(&self, cost: u32) {
         self.space.add_permits(cost as usize);
     }
 
-    /// Asks the actor to close; nothing that is queued goes out any more. The first call wins.
+    /// Requests a close without sending the queued messages. The first call wins.
     pub(crate) fn close(&self, code: u16, reason: &str) {
         {
             let mut queue = self.lock();
@@ -166,7 +166,7 @@ impl SessionOutbox {
         self.commands.notify_one();
     }
 
-    /// Like [`Self::start_close`], but what is queued goes out first.
+    /// Like [`Self::close`], but after the queued messages are sent.
     pub(crate) fn close_after_queue(&self, code: u16, reason: &str) {
         {
             let mut queue = self.lock();
@@ -183,13 +183,13 @@ impl SessionOutbox {
         self.arrival.notify_one();
     }
 
-    /// Asks the actor to look at its peer's certificate again.
+    /// Requests a check of the peer's certificate.
     pub(crate) fn check_certificate(&self, revocations: Arc<pki::RevokedCertificates>) {
         self.lock().check = Some(revocations);
         self.commands.notify_one();
     }
 
-    /// The next command; only the peer's actor waits. Cancel-safe.
+    /// The next command, for the peer's actor only. Cancel-safe.
     pub(crate) async fn next_command(&self) -> SessionCommand {
         loop {
             let arrival = self.commands.notified();
@@ -212,7 +212,7 @@ impl SessionOutbox {
     }
 
     fn cost(&self, payload: &EncodedMessage) -> u32 {
-        // A message larger than the whole budget goes alone.
+        // A message larger than the whole budget takes all of it.
         u32::try_from(payload.len() + OUTBOX_MESSAGE_COST)
             .unwrap_or(u32::MAX)
             .min(self.budget)

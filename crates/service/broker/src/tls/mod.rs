@@ -1,4 +1,4 @@
-//! TLS for many idle connections: nothing is buffered per connection while nothing moves.
+//! TLS for many idle connections: an idle connection has no buffers.
 
 mod scratch;
 mod socket;

@@ -1,17 +1,17 @@
-//! Buffers that a thread lends to whichever connection is moving bytes at the moment.
+//! Buffers of a thread, shared by its connections.
 //!
-//! The rule: lent for one synchronous step, never across an await.
+//! Invariant: they are used within one synchronous step, never across an await.
 
 use std::cell::RefCell;
 
-/// What one read takes from the kernel: three full TLS records, behind the tail of an incomplete
-/// one or of a handshake flight.
+/// Bytes of one read: three full TLS records, after the tail of an incomplete record or handshake
+/// flight.
 pub(crate) const INPUT_BYTES: usize = 96 * 1024;
 
-/// Plaintext of one record at most.
+/// Most plaintext of one record, in bytes.
 pub(super) const RECORD_PLAIN_BYTES: usize = 16 * 1024;
 
-/// One record with its header and the overhead of every cipher of TLS 1.2 and 1.3.
+/// Size of a record with its header and the overhead of every cipher of TLS 1.2 and 1.3.
 pub(super) const RECORD_BYTES: usize = RECORD_PLAIN_BYTES + 512;
 
 pub(super) struct TlsScratch {

@@ -1,8 +1,8 @@
-//! The server's end of one TLS connection over TCP.
+//! Server side of a TLS connection over TCP: [`TlsSocket`].
 //!
-//! [`TlsSocket`] drives rustls' unbuffered state machine with the thread's [scratch
-//! buffers](super::scratch). The rule: between two calls it keeps only the tail of an incomplete
-//! record and what the kernel did not take, both empty on an idle connection.
+//! It drives rustls' unbuffered state machine with the thread's [scratch buffers](super::scratch).
+//! Invariant: between two calls it keeps only the tail of an incomplete record and the bytes that
+//! the kernel did not take, both empty on an idle connection.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use super::scratch::{INPUT_BYTES, RECORD_PLAIN_BYTES, with_scratch};
 use crate::defaults::HANDSHAKE_BYTES;
 
-/// Why a connection cannot go on.
+/// Cause of the end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
     #[error("the connection broke")]
@@ -34,21 +34,21 @@ pub(crate) enum TlsError {
     Exhausted,
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TlsReadOutcome {
-    /// Something arrived; not necessarily plaintext.
+    /// Bytes were received, possibly without plaintext.
     Some,
-    /// Nothing is there now.
+    /// No bytes are available now.
     Nothing,
-    /// Nothing will come any more.
+    /// The connection has ended.
     End,
 }
 
 pub(crate) struct TlsSocket {
     tcp: TcpStream,
     tls: UnbufferedServerConnection,
-    /// Ciphertext of a record or flight that is not complete.
+    /// Ciphertext of an incomplete record or flight.
     partial: Vec<u8>,
     /// Ciphertext that the kernel did not take yet.
     unsent: BytesMut,
@@ -69,9 +69,9 @@ impl TlsSocket {
         })
     }
 
-    /// Runs the handshake. Only the computing is done under a turn of its network and a permit of
-    /// `turns`, so a slow client holds up no other one, and networks take turns. What the client
-    /// sent behind its handshake lands in `plain`.
+    /// Runs the handshake. Only its computation holds a turn of its network and a permit of
+    /// `turns`, so that a slow client does not delay others, and networks alternate. Bytes that the
+    /// client sent after its handshake are appended to `plain`.
     pub(crate) async fn handshake(
         &mut self,
         admission: &AdmissionPermit,
@@ -98,7 +98,7 @@ impl TlsSocket {
                 .expect("the broker never closes its turns");
             let step = self.receive(plain);
             drop((turn, network_turn));
-            // An alert that says why goes out if the kernel takes it at once.
+            // An alert with the cause is sent if the kernel takes it at once.
             self.flush().ok();
             if step? == TlsReadOutcome::End {
                 return Err(TlsError::ClosedEarly);
@@ -110,7 +110,7 @@ impl TlsSocket {
         Ok(())
     }
 
-    /// The verified certificate of the client, the leaf only.
+    /// The verified certificate of the client, without its chain; `None` if the client has none.
     pub(crate) fn peer_leaf(&self) -> Option<&CertificateDer<'static>> {
         self.tls.peer_certificates().and_then(<[_]>::first)
     }
@@ -129,7 +129,7 @@ impl TlsSocket {
         self.tcp.ready(interest).await.map(|_| ())
     }
 
-    /// Reads once what is there and appends what it decrypts to `plain`.
+    /// Reads the available bytes once and appends the decrypted ones to `plain`.
     pub(crate) fn receive(&mut self, plain: &mut BytesMut) -> Result<TlsReadOutcome, TlsError> {
         if self.ended {
             return Ok(TlsReadOutcome::End);
@@ -162,8 +162,9 @@ impl TlsSocket {
         })
     }
 
-    /// Encrypts and sends what the kernel takes of `plain`, and removes it from there. What was
-    /// encrypted but not taken stays here. `true`: all is with the kernel.
+    /// Encrypts and sends as much of `plain` as the kernel takes, and removes it from there.
+    /// Encrypted bytes that the kernel did not take are kept here. Returns true if everything was
+    /// sent.
     pub(crate) fn send(&mut self, plain: &mut BytesMut) -> Result<bool, TlsError> {
         while self.flush()? && !plain.is_empty() {
             let length = plain.len().min(RECORD_PLAIN_BYTES);
@@ -181,12 +182,12 @@ impl TlsSocket {
         Ok(())
     }
 
-    /// Whether ciphertext waits for the kernel.
+    /// True if encrypted bytes wait for the kernel.
     pub(crate) fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Tells the client that nothing follows, as far as the kernel takes it at once.
+    /// Sends a close notification, as far as the kernel takes it at once.
     pub(crate) fn send_close_notify(&mut self) {
         if !matches!(self.flush(), Ok(true)) {
             return;
@@ -202,7 +203,7 @@ impl TlsSocket {
         });
     }
 
-    /// Gives what waits to the kernel. `true`: nothing waits any more.
+    /// Sends waiting ciphertext; returns true if none is left.
     fn flush(&mut self) -> Result<bool, TlsError> {
         while !self.unsent.is_empty() {
             match self.tcp.try_write(&self.unsent) {
@@ -215,7 +216,7 @@ impl TlsSocket {
         Ok(true)
     }
 
-    /// Feeds ciphertext to rustls; returns how much of it is done with.
+    /// Passes ciphertext to rustls; returns the number of bytes that were processed.
     fn process(&mut self, input: &mut [u8], plain: &mut BytesMut) -> Result<usize, TlsError> {
         let mut used = 0;
         loop {
@@ -232,7 +233,7 @@ impl TlsSocket {
                     }
                 }
                 Ok(ConnectionState::EncodeTlsData(data)) => encode(data, &mut self.unsent),
-                // It is in `unsent`, which goes out before anything else.
+                // The data is in `unsent`, which is sent before anything else.
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
                 Ok(ConnectionState::PeerClosed) => self.ended = true,
                 Ok(_) => waits = true,
@@ -248,7 +249,7 @@ impl TlsSocket {
         }
     }
 
-    /// After an error, rustls has an alert for the peer.
+    /// Encodes rustls' alert for the peer after an error.
     fn take_alert(&mut self) {
         if let Ok(ConnectionState::EncodeTlsData(data)) =
             self.tls.process_tls_records(&mut []).state

@@ -25,7 +25,6 @@ const PENDING: &[&str] = &[
     "code-settings",
     "code-sources",
     "external-directories",
-    "plans",
 ];
 
 /// Names that public types of several crates may share, because each reader of Rust expects them

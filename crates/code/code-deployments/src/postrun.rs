@@ -59,7 +59,7 @@ pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result
     }
 }
 
-// === impl Postrun ===
+// === impl PostrunCommand ===
 
 impl PostrunCommand {
     /// Returns `None` if the command is empty.

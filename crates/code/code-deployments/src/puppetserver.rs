@@ -41,7 +41,7 @@ const COMPILES: [&str; 4] = [
     "/puppet/v3/tasks/",
 ];
 
-// === impl Puppetserver ===
+// === impl PuppetserverAdmin ===
 
 impl PuppetserverAdmin {
     /// A puppetserver at `url`, for example `https://puppet.example:8140`; `tls` has the client certificate.

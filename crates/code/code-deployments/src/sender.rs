@@ -121,7 +121,7 @@ async fn wait_backoff(backoff: &mut Duration) {
     *backoff *= 2;
 }
 
-// === impl SendError ===
+// === impl NotificationError ===
 
 impl NotificationError {
     fn is_temporary(&self) -> bool {

@@ -179,7 +179,7 @@ fn difference(before: &StagedFileStamps, after: &StagedFileStamps) -> Option<Pat
     changed.map(|(path, _)| path).or(new).cloned()
 }
 
-// === impl Stamp ===
+// === impl StagedFileStamp ===
 
 impl StagedFileStamp {
     fn from_metadata(metadata: &Metadata) -> Self {

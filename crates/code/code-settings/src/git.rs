@@ -14,7 +14,7 @@ use super::r10k::{
 use crate::defaults::GITHUB_TTL_MAX;
 use code_sources::git::{GitAccess, is_server};
 
-// === impl R10k ===
+// === impl R10kSettings ===
 
 impl R10kSettings {
     pub(super) fn read_git(&mut self, node: &YamlTreeNode) -> Result<(), R10kError> {

@@ -78,7 +78,7 @@ const OPTIONS: YamlLoadOptions = YamlLoadOptions {
 /// Keys that affect r10k's operation, but not the deployed code.
 const IRRELEVANT_KEYS: &[&str] = &["cachedir", "logging"];
 
-// === impl R10k ===
+// === impl R10kSettings ===
 
 impl R10kSettings {
     /// Parses the text of a file.

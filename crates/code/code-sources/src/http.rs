@@ -82,7 +82,7 @@ const SAID_BYTES: usize = 4_096;
 /// Most characters of it that are shown.
 const MESSAGE_CHARS: usize = 200;
 
-// === impl Http ===
+// === impl HttpClient ===
 
 impl HttpClient {
     /// A client through `proxy`, such as `http://proxy:3128`; empty: none; `None`: as in the

@@ -64,7 +64,7 @@ pub async fn run(
     ended
 }
 
-// === impl Group ===
+// === impl ChildProcessGroup ===
 
 impl ChildProcessGroup {
     fn new(child: Child) -> Self {

@@ -112,7 +112,7 @@ fn list_failures(failed: &[(String, TreeFetchError)]) -> String {
 /// Trees that are being fetched, with their directories and names.
 type FetchingTrees = JoinSet<(String, String, Result<FetchedTree, TreeFetchError>)>;
 
-// === impl Tree ===
+// === impl FetchedTree ===
 
 impl FetchedTree {
     /// The content of the tree; `None` if it was never stored, which cannot happen.

@@ -17,15 +17,18 @@ pub struct PausedCompiles {
     pub note: Option<String>,
 }
 
-/// A program on this machine that caches code and has to know which version is live: a puppetserver.
+/// A program on this machine that caches code and has to know which version is live: a
+/// puppetserver.
 #[async_trait]
 pub trait CodeCache: fmt::Debug + Send + Sync {
-    /// Called before other versions of environments become live, or environments are removed. A pause lasts until
-    /// [`flush_after_switch`](Self::flush_after_switch) was called for all programs, or nothing was switched.
+    /// Called before other versions of environments become live, or environments are removed. A
+    /// pause lasts until [`flush_after_switch`](Self::flush_after_switch) was called for all
+    /// programs, or nothing was switched.
     async fn pause_before_switch(&self) -> PausedCompiles {
         PausedCompiles::default()
     }
 
-    /// Called when another version of an environment is live, or none. An error is noted, and changes nothing.
+    /// Called when another version of an environment is live, or none. An error is noted, and
+    /// changes nothing.
     async fn flush_after_switch(&self, environment: &EnvironmentName) -> Result<(), String>;
 }

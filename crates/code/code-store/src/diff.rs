@@ -134,8 +134,8 @@ impl From<ModuleChanges> for CodeChanges {
 // === impl FileChanges ===
 
 impl FileChanges {
-    /// The changes from the tree in one directory to the tree in another. No file has to be read, since versions
-    /// share their files: the same content is the same file.
+    /// The changes from the tree in one directory to the tree in another. No file has to be read,
+    /// since versions share their files: the same content is the same file.
     pub fn between_directories(before: &Path, after: &Path) -> Result<Self, ContentError> {
         let (old, new) = (file_identities(before)?, file_identities(after)?);
         let mut changes = Self::default();

@@ -1,8 +1,10 @@
-//! Lock on the directory of deployments, so that one process at a time writes to it: [`DirectoryLock`].
+//! Lock on the directory of deployments, so that one process at a time writes to it:
+//! [`DirectoryLock`].
 //!
-//! It is a lock on the file `lock`, which identifies its holder. Programs that write there for this process (`git
-//! fetch`) get the locked file as standard input, and so keep the lock if this process is killed. Invariant: only
-//! the process with the lock writes; programs of a killed process are ended, since their results are not needed.
+//! It is a lock on the file `lock`, which identifies its holder. Programs that write there for this
+//! process (`git fetch`) get the locked file as standard input, and so keep the lock if this
+//! process is killed. Invariant: only the process with the lock writes; programs of a killed
+//! process are ended, since their results are not needed.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -107,7 +109,8 @@ fn end_orphans(file: &mut File, holder: &DirectoryLockHolder) {
         }
         if let Some(group) = Pid::from_raw(pid.cast_signed()) {
             tracing::info!(pid, "a program that a killed deployment left is ended");
-            // Each program leads its own process group. An error means that the program is gone already.
+            // Each program leads its own process group. An error means that the program is gone
+            // already.
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
     }
@@ -142,7 +145,8 @@ impl DirectoryLockHolder {
     }
 }
 
-/// Start time of a process, in ticks since boot; `None` if there is no such process, or it is a zombie.
+/// Start time of a process, in ticks since boot; `None` if there is no such process, or it is a
+/// zombie.
 fn process_start_ticks(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the process is in parentheses, and may contain any characters.

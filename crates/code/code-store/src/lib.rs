@@ -1,8 +1,8 @@
 //! The code store: contents, versions of environments, and which version of each is live.
 //!
 //! Main types: [`content::ContentStore`], the files of all versions, each kept once under its hash;
-//! [`version::VersionStore`], the versions of environments and the switch between them; [`version_lock::VersionLock`], the
-//! record of the commits, archives and revisions of a version.
+//! [`version::VersionStore`], the versions of environments and the switch between them;
+//! [`version_lock::VersionLock`], the record of the commits, archives and revisions of a version.
 //!
 //! Invariant: every reader of an environment always sees one whole version of it.
 

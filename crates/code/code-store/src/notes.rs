@@ -16,8 +16,8 @@ pub fn read_note(path: &Path) -> Option<String> {
     (!is_damaged).then(|| text.to_owned())
 }
 
-/// Writes a note atomically. The remains after a kill are in the directory of unfinished contents, and are removed
-/// with them.
+/// Writes a note atomically. The remains after a kill are in the directory of unfinished contents,
+/// and are removed with them.
 pub fn write_note(content: &ContentStore, path: &Path, text: &str) {
     if let Err(error) = write_atomically(content, path, text) {
         tracing::warn!(path = %path.display(), %error, "cannot write a note");

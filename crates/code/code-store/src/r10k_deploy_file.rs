@@ -1,5 +1,5 @@
-//! `.r10k-deploy.json`, as r10k leaves it in an environment: people's `config_version` scripts read it.
-//! Main function: [`deploy_file`].
+//! `.r10k-deploy.json`, which r10k writes into an environment and users' `config_version` scripts
+//! read. Main function: [`deploy_file`].
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::version_lock::{ModuleOrigin, VersionLock};
 /// Name of the file in an environment.
 pub const R10K_FILE: &str = ".r10k-deploy.json";
 
-/// Digits of a commit of the longer kind.
+/// Number of hexadecimal digits of a SHA-256 commit.
 const COMMIT_DIGITS: usize = 64;
 
 /// Value that r10k writes instead of a commit if there is no control repository.
@@ -19,7 +19,7 @@ const PLAIN_SIGNATURE: &str = "plain-default";
 /// Ruby's format of a time.
 const RUBY_TIME_FORMAT: &str = "%Y-%m-%d %H:%M:%S +0000";
 
-/// The content of the file for a version whose build began at `began` and is finished now.
+/// Returns the content of the file for a version whose build began at `began` and has finished now.
 pub fn deploy_file(lock: &VersionLock, began: Timestamp) -> Vec<u8> {
     let modules = lock.modules.iter().map(|module| {
         let sha = match &module.origin {
@@ -40,7 +40,7 @@ pub fn deploy_file(lock: &VersionLock, began: Timestamp) -> Vec<u8> {
     format!("{file:#}\n").into_bytes()
 }
 
-/// The commit that r10k recorded in an environment.
+/// Returns the commit that r10k recorded in an environment.
 pub fn recorded_commit(content: &ContentStore, manifest: &TreeManifest) -> Option<String> {
     let TreeEntry::File {
         sha256, executable, ..

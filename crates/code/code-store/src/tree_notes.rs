@@ -1,8 +1,8 @@
-//! Names of the notes that say which tree a commit, an archive or a Subversion revision is.
+//! Names of the notes that record the tree of a commit, an archive or a Subversion revision.
 //!
-//! Notes are below the directory of deployments, next to the contents and versions that they describe.
-//! Invariant: a name is made only of what a version's lock records, so that garbage collection and the
-//! comparison of versions find the notes of every version.
+//! Notes are below the directory of deployments, next to the contents and versions that they
+//! describe. Invariant: a name is derived only from data in a version's lock, so that garbage
+//! collection and the comparison of versions find the notes of every version.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::content::{ContentError, ContentHash, content_error};
 /// The two ways in which an archive is read, each with notes of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveForm {
-    /// A release of a module, as a Forge has it.
+    /// A release of a module in the format of a Forge.
     Release,
     /// An archive from any address.
     Any,
@@ -68,7 +68,7 @@ pub fn commits_directories(store: &Path) -> Result<Vec<PathBuf>, ContentError> {
     Ok(directories)
 }
 
-/// Name of a note about two texts: a hash, since the texts may have any bytes.
+/// Returns the name of a note for two texts: a hash, since the texts may contain any bytes.
 pub fn note_name(of: &str, and: &str) -> String {
     ContentHash::of(format!("{of}\0{and}").as_bytes()).to_string()
 }
@@ -78,7 +78,7 @@ pub fn revision_note_name(url: &str, revision: impl Display) -> String {
     note_name(url, &revision.to_string())
 }
 
-/// Name of the note of the tree that an archive with this SHA-256 holds.
+/// Returns the name of the note for the tree in an archive with this SHA-256.
 pub fn archive_note_name(sha256: &str, form: ArchiveForm) -> String {
     note_name(sha256, form.name())
 }

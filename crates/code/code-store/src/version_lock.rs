@@ -1,7 +1,7 @@
 //! The resolved commits, archives and revisions of a version: [`VersionLock`].
 //!
-//! The lock is stored in the version as `.tutti-version.json`. Invariant: the same lock means the same content,
-//! so the [`VersionSignature`] of a version is computed from it alone.
+//! The lock is stored in the version as `.tutti-version.json`. Invariant: the same lock means the
+//! same content, so the [`VersionSignature`] of a version is computed from it alone.
 
 mod staged;
 
@@ -19,7 +19,8 @@ pub const LOCK_FILE: &str = ".tutti-version.json";
 /// The commits, archives and revisions from which a version is built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionLock {
-    /// Environment for which the version was built. Not part of the signature: a promoted version keeps its own.
+    /// Environment for which the version was built. Not part of the signature: a promoted version
+    /// keeps its own.
     pub environment: String,
     /// Control repository and its commit.
     pub control: LockedControl,
@@ -114,7 +115,8 @@ pub enum ModuleOrigin {
     Local,
 }
 
-/// True if `name` means the module `owner/name` or `name`: the whole name, with a slash or a hyphen, or its last part.
+/// Returns true if `name` denotes the module: its full name, with a slash or a hyphen, or the part
+/// after the owner.
 pub fn is_module_name(module: &str, name: &str) -> bool {
     let last = module.rsplit('/').next().unwrap_or(module);
     name == last || name.replacen('-', "/", 1) == module
@@ -135,7 +137,8 @@ impl LockedModule {
 // === impl ModuleOrigin ===
 
 impl ModuleOrigin {
-    /// The version shown to users: a commit, a release's version, an archive's checksum, a revision, or `local`.
+    /// The version shown to users: a commit, a release's version, an archive's checksum, a
+    /// revision, or `local`.
     pub fn version(&self) -> Cow<'_, str> {
         match self {
             Self::Git { commit, .. } => commit.into(),
@@ -218,7 +221,7 @@ mod tests {
 
     #[test]
     fn versions_keep_their_names() {
-        // As it was written by those that knew git only.
+        // A lock from before there were other kinds of control repositories than git.
         let text = r#"{"environment": "production", "control": {"remote": "https://git.example.com/x.git",
             "branch": "production", "commit": "2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e"}, "modules": [
             {"name": "apt", "directory": "modules/apt", "type": "git", "remote": "r", "wanted": "branch main",

@@ -29,7 +29,8 @@ pub struct VersionCodeIdError;
 /// Reason that a puppetserver gets no code id or content.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionedCodeError {
-    /// The environment has no version, so its catalogs would have files that could not be served later.
+    /// The environment has no version, so its catalogs would have files that could not be served
+    /// later.
     #[error(
         "the environment {environment} has no version: {link} does not lead to one; deploy it with `tutti \
          code deploy {environment}`"
@@ -108,7 +109,7 @@ impl fmt::Display for VersionCodeId {
     }
 }
 
-/// The code id of the live version.
+/// Returns the code id of the live version.
 pub fn live_code_id(
     versions: &VersionStore,
     environment: &EnvironmentName,
@@ -125,7 +126,7 @@ pub fn live_code_id(
     }
 }
 
-/// A file of a version, by its path in the environment.
+/// Opens a file of a version, by its path in the environment.
 pub fn open_version_file(
     versions: &VersionStore,
     environment: &EnvironmentName,
@@ -159,7 +160,8 @@ pub fn open_version_file(
     }
 }
 
-/// Versions never change, so a path that was checked stays valid.
+/// Opens a file inside `root`; `None` if the path leads out of it or is not a file. Versions never
+/// change, so a checked path stays valid.
 fn open_inside(root: &Path, path: &str) -> io::Result<Option<File>> {
     let real = root.join(path).canonicalize()?;
     if !real.starts_with(root.canonicalize()?) || !real.is_file() {

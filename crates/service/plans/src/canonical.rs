@@ -1,14 +1,13 @@
 //! The fingerprint of a step: [`fingerprint`] of its kind and arguments.
 //!
-//! The rule: two JSON values that say the same have the same fingerprint, in whatever order their keys
-//! were written.
+//! Invariant: two equal JSON values have the same fingerprint, whatever the order of their keys.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// In hexadecimal digits.
+/// The SHA-256 of kind and arguments, in hexadecimal digits.
 pub(crate) fn fingerprint(kind: &str, arguments: &Value) -> String {
     let mut text = String::from(kind);
     text.push('\0');
@@ -21,7 +20,7 @@ pub(crate) fn fingerprint(kind: &str, arguments: &Value) -> String {
     })
 }
 
-/// JSON without spaces, with sorted keys.
+/// Writes JSON without spaces and with sorted keys.
 fn write(value: &Value, into: &mut String) {
     match value {
         Value::Object(map) => {

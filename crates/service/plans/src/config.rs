@@ -1,7 +1,6 @@
-//! The settings of the engine, each with its default.
+//! The settings of the plan engine, each with its default. Main type: [`PlansConfig`].
 //!
-//! [`PlansConfig`]. Invariant: the defaults are those of [`crate::defaults`], and a test may shrink every
-//! interval.
+//! Invariant: the defaults are those of [`crate::defaults`]; tests may shorten every interval.
 
 use std::time::Duration;
 
@@ -12,19 +11,19 @@ use crate::defaults;
 pub struct PlansConfig {
     /// Maximum number of plans in memory at once.
     pub running_plans: usize,
-    /// Maximum number of plans that are not over.
+    /// Maximum number of plans that have not ended.
     pub unfinished_plans: usize,
-    /// Number of threads that plans run on.
+    /// Number of threads on which plans run.
     pub workers: usize,
-    /// A sleep of at least this lets the plan go out of memory.
+    /// A sleep of at least this length removes the plan from memory.
     pub long_sleep: Duration,
-    /// A plan also leaves memory when nothing in it moved for this long.
+    /// Time without progress after which a plan is removed from memory.
     pub idle: Duration,
     /// The same limit while other plans are queued for memory.
     pub idle_when_full: Duration,
-    /// The interval between two checks for such plans.
+    /// Interval between the checks for idle plans.
     pub tick: Duration,
-    /// The pause before a plan is loaded again after a failure of the store.
+    /// Pause before a plan is loaded again after the store failed.
     pub store_retry: Duration,
 }
 

@@ -1,7 +1,8 @@
-//! A plan that was evaluated again and took another way than its journal says.
+//! The error of a plan that takes other steps than its journal when it is evaluated again. Main
+//! type: [`PlanDivergence`].
 //!
-//! [`PlanDivergence`]; the rule: it shows what was expected and what was met, side by side, and no secret,
-//! since arguments hold none.
+//! Invariant: the error shows the expected and the requested step, and no secret, since arguments
+//! contain none.
 
 use std::fmt;
 
@@ -12,16 +13,16 @@ use crate::step::StepId;
 /// The kind of the plan error.
 pub const KIND_DIVERGED: &str = "tutti/plan-diverged";
 
-/// The step in the journal and the step that the plan requested.
+/// The step in the journal and the step that the plan requested instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlanDivergence {
     pub(crate) step: StepId,
     pub(crate) expected: StepSummary,
-    /// `None`: the plan did not ask for the step at all.
+    /// The requested step; `None` if the plan did not request the step at all.
     pub(crate) met: Option<StepSummary>,
 }
 
-/// A step as it is shown.
+/// The parts of a step that are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepSummary {
     pub(crate) kind: String,
@@ -29,10 +30,10 @@ pub(crate) struct StepSummary {
     pub(crate) arguments: String,
 }
 
-// === impl Divergence ===
+// === impl PlanDivergence ===
 
 impl PlanDivergence {
-    /// As a plan's error.
+    /// The error with which the plan ends.
     pub(crate) fn error(&self) -> Value {
         json!({
             "kind": KIND_DIVERGED,

@@ -1,7 +1,9 @@
-//! The effects of plans: [`PlanEffects`] creates jobs, a [`LocalEffect`] is done on this machine.
+//! The effects of plans: [`PlanEffects`] creates jobs, a [`LocalEffect`] is performed on the
+//! server.
 //!
-//! Invariants: a job is created in the transaction that writes its step, so no step ever creates two; and
-//! an outcome that cannot be known is reported as unknown, and the effect is never retried.
+//! Invariants: a job is created in the transaction that writes its step, so a step never creates
+//! two jobs; and an outcome that cannot be known is reported as unknown, and the effect is never
+//! retried.
 
 use async_trait::async_trait;
 use jobs::{PuppetRunRequest, TaskRequest};
@@ -22,29 +24,30 @@ pub enum PlanStepJob {
 /// An effect on the machine of the server itself.
 #[async_trait]
 pub trait LocalEffect: Send + Sync {
-    /// True if it may be done twice, since it changes nothing.
+    /// Returns true if the effect changes nothing and so may be performed twice.
     fn is_repeatable(&self) -> bool;
 
     /// Performs the effect.
     async fn perform(&self) -> StepOutcome;
 }
 
-/// The plan that an effect belongs to, and its owner.
+/// The plan job and owner that an effect belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanActor {
     /// Id of the plan job.
     pub plan_job: i64,
     /// The name of the plan.
     pub plan: String,
-    /// The environment of its jobs, unless they name one.
+    /// Environment of the jobs that name none themselves.
     pub environment: String,
-    /// The version of its code that the plan stays with.
+    /// Code version that the plan is pinned to; `None` for the version that is live at each moment.
     pub code_id: Option<String>,
     /// The login of the owner.
     pub owner: String,
     /// Id of the owner.
     pub owner_id: String,
-    /// The plan is older than this server's start: its nodes may still be coming back.
+    /// True if the plan was started before this server process; its nodes may still be
+    /// reconnecting.
     pub from_before: bool,
 }
 
@@ -54,7 +57,7 @@ pub enum JobStartError {
     /// The job cannot be created, and nothing was written; holds the error that the plan gets.
     #[error("{0}")]
     Refused(Value),
-    /// It is unknown whether the job was created, since the store cannot be read now.
+    /// It is unknown if the job was created, since the store cannot be read now.
     #[error("{0}")]
     Unavailable(String),
     /// The server is shutting down.
@@ -62,15 +65,15 @@ pub enum JobStartError {
     ShuttingDown,
 }
 
-/// The outcome of a job cannot be read now; it is not lost.
+/// The outcome of a job cannot be read now; the job itself is not lost.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct JobOutcomeError(pub String);
 
-/// The creator of the jobs of plans.
+/// Creates the jobs of plans, and reads their outcomes.
 #[async_trait]
 pub trait PlanEffects: Send + Sync + 'static {
-    /// Creates a job, and writes the mark in the same transaction.
+    /// Creates a job, and writes `mark` to the journal in the same transaction.
     async fn start(
         &self,
         actor: &PlanActor,
@@ -78,9 +81,9 @@ pub trait PlanEffects: Send + Sync + 'static {
         mark: PlanJournalWrite,
     ) -> Result<JobNumber, JobStartError>;
 
-    /// Waits until the job is over, and returns its outcome.
+    /// Waits until the job has ended, and returns its outcome.
     async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError>;
 
-    /// Ends the job, as far as that is possible.
+    /// Stops the job, as far as that is possible.
     async fn stop(&self, job: JobNumber);
 }

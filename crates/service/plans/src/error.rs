@@ -1,6 +1,6 @@
-//! The errors around plans: at the start, of the engine, and of requests about a plan.
+//! The errors at the start of the engine, when it ends, and of requests about a plan.
 //!
-//! Invariant: an error inside a plan is none of these; it is an end of the plan.
+//! Invariant: an error inside a plan is none of these; it is the plan's result.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub enum StartPlansError {
     /// The unfinished plans cannot be read.
     #[error("cannot read the unfinished plans")]
     Store(#[from] StoreError),
-    /// The threads that plans run on cannot be started.
+    /// A thread for plans cannot be started.
     #[error("cannot start a thread for plans")]
     Thread(#[from] io::Error),
 }
@@ -22,7 +22,7 @@ pub enum StartPlansError {
 /// The reason why the engine ended without a shutdown.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PlansLost {
-    /// The engine has lost the store.
+    /// The store accepts no more writes.
     #[error("the store takes nothing any more")]
     Store(#[from] StoreError),
     /// A bug in the engine.
@@ -34,13 +34,13 @@ pub enum PlansLost {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Too many plans are not over yet.
+    /// Too many plans have not ended yet.
     #[error("{0} plans are not over yet, and that is as many as there may be; stop some, or wait")]
     TooMany(usize),
-    /// There is no such plan job, or it is not one that this server runs.
+    /// There is no such plan job, or this server does not run it.
     #[error("this server runs no plan job {0}: it may be old and deleted, or one that Bolt runs")]
     Unknown(i64),
-    /// The plan is over and accepts no requests.
+    /// The plan has ended and accepts no requests.
     #[error("plan job {number} is over ({state})")]
     Finished {
         /// Id of the plan job.
@@ -48,7 +48,7 @@ pub enum PlanError {
         /// `success` or `failure`.
         state: String,
     },
-    /// It cannot go on, since it did not fail.
+    /// The plan cannot be resumed, since it did not fail.
     #[error("plan job {number} has not failed ({state}), so there is nothing to go on from")]
     NotFailed {
         /// Id of the plan job.
@@ -59,23 +59,23 @@ pub enum PlanError {
     /// The plan job is a preview, which cannot be resumed.
     #[error("plan job {0} is a preview, which does not go on: run the plan, or look at it again")]
     Preview(i64),
-    /// There is no such step.
+    /// The plan job has no such step.
     #[error("plan job {plan} has taken no step {step}")]
     UnknownStep {
         /// Id of the plan job.
         plan: i64,
-        /// The step without a match in the plan.
+        /// The step that the plan has not taken.
         step: StepId,
     },
-    /// The step asks no question, or it is answered already.
+    /// The step does not wait for an answer, or has been answered already.
     #[error("step {step} of plan job {plan} waits for no answer")]
     NotAsked {
         /// Id of the plan job.
         plan: i64,
-        /// The step of the question.
+        /// The step that was to be answered.
         step: StepId,
     },
-    /// The store failed the request.
+    /// The store refused or failed the operation.
     #[error("cannot write the plan down")]
     Store(#[from] StoreError),
     /// The server is shutting down.

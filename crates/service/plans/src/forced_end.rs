@@ -1,6 +1,6 @@
-//! Ending a plan from outside: [`end`].
+//! Ending a plan from outside. Main function: [`end_plan`].
 //!
-//! Invariant: the end is in the store first, so the store refuses all later writes of the plan; only
+//! Invariant: the end is stored first, so that the store refuses all later writes of the plan; only
 //! then its jobs are stopped.
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct ForcedPlanEnd {
     pub(crate) jobs: bool,
 }
 
-/// Ends a plan as failed. `false`: it was over, and was left as it is.
+/// Ends a plan as failed. Returns false if it had ended already; it is unchanged then.
 pub(crate) async fn end_plan(
     store: &Store,
     effects: &dyn PlanEffects,

@@ -1,7 +1,7 @@
-//! The handle that the rest of the server holds.
+//! The handle of the plan engine. Main type: [`Plans`].
 //!
-//! [`PlanWorkerThread`] is cheap to clone; behind it are the engine and its threads. Invariant: its answers are
-//! durable, and after [`PlanWorkerThread::shutdown`] nothing of it runs any more.
+//! The engine and its threads run in the background. Invariant: an answer is returned after its
+//! change is durable, and nothing runs any more after [`Plans::shutdown`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ const STOPPED: &str = "tutti/plan-stopped";
 // === impl Plans ===
 
 impl Plans {
-    /// Starts the engine and takes up the plans that were going on before.
+    /// Starts the engine and continues the plans that have not ended.
     pub async fn start(
         config: PlansConfig,
         store: Store,
@@ -88,7 +88,7 @@ impl Plans {
                 Ok(None) if ending.is_cancelled() => None,
                 Ok(None) => Some(PlansLost::Broken),
                 Err(error) if error.is_panic() => Some(PlansLost::Broken),
-                // The runtime ends.
+                // The runtime is shutting down.
                 Err(_) => None,
             };
             if let Some(reason) = &reason {
@@ -114,13 +114,13 @@ impl Plans {
         })
     }
 
-    /// Changes whenever a plan is over, after that is written down.
+    /// A counter that changes after each end of a plan is stored.
     pub fn watch_ended_plans(&self) -> watch::Receiver<u64> {
         self.shared.over.clone()
     }
 
-    /// Runs a plan; returns the number of its plan job. An error of the plan itself becomes the way in which it
-    /// ends.
+    /// Starts a plan; returns the number of its plan job. An error of the plan itself becomes its
+    /// result.
     pub async fn run(&self, launch: &PlanLaunch) -> Result<i64, PlanError> {
         let counts = self.counts().await?;
         let unfinished = counts.running + counts.queued + counts.asleep;
@@ -135,13 +135,13 @@ impl Plans {
             .await?;
         let steady_ms = self.shared.clock.steady_ms();
         let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));
-        // If the engine ends now, the next one finds the plan.
+        // If the engine ends now, the next one finds the plan in the store.
         let _ = self.command(PlanEngineCommand::Run(number, until_ms)).await;
         Ok(number)
     }
 
-    /// Ends a plan as failed; with `jobs`, what it began is stopped too. One that is over is left as it
-    /// is.
+    /// Ends a plan as failed; with `jobs`, its jobs are stopped too. A plan that has ended is not
+    /// changed.
     pub async fn stop(&self, number: i64, login: &str, jobs: bool) -> Result<(), PlanError> {
         self.row(number).await?;
         let msg = match jobs {
@@ -156,7 +156,7 @@ impl Plans {
         };
         let PlansShared { store, effects, .. } = &*self.shared;
         let now_ms = self.shared.clock.now_ms();
-        // If the engine ends now, the next one does not take the plan up.
+        // If the engine ends now, the next one does not load the plan, since its end is stored.
         let ended = end_plan(store, &**effects, number, ending, now_ms).await;
         if ended? {
             let _ = self.command(PlanEngineCommand::Stopped(number)).await;
@@ -164,8 +164,9 @@ impl Plans {
         Ok(())
     }
 
-    /// Lets a failed plan go on: at this step, which is begun again, and all that followed it; or, without
-    /// one, at the step that failed last. What came before is kept. Gives the step.
+    /// Resumes a failed plan at a step: it and everything started after it begins again. Without a
+    /// step, the last failed one is used. Earlier steps are kept. Returns the step; `None` if no
+    /// step had failed.
     pub async fn resume(
         &self,
         number: i64,
@@ -211,13 +212,13 @@ impl Plans {
         let steady_ms = self.shared.clock.steady_ms();
         let timeout_ms = run.and_then(|run| run.timeout_ms);
         let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));
-        // As in `run`.
+        // As in `run`: the next engine finds the plan.
         let _ = self.command(PlanEngineCommand::Run(number, until_ms)).await;
         Ok(step.and_then(|step| step.parse().ok()))
     }
 
-    /// Answers a step that waits for a user. The answer is kept sealed if it is secret, and where a
-    /// secret was asked for.
+    /// Answers a step that waits for a user. The answer is stored sealed if it is secret or if the
+    /// step asks for a secret.
     pub async fn answer(
         &self,
         number: i64,
@@ -254,7 +255,7 @@ impl Plans {
         if !store.answer_plan_step(number, &answer).await? {
             return Err(not_asked());
         }
-        // As in `run`.
+        // As in `run`: the next engine finds the answer.
         let outcome = StepOutcome::ok(value.clone());
         let _ = self
             .command(PlanEngineCommand::Answered(number, step, outcome))
@@ -262,7 +263,7 @@ impl Plans {
         Ok(())
     }
 
-    /// The steps that a plan has taken, by branch and number.
+    /// Returns the steps of a plan, ordered by branch and number.
     pub async fn journal(&self, number: i64) -> Result<Vec<PlanStepRow>, PlanError> {
         let mut steps: Vec<PlanStepRow> = Vec::new();
         loop {
@@ -280,20 +281,20 @@ impl Plans {
         }
     }
 
-    /// The number of plans in each state.
+    /// Returns the number of plans in each state.
     pub async fn counts(&self) -> Result<PlanCounts, PlanError> {
         let (reply, answer) = oneshot::channel();
         self.command(PlanEngineCommand::Count(reply)).await?;
         answer.await.map_err(|_| PlanError::ShuttingDown)
     }
 
-    /// Returns when the engine has ended without being told to, with the reason. A new process takes the
-    /// plans up again.
+    /// Returns the reason when the engine has ended without a shutdown. A new process continues the
+    /// plans.
     pub async fn wait_until_lost(&self) -> PlansLost {
         let mut lost = self.shared.lost.clone();
         let reason = match lost.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone(),
-            // It ended in order.
+            // The engine was shut down.
             Err(_) => None,
         };
         match reason {
@@ -302,13 +303,13 @@ impl Plans {
         }
     }
 
-    /// Ends the engine and joins its threads. Plans go on at the next start.
+    /// Ends the engine and joins its threads. Plans continue at the next start.
     pub async fn shutdown(&self) {
         self.shared.stopped.cancel();
         self.shared.tasks.wait().await;
     }
 
-    /// Returns whether this step waits for a user, and whether for a secret.
+    /// Returns whether this step waits for a user, and whether the answer is secret.
     async fn asks(&self, number: i64, step: &StepId) -> Result<AwaitedAnswer, PlanError> {
         let store = &self.shared.store;
         let row = store.plan_journal_step(number, &step_key(step)).await?;
@@ -316,7 +317,7 @@ impl Plans {
         Ok(open.map_or(AwaitedAnswer::NotAwaited, |row| row.step.asks))
     }
 
-    /// Returns true if the plan is a preview, and false if its launch cannot be read any more.
+    /// Returns true if the plan is a preview; false also if its launch cannot be read any more.
     async fn is_preview(&self, number: i64) -> Result<bool, PlanError> {
         let PlansShared { store, seal, .. } = &*self.shared;
         let sealed = store.sealed_plan_request(number).await?;
@@ -324,7 +325,7 @@ impl Plans {
         Ok(launch.is_some_and(|launch| launch.preview.is_some()))
     }
 
-    /// A plan job that this server runs or ran.
+    /// Returns the row of a plan job that this server runs or ran.
     async fn row(&self, number: i64) -> Result<PlanJobRow, PlanError> {
         let store = &self.shared.store;
         let unknown = || PlanError::Unknown(number);
@@ -352,7 +353,7 @@ impl Plans {
     }
 }
 
-/// The failed step that the plan saw last.
+/// Returns the failed step whose outcome was delivered last.
 fn last_failed_step(steps: &[PlanStepRow]) -> Option<store::PlanStepKey> {
     let failed = steps
         .iter()
@@ -364,7 +365,7 @@ fn last_failed_step(steps: &[PlanStepRow]) -> Option<store::PlanStepKey> {
 
 impl Drop for PlansShared {
     fn drop(&mut self) {
-        // A handle that was dropped without shutdown: the tasks end by themselves soon.
+        // A handle dropped without shutdown: the tasks end soon after.
         self.stopped.cancel();
     }
 }

@@ -1,8 +1,9 @@
-//! Effects over the job engine: it creates the jobs, and nodes run them.
+//! Effects performed by the job engine. Main type: [`JobPlanEffects`].
 //!
-//! [`JobPlanEffects`]. Invariants: an outcome is read from the rows that the job engine wrote, so it is the same whenever
-//! it is read; what a task marked as `_sensitive` is in the outcome, and in nothing that is kept or shown;
-//! and a job that may or may not have been created is looked up in the journal, not created again.
+//! Invariants: an outcome is read from the rows that the job engine wrote, so it is the same at
+//! each reading; the `_sensitive` part of a task's output is in the outcome, and in nothing that is
+//! stored readably or shown; and a job that may or may not have been created is looked up in the
+//! journal, not created again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,15 +26,15 @@ pub struct JobPlanEffects {
     store: Store,
 }
 
-// === impl OverJobs ===
+// === impl JobPlanEffects ===
 
 impl JobPlanEffects {
-    /// Over this engine and the store that it writes to.
+    /// Creates effects over this job engine and the store that it writes to.
     pub fn new(jobs: Jobs, store: Store) -> Self {
         Self { jobs, store }
     }
 
-    /// The sensitive output of these nodes; most have none.
+    /// Returns the sensitive output by certname; most nodes have none.
     async fn secrets(
         &self,
         job: &JobRow,
@@ -112,7 +113,8 @@ impl PlanEffects for JobPlanEffects {
         }
     }
 
-    /// `{job, state, results: [{target, action, object, status, value}]}`, in the order of the names.
+    /// Returns `{job, state, results: [{target, action, object, status, value}]}`, ordered by
+    /// certname.
     async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError> {
         let not_known = |error: StoreError| JobOutcomeError(error.to_string());
         let over = self.jobs.wait_until_over(job).await;
@@ -137,7 +139,7 @@ impl PlanEffects for JobPlanEffects {
     }
 }
 
-/// A node's result as plans see it, with what was kept apart of it.
+/// Converts a node's result for plans, with the sealed part of its output added.
 fn result(job: &JobRow, run: RunRow, secret: Option<ReturnedSecret>) -> Value {
     let value = run.result.as_deref().map(serde_json::from_str);
     let mut value = value.and_then(Result::ok).unwrap_or(Value::Null);
@@ -179,11 +181,11 @@ fn task_not_started(error: RunTaskError) -> JobStartError {
     }
 }
 
-/// Issue codes of tasks that a plan's author wants otherwise than they are.
+/// The issue code of parameters that do not fit a task.
 pub const WRONG_PARAMETERS: &str = "TYPE_MISMATCH";
 pub const NOOP_UNSUPPORTED: &str = "TASK_NO_NOOP";
 
-/// The error for a plan whose task cannot be run as requested.
+/// Returns the error of a plan whose task cannot be run as requested.
 pub fn task_refusal_error(error: &RunTaskError) -> Value {
     let (kind, issue_code) = match error {
         RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => ("bolt/unknown-task", None),
@@ -211,7 +213,8 @@ fn not_submitted(error: JobSubmitError) -> JobStartError {
 
 fn not_stored(error: &StoreError) -> JobStartError {
     match error {
-        // The plan is over, which the engine finds then; or a bug, which must not be tried for ever.
+        // Either the plan has ended, which the engine detects next, or this is a bug, and a retry
+        // would loop.
         StoreError::Refused(_) => job_refusal("tutti/not-stored", error),
         error => JobStartError::Unavailable(error.to_string()),
     }

@@ -1,7 +1,8 @@
-//! The input of a plan run, from its start or once more: [`PlanLaunch`], and [`PlanProgramSource`], which makes a
-//! program of it.
+//! The input of a plan run: [`PlanLaunch`], and [`PlanProgramSource`], which creates the plan's
+//! program.
 //!
-//! Invariant: a launch is kept sealed, since parameters may be secret; the parts shown hold no secrets.
+//! Invariant: a launch is stored sealed, since parameters may be secret; the parts shown contain no
+//! secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,14 +16,14 @@ use store::{NewPlanJob, SlotKey};
 
 use crate::program::{PlanFault, PlanProgram};
 
-/// A plan to be run.
+/// The request to run a plan.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct PlanLaunch {
     /// Name of the plan, as `module::plan`.
     pub plan: String,
     /// The environment whose code is run.
     pub environment: String,
-    /// The code version that the plan stays with; `None`: the version that is live at each moment.
+    /// Code version that the plan is pinned to; `None` for the version that is live at each moment.
     #[serde(default)]
     pub code_id: Option<String>,
     /// The origin of the code version, for users: `pinned`, `lock` or `latest`.
@@ -30,30 +31,32 @@ pub struct PlanLaunch {
     pub code: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
-    /// Names of parameters whose values are not shown.
+    /// Names of parameters whose values are secret.
     pub sensitive: Vec<String>,
     /// Free text for users.
     pub description: String,
-    /// Free keys and values, echoed with the plan job.
+    /// Free keys and values, returned with the plan job.
     pub userdata: Map<String, Value>,
-    /// The time limit, from the start and again from each resumption; `None`: unlimited.
+    /// The time limit, counted from the start and anew from each resumption; `None` for no limit.
     #[serde(default)]
     pub timeout: Option<Duration>,
     /// The mode of the preview; `None` if the plan is run.
     #[serde(default)]
     pub preview: Option<PlanPreviewMode>,
-    /// The names of the node groups that the owner may view, which the plan takes for their nodes. Kept, so that
-    /// the plan takes the same names for groups when it is evaluated again.
+    /// Names of the node groups that the owner may view; the plan accepts them as targets. Stored,
+    /// so that the plan accepts the same names when it is evaluated again.
     #[serde(default)]
     pub node_groups: BTreeSet<String>,
-    /// Functions of the environment that the plan does not call, with what is said of them when it calls the built-in
-    /// ones of their names. Kept for the same reason.
+    /// Functions of the environment that cannot be called, each with the warning given when the
+    /// plan calls the built-in function of the same name instead. Stored for the same reason as
+    /// `node_groups`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced_functions: BTreeMap<String, String>,
-    /// Questions are answered by their defaults, and fail without one: no person is there to answer.
+    /// True if no user can answer: prompts take their defaults, and fail without one.
     #[serde(default)]
     pub is_unattended: bool,
-    /// The slot of a schedule that started the plan; a slot has one plan job at most. Written beside the sealed row.
+    /// The slot of a schedule that started the plan; a slot has at most one plan job. Stored beside
+    /// the sealed launch.
     #[serde(skip)]
     pub slot: Option<SlotKey>,
     /// Login of the user who started the plan.
@@ -62,19 +65,19 @@ pub struct PlanLaunch {
     pub owner_id: String,
 }
 
-/// The mode of a preview: a plan that is looked at and not run.
+/// The mode of a preview, which shows a plan's effects instead of performing them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanPreviewMode {
-    /// Every effect is shown, and none is made.
+    /// Every effect is shown, and none is performed.
     Show,
-    /// Tasks that can be run in noop mode are run so, all else is shown.
+    /// Tasks that support noop mode are run in it; everything else is shown.
     RunNoop,
 }
 
 /// The source of plan programs.
 pub trait PlanProgramSource: Send + Sync + 'static {
-    /// The program of a plan; the same whenever it is asked for. May block.
+    /// Returns the program of a plan, the same at each call. May block.
     fn program(&self, launch: &PlanLaunch) -> Result<Arc<dyn PlanProgram>, PlanFault>;
 }
 
@@ -87,10 +90,10 @@ where
     }
 }
 
-// === impl Preview ===
+// === impl PlanPreviewMode ===
 
 impl PlanPreviewMode {
-    /// The mode as requests and answers hold it: `true`, or `"run"`.
+    /// The mode as in requests and responses: `true`, or `"run"`.
     pub fn as_json(self) -> Value {
         match self {
             Self::Show => Value::Bool(true),
@@ -99,7 +102,7 @@ impl PlanPreviewMode {
     }
 }
 
-// === impl Launch ===
+// === impl PlanLaunch ===
 
 impl PlanLaunch {
     pub(crate) fn seal(&self, key: &SealKey) -> Vec<u8> {
@@ -117,7 +120,7 @@ impl PlanLaunch {
         self.timeout.map(ms)
     }
 
-    /// Its row, without secrets.
+    /// Returns the row of the plan job, without secrets.
     pub(crate) fn to_plan_job_row(&self, now_ms: i64) -> NewPlanJob {
         let start = jobs::PlanStart {
             plan: self.plan.clone(),
@@ -138,7 +141,7 @@ impl PlanLaunch {
     }
 }
 
-/// Never the values of parameters.
+/// Omits the values of parameters.
 impl fmt::Debug for PlanLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launch")

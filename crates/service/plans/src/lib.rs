@@ -1,12 +1,12 @@
-//! Plans that survive: programs whose every effect goes through a journal in the store, and which go on
-//! after a crash at the step where they were.
+//! The plan engine: every effect of a plan is written to a journal in the store, so that the plan
+//! continues after a crash.
 //!
-//! [`PlanWorkerThread`] is the handle; a [`PlanProgram`] asks its [`Branch`] for every [step](StepRequest). The rules
-//! that all of this crate serves:
-//! - an effect is begun in the transaction that writes it down, and never twice;
-//! - what a plan has seen, it sees again when it is evaluated anew, so it comes to the same steps; if it
-//!   does not, it is stopped and says where;
-//! - a plan that waits for long costs no thread, no stack and little memory.
+//! [`Plans`] is the handle; a [`PlanProgram`] requests every [step](StepRequest) from its
+//! [`PlanBranch`]. Invariants of this crate:
+//! - an effect starts in the transaction that writes its step, and never twice;
+//! - a plan that is evaluated again gets the same outcomes and so requests the same steps;
+//!   otherwise it ends with an error that names the step;
+//! - a plan that waits for long takes no thread, no stack and little memory.
 
 mod canonical;
 mod config;

@@ -1,8 +1,9 @@
-//! A plan in memory: its [`PlanCore`] and the coroutines of its branches, which never leave their thread.
+//! A plan in memory: its [`PlanCore`] and the coroutines of its branches, which never leave their
+//! thread.
 //!
-//! [`PlanMachine`] is resumed by [`PlanMachine::run_turn`]. Invariants: a coroutine that was begun is always brought
-//! to its end, by a [`PlanStop`] if need be; and a panic of a program ends that plan and nothing
-//! else.
+//! [`PlanMachine`] is resumed by [`PlanMachine::run_turn`]. Invariants: a coroutine that was
+//! started is always run to its end, with a [`PlanStop`] if necessary; and a panic of a program
+//! ends only that plan.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -22,15 +23,15 @@ use crate::step::{BranchId, StepId, StepOutcome};
 
 type BranchCoroutine = Coroutine<BranchReply, BranchRequest, BranchResult>;
 
-/// A plan that is evaluated.
+/// A plan that is being evaluated.
 pub(crate) struct PlanMachine {
     core: PlanCore,
     running: HashMap<BranchId, BranchCoroutine>,
-    /// Branches that were made and have not begun.
+    /// Branches that were created and have not started.
     bodies: HashMap<BranchId, BranchBody>,
-    /// A branch that used up its time slice, and goes on at its next turn.
+    /// A branch that used up its time slice, with the reply for its next turn.
     preempted: Option<(BranchId, BranchReply)>,
-    /// Coroutines that it may have, now.
+    /// The most coroutines that the plan may have during this turn.
     stack_limit: usize,
 }
 
@@ -39,11 +40,11 @@ pub(crate) struct PlanMachine {
 pub(crate) enum MachineTurn {
     /// The time slice is used up.
     SliceUsedUp,
-    /// Nothing can be done until something arrives or is committed.
+    /// The plan waits for an outcome or a commit.
     Idle,
 }
 
-// === impl Machine ===
+// === impl PlanMachine ===
 
 impl PlanMachine {
     pub(crate) fn new(program: Arc<dyn PlanProgram>, journal: Vec<RecordedStep>) -> Self {
@@ -57,7 +58,8 @@ impl PlanMachine {
         }
     }
 
-    /// Runs the runnable branches for a while; `room` is the number of further stacks that it may take.
+    /// Runs the runnable branches for one time slice; `room` is the number of further stacks that
+    /// it may take.
     pub(crate) fn run_turn(&mut self, now_ms: i64, room: usize) -> MachineTurn {
         self.core.set_now(now_ms);
         self.stack_limit = room.saturating_add(self.running.len());
@@ -78,7 +80,7 @@ impl PlanMachine {
         MachineTurn::Idle
     }
 
-    /// Stacks in use.
+    /// Returns the number of stacks in use.
     pub(crate) fn stack_count(&self) -> usize {
         self.running.len()
     }
@@ -99,12 +101,13 @@ impl PlanMachine {
         self.core.idle_wait().filter(|_| self.preempted.is_none())
     }
 
-    /// Brings every branch to its end; the machine is of no use afterwards, but for its last batch.
+    /// Ends every branch. Afterwards the machine only holds its last batch.
     pub(crate) fn unwind(&mut self, stop: PlanStop) {
         self.preempted = None;
         self.bodies.clear();
         for (id, mut coroutine) in std::mem::take(&mut self.running) {
-            // Bounded: a stopped branch is refused everything, and torn down in the end.
+            // The loop is bounded: a stopped branch is refused everything, and unwound by force in
+            // the end.
             while !coroutine.done() {
                 if let CoroutineResult::Return(_) = coroutine.resume(BranchReply::Stop(stop)) {
                     break;
@@ -155,7 +158,7 @@ impl PlanMachine {
         }
     }
 
-    /// The coroutine of a branch; `None`: the branch is over, or cannot begin.
+    /// Returns the coroutine of a branch; `None` if the branch has ended or cannot start.
     fn coroutine(&mut self, branch: &BranchId, reply: &BranchReply) -> Option<BranchCoroutine> {
         if let Some(running) = self.running.remove(branch) {
             return Some(running);
@@ -174,7 +177,8 @@ impl PlanMachine {
             Ok(stack) => Some(begin(stack, body, branch.clone())),
             Err(reason) => {
                 let msg = format!("there is no memory for the stack of a branch: {reason}");
-                // Not the branch's own end: that would not be the same at the next evaluation.
+                // The plan fails, not only the branch, whose end would differ in the next
+                // evaluation.
                 self.core.fail(PlanFault::new("tutti/plan-limit", &msg));
                 None
             }
@@ -182,7 +186,7 @@ impl PlanMachine {
     }
 }
 
-/// A coroutine is never dropped while it is suspended.
+/// Unwinds all branches, since a suspended coroutine must not be dropped.
 impl Drop for PlanMachine {
     fn drop(&mut self) {
         self.unwind(PlanStop::Evicted);

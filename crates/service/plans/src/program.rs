@@ -1,8 +1,9 @@
-//! Plans as the engine sees them: a [`PlanProgram`], which runs from its start to its end and requests from its
-//! [`PlanBranch`] for everything that it does or learns.
+//! Plans as the engine runs them: a [`PlanProgram`] runs from start to end and requests every
+//! effect and every input from its [`PlanBranch`].
 //!
-//! Invariants: a program is deterministic but for the outcomes of its steps; and a [`PlanStop`] is handed up at
-//! once and never caught, since the program is then only being torn down, to be run again later.
+//! Invariants: a program is deterministic apart from the outcomes of its steps; and a [`PlanStop`]
+//! is returned at once and never caught, since the program is then only being unwound, possibly to
+//! be run again later.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,7 +17,7 @@ use crate::step::{BranchId, StepOutcome, StepRequest, StepWork};
 
 /// The code of a plan.
 pub trait PlanProgram: Send + Sync + 'static {
-    /// Runs it; on the stack of a coroutine.
+    /// Runs the plan, on the stack of a coroutine.
     fn run(&self, branch: &mut PlanBranch<'_>) -> BranchResult;
 }
 
@@ -26,28 +27,28 @@ impl<F: Fn(&mut PlanBranch<'_>) -> BranchResult + Send + Sync + 'static> PlanPro
     }
 }
 
-/// The result of a plan or of a branch of it.
+/// The result of a plan or of one of its branches.
 pub type BranchResult = Result<Value, PlanFault>;
 
 /// The code that runs in a branch.
 pub type BranchBody = Box<dyn FnOnce(&mut PlanBranch<'_>) -> BranchResult>;
 
-/// The reason why a plan or a branch of it has no result.
+/// The reason why a plan or one of its branches has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanFault {
-    /// It failed; holds an error in Puppet's form: `{kind, msg, details}`.
+    /// The plan or branch failed; holds an error in Puppet's form: `{kind, msg, details}`.
     Failed(Value),
-    /// It was stopped from outside.
+    /// The plan or branch was stopped from outside.
     Stop(PlanStop),
 }
 
-/// The reason why a program must end now. It is handed up, never caught.
+/// The reason why a program must end now. A program returns it and never catches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanStop {
-    /// Nothing is wrong: it leaves the memory, and is run again when there is something to do.
+    /// The plan leaves memory without an error, and is run again when an outcome arrives.
     #[error("the plan goes to sleep")]
     Evicted,
-    /// The plan is over, or broken.
+    /// The plan has ended or failed.
     #[error("the plan has ended")]
     Ended,
     /// This branch was cancelled by another one.
@@ -55,7 +56,7 @@ pub enum PlanStop {
     Cancelled,
 }
 
-/// A branch of a plan that runs: its way to the engine.
+/// A running branch of a plan, and its connection to the engine.
 pub struct PlanBranch<'a> {
     yielder: &'a Yielder<BranchReply, BranchRequest>,
     id: BranchId,
@@ -67,11 +68,11 @@ pub struct PlanBranch<'a> {
 pub(crate) enum BranchRequest {
     Step(StepRequest),
     Spawn(BranchBody),
-    /// Until all of these have ended, or until the step (a sleep) is over.
+    /// Waits until all of these branches have ended, or until the step (a sleep) has.
     Wait(Vec<BranchId>, Option<StepRequest>),
     Cancel(Vec<BranchId>),
     GetResult(BranchId),
-    /// Others on the thread have their turn.
+    /// Lets other plans on the thread have their turn.
     YieldTurn,
 }
 
@@ -86,7 +87,7 @@ pub(crate) enum BranchReply {
     Stop(PlanStop),
 }
 
-// === impl Branch ===
+// === impl PlanBranch ===
 
 impl<'a> PlanBranch<'a> {
     pub(crate) fn new(yielder: &'a Yielder<BranchReply, BranchRequest>, id: BranchId) -> Self {
@@ -103,13 +104,13 @@ impl<'a> PlanBranch<'a> {
         &self.id
     }
 
-    /// The size of the stack that the program runs on: recursion must stop well before.
+    /// The size of the stack on which the program runs, in bytes; recursion must stop well before.
     pub fn stack_bytes(&self) -> usize {
         BRANCH_STACK_BYTES
     }
 
-    /// Takes a step: does something, or learns something. When the plan is evaluated again, the
-    /// journal answers.
+    /// Takes a step, which performs an effect or reads input. When the plan is evaluated again, the
+    /// outcome comes from the journal.
     pub fn step(&self, request: StepRequest) -> Result<StepOutcome, PlanFault> {
         match self.call(BranchRequest::Step(request))? {
             BranchReply::Answer(outcome) => Ok(outcome),
@@ -117,8 +118,8 @@ impl<'a> PlanBranch<'a> {
         }
     }
 
-    /// Computes something that is not the same every time. A step that is quickly done and changes
-    /// nothing.
+    /// Takes a step that computes a value which may differ each time. The computation must be quick
+    /// and change nothing.
     pub fn note(
         &self,
         kind: &'static str,
@@ -134,7 +135,7 @@ impl<'a> PlanBranch<'a> {
         })
     }
 
-    /// Lets something run beside this branch; it begins when this one waits.
+    /// Creates a parallel branch; it starts when this one waits.
     pub fn spawn(
         &self,
         body: impl FnOnce(&mut PlanBranch<'_>) -> BranchResult + 'static,
@@ -151,7 +152,8 @@ impl<'a> PlanBranch<'a> {
         Ok(ended.into_iter().flatten().collect())
     }
 
-    /// As [`PlanBranch::wait`], for a while: `None` for those that have not ended by then.
+    /// Waits like [`PlanBranch::wait`], at most for `patience`; `None` for branches that have not
+    /// ended by then.
     pub fn wait_for(
         &self,
         branches: &[BranchId],
@@ -187,7 +189,7 @@ impl<'a> PlanBranch<'a> {
         }
     }
 
-    /// Ends these branches and all below them; what they began goes on by itself.
+    /// Ends these branches and all below them; jobs that they started continue.
     pub fn cancel(&self, branches: &[BranchId]) -> Result<(), PlanFault> {
         match self.call(BranchRequest::Cancel(branches.to_vec()))? {
             BranchReply::Go => Ok(()),
@@ -195,8 +197,8 @@ impl<'a> PlanBranch<'a> {
         }
     }
 
-    /// Lets other plans have their turn on this thread: to be called now and then by a program that computes
-    /// for long.
+    /// Lets other plans on this thread have their turn. Programs that compute for long must call
+    /// this regularly.
     pub fn yield_turn(&self) -> Result<(), PlanFault> {
         match self.call(BranchRequest::YieldTurn)? {
             BranchReply::Go => Ok(()),
@@ -208,7 +210,7 @@ impl<'a> PlanBranch<'a> {
         if let Some(stop) = self.stopped.get() {
             self.ignored.set(self.ignored.get() + 1);
             if self.ignored.get() > IGNORED_STOPS {
-                // It catches what must not be caught, in a loop.
+                // The program catches `PlanStop` in a loop, so it is unwound by a panic.
                 std::panic::resume_unwind(Box::new(PlanTornDown));
             }
             return Err(PlanFault::Stop(stop));
@@ -224,14 +226,14 @@ impl<'a> PlanBranch<'a> {
     }
 }
 
-/// The program was ended by force.
+/// The payload of the panic that unwinds a program by force.
 pub(crate) struct PlanTornDown;
 
 fn unexpected(reply: &BranchReply) -> PlanFault {
     unreachable!("the engine answers each call in its own way, not with {reply:?}")
 }
 
-// === impl Fault ===
+// === impl PlanFault ===
 
 impl PlanFault {
     /// Fails with an error of this kind.

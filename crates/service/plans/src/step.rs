@@ -1,8 +1,8 @@
-//! Steps: everything that a plan does and everything that it learns from outside.
+//! Steps: every effect of a plan and every input from outside.
 //!
-//! A [`StepRequest`] is the request of a program, a [`StepId`] its name in the journal, an [`StepOutcome`]
-//! the answer to it. Invariant: a request's `arguments` hold no secret, and distinguish it from every
-//! other request that could stand in its place.
+//! A [`StepRequest`] is the request of a program, a [`StepId`] its key in the journal, a
+//! [`StepOutcome`] the answer. Invariant: a request's `arguments` contain no secret, and
+//! distinguish it from every other request that could occur at the same step.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 use crate::effects::{LocalEffect, PlanStepJob};
 
-/// A branch of a plan: the plan itself, or a part of it that runs beside the rest. `2.1` is the first
-/// branch of the plan's second.
+/// The id of a branch of a plan: the plan itself (empty), or a part that runs in parallel. `2.1` is
+/// the first branch of the plan's second branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BranchId(Vec<u32>);
 
-/// A step of a plan: `2.1.7` is the seventh of branch `2.1`.
+/// The id of a step: `2.1.7` is the seventh step of branch `2.1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepId {
     /// The branch that takes the step.
@@ -33,34 +33,34 @@ pub struct StepId {
 #[error("`{0}` is not a step's name: write numbers with dots between them, as the events show it")]
 pub struct InvalidStepId(String);
 
-/// The request of a program for a step.
+/// A program's request of a step.
 pub struct StepRequest {
     /// Kind of the step: `task`, `sleep`, `time`, …
     pub kind: Cow<'static, str>,
-    /// Position in the plan's code, for users; the same whenever the plan is evaluated.
+    /// Position in the plan's code, for users; the same in each evaluation.
     pub site: String,
     /// The arguments of the request, without secrets.
     pub arguments: Value,
-    /// The way in which the step is done.
+    /// The way in which the step is performed.
     pub work: StepWork,
 }
 
-/// The way in which a step is done.
+/// The way in which a step is performed.
 pub enum StepWork {
-    /// At once, by computing it: the time, a random number. Done again after a crash only if nothing
-    /// came of it.
+    /// Computes a value at once, such as the time or a random number. Repeated after a crash only
+    /// if the outcome was not stored.
     Compute(Box<dyn FnOnce() -> StepOutcome>),
-    /// A message is added to the events of the plan job.
+    /// Adds a message to the events of the plan job.
     RecordEvent(PlanEventMessage),
-    /// Time passes.
+    /// Waits for a time.
     Sleep(Duration),
-    /// A user answers. Clients show the message, and read the details: `sensitive: true` asks
-    /// without an echo and keeps the answer sealed; `menu` (an object of keys and texts) wants one
-    /// of its keys; `default` is what no answer stands for; `approval: true` wants true or false.
+    /// Waits for the answer of a user. Clients show the message and read the details: `sensitive:
+    /// true` hides the input and seals the answer; `menu` (an object of keys and texts) allows only
+    /// its keys; `default` is used for an empty answer; `approval: true` expects true or false.
     Ask(PlanEventMessage),
-    /// A job runs on nodes.
+    /// Runs a job on nodes.
     Run(Box<PlanStepJob>),
-    /// Something is done on this machine.
+    /// Performs an effect on the server.
     RunLocalEffect(Arc<dyn LocalEffect>),
 }
 
@@ -78,17 +78,16 @@ pub struct PlanEventMessage {
 /// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepOutcome {
-    /// True for success, as far as the engine needs to know: a failed step is one that a resumed
-    /// plan begins again.
+    /// True for success. A resumed plan begins again at a failed step.
     pub ok: bool,
-    /// The value that the program gets.
+    /// The value that the program receives.
     pub value: Arc<Value>,
 }
 
 // === impl BranchId ===
 
 impl BranchId {
-    /// The id of the plan itself.
+    /// Returns the id of the plan itself.
     pub fn root() -> Self {
         Self::default()
     }
@@ -103,7 +102,7 @@ impl BranchId {
         self.0.len()
     }
 
-    /// Returns true if this is `other` or stands below it.
+    /// Returns true if this is `other` or a branch below it.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -154,37 +153,37 @@ impl FromStr for StepId {
     }
 }
 
-// === impl Work ===
+// === impl StepWork ===
 
 impl StepWork {
-    /// Returns true if it is answered without the branch being suspended.
+    /// Returns true if the step is answered without suspending the branch.
     pub(crate) fn is_inline(&self) -> bool {
         matches!(self, Self::Compute(_) | Self::RecordEvent(_))
     }
 }
 
-// === impl Outcome ===
+// === impl StepOutcome ===
 
 impl StepOutcome {
-    /// The outcome of a success.
+    /// Creates the outcome of a success.
     pub fn ok(value: Value) -> Self {
         let value = Arc::new(value);
         Self { ok: true, value }
     }
 
-    /// The outcome of a failure.
+    /// Creates the outcome of a failure.
     pub fn failed(value: Value) -> Self {
         let value = Arc::new(value);
         Self { ok: false, value }
     }
 
-    /// The outcome of a failure with this kind and message.
+    /// Creates the outcome of a failure with this kind and message.
     pub fn error(kind: &str, msg: &str) -> Self {
         Self::failed(json!({"kind": kind, "msg": msg, "details": {}}))
     }
 }
 
-/// Only which kind it is.
+/// Shows only the kind.
 impl fmt::Debug for StepWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -198,7 +197,7 @@ impl fmt::Debug for StepWork {
     }
 }
 
-/// Never the work, which may hold secrets.
+/// Omits the work, which may contain secrets.
 impl fmt::Debug for StepRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StepRequest")

@@ -1,8 +1,9 @@
-//! The threads that plans run on: a [`PlanWorker`] owns the machines of its plans, which never leave it.
+//! The threads on which plans run: a [`PlanWorkerThread`] owns the machines of its plans, which
+//! never leave it.
 //!
-//! It takes [`WorkerCommand`]s and gives [`WorkerReport`]s. Invariants: plans have their turns one after the other, none
-//! for long; a worker waits for the engine when its reports are not taken, and the engine never waits
-//! for a worker.
+//! It takes [`WorkerCommand`]s and sends [`WorkerReport`]s. Invariants: plans have short turns one
+//! after the other; a worker waits if the engine does not take its reports, and the engine never
+//! waits for a worker.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -18,7 +19,7 @@ use crate::machine::{MachineTurn, PlanMachine};
 use crate::program::PlanProgram;
 use crate::step::{StepId, StepOutcome};
 
-/// A plan in memory: the same plan has another life when it is taken up again.
+/// One stay of a plan in memory. A plan that is loaded again gets a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlanIncarnation {
     pub(crate) plan: i64,
@@ -30,18 +31,18 @@ pub(crate) enum WorkerCommand {
     Begin(PlanIncarnation, Arc<dyn PlanProgram>, Vec<RecordedStep>),
     Arrived(PlanIncarnation, StepId, StepOutcome),
     Committed(PlanIncarnation),
-    /// The plan leaves the memory.
+    /// The plan is removed from memory.
     Unload(PlanIncarnation),
 }
 
 /// A message from a worker to the engine.
 pub(crate) enum WorkerReport {
     Batch(PlanIncarnation, JournalBatch),
-    /// Nothing moves in the plan, and it has taken so many orders.
+    /// The plan is idle after this number of commands.
     Resting(PlanIncarnation, IdlePlan, u64),
 }
 
-/// The engine's end of a worker.
+/// The engine's handle of a worker.
 pub(crate) struct PlanWorker {
     pub(crate) orders: mpsc::Sender<WorkerCommand>,
     pub(crate) thread: JoinHandle<()>,
@@ -49,7 +50,7 @@ pub(crate) struct PlanWorker {
 
 struct PlanWorkerThread {
     machines: HashMap<PlanIncarnation, WorkerPlan>,
-    /// Those that have something to do.
+    /// Plans that can run.
     turns: VecDeque<PlanIncarnation>,
     reports: mpsc::Sender<WorkerReport>,
     clock: Arc<dyn JobClock>,
@@ -59,11 +60,11 @@ struct PlanWorkerThread {
 /// A plan on this thread.
 struct WorkerPlan {
     machine: PlanMachine,
-    /// Orders that it has taken.
+    /// The number of commands handled for this plan.
     commands_taken: u64,
 }
 
-// === impl Worker ===
+// === impl PlanWorker ===
 
 impl PlanWorker {
     pub(crate) fn start(
@@ -89,10 +90,10 @@ impl PlanWorker {
     }
 }
 
-// === impl Plans ===
+// === impl PlanWorkerThread ===
 
 impl PlanWorkerThread {
-    /// Works until the engine drops its end.
+    /// Runs until the engine drops its handle.
     fn run(mut self, mut orders: mpsc::Receiver<WorkerCommand>) {
         loop {
             if self.turns.is_empty() {
@@ -101,7 +102,7 @@ impl PlanWorkerThread {
                 };
                 self.take(order);
             }
-            // Orders that arrived meanwhile share the turns.
+            // Commands that arrived meanwhile are handled before the next turn.
             for _ in 0..WORKER_QUEUE {
                 match orders.try_recv() {
                     Ok(order) => self.take(order),
@@ -137,7 +138,7 @@ impl PlanWorkerThread {
             WorkerCommand::Unload(life) => {
                 if let Some(WorkerPlan { machine, .. }) = self.machines.remove(&life) {
                     self.stacks -= machine.stack_count();
-                    // Its branches are unwound.
+                    // Dropping the machine unwinds its branches.
                     drop(machine);
                 }
             }
@@ -158,7 +159,7 @@ impl PlanWorkerThread {
         }
     }
 
-    /// One plan's turn. `false`: the engine is gone.
+    /// Gives one plan a turn. Returns false if the engine has ended.
     fn turn(&mut self, life: PlanIncarnation) -> bool {
         let Some(WorkerPlan {
             machine,

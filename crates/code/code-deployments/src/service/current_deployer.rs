@@ -26,7 +26,7 @@ struct SettingsState {
     fault: Option<Arc<R10kFileError>>,
 }
 
-// === impl Current ===
+// === impl CurrentDeployer ===
 
 impl CurrentDeployer {
     pub(super) fn new(deployer: Deployer) -> Self {

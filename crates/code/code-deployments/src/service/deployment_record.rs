@@ -272,7 +272,7 @@ pub(crate) fn truncate(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
-// === impl State ===
+// === impl DeploymentState ===
 
 impl DeploymentState {
     fn parse(text: &str) -> Self {

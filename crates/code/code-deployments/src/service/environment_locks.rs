@@ -34,7 +34,7 @@ pub struct EnvironmentHold {
     ticket: HoldTicket,
 }
 
-// === impl Locks ===
+// === impl EnvironmentLocks ===
 
 impl EnvironmentLocks {
     fn inner(&self) -> MutexGuard<'_, HoldRegistry> {

@@ -67,7 +67,7 @@ pub enum VerifyError {
     Submit(#[from] DeploymentSubmitError),
 }
 
-// === impl SubmitError ===
+// === impl DeploymentSubmitError ===
 
 impl DeploymentSubmitError {
     /// The message with its causes.

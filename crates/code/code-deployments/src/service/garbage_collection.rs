@@ -63,7 +63,7 @@ pub(super) struct GarbageCollector {
     disk_use: watch::Sender<Option<DiskUse>>,
 }
 
-// === impl Room ===
+// === impl GarbageCollector ===
 
 impl GarbageCollector {
     /// Collects once after a start, since the server may have been killed.

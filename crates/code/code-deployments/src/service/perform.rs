@@ -457,7 +457,7 @@ fn format_reason(reason: &str) -> String {
     }
 }
 
-// === impl Performed ===
+// === impl WorkOutcome ===
 
 impl WorkOutcome {
     /// The outcome of work that failed because of a bug.

@@ -32,7 +32,7 @@ pub(super) struct DownloadedArchive {
     md5: Md5,
 }
 
-// === impl Download ===
+// === impl DownloadedArchive ===
 
 impl DownloadedArchive {
     /// Creates an empty file for a download.

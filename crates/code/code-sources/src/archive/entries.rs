@@ -41,7 +41,7 @@ struct EntryExtensions {
     size_bytes: Option<u64>,
 }
 
-// === impl Entries ===
+// === impl ArchiveEntries ===
 
 impl<'a, R: Read> ArchiveEntries<'a, R> {
     pub(crate) fn of(archive: &'a mut Archive<R>) -> Result<Self, UnpackError> {
@@ -66,7 +66,7 @@ impl<'a, R: Read> ArchiveEntries<'a, R> {
     }
 }
 
-// === impl Said ===
+// === impl EntryExtensions ===
 
 impl EntryExtensions {
     /// Parses an extension; returns true if the entry was one.

@@ -82,7 +82,7 @@ impl Default for ForgeSettings {
     }
 }
 
-// === impl Forge ===
+// === impl ForgeServer ===
 
 impl ForgeServer {
     /// Creates a Forge. `named` is the URL from a Puppetfile, if it may override the settings.

@@ -129,7 +129,7 @@ pub enum ArchiveError {
     Internal,
 }
 
-// === impl Archives ===
+// === impl ArchiveStore ===
 
 impl ArchiveStore {
     /// Archives below the directory of deployments `store`. The Forge is reached through its own

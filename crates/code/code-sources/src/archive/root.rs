@@ -60,7 +60,7 @@ fn is_the_only(paths: &[(Vec<u8>, ArchiveMemberKind)], directory: &[u8]) -> bool
             .all(|(path, _)| path.is_empty() || path == itself || path.starts_with(directory))
 }
 
-// === impl Root ===
+// === impl ArchiveRoot ===
 
 impl ArchiveRoot {
     /// The part of a path below the root; `None` if the path is the root, or outside.

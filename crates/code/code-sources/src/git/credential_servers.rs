@@ -50,7 +50,7 @@ pub fn is_server(name: &str) -> bool {
     HttpServer::from_name(name).is_some()
 }
 
-// === impl Server ===
+// === impl HttpServer ===
 
 impl HttpServer {
     /// The server of an HTTP address; `None` for other addresses.

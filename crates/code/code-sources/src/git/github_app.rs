@@ -161,7 +161,7 @@ impl GithubApps {
     }
 }
 
-// === impl Known ===
+// === impl InstallationAccess ===
 
 impl InstallationAccess {
     fn is_good(&self) -> bool {
@@ -175,7 +175,7 @@ impl InstallationAccess {
     }
 }
 
-// === impl Question ===
+// === impl AppTokenKey ===
 
 impl AppTokenKey {
     async fn request_access(&self) -> Result<InstallationAccess, AppError> {

@@ -158,7 +158,7 @@ const SETTINGS: &[&str] = &[
     "fetch.unpackLimit=1",
 ];
 
-// === impl Git ===
+// === impl GitProgram ===
 
 impl GitProgram {
     /// True if the settings name the repository, or its server: others get no general token.

@@ -41,7 +41,7 @@ pub(crate) enum RefsError {
     TooMany,
 }
 
-// === impl Wanted ===
+// === impl GitReference ===
 
 impl GitReference {
     /// The name or digits, whatever the kind.
@@ -52,7 +52,7 @@ impl GitReference {
     }
 }
 
-// === impl Commit ===
+// === impl CommitHash ===
 
 impl CommitHash {
     /// The digits of the commit.
@@ -85,7 +85,7 @@ impl fmt::Debug for CommitHash {
     }
 }
 
-// === impl Refs ===
+// === impl GitRefs ===
 
 impl GitRefs {
     /// Parses the output of `git ls-remote` or `git show-ref -d`.

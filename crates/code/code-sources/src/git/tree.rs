@@ -237,7 +237,7 @@ fn parse(line: &[u8]) -> Option<Result<ListedFile, TreePathError>> {
     }))
 }
 
-// === impl Listing ===
+// === impl TreeListing ===
 
 impl TreeListing {
     fn open(mut command: Command) -> Result<Self, GitError> {
@@ -290,7 +290,7 @@ impl Drop for TreeListing {
     }
 }
 
-// === impl Objects ===
+// === impl ObjectReader ===
 
 impl ObjectReader {
     /// Starts reading these objects, in this order.

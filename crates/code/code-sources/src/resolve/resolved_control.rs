@@ -22,7 +22,7 @@ pub enum ResolvedControl {
     NoFiles,
 }
 
-// === impl FixedControl ===
+// === impl ResolvedControl ===
 
 impl ResolvedControl {
     /// A unique text for this version.

@@ -127,7 +127,7 @@ pub struct FoundEnvironments {
     pub errors: Vec<NameError>,
 }
 
-// === impl Source ===
+// === impl EnvironmentSource ===
 
 impl EnvironmentSource {
     /// The repository of a source in Subversion; `None` for other sources.
@@ -203,7 +203,7 @@ impl FoundEnvironment {
     }
 }
 
-// === impl Environments ===
+// === impl FoundEnvironments ===
 
 impl FoundEnvironments {
     /// Adds the branches of a source, except those that its filter excluded. If the name of one

@@ -129,7 +129,7 @@ pub enum SvnError {
 /// credentials.
 const INHERITED_VARIABLES: &[&str] = &["PATH", "HOME", "USER", "SSH_AUTH_SOCK", "TMPDIR"];
 
-// === impl Login ===
+// === impl SvnLogin ===
 
 impl SvnLogin {
     /// Credentials from the settings; `None` if there are none.
@@ -160,7 +160,7 @@ impl PartialEq for SvnLogin {
 
 impl Eq for SvnLogin {}
 
-// === impl Address ===
+// === impl SvnAddress ===
 
 impl SvnAddress {
     /// The address of a module, with the revision that it names.
@@ -205,7 +205,7 @@ impl SvnAddress {
     }
 }
 
-// === impl Svn ===
+// === impl SvnProgram ===
 
 impl SvnProgram {
     pub fn new(hold: DirectoryLock) -> Self {

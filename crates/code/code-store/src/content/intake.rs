@@ -1,6 +1,7 @@
 //! Stores a tree in the content store. Main type: [`TreeIntake`].
 //!
-//! Invariant: until [`TreeIntake::finish`] nothing has a name in the store; a dropped intake leaves nothing behind.
+//! Invariant: until [`TreeIntake::finish`] nothing has a name in the store; a dropped intake leaves
+//! nothing behind.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -37,7 +38,7 @@ pub enum IntakeError {
     Content(#[from] ContentError),
 }
 
-// === impl Intake ===
+// === impl TreeIntake ===
 
 impl TreeIntake {
     pub(super) fn new(content: ContentStore) -> Result<Self, ContentError> {

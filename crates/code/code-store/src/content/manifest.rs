@@ -102,7 +102,7 @@ impl fmt::Debug for ContentHash {
 impl FromStr for ContentHash {
     type Err = ();
 
-    /// 64 lower-case hexadecimal digits.
+    /// Parses 64 lower-case hexadecimal digits.
     fn from_str(text: &str) -> Result<Self, ()> {
         let digits = text.as_bytes();
         let is_digit = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
@@ -118,7 +118,7 @@ impl FromStr for ContentHash {
     }
 }
 
-// === impl Manifest ===
+// === impl TreeManifest ===
 
 impl TreeManifest {
     /// Adds a file or a link.
@@ -156,32 +156,32 @@ impl TreeManifest {
         Ok(())
     }
 
-    /// The entries, ordered by path.
+    /// Returns the entries, ordered by path.
     pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &TreeEntry)> {
         self.entries.iter()
     }
 
-    /// The entry at this path.
+    /// Returns the entry at this path.
     pub fn get(&self, path: &[u8]) -> Option<&TreeEntry> {
         self.entries.get(path)
     }
 
-    /// Number of files and links.
+    /// Returns the number of files and links.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True if there are no entries.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Total size of all files, in bytes.
+    /// Returns the total size of all files, in bytes.
     pub fn total_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The text to store, and its id.
+    /// Returns the tree's id and its text for storage.
     pub fn encode(&self) -> (TreeId, Vec<u8>) {
         let mut text = HEADER.to_vec();
         for (path, entry) in &self.entries {

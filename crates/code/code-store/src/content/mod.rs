@@ -1,11 +1,12 @@
 //! Content under its hash, shared by all environments. Main type: [`ContentStore`].
 //!
-//! `objects/ab/<sha256>` are files, with the suffix `-x` if they are executable; `trees/<id>` are manifests.
-//! Versions of environments are hard links to the objects. Invariants:
-//! - an object gets its name after its bytes are on the disk, and is never written again; an object whose bytes
-//!   do not match its name loses the name before it is used for another tree or version;
-//! - a manifest gets its name after its objects have theirs; if a power cut removed an object's name, the tree
-//!   counts as missing and is fetched again.
+//! `objects/ab/<sha256>` are files, with the suffix `-x` if they are executable; `trees/<id>` are
+//! manifests. Versions of environments are hard links to the objects. Invariants:
+//! - an object gets its name after its bytes are on the disk, and is never written again; an
+//!   object whose bytes do not match its name loses the name before it is used for another tree or
+//!   version;
+//! - a manifest gets its name after its objects have theirs; if a power cut removed an object's
+//!   name, the tree counts as missing and is fetched again.
 
 mod intake;
 mod manifest;
@@ -45,14 +46,15 @@ const MODE: u32 = 0o444;
 const MODE_EXECUTABLE: u32 = 0o555;
 /// The execute bits of owner, group and others.
 pub(crate) const ANY_EXECUTE: u32 = 0o111;
-/// Mode of directories: other users, such as the puppetserver's, read versions through paths below them.
+/// Mode of directories: other users, such as the puppetserver's, read versions through paths below
+/// them.
 const MODE_DIRECTORY: u32 = 0o755;
 
-// === impl Content ===
+// === impl ContentStore ===
 
 impl ContentStore {
-    /// Opens the store in this directory, which is created if missing; remains of an interrupted deployment are
-    /// removed.
+    /// Opens the store in this directory, which is created if missing; remains of an interrupted
+    /// deployment are removed.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root: PathBuf = root.into();
         let content = Self::open_read_only(root.clone());
@@ -84,12 +86,12 @@ impl ContentStore {
         }
     }
 
-    /// Begins to store a tree.
+    /// Starts to store a tree.
     pub fn begin_intake(&self) -> Result<TreeIntake, ContentError> {
         TreeIntake::new(self.clone())
     }
 
-    /// The manifest of a tree; `None` unless all of the tree is in the store.
+    /// Returns the manifest of a tree; `None` unless all contents of the tree are in the store.
     pub fn read_tree(&self, id: TreeId) -> Result<Option<TreeManifest>, ContentError> {
         let path = self.trees_directory().join(id.to_string());
         let text = match fs::read(&path) {
@@ -107,13 +109,13 @@ impl ContentStore {
         }
     }
 
-    /// The content of a file.
+    /// Returns the content of a file.
     pub fn read(&self, sha256: ContentHash, executable: bool) -> Result<Vec<u8>, ContentError> {
         let path = self.object_path(sha256, executable);
         fs::read(&path).map_err(content_error("read", &path))
     }
 
-    /// The content of a file, executable or not, and its size in bytes.
+    /// Opens the content of a file, executable or not; with its size in bytes.
     pub fn open_object(&self, sha256: ContentHash) -> Result<Option<(File, u64)>, ContentError> {
         for executable in [false, true] {
             let path = self.object_path(sha256, executable);
@@ -129,7 +131,7 @@ impl ContentStore {
         Ok(None)
     }
 
-    /// Path of the content of a file.
+    /// Returns the path of the content of a file.
     pub fn object_path(&self, sha256: ContentHash, executable: bool) -> PathBuf {
         let mut name = sha256.to_string();
         let directory = self.objects_directory().join(&name[..2]);
@@ -139,7 +141,7 @@ impl ContentStore {
         directory.join(name)
     }
 
-    /// Mode of files in the store.
+    /// Returns the mode of files in the store.
     pub fn file_mode(executable: bool) -> u32 {
         match executable {
             true => MODE_EXECUTABLE,
@@ -162,7 +164,7 @@ impl ContentStore {
         Ok(id)
     }
 
-    /// True if all files of a tree are in the store.
+    /// Returns true if all files of a tree are in the store.
     pub fn has_all_contents(&self, manifest: &TreeManifest) -> bool {
         manifest.entries().all(|(_, entry)| match entry {
             TreeEntry::File {
@@ -174,9 +176,9 @@ impl ContentStore {
         })
     }
 
-    /// True if the content of a file is in the store and its bytes match its name; they are hashed once in the life of
-    /// this process. Other content, as left by a disk that lost acknowledged writes, loses its name, so that it is
-    /// fetched again.
+    /// Returns true if the content of a file is in the store and its bytes match its name; they are
+    /// hashed once per process. A content that does not match, such as after a disk lost
+    /// acknowledged writes, loses its name, so that it is fetched again.
     pub fn has_intact(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
         let path = self.object_path(sha256, executable);
         let Ok(metadata) = fs::symlink_metadata(&path) else {
@@ -223,7 +225,7 @@ impl ContentStore {
 // === impl ContentError ===
 
 impl ContentError {
-    /// True if the disk or the quota is full.
+    /// Returns true if the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self.source.kind(), QuotaExceeded | StorageFull)
@@ -235,7 +237,7 @@ pub fn content_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) 
     move |source| ContentError { what, path, source }
 }
 
-/// Creates a directory that other users can read, and its missing parents.
+/// Creates a directory that other users can read, with its missing parents.
 pub fn create_directory(path: &Path) -> Result<(), ContentError> {
     if path.is_dir() {
         return Ok(());

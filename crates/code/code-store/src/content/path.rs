@@ -1,6 +1,7 @@
 //! [`TreePath`]: the path of a file in a tree.
 //!
-//! Invariant: joined to a directory, it names an entry inside that directory, and never one of git's own files.
+//! Invariant: joined to a directory, it names an entry inside that directory, and never one of
+//! git's own files.
 
 use std::borrow::Borrow;
 use std::ffi::OsStr;
@@ -10,11 +11,11 @@ use std::path::Path;
 
 use crate::defaults::{NAME_BYTES, PATH_BYTES};
 
-/// A relative path, of bytes: names of files are not always UTF-8.
+/// A relative path of bytes, since file names are not always UTF-8.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreePath(Box<[u8]>);
 
-/// Reason that bytes are not such a path.
+/// Reason that bytes are not a valid path in a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the path {shown:?} {why}")]
 pub struct TreePathError {
@@ -25,7 +26,7 @@ pub struct TreePathError {
 // === impl TreePath ===
 
 impl TreePath {
-    /// The path of these bytes, parts separated by single slashes.
+    /// Parses a path whose parts are separated by single slashes.
     pub fn new(bytes: &[u8]) -> Result<Self, TreePathError> {
         match find_fault(bytes) {
             None => Ok(Self(bytes.into())),
@@ -41,20 +42,20 @@ impl TreePath {
         &self.0
     }
 
-    /// The directories above the path, the nearest first.
+    /// Returns the directories above the path, the nearest first.
     pub fn parents(&self) -> impl Iterator<Item = &[u8]> {
         let slashes = self.0.iter().enumerate().rev();
         let slashes = slashes.filter(|(_, byte)| **byte == b'/');
         slashes.map(|(index, _)| &self.0[..index])
     }
 
-    /// True if the path is this directory or below it.
+    /// Returns true if the path is this directory or below it.
     pub fn is_below(&self, directory: &[u8]) -> bool {
         let rest = self.0.strip_prefix(directory);
         rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
     }
 
-    /// True if a link at this path with this target stays in the tree.
+    /// Returns true if a link at this path with this target stays in the tree.
     pub(crate) fn holds_link(&self, target: &[u8]) -> bool {
         if target.is_empty() || target.first() == Some(&b'/') || target.contains(&0) {
             return false;

@@ -1,8 +1,10 @@
-//! Contents whose bytes were compared with their hashes in this process: [`VerifiedContents`].
+//! Contents whose bytes were compared with their hashes in this process. Main type:
+//! [`VerifiedContents`].
 //!
-//! Invariant: a content counts as verified as long as its file is the one that was hashed, by inode, size and
-//! time of modification. So each is hashed once in the life of a process, which is enough for what a power
-//! cut did, and again when its file was written to. The number that is remembered is bounded.
+//! Invariant: a content counts as verified as long as its file is the one that was hashed, by
+//! inode, size and time of modification. So each content is hashed once per process, which is
+//! enough to detect damage from a power cut, and again after its file was written to. The number of
+//! remembered contents is bounded.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -107,13 +109,13 @@ mod tests {
         }
         assert!(verified.verify(right, &path, &metadata));
         assert_eq!(verified.files().len(), VERIFIED_CONTENTS);
-        // One that is known already takes no room.
+        // A remembered content takes no further entry.
         assert!(verified.verify(right, &path, &metadata));
         assert_eq!(verified.files().len(), VERIFIED_CONTENTS);
         let also_right = (right.0, true);
         assert!(verified.verify(also_right, &path, &metadata));
         assert_eq!(verified.files().len(), 1);
-        // What was forgotten is hashed, and found to be wrong by now.
+        // A forgotten content is hashed again, and the damage is found.
         std::fs::write(&path, "wrong").unwrap();
         let metadata = std::fs::symlink_metadata(&path).unwrap();
         assert!(!verified.verify(right, &path, &metadata));

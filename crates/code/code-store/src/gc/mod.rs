@@ -3,8 +3,8 @@
 //!
 //! Invariants:
 //! - a version that is live, pinned, in use, new, or among the last ones of its environment stays;
-//! - the caller builds nothing and switches nothing meanwhile: a version in progress has contents that no version
-//!   has yet;
+//! - the caller builds nothing and switches nothing meanwhile: a version in progress has contents
+//!   that no version has yet;
 //! - it can be interrupted at any moment, also by a kill, and the remaining versions are whole.
 
 mod needs;
@@ -29,25 +29,26 @@ pub use server_claim::is_claimed;
 /// The settings for keeping versions that are not in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// Number of versions to keep of each environment beside the live one, those that were live last; `None`: all.
+    /// Number of versions to keep of each environment beside the live one, those that were live
+    /// last; `None`: all.
     pub versions: Option<usize>,
     /// Time for which other versions stay after they were live; at least [`KEEP_AT_LEAST`].
     pub age: Duration,
 }
 
-/// The versions and contents to keep beside the live versions, and further options.
+/// Exceptions and options of a garbage collection.
 #[derive(Clone, Debug, Default)]
 pub struct GcOptions {
     /// Versions that are pinned, or in use by plans and jobs.
     pub used: HashSet<(EnvironmentName, VersionSignature)>,
     /// The settings for keeping other versions.
     pub keep: RetentionSettings,
-    /// Age up to which contents and notes stay even though no version has them: a failed deployment reuses them
-    /// when it is repeated.
+    /// Age up to which contents and notes stay although no version uses them, so that a failed
+    /// deployment can reuse them when it is repeated.
     pub spare: Duration,
     /// Only reports the garbage and removes nothing.
     pub dry_run: bool,
-    /// Directory of contents to begin with; an interrupted collection continues there.
+    /// Directory of contents to start with, from which an interrupted collection continues.
     pub first: u8,
     /// Interrupts the collection when cancelled.
     pub cut: CancellationToken,
@@ -85,7 +86,8 @@ impl Default for RetentionSettings {
     }
 }
 
-/// Removes unused versions and contents. A dry run does not count contents that only versions to be removed have.
+/// Removes unused versions and contents. A dry run does not count contents that only versions to be
+/// removed have.
 pub fn collect(
     versions: &VersionStore,
     kept: &GcOptions,
@@ -106,8 +108,8 @@ pub fn collect(
     Ok(collected)
 }
 
-/// Removes notes and lists of files that no version needs; returns the repositories that the locks of versions
-/// name, without credentials. `None` if it was interrupted.
+/// Removes notes and lists of files that no version needs; returns the repositories that the locks
+/// of versions name, without credentials. `None` if it was interrupted.
 pub fn collect_notes(
     versions: &VersionStore,
     kept: &GcOptions,

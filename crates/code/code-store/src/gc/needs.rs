@@ -1,7 +1,7 @@
-//! Commits, archives and revisions that existing versions need: [`NeededObjects`].
+//! Commits, archives and revisions that existing versions need. Main type: [`NeededObjects`].
 //!
-//! Invariant: everything that the lock of any version names is needed. An unreadable lock needs nothing; that
-//! costs time when the same is deployed again, and nothing else.
+//! Invariant: everything that the lock of any version names is needed. An unreadable lock needs
+//! nothing; the only consequence is that the same code is fetched again at its next deployment.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) struct NeededObjects {
     pub(super) commits: HashSet<String>,
     /// Checksums of archives.
     pub(super) archives: HashSet<String>,
-    /// Names of notes of Subversion's revisions.
+    /// Names of the notes of Subversion revisions.
     pub(super) revisions: HashSet<String>,
     /// Releases of Forges, `owner-name-version`.
     pub(super) releases: HashSet<String>,
@@ -29,10 +29,10 @@ pub(super) struct NeededObjects {
     pub(super) versions: HashSet<String>,
 }
 
-// === impl Needs ===
+// === impl NeededObjects ===
 
 impl NeededObjects {
-    /// Reads all locks; `None` if it was interrupted.
+    /// Reads all locks; `None` if interrupted.
     pub(super) fn from_versions(
         versions: &VersionStore,
         cut: &CancellationToken,

@@ -1,7 +1,7 @@
-//! Removes notes and lists of files that no version needs: [`remove_unneeded`].
+//! Removal of notes and lists of files that no version needs. Main function: [`remove_unneeded`].
 //!
-//! A note names the tree of a commit, an archive or a version; a tree is a list of files. Invariant: a missing
-//! note costs time, and nothing else.
+//! A note names the tree of a commit, an archive or a version; a tree is a list of files.
+//! Invariant: a missing note costs only time.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -54,7 +54,7 @@ pub(super) fn remove_unneeded(
     for forge in list_entries(&archives.join("releases"))? {
         sweep.sweep_directory(&forge, |_, name| needs.releases.contains(name), |_| {})?;
     }
-    // The named lists are known only now.
+    // Now the lists that the remaining notes name are known.
     if !kept.cut.is_cancelled() {
         let named = std::mem::take(&mut sweep.trees);
         let trees = content.join("trees");
@@ -70,7 +70,7 @@ struct NoteSweep<'a> {
     removed: usize,
 }
 
-// === impl Sweep ===
+// === impl NoteSweep ===
 
 impl NoteSweep<'_> {
     /// Notes that name lists of files.

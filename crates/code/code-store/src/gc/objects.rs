@@ -1,6 +1,6 @@
-//! Removes contents that no version has: [`sweep_objects`].
+//! Removal of contents that no version uses. Main function: [`sweep_objects`].
 //!
-//! Invariant: a content with a second name stays, since a version has it.
+//! Invariant: a content with a second hard link stays, since a version uses it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -30,7 +30,7 @@ pub(super) fn sweep_objects(
     Ok(())
 }
 
-/// Sweeps one directory. A content that no version has has only one name: the one here.
+/// Sweeps one directory. A content that no version uses has only one hard link: the one here.
 fn sweep_one(
     directory: &Path,
     kept: &GcOptions,
@@ -53,7 +53,7 @@ fn sweep_one(
     Ok(())
 }
 
-/// True if the file was written within this time. A time in the future does not count.
+/// Returns true if the file was written within this time. A time in the future does not count.
 pub(super) fn is_recent(metadata: &fs::Metadata, spare: Duration) -> bool {
     let written = metadata.modified().ok();
     let age = written.and_then(|it| SystemTime::now().duration_since(it).ok());

@@ -1,7 +1,7 @@
-//! Reserves the removal of versions for a server: [`server_claim`], [`is_claimed`].
+//! Reservation of the removal of versions for a server. Main functions: [`claim`], [`is_claimed`].
 //!
-//! A server knows which versions plans and pins need, and a command beside it does not. Invariant: in a directory
-//! in which a server ever deployed, only a server removes versions.
+//! A server knows which versions plans and pins need; a local command does not. Invariant: in a
+//! directory in which a server ever deployed, only a server removes versions.
 
 use std::io;
 use std::path::Path;

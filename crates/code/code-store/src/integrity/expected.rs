@@ -1,7 +1,8 @@
-//! Files that a version was built of, read from notes on the disk: [`expected_layout`].
+//! Files of which a version was built, read from notes on the disk. Main function:
+//! [`expected_layout`].
 //!
-//! A lock names commits, archives and revisions; a note names the tree of each; a tree is kept under its hash.
-//! Invariant: a tree whose bytes are not those of its hash is not used.
+//! A lock names commits, archives and revisions; a note names the tree of each; a tree is stored
+//! under its hash. Invariant: a tree whose bytes do not match its hash is not used.
 
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use crate::tree_notes::{
 use crate::version::{GENERATED_FILE, LayoutError, LayoutPart, VersionLayout, VersionStore};
 use crate::version_lock::{ControlKind, LOCK_FILE, LockedModule, ModuleOrigin, VersionLock};
 
-/// Reason for which the files of a version are not known.
+/// The reason that the files of a version are not known.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ExpectedFilesError {
     #[error("the list of files of {0} is not in the store")]
@@ -26,7 +27,7 @@ pub(super) enum ExpectedFilesError {
     Content(#[from] ContentError),
 }
 
-/// The layout of a version, but for files that are written for it.
+/// Returns the layout of a version, except the files that are generated for it, such as the lock.
 pub(super) fn expected_layout(
     versions: &VersionStore,
     lock: &VersionLock,
@@ -74,7 +75,8 @@ pub(super) fn expected_layout(
     Ok(layout)
 }
 
-/// A commit's hash names its files, so the note of any copy of a repository that has it is right.
+/// Returns the paths of a commit's notes. A commit's hash identifies its files, so the note beside
+/// any copy of the repository is right.
 fn commit_note_paths(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
     let is_hash = commit
         .bytes()
@@ -85,7 +87,7 @@ fn commit_note_paths(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Puts the trees of a lock together as a version has them.
+/// Combines the trees of a lock to the layout of the version.
 fn build_layout(
     control: &TreeManifest,
     modules: &[(&LockedModule, TreeManifest)],

@@ -1,4 +1,4 @@
-//! Contents of the store, each hashed once: [`HashedContents`].
+//! The contents of the store, each hashed once. Main type: [`HashedContents`].
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::StoreCheckError;
 use crate::content::{ANY_EXECUTE, ContentHash, ContentStore, content_error, hash_object};
 
-/// Names of contents, `(hash, executable)`, with the size of those whose bytes were right.
+/// Contents, as `(hash, executable)`: the intact ones with their size, and the damaged ones.
 #[derive(Debug, Default)]
 pub(super) struct HashedContents {
     right: HashMap<(ContentHash, bool), u64>,
@@ -56,7 +56,7 @@ impl HashedContents {
         };
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
-            // It was collected meanwhile.
+            // The content was collected meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(_) => return self.record(object, None),
         };
@@ -76,8 +76,8 @@ impl HashedContents {
         }
     }
 
-    /// True if the content was hashed and is right. One that came into the store afterwards is hashed
-    /// now.
+    /// Returns true if the content was hashed and is intact. A content that was stored afterwards
+    /// is hashed now.
     pub(super) fn is_intact(
         &self,
         content: &ContentStore,
@@ -104,7 +104,7 @@ impl HashedContents {
     }
 }
 
-/// The hash in the name of a content, and whether the content can be run.
+/// Parses the name of a content: its hash, and true if it is executable.
 fn parse_object_name(name: &str) -> Option<(ContentHash, bool)> {
     match name.strip_suffix("-x") {
         Some(digits) => Some((digits.parse().ok()?, true)),

@@ -1,9 +1,10 @@
-//! Comparison of the whole code store with its hashes, without network and without changes. Main function:
-//! [`check_store`].
+//! Comparison of the whole code store with its hashes, without network access and without changes.
+//! Main function: [`check_store`].
 //!
-//! Every content is hashed anew, whatever was verified before, and every file of every version is compared with
-//! the trees that the version's lock names. Invariant: a version counts as whole only if each of
-//! its files was compared; where the trees are not known any more, the reason is reported instead.
+//! Every content is hashed again, even if it was verified before, and every file of every version
+//! is compared with the trees that the version's lock names. Invariant: a version counts as whole
+//! only if each of its files was compared; if the trees are not known any more, the reason is
+//! reported instead.
 
 mod expected;
 mod hashed_contents;
@@ -101,7 +102,7 @@ pub fn check_store(
             hashed.is_intact(versions.content(), (sha256, executable), size_bytes)
         };
         let integrity = compare(versions, &environment, &signature, &is_right);
-        // It may have been collected meanwhile.
+        // The version may have been collected meanwhile.
         if versions.has(&environment, &signature) {
             checked.push(VersionCheck {
                 is_live: versions.live_version(&environment).as_ref() == Some(&signature),
@@ -131,8 +132,8 @@ pub fn check_version(
     compare(versions, environment, signature, &is_right)
 }
 
-/// Paths at which a manifest that was read from a version differs from the trees that its lock names; empty
-/// also if those are not known.
+/// Returns the paths at which a manifest read from a version differs from the trees that its lock
+/// names; empty also if those trees are not known.
 pub fn differing_paths(
     versions: &VersionStore,
     environment: &EnvironmentName,
@@ -159,7 +160,7 @@ pub fn differing_paths(
         .collect()
 }
 
-/// Takes the names of these contents away.
+/// Removes these contents from the store, so that they are fetched again.
 pub fn discard_contents(contents: &[PathBuf]) -> Result<(), ContentError> {
     for path in contents {
         match fs::remove_file(path) {
@@ -196,7 +197,8 @@ fn compare(
     }
 }
 
-/// A published version is named by the hash of its files, which are compared as a whole.
+/// Compares a version that another tool published: its signature is the hash of all its files, so
+/// they are compared as a whole.
 fn compare_staged(root: &Path, lock: &VersionLock) -> VersionIntegrity {
     let manifest = match read_manifest(root, &|_, _, _| Ok(())) {
         Ok(manifest) => manifest,
@@ -208,20 +210,20 @@ fn compare_staged(root: &Path, lock: &VersionLock) -> VersionIntegrity {
     }
 }
 
-/// Stands for the files of a published version, of which only a common hash is known.
+/// The reported path for a published version, of which only a common hash is known.
 const PUBLISHED_FILES: &str = "(files that were published)";
 
 fn matches_published(manifest: &TreeManifest, lock: &VersionLock) -> bool {
     let mut published = TreeManifest::default();
     let entries = manifest.entries();
     for (path, entry) in entries.filter(|(path, _)| path.as_bytes() != LOCK_FILE.as_bytes()) {
-        // It was in a manifest before.
+        // The entry was in a manifest before, so adding it cannot fail.
         drop(published.add(path.clone(), entry.clone()));
     }
     staged_lock(&lock.environment, &published).control.commit == lock.control.commit
 }
 
-/// The first paths of a list, for messages.
+/// Joins the first paths of a list, for messages.
 pub fn named_paths(paths: &[String]) -> String {
     let named: Vec<&str> = paths
         .iter()

@@ -1,4 +1,4 @@
-//! A comparison of the store together with what was repaired: [`StoreVerification`], as clients see it.
+//! A comparison of the store with the repairs that followed. Main type: [`StoreVerification`].
 
 use std::collections::HashMap;
 
@@ -9,28 +9,28 @@ use super::{StoreCheck, VersionCheck, VersionIntegrity};
 use crate::defaults::SHOWN_DAMAGED_FILES;
 use crate::version::VersionSignature;
 
-/// Comparison of the store, and the repairs that were asked for.
+/// Comparison of the store, and the requested repairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreVerification {
-    /// The store as it was found.
+    /// The comparison, from before the repairs.
     pub check: StoreCheck,
-    /// Repairs of versions that were not known to be whole; empty if none were asked for.
+    /// Repairs of versions that were not known to be whole; empty if none were requested.
     pub repairs: HashMap<(EnvironmentName, VersionSignature), VersionRepair>,
 }
 
 /// Repair of one version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionRepair {
-    /// Number of the deployment that did it; `None` without a server.
+    /// Number of the deployment that repaired it; `None` without a server.
     pub deployment: Option<i64>,
-    /// Reason for which the version is still as it was; `None` if it is whole now.
+    /// The reason that the version could not be repaired; `None` if it is whole now.
     pub error: Option<String>,
 }
 
 // === impl StoreVerification ===
 
 impl StoreVerification {
-    /// The same as clients see it.
+    /// Converts to the form of the API.
     pub fn to_code_verified(&self) -> CodeVerified {
         let versions = self.check.versions.iter();
         CodeVerified {

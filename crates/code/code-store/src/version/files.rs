@@ -1,4 +1,4 @@
-//! The files of a directory as a manifest: [`read_manifest`].
+//! Reading of a directory as a manifest. Main function: [`read_manifest`].
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -13,27 +13,28 @@ use crate::content::{
     content_error,
 };
 
-/// Reason for which the files of a directory are no manifest.
+/// The reason that the files of a directory cannot be a manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadManifestError {
-    /// The disk.
+    /// The disk cannot be read.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// A path that no tree may have.
+    /// A path is not allowed in a tree.
     #[error(transparent)]
     Path(#[from] TreePathError),
-    /// Files that no tree may have together.
+    /// The files together exceed a limit, or a link leaves the tree.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// A device, a socket or a pipe.
+    /// There is a device, a socket or a pipe.
     #[error("{} is neither a file, a directory nor a link", .0.display())]
     Special(PathBuf),
 }
 
-/// Function that is called with each file, its hash, and whether it can be run.
+/// Callback for each file, with its hash and true if it is executable.
 pub type FileReadCallback<'a> = &'a dyn Fn(&Path, ContentHash, bool) -> Result<(), ContentError>;
 
-/// The files and links below a directory, each hashed; `is_read` is called with each file. Blocks.
+/// Reads and hashes the files and links below a directory; `is_read` is called for each file.
+/// Blocks.
 pub fn read_manifest(
     root: &Path,
     is_read: FileReadCallback<'_>,
@@ -81,7 +82,7 @@ fn add_directory(
     Ok(())
 }
 
-/// Hash of the bytes of a file, and their number. Blocks.
+/// Returns the hash of a file's bytes, and their number. Blocks.
 pub fn hash_file(path: &Path) -> io::Result<(ContentHash, u64)> {
     let mut file = File::open(path)?;
     let mut sha256 = sha2::Sha256::new();

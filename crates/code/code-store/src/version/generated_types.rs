@@ -1,8 +1,9 @@
-//! Hashes of the types that `puppet generate types` made for a version: [`write_generated_types_list`], [`damaged_types`].
+//! Hashes of the types that `puppet generate types` generated for a version. Main functions:
+//! [`write_generated_types_list`], [`damaged_types`].
 //!
-//! No tree of a repository has these files, so the version has a list of them. The rule that must hold: a version
-//! with a list is whole only if each listed file has the listed hash; one that was built before there were lists
-//! has none, and its types are not compared.
+//! No repository contains these files, so the version contains a list of them. Invariant: a version
+//! with a list is whole only if each listed file has the listed hash. Versions built before lists
+//! existed have none, and their types are not compared.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,13 +15,13 @@ use crate::content::{ContentError, ContentHash, content_error, hash_object};
 /// Name of the list, beside the lock of the version.
 pub const GENERATED_FILE: &str = ".tutti-generated-types.json";
 
-/// Directory of an environment that Puppet writes its types to.
+/// Directory of an environment to which Puppet writes generated types.
 const TYPES_DIRECTORY: &str = ".resource_types";
 
 /// Hash of each file, by its path below the version's directory.
 type GeneratedTypes = BTreeMap<String, String>;
 
-/// Writes the list of the types that stand in the directory of a new version. Blocks.
+/// Writes the list of the types in the directory of a new version. Blocks.
 pub fn write_generated_types_list(root: &Path) -> Result<(), ContentError> {
     let mut types = GeneratedTypes::new();
     let mut directories = vec![PathBuf::from(TYPES_DIRECTORY)];
@@ -28,7 +29,7 @@ pub fn write_generated_types_list(root: &Path) -> Result<(), ContentError> {
         let path = root.join(&directory);
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,
-            // No module has types of its own.
+            // No module has its own types.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(content_error("read", &path)(error)),
         };
@@ -53,7 +54,8 @@ pub fn write_generated_types_list(root: &Path) -> Result<(), ContentError> {
         .map_err(content_error("write to", &list))
 }
 
-/// Paths of generated types of a version that are missing or different; the list itself, if it cannot be read. Blocks.
+/// Returns the paths of generated types that are missing or different; the path of the list, if it
+/// cannot be read. Blocks.
 pub(super) fn damaged_types(root: &Path) -> Vec<String> {
     let text = match fs::read(root.join(GENERATED_FILE)) {
         Ok(text) => text,

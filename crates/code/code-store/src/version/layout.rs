@@ -1,30 +1,29 @@
-//! [`VersionLayout`]: what a version holds, put together from trees.
+//! The content of a version, combined from trees. Main type: [`VersionLayout`].
 //!
-//! The rule that must hold: what stands in a module's directory comes from that module alone. Whatever else
-//! the control repository has stays, as it does with r10k, which purges only what no commit has; and such
-//! there is none in a version.
+//! Invariant: the files in a module's directory come from that module alone. All other files of the
+//! control repository are kept, as r10k keeps everything that is in a commit.
 
 use std::collections::BTreeMap;
 
 use crate::content::{TreeEntry, TreeManifest, TreePath, TreePathError};
 
-/// Files and links by their paths.
+/// Files and links of a version, by path.
 #[derive(Debug, Default)]
 pub struct VersionLayout {
     entries: BTreeMap<TreePath, TreeEntry>,
     written: BTreeMap<TreePath, Vec<u8>>,
-    /// Directories of the control repository that gave way, for people.
+    /// Directories of the control repository that were replaced by modules, for messages.
     omitted_directories: Vec<String>,
 }
 
-/// A tree that goes into a directory.
+/// A module's tree and its place in the version.
 #[derive(Debug)]
 pub struct LayoutPart<'m> {
     /// Directory for the tree, relative to the environment.
     pub directory: String,
     /// Manifest of the tree.
     pub manifest: &'m TreeManifest,
-    /// True to leave out its `spec` directory.
+    /// True to omit its `spec` directory.
     pub exclude_spec: bool,
 }
 
@@ -34,15 +33,15 @@ pub enum LayoutError {
     /// A path is too long.
     #[error(transparent)]
     Path(#[from] TreePathError),
-    /// A file stands where a directory must be.
+    /// A file or link is where a module's directory must be.
     #[error("{0} is a file or a link, and a module is to go there or below it")]
     Blocked(TreePath),
 }
 
-// === impl Layout ===
+// === impl VersionLayout ===
 
 impl VersionLayout {
-    /// The control repository's files, and modules in their directories.
+    /// Combines the control repository's files with modules in their directories.
     pub fn new(control: &TreeManifest, parts: &[LayoutPart<'_>]) -> Result<Self, LayoutError> {
         let mut layout = Self::default();
         let taken: Vec<&str> = parts.iter().map(|part| part.directory.as_str()).collect();
@@ -94,23 +93,23 @@ impl VersionLayout {
         Ok(())
     }
 
-    /// Adds a file of our own.
+    /// Adds a file that is generated for the version.
     pub fn write(&mut self, path: TreePath, bytes: Vec<u8>) {
         self.entries.remove(&path);
         self.written.insert(path, bytes);
     }
 
-    /// Leaves out what the trees have there.
+    /// Removes the entry at this path, if the trees have one.
     pub fn exclude(&mut self, path: &[u8]) {
         self.entries.remove(path);
     }
 
-    /// The entries that come from trees.
+    /// Returns the entries that come from trees.
     pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &TreeEntry)> {
         self.entries.iter()
     }
 
-    /// Files written for the version, with their contents.
+    /// Returns the files generated for the version, with their contents.
     pub fn written_files(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
         self.written.iter()
     }
@@ -119,7 +118,8 @@ impl VersionLayout {
         self.entries.keys().chain(self.written.keys())
     }
 
-    /// Directories of the control repository that are not in the version, since a module stands there.
+    /// Returns the directories of the control repository that are not in the version, since modules
+    /// replace them.
     pub fn omitted_directories(&self) -> &[String] {
         &self.omitted_directories
     }

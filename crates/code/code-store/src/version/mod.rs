@@ -1,10 +1,11 @@
-//! Versions of environments on the disk, and which of them is live. Main type: [`VersionStore`].
+//! Versions of environments on the disk, and the switch between them. Main type: [`VersionStore`].
 //!
-//! A version is a directory `<environment>_<signature>` of hard links into the content store, never changed
-//! once it has its name; the live one is where `environments/<environment>` leads, an absolute link. The
-//! rules that must hold:
+//! A version is a directory `<environment>_<signature>` of hard links into the content store, which
+//! never changes once it has its name; the live version is the target of
+//! `environments/<environment>`, an absolute link. Invariants:
 //! - a directory has its name only after all of it is on the disk;
-//! - a switch is one rename: a reader that opens the environment sees the old version or the new one.
+//! - a switch is one rename: a reader that opens the environment sees either the old version or the
+//!   new one.
 
 mod files;
 mod generated_types;
@@ -39,7 +40,7 @@ use crate::content::{
 };
 use crate::version_lock::{LOCK_FILE, VersionLock};
 
-/// All versions. Cheap to clone.
+/// The store of versions. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct VersionStore {
     content: ContentStore,
@@ -59,33 +60,33 @@ pub struct VersionSwitch {
 /// Reason that a version cannot be built or switched to.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
-    /// The disk.
+    /// The disk cannot be used.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// A file of it is not in the store any more.
+    /// A content is not in the store any more.
     #[error("the content of {path} is gone from the store; deploy once more")]
     ContentMissing {
-        /// Which file.
+        /// Path of the file.
         path: String,
     },
     /// There is no such version.
     #[error("there is no version {signature} of the environment {environment} on this server")]
     Unknown {
-        /// Of what.
+        /// Name of the environment.
         environment: EnvironmentName,
-        /// Which.
+        /// Signature of the missing version.
         signature: VersionSignature,
     },
 }
 
-/// Beginning of names that the next start removes.
+/// Prefix of the names of unfinished directories, which the next start removes.
 pub(crate) const INCOMING: &str = ".incoming-";
 
-// === impl Versions ===
+// === impl VersionStore ===
 
 impl VersionStore {
-    /// Versions in `versions`, which must be on the file system of the content; links in `environments`.
-    /// What an interrupted deployment left behind is removed.
+    /// Opens the store: versions in `versions`, which must be on the file system of the content;
+    /// links in `environments`. Remains of an interrupted deployment are removed.
     pub fn open(
         content: ContentStore,
         versions: &Path,
@@ -109,8 +110,8 @@ impl VersionStore {
         Ok(versions)
     }
 
-    /// The same only to look at, beside a process that deploys; nothing is made or removed. By the directory of
-    /// deployments and Puppet's `environments`.
+    /// Opens the store only for reading, possibly beside a process that deploys; nothing is created
+    /// or removed. `directory` is the directory of deployments, `environments` that of Puppet.
     pub fn open_read_only(directory: &Path, environments: &Path) -> Self {
         let versions = directory.join("versions");
         let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -121,17 +122,18 @@ impl VersionStore {
         }
     }
 
-    /// Path of a version, whether it exists or not.
+    /// Returns the path of a version, which need not exist.
     pub fn path(&self, environment: &EnvironmentName, signature: &VersionSignature) -> PathBuf {
         self.versions.join(format!("{environment}_{signature}"))
     }
 
-    /// True if a version exists.
+    /// Returns true if a version exists.
     pub fn has(&self, environment: &EnvironmentName, signature: &VersionSignature) -> bool {
         self.path(environment, signature).is_dir()
     }
 
-    /// The live version; `None`: the environment is not there, or is none of ours.
+    /// Returns the live version; `None` if the environment does not exist or was not deployed by
+    /// Tutti.
     pub fn live_version(&self, environment: &EnvironmentName) -> Option<VersionSignature> {
         let target = fs::read_link(self.link(environment)).ok()?;
         if target.parent()? != &*self.versions {
@@ -142,12 +144,12 @@ impl VersionStore {
         signature.parse().ok()
     }
 
-    /// Puppet's name for the live version.
+    /// Returns the path of the environment, which is a link to the live version.
     pub fn link(&self, environment: &EnvironmentName) -> PathBuf {
         self.environments.join(environment.as_str())
     }
 
-    /// Builds a version beside the live one. One that is here already is left as it is.
+    /// Builds a version beside the live one. A version that exists already is not changed.
     pub fn build(
         &self,
         environment: &EnvironmentName,
@@ -157,7 +159,7 @@ impl VersionStore {
         self.build_with(environment, signature, layout, |_| Ok(()))
     }
 
-    /// The same; `more` may add to the directory before it gets its name.
+    /// Builds a version; `more` may add files to the directory before it gets its name.
     pub fn build_with<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
@@ -176,7 +178,7 @@ impl VersionStore {
         Ok(path)
     }
 
-    /// Fills a directory that gets its name when all of it is on the disk.
+    /// Fills a directory, which gets its name when all of it is on the disk.
     fn build_at<E: From<VersionError>>(
         &self,
         path: &Path,
@@ -193,14 +195,14 @@ impl VersionStore {
         sync(root)?;
         match fs::rename(root, path) {
             Ok(()) => {}
-            // Another deployment built the same.
+            // Another deployment built the same version.
             Err(_) if path.is_dir() => {}
             Err(source) => return Err(content_error("write to", path)(source).into()),
         }
         Ok(sync_directory(&self.versions)?)
     }
 
-    /// A place beside the versions, which is removed whatever happens.
+    /// Creates a temporary directory beside the versions, which is removed in any case.
     fn incoming_directory(&self) -> Result<tempfile::TempDir, ContentError> {
         tempfile::Builder::new()
             .prefix(INCOMING)
@@ -208,7 +210,7 @@ impl VersionStore {
             .map_err(content_error("write to", &self.versions))
     }
 
-    /// Makes a version of one environment one of another, too: the same files.
+    /// Copies a version of one environment to another, with the same files.
     pub fn copy(
         &self,
         from: &EnvironmentName,
@@ -228,7 +230,7 @@ impl VersionStore {
         }
     }
 
-    /// Time at which a version was built, or was last live.
+    /// Returns the time at which a version was built, or was last live.
     pub fn last_used(
         &self,
         environment: &EnvironmentName,
@@ -280,7 +282,7 @@ impl VersionStore {
         Ok(())
     }
 
-    /// Makes a version live.
+    /// Makes a version live. A directory in the place of the link is moved aside.
     pub fn switch(
         &self,
         environment: &EnvironmentName,
@@ -313,7 +315,7 @@ impl VersionStore {
         })
     }
 
-    /// Puts a link where another one, or nothing, stands.
+    /// Creates a link, atomically replacing another link.
     fn replace(&self, target: &Path, link: &Path) -> Result<(), ContentError> {
         let staged = tempfile::Builder::new()
             .prefix(INCOMING)
@@ -324,7 +326,8 @@ impl VersionStore {
         fs::rename(&fresh, link).map_err(content_error("switch", link))
     }
 
-    /// Keeps that a version was live until now. Without it, it is only removed earlier.
+    /// Records that a version was live until now. If this fails, the version is only removed
+    /// earlier.
     fn note_use(&self, environment: &EnvironmentName, signature: &VersionSignature) {
         let path = self.path(environment, signature);
         let noted = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
@@ -333,15 +336,16 @@ impl VersionStore {
         }
     }
 
-    /// Puts the link where a directory stands, and the directory where it stays, in one step: no moment, and no kill,
-    /// finds the directory in a place that is cleared.
+    /// Exchanges a directory with the link, in one step: even if the process is killed, the
+    /// directory is never in a place that is cleared at the next start.
     fn exchange(
         &self,
         environment: &EnvironmentName,
         target: &Path,
         link: &Path,
     ) -> Result<PathBuf, ContentError> {
-        // Another mount than that of the versions is left by no rename; there, a name that is no environment's.
+        // A rename cannot leave a mount. If the environments are on another mount than the
+        // versions, the directory stays beside the link, under a name that is no environment's.
         let kept_in = [
             (&self.versions, format!("replaced-{environment}-")),
             (&self.environments, format!(".replaced-{environment}-")),
@@ -356,7 +360,7 @@ impl VersionStore {
             std::os::unix::fs::symlink(target, &kept).map_err(content_error("make", &kept))?;
             match rustix::fs::renameat_with(CWD, &kept, CWD, link, RenameFlags::EXCHANGE) {
                 Ok(()) => {
-                    // From here on it is the only copy.
+                    // The directory is kept from here on, since it is the only copy.
                     let aside = aside.keep();
                     sync_directory(&aside)?;
                     sync_directory(directory)?;
@@ -370,7 +374,7 @@ impl VersionStore {
         Err(content_error("switch", link)(error.into()))
     }
 
-    /// Takes an environment away: its versions stay.
+    /// Removes an environment's link; its versions stay.
     pub fn remove(&self, environment: &EnvironmentName) -> Result<bool, ContentError> {
         let Some(live) = self.live_version(environment) else {
             return Ok(false);
@@ -382,7 +386,7 @@ impl VersionStore {
         Ok(true)
     }
 
-    /// The environments that have a live version of ours, with it.
+    /// Returns the environments that have a live version deployed by Tutti, with that version.
     pub fn live_environments(
         &self,
     ) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
@@ -397,7 +401,7 @@ impl VersionStore {
         Ok(found)
     }
 
-    /// All versions that are here.
+    /// Returns all versions in the store.
     pub fn all_versions(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
         let names = list_names(&self.versions)?;
         let mut found: Vec<_> = names
@@ -408,7 +412,7 @@ impl VersionStore {
         Ok(found)
     }
 
-    /// The lock of a version; `None` if there is no such version, or its lock is damaged.
+    /// Returns the lock of a version; `None` if there is no such version, or its lock is damaged.
     pub fn read_lock(
         &self,
         environment: &EnvironmentName,
@@ -418,19 +422,20 @@ impl VersionStore {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Directory of the code store, which has the contents, copies of repositories and notes.
+    /// Returns the directory of the code store, which contains the contents, copies of repositories
+    /// and notes.
     pub fn directory(&self) -> &Path {
         let content = self.content.root();
         content.parent().unwrap_or(content)
     }
 
-    /// The content that they share.
+    /// Returns the store of the contents that all versions share.
     pub fn content(&self) -> &ContentStore {
         &self.content
     }
 }
 
-/// The same files and links in another directory.
+/// Creates hard links to the files and links of a directory in another directory.
 fn link_tree(from: &Path, to: &Path) -> Result<(), ContentError> {
     for entry in fs::read_dir(from).map_err(content_error("read", from))? {
         let entry = entry.map_err(content_error("read", from))?;
@@ -440,7 +445,7 @@ fn link_tree(from: &Path, to: &Path) -> Result<(), ContentError> {
             fs::create_dir(&place).map_err(content_error("make", &place))?;
             link_tree(&path, &place)?;
         } else {
-            // A symbolic link is linked as it is.
+            // A symbolic link is not followed.
             fs::hard_link(&path, &place).map_err(content_error("make", &place))?;
         }
     }

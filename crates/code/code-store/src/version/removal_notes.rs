@@ -1,9 +1,9 @@
 //! Environments that were removed on purpose, until the removal is announced to followers.
 //!
-//! Followers remove only environments whose removal is announced: a missing link may be a mistake. So a server, or
-//! a command while no server runs, writes a note before it removes an environment, and the note is deleted after
-//! the announcement. Invariant: an environment with a note and no link was removed on purpose, even if a process
-//! was killed meanwhile.
+//! Followers remove only environments whose removal is announced: a missing link may be a mistake.
+//! So a server, or a command while no server runs, writes a note before it removes an environment,
+//! and the note is deleted after the announcement. Invariant: an environment with a note and no
+//! link was removed on purpose, even if a process was killed meanwhile.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use environments::EnvironmentName;
 use super::{VersionStore, list_names, sync_directory};
 use crate::content::{ContentError, content_error, create_directory};
 
-// === impl Versions ===
+// === impl VersionStore ===
 
 impl VersionStore {
     /// Stores durably that an environment is about to be removed.
@@ -31,7 +31,7 @@ impl VersionStore {
         }
     }
 
-    /// The environments that have such a note.
+    /// Returns the environments that have such a note.
     pub fn noted_removals(&self) -> Result<Vec<EnvironmentName>, ContentError> {
         let names = list_names(&self.removal_notes_directory())?.into_iter();
         Ok(names.filter_map(|name| name.parse().ok()).collect())

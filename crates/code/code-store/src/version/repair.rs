@@ -1,7 +1,8 @@
-//! Versions whose files are not those that they were built of: [`VersionStore::damaged_paths`], [`VersionStore::replace_damaged`].
+//! Detection and repair of versions with damaged files: [`VersionStore::damaged_paths`],
+//! [`VersionStore::replace_damaged`].
 //!
-//! The rule that must hold: a version is healed by one exchange of whole directories, so that a reader of it
-//! sees the damaged one or the right one, and a kill leaves one of them.
+//! Invariant: a version is repaired by one exchange of whole directories, so that a reader sees
+//! either the damaged version or the right one, even if the process is killed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,12 +23,12 @@ use crate::version_lock::LOCK_FILE;
 /// Predicate over contents of the store: hash, executable, size in bytes.
 pub(crate) type IsContentRight<'a> = &'a dyn Fn(ContentHash, bool, u64) -> bool;
 
-// === impl Versions ===
+// === impl VersionStore ===
 
 impl VersionStore {
-    /// The files and links of a version that are missing or not as the layout has them, by path. Every file is
-    /// hashed, unless it is a link to a content for which `is_right` answers, by hash, mode and size. Files that
-    /// were added are not looked at.
+    /// Returns the paths of files and links that are missing or differ from the layout. Every file
+    /// is hashed, except hard links to a content, for which `is_right` decides. Additional files
+    /// are ignored.
     pub fn damaged_paths(
         &self,
         environment: &EnvironmentName,
@@ -40,7 +41,8 @@ impl VersionStore {
             let place = root.join(path);
             !self.is_entry(&place, entry, is_right)
         });
-        // A promoted version keeps the name of the environment that it was made for, which is no damage.
+        // A promoted version keeps the lock of the environment for which it was built, so only the
+        // lock's signature is compared.
         let lock = self.read_lock(environment, signature);
         let types = match &lock {
             Some(lock) if lock.generated_types => damaged_types(&root),
@@ -89,7 +91,8 @@ impl VersionStore {
         }
     }
 
-    /// Replaces a version with damaged files, and gives their paths. `more` may add to the directory before. Blocks.
+    /// Replaces a version that has damaged files, and returns their paths. `more` may add files to
+    /// the new directory. Blocks.
     pub fn repair_damaged<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
@@ -113,7 +116,7 @@ impl VersionStore {
         Ok(damaged)
     }
 
-    /// Puts a version in the place of one with damaged files, in one step. `more` may add to the directory
+    /// Replaces a version with damaged files in one step. `more` may add files to the new directory
     /// before.
     pub(crate) fn replace_damaged<E: From<VersionError>>(
         &self,
@@ -133,7 +136,7 @@ impl VersionStore {
 
     fn exchange_version(&self, root: &Path, path: &Path) -> Result<(), VersionError> {
         sync(root)?;
-        // The damaged one is removed with the directory that it goes to.
+        // The damaged version is now in the temporary directory, and is removed with it.
         rustix::fs::renameat_with(CWD, root, CWD, path, RenameFlags::EXCHANGE)
             .map_err(|error| content_error("heal", path)(error.into()))?;
         Ok(sync_directory(&self.versions)?)

@@ -1,7 +1,8 @@
 //! Removal of versions: [`VersionStore::retire`], [`VersionStore::clear_retired`].
 //!
-//! Invariants: no reader ever sees a part of a version, since it loses its name first; a version without a name
-//! is removed step by step, so that waiting work need not wait for all of it.
+//! Invariants: no reader ever sees a part of a version, since it loses its name first; a version
+//! without a name is removed in small steps, so that other work need not wait for the whole
+//! removal.
 
 use std::fs;
 use std::io;
@@ -16,10 +17,10 @@ use crate::content::{ContentError, content_error};
 /// Prefix of the names of retired versions.
 const RETIRED: &str = ".retired-";
 
-// === impl Versions ===
+// === impl VersionStore ===
 
 impl VersionStore {
-    /// Retires a version by renaming it. The live version stays, and the result is `false`.
+    /// Retires a version by renaming it. Returns false for the live version, which stays.
     pub fn retire(
         &self,
         environment: &EnvironmentName,
@@ -38,7 +39,7 @@ impl VersionStore {
         Ok(true)
     }
 
-    /// Removes retired versions, unless it is interrupted; then the next call continues.
+    /// Removes retired versions, unless interrupted; the next call then continues.
     pub(crate) fn clear_retired(&self, cut: &CancellationToken) -> Result<(), ContentError> {
         for name in list_names(&self.versions)? {
             if name.starts_with(RETIRED) && !remove_directory(&self.versions.join(name), cut)? {
@@ -49,7 +50,7 @@ impl VersionStore {
     }
 }
 
-/// Removes a directory and its contents; `false` if it was interrupted.
+/// Removes a directory and its contents; returns false if interrupted.
 fn remove_directory(directory: &Path, cut: &CancellationToken) -> Result<bool, ContentError> {
     for entry in fs::read_dir(directory).map_err(content_error("read", directory))? {
         let entry = entry.map_err(content_error("read", directory))?;

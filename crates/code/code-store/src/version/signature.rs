@@ -1,11 +1,11 @@
-//! [`VersionSignature`]: identifies a version of an environment.
+//! [`VersionSignature`]: the id of a version of an environment.
 //!
 //! Invariant: it can be a part of a directory's name and of a code id.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// 40 lower-case hexadecimal digits.
+/// The signature of a version: 40 lower-case hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VersionSignature(Box<str>);
 
@@ -17,7 +17,7 @@ pub struct SignatureError;
 const DIGITS: usize = 40;
 
 impl VersionSignature {
-    /// The signature for a text that describes the parts of a version.
+    /// Computes the signature of a text that describes the parts of a version.
     pub fn of(text: &[u8]) -> Self {
         let mut digits = crate::content::ContentHash::of(text).to_string();
         digits.truncate(DIGITS);

@@ -4,11 +4,11 @@ use super::{LockedControl, VersionLock};
 use crate::content::TreeManifest;
 use crate::r10k_deploy_file::R10K_FILE;
 
-/// Control repository named by the lock of such an environment.
+/// The `remote` of the control repository in the lock of such an environment.
 pub const STAGED: &str = "the staging directory";
 
-/// The lock of an environment with these files. The time in r10k's own note is ignored, so that the same code is the
-/// same version.
+/// Returns the lock of an environment with these files. r10k's `.r10k-deploy.json` is ignored,
+/// since it contains a time, so that the same code is the same version.
 pub fn staged_lock(environment: &str, manifest: &TreeManifest) -> VersionLock {
     let mut counted = TreeManifest::default();
     for (path, entry) in manifest.entries() {

@@ -1,7 +1,8 @@
 //! The probe of the directories that deployments write to. Main type: [`WriteProbe`].
 //!
-//! Invariant: the probe does on the disk what a deployment does (a file, a hard link from the contents to the versions,
-//! a link that is put in place by a rename), leaves nothing behind, and touches nothing that is there.
+//! Invariant: the probe does the same operations as a deployment (a file, a hard link from the
+//! contents to the versions, a link replaced by a rename), leaves nothing behind, and changes
+//! nothing that exists.
 
 mod mounts;
 mod obstacle;
@@ -32,14 +33,15 @@ pub struct WriteProbe {
 pub enum ProbeScope {
     /// A version is built and then switched to.
     BuildAndSwitch,
-    /// A version that is there is switched to, or the environment is taken away: a full disk need not prevent it.
+    /// An existing version is switched to, or the environment is removed; a full disk need not
+    /// prevent this.
     Switch,
 }
 
 // === impl WriteProbe ===
 
 impl WriteProbe {
-    /// The probe of `code.directory` and of Puppet's `environments`.
+    /// Creates the probe of `code.directory` and of Puppet's `environments`.
     pub fn new(directory: impl Into<PathBuf>, environments: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -47,14 +49,14 @@ impl WriteProbe {
         }
     }
 
-    /// Obstacles that stop every deployment; empty if there are none. Blocks.
+    /// Returns the obstacles that stop every deployment; empty if there are none. Blocks.
     pub fn obstacles(&self) -> Vec<WriteObstacle> {
         let mut found: Vec<_> = self.probe_building().err().into_iter().collect();
         found.extend(self.probe_switching().err());
         found
     }
 
-    /// Obstacles to a deployment of one environment. Blocks.
+    /// Returns the obstacles to a deployment of one environment. Blocks.
     pub fn environment_obstacles(
         &self,
         environment: &EnvironmentName,
@@ -70,7 +72,8 @@ impl WriteProbe {
         found
     }
 
-    /// Files are written in each part of the directory, and linked from the contents into the versions.
+    /// Writes a file in each part of the directory, and links one from the contents into the
+    /// versions.
     fn probe_building(&self) -> Result<(), WriteObstacle> {
         let parts = ["content", "versions", "repositories"].map(|part| self.directory.join(part));
         // If the directory itself is missing, it must be created.
@@ -90,7 +93,7 @@ impl WriteProbe {
             .map_err(|error| WriteObstacle::for_hard_links(content, versions, &error))
     }
 
-    /// A link is put in place of another, as a switch does it.
+    /// Replaces a link by another, as a switch does.
     fn probe_switching(&self) -> Result<(), WriteObstacle> {
         probe_in(&self.environments, |directory| {
             let staged = probe_directory(directory)?;
@@ -102,7 +105,7 @@ impl WriteProbe {
         })
     }
 
-    /// Whatever stands under the environment's name can give way to a link.
+    /// Checks that the existing entry under the environment's name can be replaced by a link.
     fn probe_replacing(&self, environment: &EnvironmentName) -> Result<(), WriteObstacle> {
         let link = self.environments.join(environment.as_str());
         let Ok(stands) = fs::symlink_metadata(&link) else {
@@ -117,7 +120,7 @@ impl WriteProbe {
         if mounts::is_mount_point(&link) {
             return Err(WriteObstacle::mount_point(&link));
         }
-        // A directory that gets another parent is written to.
+        // Moving a directory to another parent writes its `..` entry.
         let access = Access::WRITE_OK | Access::EXEC_OK;
         if stands.is_dir()
             && let Err(error) = rustix::fs::accessat(CWD, &link, access, AtFlags::EACCESS)
@@ -129,13 +132,14 @@ impl WriteProbe {
     }
 }
 
-/// Does something in a directory; in the nearest one above it if it is not there, since it would be made there.
+/// Does something in a directory, or in the nearest existing one above it, in which it would be
+/// created.
 fn probe_in(wanted: &Path, act: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), WriteObstacle> {
     let at = nearest_existing(wanted);
     act(at).map_err(|error| WriteObstacle::new(wanted, at, &error))
 }
 
-/// The path, or the nearest one above it that is there.
+/// Returns the path, or the nearest existing one above it.
 fn nearest_existing(wanted: &Path) -> &Path {
     let is_missing = |path: &Path| {
         let found = fs::metadata(path);
@@ -147,7 +151,7 @@ fn nearest_existing(wanted: &Path) -> &Path {
         .unwrap_or(Path::new("/"))
 }
 
-/// The file has no name, so that nothing stays of it whatever happens.
+/// Writes a file without a name, so that nothing remains even if the process is killed.
 fn write_file(directory: &Path) -> io::Result<()> {
     let mut file = tempfile::tempfile_in(directory)?;
     file.write_all(&[0; PROBE_BYTES])?;
@@ -177,14 +181,15 @@ fn exchange_links(environments: &Path) -> io::Result<()> {
     )?)
 }
 
-/// A directory of the kind that the next start removes, should this process be killed.
+/// Creates a directory that the next start removes if this process is killed.
 fn probe_directory(directory: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new()
         .prefix(INCOMING)
         .tempdir_in(directory)
 }
 
-/// In a directory with the sticky bit only the owners of an entry and of the directory may replace it.
+/// Returns true if the directory has the sticky bit and this process may not replace an entry of
+/// this owner: only the owners of the entry and of the directory may.
 fn is_protected_by_sticky_bit(directory: &Path, owner: u32) -> bool {
     const STICKY: u32 = 0o1000;
     let own = rustix::process::geteuid().as_raw();

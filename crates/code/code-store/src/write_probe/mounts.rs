@@ -1,7 +1,7 @@
-//! Mounts as this process sees them. Main type: [`MountTable`].
+//! The mounts that this process sees. Main type: [`MountTable`].
 //!
-//! Invariant: a mount may be read-only for this process although its file system is not; that is what a service manager
-//! does, and only there it helps to change the unit.
+//! Invariant: a mount that is read-only only for this process is told apart from a read-only file
+//! system. A service manager makes such mounts, and only there a change of the unit helps.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,14 +17,14 @@ pub(super) struct MountEntry {
     pub(super) point: PathBuf,
     /// True if this mount alone is read-only.
     pub(super) is_read_only: bool,
-    /// True if the file system is, wherever it is mounted.
+    /// True if the file system is read-only wherever it is mounted.
     pub(super) is_file_system_read_only: bool,
 }
 
-// === impl Mounts ===
+// === impl MountTable ===
 
 impl MountTable {
-    /// The table of this process; empty if it cannot be read.
+    /// Reads the table of this process; empty if it cannot be read.
     pub(super) fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
     }
@@ -33,7 +33,8 @@ impl MountTable {
         Self(text.lines().filter_map(MountEntry::parse).collect())
     }
 
-    /// The mount that a path is on: the last one of those that lead deepest hides the others.
+    /// Returns the mount of a path: the last one in the table of those with the deepest mount
+    /// point, since it hides the others.
     pub(super) fn mount_of(&self, path: &Path) -> Option<&MountEntry> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let above = self.0.iter().filter(|mount| path.starts_with(&mount.point));
@@ -41,7 +42,7 @@ impl MountTable {
     }
 }
 
-// === impl Mount ===
+// === impl MountEntry ===
 
 impl MountEntry {
     fn parse(line: &str) -> Option<Self> {
@@ -57,7 +58,7 @@ impl MountEntry {
     }
 }
 
-/// The kernel writes blanks and backslashes of a path as three octal digits.
+/// Decodes a path, in which the kernel writes blanks and backslashes as three octal digits.
 fn unescape(text: &str) -> String {
     let escapes = [
         ("\\040", " "),
@@ -70,7 +71,7 @@ fn unescape(text: &str) -> String {
         .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// True if another file system, or another part of one, is mounted there.
+/// Returns true if another file system, or another part of one, is mounted there.
 pub(super) fn is_mount_point(path: &Path) -> bool {
     let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
     let is_other = path.parent().and_then(device) != device(path);

@@ -1,6 +1,6 @@
-//! Obstacles to deployments, in words for an administrator. Main type: [`WriteObstacle`].
+//! Obstacles to deployments, with messages for administrators. Main type: [`WriteObstacle`].
 //!
-//! Invariant: path, cause and remedy are named, and the remedy is a command where there is one.
+//! Invariant: path, cause and remedy are named, and the remedy is a command if there is one.
 
 use std::fs;
 use std::io;
@@ -11,15 +11,15 @@ use rustix::io::Errno;
 
 use super::mounts::MountTable;
 
-/// Reason for which a deployment could not go live.
+/// The reason that a deployment could not go live.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {cause}; {remedy}", path.display())]
 pub struct WriteObstacle {
-    /// The file or directory that stops it.
+    /// The file or directory that is the obstacle.
     pub path: PathBuf,
     /// Cause, without the path.
     pub cause: String,
-    /// Next step of an administrator.
+    /// Next step for an administrator.
     pub remedy: String,
 }
 
@@ -33,7 +33,8 @@ struct OwnProcess {
 // === impl WriteObstacle ===
 
 impl WriteObstacle {
-    /// The obstacle to writing in `at`, which is `wanted` or the nearest directory above it that is there.
+    /// Describes a failed write in `at`, which is `wanted` or the nearest existing directory above
+    /// it.
     pub(super) fn new(wanted: &Path, at: &Path, error: &io::Error) -> Self {
         Self::explain(wanted, at, error, &OwnProcess::current())
     }
@@ -130,7 +131,7 @@ impl WriteObstacle {
         Self::of(at, format!("{error}{left}"), remedy.to_owned())
     }
 
-    /// Contents cannot be linked into versions.
+    /// Describes a failed hard link from the contents into the versions.
     pub(super) fn for_hard_links(content: &Path, versions: &Path, error: &io::Error) -> Self {
         match errno_of(error) {
             Some(Errno::XDEV) => {
@@ -152,7 +153,7 @@ impl WriteObstacle {
         }
     }
 
-    /// The entry in a link's place cannot be exchanged with the link.
+    /// Describes a failed exchange of an existing entry with a link.
     pub(super) fn for_exchange(link: &Path, error: &io::Error) -> Self {
         let cause = format!(
             "is no link, and this file system cannot put one in its place in one step ({error})"
@@ -180,7 +181,8 @@ impl WriteObstacle {
     }
 }
 
-/// The system's error number. Where a library wrapped the error to name a path, only its kind is left.
+/// The system's error number. If a library wrapped the error to add a path, it is derived from the
+/// error's kind.
 fn errno_of(error: &io::Error) -> Option<Errno> {
     let number = error.raw_os_error().map(Errno::from_raw_os_error);
     number.or(match error.kind() {
@@ -192,7 +194,7 @@ fn errno_of(error: &io::Error) -> Option<Errno> {
     })
 }
 
-/// The command that makes a directory that is not there, followed by the next one.
+/// Returns the command that creates a missing directory, as the beginning of a remedy.
 fn missing(wanted: &Path, at: &Path, own: &OwnProcess) -> String {
     match wanted == at {
         true => String::new(),
@@ -216,13 +218,14 @@ impl OwnProcess {
     }
 }
 
-/// The service that a process belongs to, by its control group, without `.service`.
+/// Returns the name of the service that a process belongs to, without `.service`, from its control
+/// group.
 fn parse_unit(cgroup: &str) -> Option<String> {
     let last = cgroup.lines().last()?.rsplit(['/', ':']).next()?;
     Some(last.strip_suffix(".service")?.to_owned())
 }
 
-/// The file that stands where a directory of this path must be.
+/// Returns the file that is where a directory of this path must be.
 fn file_in_the_way(at: &Path) -> Option<&Path> {
     let mut ancestors = at.ancestors();
     let nearest = ancestors.find_map(|path| Some((path, fs::metadata(path).ok()?)));

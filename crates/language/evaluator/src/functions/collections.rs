@@ -140,14 +140,15 @@ fn flatten(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult
 }
 
 impl Evaluator<'_> {
-    /// Ruby's `flatten`, within the limits.
+    /// Flattens nested lists as Ruby's `flatten` does, within the evaluation's limits.
     pub fn flatten(&self, values: &[Value]) -> EvalResult<Vec<Value>> {
         let mut flat = Vec::new();
         self.flatten_into(values, &mut flat)?;
         Ok(flat)
     }
 
-    /// The same into a list: shared lists may be much larger flat.
+    /// Flattens into a list. Each element is charged, since nested lists that share elements can
+    /// become much larger when flattened.
     pub(crate) fn flatten_into(&self, values: &[Value], flat: &mut Vec<Value>) -> EvalResult<()> {
         self.stack_check()?;
         self.charge(values.len())?;
@@ -181,7 +182,8 @@ fn join(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     Ok(Value::from(text))
 }
 
-/// The keys by which values are told apart: what the block says, or they themselves.
+/// Returns the first of the values with each key; the key is the block's result, or the value
+/// itself.
 fn distinct(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
@@ -204,7 +206,7 @@ fn distinct(
 }
 
 fn unique(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
-    // as in Ruby, the block is not asked about the only element of a list
+    // As in Ruby, the block is not called for a list with a single element.
     if let Value::Array(elements) = call.get(0)
         && elements.len() < 2
     {
@@ -229,7 +231,7 @@ fn unique_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalRe
     Ok(Value::from(kept))
 }
 
-/// Keys whose values are alike, with those values.
+/// Groups the keys of a hash whose values are equal, or have equal block results.
 fn unique_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     let mut groups: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
     let mut places = Hash::new();
@@ -266,7 +268,7 @@ fn dig(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     walk_path(call.get(0), &call.arguments[1..])
 }
 
-/// Goes into collections by keys and indices.
+/// Follows a path of keys and indices into nested collections.
 pub(super) fn walk_path(data: &Value, path: &[Value]) -> EvalResult {
     let mut here = data.clone();
     for (walked, key) in path.iter().enumerate() {
@@ -301,7 +303,7 @@ pub(super) fn walk_path(data: &Value, path: &[Value]) -> EvalResult {
     Ok(here)
 }
 
-/// A path that leads nowhere. The payload is what blocks of `get` are given.
+/// The error of a path that cannot be followed. Blocks of `get` receive its payload.
 #[cold]
 fn key_type_message(
     walked: &[Value],

@@ -1,4 +1,5 @@
-//! Functions that end something: `break`, `next`, `return`, `errors`; `call`, which calls by name.
+//! Functions for control flow, `break`, `next` and `return`; and `call`, which calls a function by
+//! name.
 
 use pcore::Value;
 

@@ -1,4 +1,4 @@
-//! `lookup` and `hiera`, which are the host's, and what needs a catalog.
+//! `lookup` and `hiera`, which the host implements, and functions that need a catalog.
 
 use crate::Evaluator;
 use crate::error::{EvalError, EvalResult};
@@ -28,7 +28,7 @@ const LOOKUP_TYPES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The forms of the functions that Hiera 3 had.
+/// Signatures of the functions of Hiera 3.
 const OLD_FORMS: &[FunctionDispatch] = &[
     FunctionDispatch::new(&[one("Tuple[String, Any, Any, 1, 3]", "args")], lookup),
     FunctionDispatch::new(&[one("String", "key")], lookup),
@@ -111,13 +111,14 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = catalog!(
     "hiera_include"
 );
 
-/// The host is told by the call's name which of them it is.
+/// Passes the call to the host, which distinguishes the functions by the call's name.
 fn lookup(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     host.lookup(evaluator, &mut call)
 }
 
-/// A host with a catalog carries it out; else there is an error at the line of the call, as in Puppet.
+/// Passes the call to a host with a catalog; otherwise it is an error at the line of the call, as
+/// in Puppet.
 fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {

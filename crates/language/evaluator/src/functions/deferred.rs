@@ -1,6 +1,6 @@
-//! `Deferred` values that are carried out now: `call($deferred)`.
+//! Resolution of `Deferred` values: `call($deferred)`.
 //!
-//! Invariant: what is deferred inside the arguments is carried out first.
+//! Invariant: deferred values inside the arguments are resolved first.
 
 use pcore::{Hash, Value};
 
@@ -47,7 +47,8 @@ fn resolve_argument(
     }
 }
 
-/// A deferred name with `$` is a variable, with the way into its value.
+/// Calls the deferred function. A name that begins with `$` is a variable, and the arguments are a
+/// path into its value.
 fn carried_out(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,

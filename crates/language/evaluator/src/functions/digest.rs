@@ -22,14 +22,14 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
         "sha256",
         &[FunctionDispatch::new(&[one("Any", "text")], sha256)],
     ),
-    // the setting digest_algorithm of Puppet 8
+    // Puppet 8 uses the setting `digest_algorithm`, which is SHA-256 by default.
     FunctionSpec::new(
         "digest",
         &[FunctionDispatch::new(&[one("Any", "text")], sha256)],
     ),
 ];
 
-/// The argument converted to a string as Ruby does here.
+/// Converts the argument to a string as Ruby does here.
 fn digest_argument(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> EvalResult<String> {
     match evaluator.old_argument(call.get(0))? {
         Value::Str(text) => Ok(text.to_string()),
@@ -59,7 +59,7 @@ fn sha256(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult 
     ))))
 }
 
-/// A digest as text.
+/// Formats a digest in hexadecimal digits.
 fn hex(digest: &[u8]) -> String {
     digest.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

@@ -42,7 +42,8 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
 ];
 
 impl Evaluator<'_> {
-    /// A file of `templates/` or `files/`, named `module/path`, or by its path as `find_file` tells it.
+    /// Reads a file in `templates/` or `files/` of a module, named `module/path`, or by the
+    /// absolute path that `find_file` returns.
     pub(crate) fn module_file(&self, name: &str, folder: &str) -> EvalResult<Option<SourceFile>> {
         let of_path = name.starts_with('/').then(|| self.of_path(name, folder));
         let (module, path) = match of_path {
@@ -63,7 +64,8 @@ impl Evaluator<'_> {
         file.or_else(|error| raise(error.to_string()))
     }
 
-    /// The module that a path leads into, and the path below its folder.
+    /// Splits an absolute path into a module and the path below its folder; `None` if it leads into
+    /// no module.
     fn of_path<'p>(&self, path: &'p str, folder: &str) -> Option<(&'p str, &'p str)> {
         let middle = format!("/{folder}/");
         path.match_indices(&middle).find_map(|(at, _)| {
@@ -75,7 +77,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The names of a call, lists opened.
+/// Returns the file names in the arguments of a call, with lists flattened.
 fn names(call: &CallArguments<'_>) -> Vec<Arc<str>> {
     crate::ruby::flatten(&call.arguments)
         .iter()
@@ -83,7 +85,7 @@ fn names(call: &CallArguments<'_>) -> Vec<Arc<str>> {
         .collect()
 }
 
-/// The first of the files that is there.
+/// Returns the first of the files that exists.
 fn first(
     evaluator: &Evaluator<'_>,
     names: &[Arc<str>],

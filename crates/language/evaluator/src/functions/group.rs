@@ -100,7 +100,7 @@ fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResu
     })
 }
 
-/// Number of arguments per call of a block: 1 if it takes a slice as one list, else the number of elements.
+/// Returns 1 if the block takes a slice as one list, otherwise the number of elements in a slice.
 fn served_at_once(block: &CodeBlock, size: usize) -> EvalResult<usize> {
     let names = block.parameter_names();
     let (least, most) = block.arity();
@@ -180,7 +180,7 @@ fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eva
     Ok(groups.value())
 }
 
-/// Elements by a key, in the order in which keys came.
+/// Elements grouped by key, in the order in which the keys first occurred.
 #[derive(Default)]
 struct ElementGroups {
     order: Hash,

@@ -1,8 +1,8 @@
-//! `each`, `map`, `filter`, `reduce` and their kin.
+//! `each`, `map`, `filter`, `reduce` and similar functions.
 //!
-//! A block with one parameter gets an element (an entry of a hash as a pair), with two the index and the
-//! element, or the key and the value. Invariant: `break` ends those that Puppet lets it end,
-//! and no others.
+//! A block with one parameter gets an element (an entry of a hash as a pair); with two parameters
+//! the index and the element, or the key and the value. Invariant: `break` ends the functions that
+//! it ends in Puppet, and no others.
 
 use pcore::{Hash, Value};
 
@@ -16,7 +16,7 @@ use crate::iterator::LazyIterator;
 pub(super) const ONE: &str = "Callable[1,1]";
 pub(super) const TWO: &str = "Callable[2,2]";
 
-/// The four forms of functions over hashes and everything else that can be iterated.
+/// The four signatures of functions over hashes and other iterable values.
 macro_rules! forms {
     ($pairs:ident, $singles:ident) => {
         &[
@@ -79,7 +79,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-/// The sequence that a call iterates over.
+/// Returns the elements that a call iterates over.
 pub(super) fn iteration(call: &CallArguments<'_>) -> EvalResult<ElementIteration> {
     match ElementIteration::over_value(call.get(0)) {
         Some(iteration) => Ok(iteration),
@@ -91,7 +91,7 @@ pub(super) fn iteration(call: &CallArguments<'_>) -> EvalResult<ElementIteration
     }
 }
 
-/// Goes through a value until the block says that it is enough. True if it ended with `break`.
+/// Visits the elements until `visit` returns false. Returns true if `break` ended the iteration.
 pub(super) fn walk(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
@@ -109,7 +109,7 @@ pub(super) fn walk(
     Ok(false)
 }
 
-/// The same with an index, or with key and value.
+/// Like [`walk`], but visits index and element, or key and value.
 pub(super) fn walk_pairs(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
@@ -138,7 +138,7 @@ pub(super) fn pair(entry: Value) -> (Value, Value) {
     }
 }
 
-/// For those that `break` does not end but leave: it goes on to whatever is around them.
+/// Passes a `break` on to the surrounding construct, for functions that `break` does not end.
 pub(super) fn check_not_broken(call: &CallArguments<'_>, broken: bool) -> EvalResult<()> {
     if broken {
         let jump = crate::error::ControlJump {
@@ -224,7 +224,7 @@ fn filter_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalR
     Ok(kept.value())
 }
 
-/// Elements kept by a filter: a hash stays a hash.
+/// The elements that a filter keeps; a hash stays a hash.
 enum FilteredElements {
     Elements(Vec<Value>),
     Entries(Hash),
@@ -261,7 +261,7 @@ fn reduce(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult 
     let mut memo = None;
     let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
-        // a block that breaks leaves what there was
+        // If the block breaks, the memo keeps its value.
         let next = match memo.clone() {
             None => element,
             Some(memo) => evaluator.call_block(block, [memo, element])?,

@@ -1,4 +1,4 @@
-//! `notice` and the other log levels: the host gets the text.
+//! `notice` and the other log levels, which pass the text to the host.
 
 use pcore::Value;
 
@@ -62,8 +62,8 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
 ];
 
 impl Evaluator<'_> {
-    /// Warns, if nothing was warned of under this key before in this evaluation. As in Puppet, the first
-    /// hundred keys count.
+    /// Logs a warning, unless one with this key was logged before in this evaluation. As in Puppet,
+    /// only the first hundred keys are logged.
     pub fn warn_once(&self, key: &str, message: &str, place: &SourceLocation) {
         let first = {
             let mut said = self.shared.said_once.borrow_mut();

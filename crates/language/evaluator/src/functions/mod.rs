@@ -1,4 +1,5 @@
-//! The functions that are always there: one file for each family, each with its table.
+//! The core functions, which are always available: one file for each family, each with its table of
+//! functions.
 //!
 //! The names are those of Puppet's own `functions` directories.
 

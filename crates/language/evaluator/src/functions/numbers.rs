@@ -81,7 +81,8 @@ fn abs(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
 fn abs_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     warn_of_text(evaluator, &call, "Numeric");
     let text = call.text(0);
-    // a line that is a number is enough, and then the text is read from its beginning
+    // As in Puppet, it is enough that one line is a number; the value is then read from the
+    // beginning of the text.
     let is_float = text.split('\n').any(|line| {
         digits_of(line)
             .split_once('.')
@@ -190,7 +191,7 @@ fn round(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> EvalResult {
     }
 }
 
-/// The values, be they one list.
+/// Returns the values of a call, which may be given as one list.
 fn values(call: &CallArguments<'_>) -> Vec<Value> {
     match call.arguments.as_slice() {
         [Value::Array(elements)] => elements.to_vec(),
@@ -230,20 +231,20 @@ fn extreme(
     Ok(best)
 }
 
-/// Comparison of two values; the call is named in warnings.
+/// Compares two values; warnings name the call.
 type CompareFn = fn(&Evaluator<'_>, &CallArguments<'_>, &Value, &Value) -> Ordering;
 
-/// Values of one kind that has an order.
+/// Compares two values of the same ordered type.
 fn by_value(_: &Evaluator<'_>, _: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     crate::evaluator::compare_values(a, b).unwrap_or(Ordering::Equal)
 }
 
-/// Texts that are numbers compare as numbers.
+/// Compares strings; as numbers if both are numbers.
 fn by_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     texts(evaluator, call, a, b, false)
 }
 
-/// Values of several kinds compare by their texts.
+/// Compares values of different types by their texts.
 fn by_any(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     texts(evaluator, call, a, b, true)
 }
@@ -278,7 +279,8 @@ fn texts(
     a.cmp(&b)
 }
 
-/// `-1`, `1.5`, `1_0`, `1e5`: what Puppet takes for a number here, as Ruby's `to_f` reads it.
+/// Reads the number in a string such as `-1`, `1.5`, `1_0`, `1e5`, as Puppet and Ruby's `to_f` do
+/// here.
 fn number_of(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let split = digits.find(['.', '_', 'e', 'E']);

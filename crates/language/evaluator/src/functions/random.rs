@@ -1,4 +1,4 @@
-//! `fqdn_rand`: numbers that look random and are always the same for a node.
+//! `fqdn_rand`: a pseudo-random number that is always the same for a node.
 
 use md5::{Digest, Md5};
 use pcore::Value;
@@ -47,7 +47,7 @@ fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResu
     }
 }
 
-/// Ruby's `to_i`.
+/// Reads the leading integer of a string, as Ruby's `to_i` does.
 pub(super) fn leading_integer(text: &str) -> i64 {
     let text = text.trim_start();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -101,7 +101,7 @@ fn match_list(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalRes
     Ok(Value::array(found))
 }
 
-/// The groups of the first pattern that matches, or undef.
+/// Returns the groups of the first pattern that matches, or `undef`.
 fn groups(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> EvalResult {
     match pattern {
         Value::Str(source) => search_groups(evaluator, text, source),
@@ -167,7 +167,8 @@ fn search_groups(evaluator: &mut Evaluator<'_>, text: &str, source: &str) -> Eva
     }
 }
 
-/// The source of a pattern that may be a type.
+/// Returns the regular expression of a pattern, which may be a string, a regular expression or a
+/// type.
 fn source_of(pattern: &Value) -> Regexp {
     match pattern {
         Value::Str(source) => Regexp::new(&**source),
@@ -244,7 +245,8 @@ fn split_sensitive(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Ev
 
 fn pieces(evaluator: &mut Evaluator<'_>, text: &str, pattern: &Value) -> EvalResult {
     let source = source_of(pattern);
-    // a single blank is not a pattern to Ruby's split only if it is a text, and here it never is
+    // Ruby's `split` treats a single blank specially only as a string; here it is always a regular
+    // expression.
     match evaluator.regex(source.source())?.split(text) {
         Ok(pieces) => {
             evaluator.charge_bytes(text.len())?;

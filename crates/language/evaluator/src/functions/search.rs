@@ -1,4 +1,4 @@
-//! `all`, `any`, `index`: iterations that end at the first answer.
+//! `all`, `any`, `index`: iterations that end at the first decisive element.
 
 use pcore::Value;
 

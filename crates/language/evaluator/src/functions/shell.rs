@@ -1,4 +1,4 @@
-//! `shellquote`: words for a Bourne shell.
+//! `shellquote`: quotes words for a Bourne shell.
 
 use pcore::Value;
 

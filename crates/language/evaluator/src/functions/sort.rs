@@ -1,4 +1,4 @@
-//! `sort`, and `compare`.
+//! `sort` and `compare`.
 
 use std::cmp::Ordering;
 
@@ -110,7 +110,7 @@ fn sort_values(
     Ok(elements)
 }
 
-/// Sorts with an order that may fail.
+/// Sorts with a comparison that may fail.
 fn merge_sort(
     elements: &mut Vec<Value>,
     order: &mut dyn FnMut(&Value, &Value) -> EvalResult<Ordering>,
@@ -157,7 +157,7 @@ fn comparison_message(a: &Value, b: &Value) -> String {
     format!("comparison of {} with {shown} failed", label::ruby_class(a))
 }
 
-/// Ruby's `<=>`, for what has one.
+/// Compares like Ruby's `<=>`; an error if the values have no order.
 fn spaceship(a: &Value, b: &Value) -> EvalResult<Ordering> {
     match partial(a, b) {
         Some(ordering) => Ok(ordering),

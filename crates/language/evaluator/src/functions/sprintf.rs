@@ -1,6 +1,6 @@
-//! `sprintf`: Ruby's, by place, by number (`%1$s`) and by name (`%<x>d`, `%{x}`).
+//! `sprintf` as in Ruby: arguments by position, by number (`%1$s`) and by name (`%<x>d`, `%{x}`).
 //!
-//! Invariant: a width or a precision never makes a text larger than a value may be.
+//! Invariant: a width or precision never makes a text larger than a value may be.
 
 use pcore::Value;
 
@@ -9,7 +9,7 @@ use crate::error::{EvalResult, raise};
 use crate::function::{CallArguments, FunctionDispatch, FunctionSpec, any, one};
 use crate::{label, numbers, ruby};
 
-/// Wider than any text that is meant.
+/// The largest width or precision, larger than in any sensible format.
 const WIDTH_MAX: usize = 1 << 16;
 
 pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
@@ -231,7 +231,7 @@ fn character(value: &Value) -> EvalResult<String> {
     }
 }
 
-/// Ruby's `Integer()`.
+/// Converts like Ruby's `Integer()`.
 fn integer(value: &Value) -> EvalResult<i64> {
     match value {
         Value::Int(number) => Ok(*number),
@@ -251,7 +251,7 @@ fn integer(value: &Value) -> EvalResult<i64> {
     }
 }
 
-/// Ruby's `Float()`.
+/// Converts like Ruby's `Float()`.
 fn float(value: &Value) -> EvalResult<f64> {
     match value {
         Value::Int(number) => Ok(*number as f64),
@@ -282,7 +282,7 @@ fn sign(spec: &FormatSpec, negative: bool) -> &'static str {
 }
 
 fn format_signed(spec: &FormatSpec, number: i64, radix: u32, prefix: &str) -> String {
-    // without a sign to show, Ruby writes the complement: `..f`
+    // Without a sign flag, Ruby writes negative numbers as a complement, such as `..f`.
     let complement = number < 0 && radix != 10 && !spec.plus && !spec.space;
     let digits = if complement {
         complement_digits(number, radix)
@@ -385,7 +385,7 @@ fn format_general(number: f64, precision: usize, keep_zeroes: bool) -> String {
     trim(&format!("{number:.decimals$}"))
 }
 
-/// `%a`: the bits of the mantissa, and the power of two.
+/// Formats for `%a`: the mantissa in hexadecimal digits, and the power of two.
 fn hexadecimal(number: f64) -> String {
     if number == 0.0 {
         return "0x0p+0".to_owned();

@@ -1,5 +1,5 @@
-//! `upcase`, `downcase`, `capitalize`, `camelcase`, `strip` and the like: of a string, of the strings in a
-//! list; numbers stay as they are.
+//! `upcase`, `downcase`, `capitalize`, `camelcase`, `strip` and similar functions, for a string or
+//! the strings in a list; numbers are not changed.
 
 use pcore::{Hash, Value};
 
@@ -123,7 +123,7 @@ fn to_camel(text: &str) -> String {
     text.split('_').map(capitalized).collect()
 }
 
-/// Ruby's blanks; NUL counts at the end only.
+/// Returns true for the whitespace that Ruby strips; Ruby strips NUL only at the end.
 fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }

@@ -1,7 +1,7 @@
 //! `epp`, `inline_epp`.
 //!
-//! A template in a file sees its parameters and the top scope, an inline one what is around it. The rule
-//! that must hold: a template that says which parameters it takes takes no others.
+//! A template in a file sees its parameters and the top scope, an inline one also the scope around
+//! it. Invariant: a template that declares parameters takes no others.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalRes
     render_template(evaluator, &call, &unit, call.cx.frame)
 }
 
-/// A template that cannot be read.
+/// The error of a template that cannot be parsed.
 #[cold]
 fn template_error(unwind: EvalUnwind, function: &str) -> Box<EvalUnwind> {
     match unwind {
@@ -112,7 +112,7 @@ fn render_template(
     let code = unit.code(unit.main);
     let is_open = !code.declares_parameters && call.len() > 1;
     let result = if is_open {
-        // every argument is a variable of the template
+        // A template without declared parameters gets every argument as a variable.
         let around = VariableFrame::new_growable_inside(outer);
         for (name, value) in given.iter() {
             around.define(name.as_str().unwrap_or_default(), value.clone());

@@ -1,4 +1,4 @@
-//! `tree_each`: a collection and everything in it, with the path to each.
+//! `tree_each`: visits a collection and everything in it, with the path to each value.
 
 use std::collections::VecDeque;
 
@@ -65,7 +65,7 @@ impl TreeOptions {
         Ok(options)
     }
 
-    /// The keys of a value that is gone into.
+    /// Returns the keys of a value that is descended into; `None` for other values.
     fn keys(&self, value: &Value) -> Option<Vec<Value>> {
         if self
             .containers
@@ -94,7 +94,7 @@ fn child(value: &Value, key: &Value) -> Value {
     }
 }
 
-/// Everything in a tree as pairs of a path and a value.
+/// Returns everything in a tree as pairs of path and value.
 fn nodes(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> EvalResult<Vec<Value>> {
     let options = TreeOptions::of(call.get(1))?;
     let root = call.get(0);

@@ -128,7 +128,7 @@ fn convert_to(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eva
     }
 }
 
-/// A value of a type, made from arguments; one that is of the type already stays.
+/// Creates a value of a type from arguments. Host types create their own objects.
 pub(super) fn make_value(
     evaluator: &mut Evaluator<'_>,
     ty: &Type,

@@ -1,4 +1,4 @@
-//! Variables and paths into values by text: `getvar`, `get`, `defined`.
+//! Access to variables and nested values by text: `getvar`, `get`, `defined`.
 
 use pcore::{TypeKind, Value};
 
@@ -84,7 +84,7 @@ fn getvar(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult 
     }
 }
 
-/// Goes along a dotted path; `default` stands for what is not there.
+/// Follows a dotted path into a value; returns `default` if something on it does not exist.
 fn navigate(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,
@@ -114,7 +114,7 @@ fn navigate(
     }
 }
 
-/// `a.0.'b.c'` as keys; whole numbers are indices.
+/// Splits a path such as `a.0.'b.c'` into keys; whole numbers are indices.
 pub(super) fn segments(path: &str) -> EvalResult<Vec<Value>> {
     let mut segments = Vec::new();
     let mut rest = path;
@@ -155,7 +155,7 @@ fn defined(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult
     Ok(Value::Bool(false))
 }
 
-/// Variables are known here; classes and resources are the host's.
+/// Returns true if a name is defined. Classes and resources are looked up by the host.
 fn is_defined(
     evaluator: &mut Evaluator<'_>,
     call: &CallArguments<'_>,

@@ -1,4 +1,4 @@
-//! `versioncmp`: versions piece by piece, as packages compare.
+//! `versioncmp`: compares versions piece by piece, as package managers do.
 
 use std::cmp::Ordering;
 
@@ -34,8 +34,7 @@ fn versioncmp(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> EvalResult {
     }))
 }
 
-/// Without dots and zeroes at the end of the part before the first dash: `10.0` becomes `1`, as in
-/// Puppet.
+/// Removes trailing dots and zeros before the first dash, as Puppet does: `10.0` becomes `1`.
 fn without_zeroes(version: &str) -> String {
     match version.split_once('-') {
         Some((number, rest)) => format!("{}-{rest}", number.trim_end_matches(['.', '0'])),
@@ -43,7 +42,7 @@ fn without_zeroes(version: &str) -> String {
     }
 }
 
-/// `-`, `.`, runs of digits, runs of anything else.
+/// Splits into `-`, `.`, runs of digits, and runs of other characters.
 fn pieces(version: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = version;

@@ -1,7 +1,8 @@
-//! The output of a plan: [`JournalBatch`]es of journal changes and of the effects that begin with them.
+//! The output of a plan: [`JournalBatch`]es of journal changes and of the effects that start with
+//! them.
 //!
-//! Invariant: one batch is out at a time, so the journal never has a later change without the earlier
-//! ones.
+//! Invariant: at most one batch awaits its commit, so the journal never contains a later change
+//! without the earlier ones.
 
 use std::sync::Arc;
 
@@ -14,51 +15,51 @@ use crate::effects::{LocalEffect, PlanStepJob};
 use crate::program::BranchResult;
 use crate::step::StepId;
 
-/// Changes to be committed together, and the effects that begin once they are.
+/// Changes that are committed together, and the effects that start after the commit.
 #[derive(Default)]
 pub(crate) struct JournalBatch {
     pub(crate) changes: Vec<PlanChange>,
     pub(crate) starts: Vec<(StepId, EffectStart)>,
-    /// Steps whose outcome is not awaited any more.
+    /// Steps whose outcome is no longer awaited.
     pub(crate) drops: Vec<StepId>,
-    /// The result of the plan, if the plan is over with this batch.
+    /// The result of the plan, if it ends with this batch.
     pub(crate) end: Option<BranchResult>,
 }
 
-/// An effect that begins, or is waited for again.
+/// An effect that starts, or whose outcome is awaited again.
 pub(crate) enum EffectStart {
-    /// A job; its step is written in the transaction that creates it.
+    /// Creates a job; its step is written in the same transaction.
     Job(Box<NewPlanStep>, Box<PlanStepJob>),
-    /// A job that was created before.
+    /// Waits for a job that was created before.
     Await(JobNumber),
-    /// Until then.
+    /// Waits until this time on the steady clock, in milliseconds.
     Until(i64),
-    /// The answer of a user.
+    /// Waits for the answer of a user.
     Answer,
-    /// An effect on the machine of the server.
+    /// Performs an effect on the server.
     RunLocalEffect(Arc<dyn LocalEffect>),
 }
 
-/// The changes that are collected for the next batch.
+/// Changes collected for the next batch.
 #[derive(Default)]
 pub(super) struct PendingBatch {
     next: JournalBatch,
-    /// Steps that are waited for again.
+    /// Steps of the journal whose outcome is awaited again.
     awaited_again: Vec<(StepId, EffectStart)>,
     bytes: usize,
-    /// One is out.
+    /// True while a batch awaits its commit.
     in_flight: bool,
     /// The number of batches handed out.
     batches_handed_out: u64,
-    /// Of the whole journal.
+    /// Number of steps in the whole journal, including this batch.
     rows: usize,
     journal_bytes: usize,
 }
 
-// === impl Core ===
+// === impl PlanCore ===
 
 impl PlanCore {
-    /// Returns the next batch, when every runnable branch has run and the last batch is written.
+    /// Returns the next batch, when no branch can run and the last batch is committed.
     pub(crate) fn take_batch(&mut self) -> Option<JournalBatch> {
         if self.end_handed_out
             || self.pending_batch.in_flight
@@ -72,7 +73,7 @@ impl PlanCore {
         let mut batch = std::mem::take(&mut self.pending_batch.next);
         batch.starts.append(&mut self.pending_batch.awaited_again);
         if let Some(end) = self.end.clone() {
-            // The effects that were to begin now never do.
+            // A plan that ends starts no more effects.
             batch.starts.clear();
             batch.end = Some(end);
             self.end_handed_out = true;
@@ -84,16 +85,16 @@ impl PlanCore {
         Some(batch)
     }
 
-    /// The last batch is written.
+    /// Notes that the last batch is committed.
     pub(crate) fn confirm_commit(&mut self) {
         self.pending_batch.in_flight = false;
     }
 }
 
-// === impl Batch ===
+// === impl JournalBatch ===
 
 impl JournalBatch {
-    /// Returns true if an effect begins with the batch, which the journal must record first.
+    /// Returns true if an effect starts with the batch, so that the journal must record it first.
     pub(crate) fn has_effect_starts(&self) -> bool {
         let begins = |(_, start): &(StepId, EffectStart)| {
             matches!(start, EffectStart::Job(..) | EffectStart::RunLocalEffect(_))
@@ -102,7 +103,7 @@ impl JournalBatch {
     }
 }
 
-// === impl Outgoing ===
+// === impl PendingBatch ===
 
 impl PendingBatch {
     pub(super) fn resume_after(replay: &JournalReplay) -> Self {
@@ -130,13 +131,14 @@ impl PendingBatch {
         self.next.starts.push((id, start));
     }
 
-    /// A step of the journal is waited for again.
+    /// Adds a step of the journal whose outcome is awaited again.
     pub(super) fn push_awaited(&mut self, id: StepId, start: EffectStart) {
         self.awaited_again.push((id, start));
     }
 
-    /// While the journal has deliveries left, nothing new begins: a job that the plan once asked for and
-    /// gave up before it was made is asked for again, and will be given up again.
+    /// Returns a batch that only resumes waits. While the journal has deliveries left, no job is
+    /// created: the plan may have requested the job and cancelled it before it was created, and
+    /// will cancel it again.
     fn take_again(&mut self) -> Option<JournalBatch> {
         if self.awaited_again.is_empty() {
             return None;
@@ -150,8 +152,8 @@ impl PendingBatch {
         Some(batch)
     }
 
-    /// Drops the wait for this step. `false`: it was a job that was not handed out yet, and the
-    /// journal never hears of it.
+    /// Drops the wait for this step. Returns false if the step was a job that was not handed out
+    /// yet; the journal then never contains it.
     pub(super) fn forget(&mut self, id: &StepId) -> bool {
         self.awaited_again.retain(|(start, _)| start != id);
         let starts = &mut self.next.starts;
@@ -163,17 +165,17 @@ impl PendingBatch {
         !matches!(start, EffectStart::Job(..))
     }
 
-    /// The number of the batch that the next change goes into.
+    /// The number of the batch that contains the next change.
     pub(super) fn next_batch_number(&self) -> u64 {
         self.batches_handed_out + 1
     }
 
-    /// Returns true if that batch is written.
+    /// Returns true if that batch is committed.
     pub(super) fn is_written(&self, batch: u64) -> bool {
         batch < self.batches_handed_out || (batch == self.batches_handed_out && !self.in_flight)
     }
 
-    /// Returns true if the plan must stand still until a batch is written.
+    /// Returns true if the plan must wait for a commit before it continues.
     pub(super) fn is_full(&self) -> bool {
         self.next.changes.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES
     }
@@ -182,7 +184,7 @@ impl PendingBatch {
         !self.in_flight && !self.has_any(false)
     }
 
-    /// The reason why no more may be written, if there is one.
+    /// Returns the exceeded limit of the journal, if any.
     pub(super) fn exceeded_limit(&self) -> Option<(&'static str, usize)> {
         if self.rows >= JOURNAL_ROWS {
             return Some(("the plan has taken too many steps", JOURNAL_ROWS));

@@ -1,7 +1,7 @@
-//! The branches of a plan: [`BranchTree`].
+//! The branches of a plan. Main type: [`BranchTree`].
 //!
-//! Invariant: a branch's name depends only on which branch made it and on how many that one had made
-//! before.
+//! Invariant: a branch's id depends only on its parent and on the number of branches that the
+//! parent created before.
 
 use std::collections::BTreeMap;
 
@@ -22,17 +22,18 @@ struct BranchState {
     ended: Option<BranchResult>,
 }
 
-/// A branch that waits for others.
+/// The wait of a branch for others.
 #[derive(Debug)]
 struct BranchWait {
     on: Vec<BranchId>,
     timer: Option<StepId>,
 }
 
-/// A branch whose wait is over: how the others ended, and the timer that is not needed any more.
+/// A branch whose wait has ended, the results of the others, and the timer that is no longer
+/// needed.
 pub(super) type SatisfiedBranchWait = (BranchId, Vec<Option<BranchResult>>, Option<StepId>);
 
-// === impl Branches ===
+// === impl BranchTree ===
 
 impl BranchTree {
     pub(super) fn add_root(&mut self) -> BranchId {
@@ -42,7 +43,7 @@ impl BranchTree {
         root
     }
 
-    /// Branches that have not ended.
+    /// Returns the number of branches that have not ended.
     pub(super) fn live_count(&self) -> usize {
         self.live
     }
@@ -81,7 +82,7 @@ impl BranchTree {
             .is_some_and(|branch| branch.ended.is_none())
     }
 
-    /// The results of the branches that have ended so far.
+    /// Returns the results of the branches; `None` for those that have not ended.
     pub(super) fn results_of(&self, branches: &[BranchId]) -> Vec<Option<BranchResult>> {
         let ended = |id| self.all.get(id).and_then(|branch| branch.ended.clone());
         branches.iter().map(ended).collect()
@@ -97,7 +98,7 @@ impl BranchTree {
         }
     }
 
-    /// The timer of this wait has run out; gives how far the others are.
+    /// Ends a wait whose timer has run out, and returns the results so far.
     pub(super) fn end_timed_wait(
         &mut self,
         branch: &BranchId,
@@ -106,7 +107,7 @@ impl BranchTree {
         Some(self.results_of(&waits.on))
     }
 
-    /// Takes out every wait that is over, in the order of the branches' names.
+    /// Removes and returns every wait that has ended, in the order of the branches' ids.
     pub(super) fn take_satisfied(&mut self) -> Vec<SatisfiedBranchWait> {
         let satisfied = |branch: &BranchState| {
             branch
@@ -130,7 +131,7 @@ impl BranchTree {
         taken
     }
 
-    /// Those below one of these, and they themselves, that have not ended.
+    /// Returns the branches that have not ended among these and those below them.
     pub(super) fn branches_within(&self, branches: &[BranchId]) -> Vec<BranchId> {
         self.all
             .iter()

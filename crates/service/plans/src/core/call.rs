@@ -1,4 +1,4 @@
-//! The calls of branches, and their results.
+//! The calls of branches, and their replies.
 
 use serde_json::Value;
 use store::{AwaitedAnswer, NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
@@ -13,13 +13,13 @@ use crate::divergence::{PlanDivergence, StepSummary};
 use crate::program::{BranchReply, PlanStop};
 use crate::step::{BranchId, PlanEventMessage, StepId, StepOutcome, StepRequest, StepWork};
 
-/// A step whose outcome is unknown.
+/// The error kind of a step whose outcome is unknown.
 pub(super) const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 
-// === impl Core ===
+// === impl PlanCore ===
 
 impl PlanCore {
-    /// A branch that runs calls for something.
+    /// Handles a call of the running branch.
     pub(crate) fn call(&mut self, branch: &BranchId, asked: EngineCall) -> BranchTurn {
         if self.end.is_some() {
             return BranchTurn::Go(BranchReply::Stop(PlanStop::Ended));
@@ -102,7 +102,7 @@ impl PlanCore {
         }
     }
 
-    /// The journal has this step.
+    /// Answers a step from the journal, or waits again for its outcome.
     fn replay_step(
         &mut self,
         id: StepId,
@@ -139,7 +139,7 @@ impl PlanCore {
                 },
                 _,
             ) => {
-                // It came and was not seen.
+                // The outcome had arrived, but was not delivered.
                 if recorded.delivered.is_none() {
                     self.arrived.push_back(id.clone());
                 }
@@ -159,8 +159,8 @@ impl PlanCore {
                 | StepWork::Compute(_)
                 | StepWork::RecordEvent(_),
             ) => {
-                let msg = "the server went down while it did this, and nobody knows how far it came; \
-                           look, and then let the plan go on from this step or the next";
+                let msg = "the server went down during this step, so its outcome is unknown; check its \
+                           effect, then resume the plan from this step or from the next";
                 pending.outcome = Some(StepOutcome::error(KIND_UNKNOWN, msg));
                 self.arrived.push_back(id.clone());
                 None
@@ -173,10 +173,10 @@ impl PlanCore {
         BranchTurn::Wait
     }
 
-    /// A step that was never taken before.
+    /// Begins a step that is not in the journal.
     fn begin(&mut self, id: StepId, request: StepRequest) -> BranchTurn {
         if let Some((what, most)) = self.pending_batch.exceeded_limit() {
-            // Nothing that the program does can help: it fails as a whole.
+            // The program cannot do anything about a limit, so the whole plan fails.
             self.fail(crate::PlanFault::Failed(limit_error(what, most)));
             return BranchTurn::Go(BranchReply::Stop(PlanStop::Ended));
         }
@@ -245,7 +245,7 @@ impl PlanCore {
         }
     }
 
-    /// Over as soon as it was asked for.
+    /// Writes a step that is begun and delivered at once.
     fn note(&mut self, mut row: NewPlanStep, outcome: &StepOutcome) {
         state_of(outcome).clone_into(&mut row.state);
         row.delivered = Some(row.began);
@@ -262,7 +262,7 @@ impl PlanCore {
         }));
     }
 
-    /// At once, unless too much waits to be written.
+    /// Replies at once, unless the batch is full and must be committed first.
     fn answer(&mut self, id: StepId, outcome: StepOutcome) -> BranchTurn {
         let reply = BranchReply::Answer(outcome);
         if self.pending_batch.is_full() {
@@ -290,7 +290,7 @@ pub(super) fn state_of(outcome: &StepOutcome) -> &'static str {
     if outcome.ok { "done" } else { "failed" }
 }
 
-/// Returns whether a user is asked, and for a secret.
+/// Returns whether the step waits for a user, and whether the answer is secret.
 fn asks(work: &StepWork) -> AwaitedAnswer {
     match work {
         StepWork::Ask(told) if told.details.get("sensitive") == Some(&Value::Bool(true)) => {

@@ -1,7 +1,7 @@
-//! Outcomes on their way to the branches that wait for them: [`PendingStep`] is a step that was begun.
+//! Delivery of outcomes to the branches that wait for them. Main type: [`PendingStep`].
 //!
-//! Invariant: while the journal has deliveries left, their order applies; after that, outcomes are
-//! delivered in the order of arrival.
+//! Invariant: while the journal has deliveries left, they are repeated in its order; after that,
+//! outcomes are delivered in the order of arrival.
 
 use store::{PlanChange, PlanStepEnd};
 
@@ -11,15 +11,15 @@ use super::{PlanCore, PlanDivergence};
 use crate::program::BranchReply;
 use crate::step::{StepId, StepOutcome, StepWork};
 
-/// A step that was begun, and not delivered.
+/// A step that was begun and not delivered.
 pub(super) struct PendingStep {
     awaits: AwaitedOutcome,
     pub(super) outcome: Option<StepOutcome>,
-    /// It was given up in the journal already.
+    /// True if the journal records that the plan stopped waiting for it.
     dropped: bool,
-    /// The journal says when it is delivered.
+    /// True if the journal determines when it is delivered.
     replayed: bool,
-    /// The batch that its outcome goes with, where it must be written before it is seen.
+    /// The batch that contains its outcome, once written there.
     batch: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum AwaitedOutcome {
     LocalEffect,
 }
 
-// === impl Pending ===
+// === impl PendingStep ===
 
 impl PendingStep {
     pub(super) fn new(awaits: AwaitedOutcome) -> Self {
@@ -62,12 +62,12 @@ impl PendingStep {
         }
     }
 
-    /// Returns true if the outcome will be known without this plan in memory.
+    /// Returns true if the outcome can be obtained without this plan in memory.
     pub(super) fn is_remembered(&self) -> bool {
         self.awaits != AwaitedOutcome::LocalEffect
     }
 
-    /// The earliest end of the wait, where that may be long; `None`: at any time.
+    /// The earliest end of a wait that may be long; `None` if it can end at any time.
     pub(super) fn long_until_ms(&self) -> Option<i64> {
         match self.awaits {
             AwaitedOutcome::Time(until_ms) => Some(until_ms),
@@ -76,16 +76,17 @@ impl PendingStep {
         }
     }
 
-    /// Returns true if the outcome must be in the journal before it is delivered, as it is stored nowhere else.
+    /// Returns true if the outcome is stored nowhere else, so that it must be in the journal before
+    /// it is delivered.
     fn is_only_here(&self) -> bool {
         self.awaits == AwaitedOutcome::LocalEffect
     }
 }
 
-// === impl Core ===
+// === impl PlanCore ===
 
 impl PlanCore {
-    /// Takes the outcome of a step; ignores it if the step is not awaited.
+    /// Accepts the outcome of a step; ignores it if the step is not awaited.
     pub(crate) fn accept_outcome(&mut self, id: &StepId, outcome: StepOutcome) {
         let Some(pending) = self.pending.get_mut(id) else {
             return;
@@ -99,7 +100,7 @@ impl PlanCore {
         }
     }
 
-    /// Delivers the next outcome, if there is one. `false`: there is not.
+    /// Delivers the next outcome; returns false if there is none.
     pub(super) fn deliver(&mut self) -> bool {
         let Some(next) = self.replay.next().cloned() else {
             return self.deliver_live();
@@ -116,7 +117,8 @@ impl PlanCore {
         true
     }
 
-    /// Everything runs that can, and the plan should have asked for this step.
+    /// Handles a recorded step that the plan did not request although no branch can run: reports
+    /// the divergence.
     fn skip_unrequested(&mut self, id: &StepId) -> bool {
         if let Some(recorded) = self.replay.recorded(id) {
             let expected = recorded.summarize();
@@ -128,7 +130,7 @@ impl PlanCore {
                 met,
             });
         } else {
-            // It was asked for and dropped; it cannot have been delivered then.
+            // The step was requested and cancelled, so it cannot have been delivered.
             self.replay.pass();
         }
         false
@@ -179,7 +181,7 @@ impl PlanCore {
     }
 
     fn hand_over(&mut self, id: &StepId, outcome: StepOutcome) {
-        // A sleep may be the timer of a wait.
+        // The sleep may be the timer of a wait.
         let reply = match self.branches.end_timed_wait(&id.branch) {
             Some(ended) => BranchReply::Ended(ended),
             None => BranchReply::Answer(outcome),

@@ -1,13 +1,15 @@
-//! The core of a plan, without I/O, clock or stack: the branch that runs next, the rows that are written, and the
-//! answers from the journal.
+//! The core of a plan, without I/O, clock or stack: it chooses the branch that runs next, collects
+//! the rows to be written, and answers from the journal.
 //!
-//! [`PlanCore`] takes the [calls](PlanCore::call) of branches, the outcomes that [arrived](PlanCore::arrived) and the
-//! [committed](PlanCore::committed) batches; it returns the [next](PlanCore::next) branch and [`JournalBatch`]es. Invariants:
-//! - one branch runs at a time, and between two *deliveries* (of an outcome to the branch that waits
-//!   for it) everything follows from what the branches do, so the order of deliveries is all that the
-//!   journal must know to have the same evaluation again;
-//! - an effect is handed out only in a batch that also holds everything that was delivered or noted
-//!   before it, so whatever a plan had seen when it began an effect, it sees again;
+//! [`PlanCore`] takes the [calls](PlanCore::call) of branches, [outcomes](PlanCore::accept_outcome)
+//! and [commits](PlanCore::confirm_commit); it returns the [next](PlanCore::next) branch and
+//! [`JournalBatch`]es. Invariants:
+//! - one branch runs at a time, and between two *deliveries* (of an outcome to the branch that
+//!   waits for it) everything follows from the branches' code, so the order of deliveries is all
+//!   that the journal must record to repeat an evaluation;
+//! - an effect is handed out only in a batch that also contains everything delivered or noted
+//!   before it, so that a repeated evaluation sees everything that the plan had seen when it
+//!   started the effect;
 //! - an outcome that is stored nowhere else is committed before it is delivered.
 
 mod batch;
@@ -31,24 +33,24 @@ use crate::divergence::PlanDivergence;
 use crate::program::{BranchReply, BranchResult, PlanFault, PlanStop};
 use crate::step::{BranchId, StepId, StepRequest};
 
-/// One plan while it is evaluated.
+/// The state of one plan while it is evaluated.
 pub(crate) struct PlanCore {
     branches: BranchTree,
-    /// Branches that run as soon as they may, with what they are told.
+    /// Branches that can run, with the replies that they get.
     ready: VecDeque<(BranchId, BranchReply)>,
-    /// A branch that stands still, and all with it, until the next commit.
+    /// A branch that waits for the next commit, and with it the whole plan.
     paused_branch: Option<(BranchId, BranchReply)>,
     replay: JournalReplay,
     pending: HashMap<StepId, PendingStep>,
-    /// Outcomes that arrived and were not delivered, in the order of arrival.
+    /// Outcomes that arrived and are not delivered yet, in the order of arrival.
     arrived: VecDeque<StepId>,
     pending_batch: PendingBatch,
-    /// The last place given out among beginnings and deliveries.
+    /// The last sequence number given to a begin or delivery.
     last_place: i64,
     now_ms: i64,
     /// The result of the plan, once it has ended.
     end: Option<BranchResult>,
-    /// True once the end was handed out.
+    /// True once the batch with the end was handed out.
     end_handed_out: bool,
 }
 
@@ -61,27 +63,28 @@ pub(crate) enum EngineCall {
     GetResult(BranchId),
 }
 
-/// The state of the branch after its call.
+/// The state of a branch after its call.
 pub(crate) enum BranchTurn {
-    /// The branch goes on at once.
+    /// The branch continues at once with this reply.
     Go(BranchReply),
     /// The branch waits.
     Wait,
 }
 
-/// A plan in which nothing moves until something arrives.
+/// The waits of a plan in which nothing can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IdlePlan {
-    /// Everything that it waits for can be waited for without it.
+    /// True if everything that it waits for can be awaited without the plan in memory.
     pub(crate) evictable: bool,
-    /// All that it waits for takes long, a person or a sleep, and none is over before this time.
+    /// The earliest end of the waits, if all of them are long: sleeps or answers of users. `None`
+    /// if one may end soon.
     pub(crate) long_until_ms: Option<i64>,
 }
 
-// === impl Core ===
+// === impl PlanCore ===
 
 impl PlanCore {
-    /// A plan with its journal; a new one has none.
+    /// Creates the state of a plan with its journal, which is empty for a new plan.
     pub(crate) fn new(journal: Vec<RecordedStep>) -> Self {
         let replay = JournalReplay::new(journal);
         let mut branches = BranchTree::default();
@@ -101,13 +104,13 @@ impl PlanCore {
         }
     }
 
-    /// Sets the current time, for the rows that are written.
+    /// Sets the current time for the rows that are written, in milliseconds of the steady clock.
     pub(crate) fn set_now(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
 
-    /// The branch that runs next, and the answer for it. `None`: nothing to do until something arrives or
-    /// is committed.
+    /// Returns the branch that runs next, with its reply. `None` if the plan must wait for an
+    /// outcome or a commit.
     pub(crate) fn next(&mut self) -> Option<(BranchId, BranchReply)> {
         loop {
             if self.end.is_some() {
@@ -129,7 +132,7 @@ impl PlanCore {
         }
     }
 
-    /// A branch has come to its end.
+    /// Handles the end of a branch.
     pub(crate) fn end_branch(&mut self, branch: &BranchId, ended: BranchResult) {
         if *branch == BranchId::root() {
             return self.finish(ended);
@@ -139,7 +142,7 @@ impl PlanCore {
     }
 
     fn finish(&mut self, ended: BranchResult) {
-        // Whatever was decided before counts, a divergence above all.
+        // The first end counts, above all a divergence.
         if self.end.is_some() {
             return;
         }
@@ -155,17 +158,17 @@ impl PlanCore {
         self.end = Some(ended);
     }
 
-    /// The plan ends with a fault, whatever its branches do.
+    /// Ends the plan with a fault, whatever its branches do.
     pub(crate) fn fail(&mut self, fault: PlanFault) {
         self.end = Some(Err(fault));
     }
 
-    /// Returns true if the plan has come to its end, so that its branches are to be unwound.
+    /// Returns true if the plan has ended, so that its branches must be unwound.
     pub(crate) fn is_ending(&self) -> bool {
         self.end.is_some()
     }
 
-    /// The wait of the plan; `None` if there is something to do, to write, or to deliver.
+    /// Returns the waits of the plan; `None` if there is something to run, to write, or to deliver.
     pub(crate) fn idle_wait(&self) -> Option<IdlePlan> {
         let busy = self.end.is_some()
             || self.paused_branch.is_some()
@@ -186,7 +189,7 @@ impl PlanCore {
         })
     }
 
-    /// Branches that wait for each other, and for nothing else, would wait for ever.
+    /// Fails the plan if its branches wait only for each other.
     fn fail_if_deadlocked(&mut self) {
         let stuck = self.end.is_none() && self.pending.is_empty() && self.replay.is_over();
         if stuck {
@@ -211,7 +214,7 @@ impl PlanCore {
     }
 }
 
-/// The error that a program gets when it exceeds a limit.
+/// The error of a program that exceeds a limit.
 fn limit_error(what: &str, most: usize) -> Value {
     json!({
         "kind": "tutti/plan-limit",

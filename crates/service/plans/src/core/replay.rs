@@ -1,7 +1,7 @@
-//! The part of the journal that is not replayed yet: [`JournalReplay`].
+//! The part of the journal that is not replayed yet. Main type: [`JournalReplay`].
 //!
-//! Invariant: every step in the journal is requested again, and outcomes are delivered in the order in
-//! which they once were.
+//! Invariant: every step in the journal is requested again, and outcomes are delivered in the
+//! recorded order.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,33 +16,33 @@ pub(crate) struct RecordedStep {
     pub(crate) id: StepId,
     pub(crate) kind: String,
     pub(crate) site: String,
-    /// To be shown.
+    /// The part of the arguments that is shown.
     pub(crate) arguments: String,
     pub(crate) hash: String,
     pub(crate) began: i64,
     pub(crate) delivered: Option<i64>,
-    /// It was given up before anything came of it.
+    /// True if the plan stopped waiting for it before an outcome arrived.
     pub(crate) dropped: bool,
     pub(crate) job: Option<JobNumber>,
     pub(crate) until_ms: Option<i64>,
-    /// Known from the journal itself.
+    /// The outcome, if the journal contains it.
     pub(crate) outcome: Option<StepOutcome>,
-    /// Text that it takes.
+    /// Size of the row, in bytes.
     pub(crate) bytes: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct JournalReplay {
-    /// Steps that were not asked for again yet.
+    /// Steps that have not been requested again yet.
     recorded: HashMap<StepId, RecordedStep>,
-    /// Deliveries that are to be repeated.
+    /// Deliveries that are to be repeated, in order.
     order: VecDeque<StepId>,
     last_place: i64,
     rows: usize,
     bytes: usize,
 }
 
-// === impl Replay ===
+// === impl JournalReplay ===
 
 impl JournalReplay {
     pub(super) fn new(journal: Vec<RecordedStep>) -> Self {
@@ -72,17 +72,17 @@ impl JournalReplay {
         self.last_place
     }
 
-    /// Steps and text that the journal had.
+    /// Returns the number of steps and of bytes of the journal.
     pub(super) fn size(&self) -> (usize, usize) {
         (self.rows, self.bytes)
     }
 
-    /// The step as it was, if it was.
+    /// Removes and returns a recorded step; `None` if the journal has none of this id.
     pub(super) fn take(&mut self, id: &StepId) -> Option<RecordedStep> {
         self.recorded.remove(id)
     }
 
-    /// Whose outcome is delivered next.
+    /// Returns the step whose outcome is delivered next.
     pub(super) fn next(&self) -> Option<&StepId> {
         self.order.front()
     }
@@ -95,7 +95,7 @@ impl JournalReplay {
         self.order.is_empty()
     }
 
-    /// A step that the plan should have asked for by now.
+    /// Returns the oldest recorded step that was not requested again.
     pub(super) fn next_unplayed(&self) -> Option<&RecordedStep> {
         self.recorded.values().min_by_key(|row| row.began)
     }
@@ -105,10 +105,10 @@ impl JournalReplay {
     }
 }
 
-// === impl Recorded ===
+// === impl RecordedStep ===
 
 impl RecordedStep {
-    /// It was answered where it was asked for: that is no delivery.
+    /// Returns true if the step was answered when it was requested, without a delivery.
     pub(crate) fn is_inline(&self) -> bool {
         self.delivered == Some(self.began)
     }

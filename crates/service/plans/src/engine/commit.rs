@@ -1,7 +1,7 @@
-//! Commits of the batches that plans hand out, and the start of the effects in them.
+//! Commits of the plans' batches, and the start of the effects in them.
 //!
-//! Invariant: a job is created in the transaction of its step. Where a batch has one job and nothing else
-//! that begins, the rest of the batch goes with it, so that a step costs one commit.
+//! Invariant: a job is created in the transaction of its step. If a batch starts exactly one job,
+//! the rest of the batch is written in the same transaction, so that such a step costs one commit.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use crate::program::{BranchResult, PlanFault};
 use crate::step::{StepId, StepOutcome};
 use crate::worker::{self, PlanIncarnation};
 
-/// A batch that has been written.
+/// A batch that has been committed.
 pub(crate) struct CommittedBatch {
-    /// True for a whole batch, which its plan waits for.
+    /// True if the plan waits for this commit; false for a single job that was created after it.
     batch: bool,
-    /// The effects that begin now.
+    /// The effects that start now.
     starts: Vec<(StepId, EffectStart)>,
-    /// Steps that could not begin.
+    /// Steps whose job was refused, with their outcome.
     refused: Vec<(StepId, StepOutcome)>,
-    /// The plan is over.
+    /// True if the plan has ended.
     over: bool,
 }
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
-    /// Handles a batch that a plan hands out.
+    /// Commits a batch of a plan.
     pub(super) fn write(&mut self, life: PlanIncarnation, batch: JournalBatch) {
         let parts = Arc::clone(&self.parts);
         let Some(entry) = self.current_plan(life) else {
@@ -84,7 +84,7 @@ impl PlanEngine {
         }
     }
 
-    /// Begins the effects that are written to the journal.
+    /// Starts effects whose steps are in the journal.
     fn start(&mut self, life: PlanIncarnation, starts: Vec<(StepId, EffectStart)>) {
         let parts = Arc::clone(&self.parts);
         for (step, start) in starts {
@@ -112,7 +112,7 @@ impl PlanEngine {
         }
     }
 
-    /// Ends a plan that could not even be loaded.
+    /// Ends a plan that could not be loaded.
     pub(super) fn end_broken(&mut self, life: PlanIncarnation, fault: PlanFault) {
         let parts = Arc::clone(&self.parts);
         if let Some(entry) = self.current_plan(life) {
@@ -214,7 +214,7 @@ async fn begin(
     Ok(committed)
 }
 
-/// Returns true if the plan still runs, according to the store.
+/// Fails if the plan has ended in the store.
 async fn check(parts: &PlanEngineDependencies, plan: i64) -> Result<(), PlanOperationError> {
     let row = parts.store.plan_job(plan).await?;
     match row {
@@ -223,7 +223,7 @@ async fn check(parts: &PlanEngineDependencies, plan: i64) -> Result<(), PlanOper
     }
 }
 
-/// The final state of a plan job.
+/// Returns the final state of a plan job.
 fn outcome(parts: &PlanEngineDependencies, plan: i64, end: BranchResult) -> PlanOutcome {
     let (state, kind, result) = match end {
         Ok(value) => ("success", "plan_finished", value),
@@ -234,7 +234,7 @@ fn outcome(parts: &PlanEngineDependencies, plan: i64, end: BranchResult) -> Plan
             json!({"kind": "tutti/plan-stopped", "msg": stop.to_string(), "details": {}}),
         ),
     };
-    // The result is kept once, with the plan job.
+    // The event does not repeat the result, which is stored with the plan job.
     let details: Value = json!({"plan-id": plan.to_string()});
     PlanOutcome {
         state: state.to_owned(),

@@ -1,7 +1,6 @@
 //! Loading of a plan into memory: its launch, its program and its journal.
 //!
-//! Invariant: the journal as read is complete, since nothing else writes to the journal of this plan
-//! meanwhile.
+//! Invariant: the journal is read completely, since nothing else writes to it meanwhile.
 
 use std::sync::Arc;
 
@@ -25,10 +24,10 @@ pub(crate) struct LoadedPlanProgram {
     actor: Arc<PlanActor>,
 }
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
-    /// Takes up the plans that are not over. Must be called once, before [`PlanEngine::run`].
+    /// Continues the plans that have not ended. Must be called once, before [`PlanEngine::run`].
     pub(crate) async fn recover(&mut self) -> Result<(), store::StoreError> {
         let unfinished = self.parts.store.unfinished_plans().await?;
         let mut awaited = self.parts.store.awaited_plan_steps().await?;
@@ -62,7 +61,7 @@ impl PlanEngine {
         Ok(())
     }
 
-    /// A plan that slept before the restart.
+    /// Restores the waits of a plan that slept before the restart.
     fn restore_sleeping_plan(&mut self, plan: i64, steps: Vec<PlanStepRow>) {
         let life = self.new_incarnation(plan);
         self.plans
@@ -108,7 +107,7 @@ async fn load(
     plan: i64,
     from_before: bool,
 ) -> Result<LoadedPlanProgram, PlanOperationError> {
-    // From now on it is not only waited for.
+    // Clears the mark in the store that the plan is asleep.
     parts.store.plan_sleeps(plan, false).await?;
     let sealed = parts.store.sealed_plan_request(plan).await?;
     let sealed = sealed.ok_or(PlanOperationError::PlanEnded)?;
@@ -127,7 +126,7 @@ async fn load(
         from_before,
     };
     let programs = Arc::clone(&parts.programs);
-    // Reading code blocks.
+    // Reading code may block the thread.
     let program = tokio::task::spawn_blocking(move || programs.program(&launch));
     let program = match program.await {
         Ok(program) => program.map_err(PlanOperationError::Broken)?,
@@ -138,7 +137,7 @@ async fn load(
                 msg,
             )));
         }
-        // The runtime ends.
+        // The runtime is shutting down.
         Err(error) => return Err(PlanOperationError::Unavailable(error.to_string())),
     };
     let mut journal: Vec<RecordedStep> = Vec::new();
@@ -160,8 +159,8 @@ async fn load(
     })
 }
 
-/// A stored deadline. The machine's clock may have been set back since it was stored: nothing waits
-/// longer than it was to wait from the beginning.
+/// Limits a stored deadline to the original duration from now, since the machine's clock may have
+/// been set back.
 fn limit_until(
     until_ms: Option<i64>,
     whole_ms: Option<i64>,
@@ -171,7 +170,7 @@ fn limit_until(
     until_ms.map(|until_ms| until_ms.min(latest))
 }
 
-/// A row of the journal as the plan is answered from it.
+/// Converts a row of the journal.
 pub(super) fn to_recorded_step(row: &PlanStepRow, parts: &PlanEngineDependencies) -> RecordedStep {
     let step = &row.step;
     let ok = step.state == "done";
@@ -184,7 +183,7 @@ pub(super) fn to_recorded_step(row: &PlanStepRow, parts: &PlanEngineDependencies
         }
         (None, None) => None,
     };
-    // A sleep has no outcome other than that the time has passed.
+    // A sleep has no stored outcome; a delivered one has ended.
     let slept = (step.until_ms.is_some() && step.delivered.is_some()).then_some(Value::Null);
     let outcome = open.or(slept).map(|value| StepOutcome {
         ok,
@@ -212,7 +211,7 @@ pub(super) fn to_recorded_step(row: &PlanStepRow, parts: &PlanEngineDependencies
     }
 }
 
-/// The names in the journal were written by this crate.
+/// Parses the key of a row, which this crate wrote.
 fn id(row: &PlanStepRow) -> StepId {
     let key = &row.step.key;
     StepId {

@@ -1,10 +1,11 @@
-//! The engine: one actor that owns every plan that is not over.
+//! The engine: one actor that owns every plan that has not ended. Main type: [`PlanEngine`].
 //!
-//! [`PlanEngine`] is woken by commands, by its workers, and by its own finished tasks (commits, jobs that
-//! ended, sleeps that are over). It never waits for any of them in line. Invariants:
-//! - an effect begins after the commit that writes it down, or in it;
-//! - a plan whose commit is in doubt leaves memory and is loaded again from the store;
-//! - the waits of a sleeping plan go on without it.
+//! It is woken by commands, by its workers, and by its own finished tasks (commits, jobs, sleeps),
+//! and never blocks on any of them. Invariants:
+//! - an effect starts after the commit that writes its step, or in it;
+//! - if the result of a commit is unknown, the plan leaves memory and is loaded again from the
+//!   store;
+//! - the waits of a sleeping plan continue.
 
 mod commit;
 mod load;
@@ -44,19 +45,19 @@ pub(crate) struct PlanEngineDependencies {
     pub(crate) seal: Arc<SealKey>,
     pub(crate) clock: Arc<dyn JobClock>,
     pub(crate) stopped: CancellationToken,
-    /// Counts plans that are over.
+    /// Counter of plans that have ended.
     pub(crate) over: watch::Sender<u64>,
 }
 
 /// A command from the handle to the engine.
 pub(crate) enum PlanEngineCommand {
-    /// A plan is to run, or goes on, until the given deadline; its row in the store is already updated.
+    /// Runs or resumes a plan until the given deadline; its row in the store is already updated.
     Run(i64, Option<i64>),
-    /// The plan is over in the store.
+    /// The plan has been ended in the store.
     Stopped(i64),
-    /// The answer of a user, which is already in the store.
+    /// The answer of a user, which is already stored.
     Answered(i64, StepId, StepOutcome),
-    /// A request for the number of plans in each state.
+    /// Requests the number of plans in each state.
     Count(oneshot::Sender<PlanCounts>),
 }
 
@@ -82,13 +83,13 @@ pub(crate) enum EngineTaskResult {
         Result<Box<CommittedBatch>, PlanOperationError>,
     ),
     Arrived(PlanIncarnation, StepId, StepOutcome),
-    /// The store has recorded that the plan sleeps.
+    /// The store has recorded that the plan is asleep.
     Asleep(PlanIncarnation, Result<(), PlanOperationError>),
-    /// A plan that was over before it could run was ended.
+    /// The end of a plan that could not be loaded was written.
     Ended(PlanIncarnation, Result<(), PlanOperationError>),
-    /// A plan whose time was over was ended, as far as the store could be used.
+    /// The end of a plan past its deadline was written; false if it had ended already.
     TimedOut(PlanIncarnation, Result<bool, StoreError>),
-    /// A pause is over.
+    /// The pause of a plan is over.
     Retry(PlanIncarnation),
     /// The task has no outcome.
     NoOutcome,
@@ -99,23 +100,23 @@ pub(crate) struct PlanEngine {
     plans: HashMap<i64, EnginePlan>,
     /// Plans queued for memory.
     queue: VecDeque<i64>,
-    /// Places taken.
+    /// Number of plans in memory.
     running: usize,
     workers: Vec<PlanWorker>,
-    /// Orders that wait for a place in a worker's queue.
+    /// Commands that wait for capacity in a worker's queue, by worker.
     orders: Vec<VecDeque<WorkerCommand>>,
     reports: mpsc::Receiver<WorkerReport>,
     tasks: JoinSet<EngineTaskResult>,
     lives: u64,
-    /// The newest plan of before this engine's start.
+    /// Number of the newest plan job from before this engine's start.
     newest_before: i64,
     lost: Option<StoreError>,
 }
 
-/// A thread that plans run on has panicked or stopped.
+/// A worker's thread has panicked or ended.
 struct WorkerGone;
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
     pub(crate) fn new(
@@ -149,13 +150,13 @@ impl PlanEngine {
         while self.lost.is_none() {
             self.admit();
             let Ok(full) = self.hand_over() else {
-                // A thread of its own broke down.
+                // A worker's thread has ended.
                 break;
             };
             tokio::select! {
                 biased;
                 () = stopped.cancelled() => break,
-                // A place is free, and taken in the next round.
+                // The queue has capacity again, which the next iteration uses.
                 () = has_room(full.clone()), if full.is_some() => {}
                 Some(done) = self.tasks.join_next() => self.finish_task(task_result(done)),
                 Some(report) = self.reports.recv() => self.report(report),
@@ -178,7 +179,7 @@ impl PlanEngine {
             }
             PlanEngineCommand::Count(reply) => {
                 let asleep = self.plans.values().filter(|plan| plan.is_asleep()).count();
-                // A caller that is gone needs no answer.
+                // A caller that has gone needs no reply.
                 let _ = reply.send(PlanCounts {
                     running: self.running,
                     queued: self.plans.len() - self.running - asleep,
@@ -219,7 +220,8 @@ impl PlanEngine {
         self.orders[worker].push_back(order);
     }
 
-    /// Sends the workers the orders that their queues have capacity for; returns one without capacity.
+    /// Sends commands to the workers while their queues have capacity; returns the sender of a full
+    /// queue, if any.
     fn hand_over(&mut self) -> Result<Option<mpsc::Sender<WorkerCommand>>, WorkerGone> {
         let mut full = None;
         for (worker, orders) in self.workers.iter().zip(&mut self.orders) {
@@ -267,14 +269,14 @@ impl PlanEngine {
     }
 }
 
-/// Returns when the queue of a worker has a place, or the worker is gone.
+/// Returns when the queue of a worker has capacity, or the worker has ended.
 async fn has_room(orders: Option<mpsc::Sender<WorkerCommand>>) {
     if let Some(orders) = orders {
         drop(orders.reserve().await);
     }
 }
 
-/// The result of a task of the engine's own; such a task panics only by a bug, which is passed on.
+/// Returns the result of one of the engine's tasks. A panic in it is a bug, and is propagated.
 fn task_result(joined: Result<EngineTaskResult, JoinError>) -> EngineTaskResult {
     match joined {
         Ok(done) => done,

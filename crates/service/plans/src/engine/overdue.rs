@@ -1,7 +1,7 @@
-//! Plans that run past their deadline.
+//! Plans past their deadline.
 //!
-//! Invariant: such a plan ends like a plan that a user stops together with its jobs, whether it is running,
-//! asleep or still queued for memory.
+//! Invariant: such a plan ends like a plan that a user stops together with its jobs, whether it is
+//! running, asleep or queued for memory.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::worker::PlanIncarnation;
 /// The error kind of a plan that ran past its deadline.
 const TIMEOUT: &str = "tutti/plan-timeout";
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
     /// Ends the plans whose deadline has passed.
@@ -25,7 +25,7 @@ impl PlanEngine {
         let mut overdue = Vec::new();
         for entry in self.plans.values_mut() {
             if entry.until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
-                // Removed only once; the deadline is set again if the store fails.
+                // Cleared so that the plan is ended once; set again if the store fails.
                 entry.until_ms = None;
                 overdue.push(entry.life);
             }
@@ -46,7 +46,7 @@ impl PlanEngine {
     ) {
         let error = match ended.map_err(PlanOperationError::from) {
             Ok(true) => return self.forget(life.plan),
-            // The plan ended by itself at that moment, and leaves like any other.
+            // The plan ended by itself at the same time, and is removed like any other.
             Ok(false) => return,
             Err(PlanOperationError::Lost(error)) => return self.lost = Some(error),
             Err(trouble) => trouble,

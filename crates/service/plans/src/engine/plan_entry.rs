@@ -1,7 +1,7 @@
-//! A plan as the engine knows it: [`EnginePlan`], and where it [is](EnginePlanState).
+//! A plan in the engine: [`EnginePlan`], and its state ([`EnginePlanState`]).
 //!
-//! Invariant: a plan has one life at a time, and the waits of an earlier life are dropped when it
-//! ends.
+//! Invariant: a plan has one incarnation at a time, and the waits of an earlier incarnation are
+//! dropped when it ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,15 +21,16 @@ pub(super) struct EnginePlan {
     pub(super) life: PlanIncarnation,
     pub(super) state: EnginePlanState,
     pub(super) actor: Option<Arc<PlanActor>>,
-    /// The deadline of the plan.
+    /// The deadline on the steady clock, in milliseconds; `None` for no limit.
     pub(super) until_ms: Option<i64>,
-    /// It was over and goes on: it is taken up again when it has left.
+    /// Set if the plan was resumed before it left the engine: it starts again with this deadline
+    /// afterwards.
     restart_deadline: Option<Option<i64>>,
-    /// The outcomes that the plan waits for.
+    /// The running waits, by step.
     waits: HashMap<StepId, AbortHandle>,
-    /// Since when nothing moves, and what it waits for.
+    /// The time since when the plan is idle, and its waits.
     pub(super) rest: Option<(Instant, IdlePlan)>,
-    /// The number of orders sent to its worker.
+    /// The number of commands sent to its worker.
     pub(super) orders: u64,
     /// The number of jobs that are being created for the plan.
     pub(super) starting: usize,
@@ -44,32 +45,33 @@ pub(super) enum EnginePlanState {
     Loading,
     /// In memory.
     Running,
-    /// Its end is being written.
+    /// The end of the plan is being written.
     Ending,
-    /// Out of memory; the store does not know it yet. `true`: it is wanted again.
+    /// Out of memory, but not yet recorded in the store as asleep. True if an outcome arrived
+    /// meanwhile.
     FallingAsleep(bool),
-    /// Out of memory, until something happens that it waits for.
+    /// Out of memory until an awaited outcome arrives.
     Asleep,
-    /// Out of memory, since the store failed it.
+    /// Out of memory for a pause, since the store or the job engine failed.
     Paused,
 }
 
-/// The reason why an operation of a plan was not done.
+/// The reason why an operation of a plan failed.
 #[derive(Debug)]
 pub(crate) enum PlanOperationError {
     /// The store cannot be used now, or it is unknown whether the commit succeeded.
     Store(StoreError),
-    /// The store cannot be used any more.
+    /// The store cannot be used any more until a restart.
     Lost(StoreError),
     /// The plan was ended from outside.
     PlanEnded,
-    /// The plan cannot go on.
+    /// The plan cannot be continued, and ends with this error.
     Broken(PlanFault),
-    /// The same, but of those who make jobs.
+    /// The job engine cannot create the job now, or the runtime is shutting down.
     Unavailable(String),
 }
 
-// === impl Entry ===
+// === impl EnginePlan ===
 
 impl EnginePlan {
     pub(super) fn new(life: PlanIncarnation, at: EnginePlanState) -> Self {
@@ -124,7 +126,7 @@ impl EnginePlan {
     }
 }
 
-// === impl Trouble ===
+// === impl PlanOperationError ===
 
 impl From<StoreError> for PlanOperationError {
     fn from(error: StoreError) -> Self {
@@ -135,7 +137,7 @@ impl From<StoreError> for PlanOperationError {
     }
 }
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
     pub(super) fn new_incarnation(&mut self, plan: i64) -> PlanIncarnation {
@@ -146,14 +148,14 @@ impl PlanEngine {
         }
     }
 
-    /// Returns the plan, if this is still its life.
+    /// Returns the plan, if this is still its incarnation.
     pub(super) fn current_plan(&mut self, life: PlanIncarnation) -> Option<&mut EnginePlan> {
         self.plans
             .get_mut(&life.plan)
             .filter(|entry| entry.life == life)
     }
 
-    /// A plan is new, or goes on after it failed; then it may not have left yet.
+    /// Queues a plan that is new or resumed; a resumed plan may not have left the engine yet.
     pub(super) fn begin(&mut self, plan: i64, until_ms: Option<i64>) {
         if let Some(entry) = self.plans.get_mut(&plan) {
             entry.restart_deadline = Some(until_ms);
@@ -203,7 +205,7 @@ impl PlanEngine {
         }
     }
 
-    /// Releases the memory slot of the plan.
+    /// Removes the plan from memory.
     pub(super) fn unload(&mut self, plan: i64, to: EnginePlanState) {
         let Some(entry) = self.plans.get_mut(&plan) else {
             return;
@@ -217,7 +219,7 @@ impl PlanEngine {
         self.send_to_worker(life, WorkerCommand::Unload(life));
     }
 
-    /// The plan is over.
+    /// Removes a plan that has ended.
     pub(super) fn forget(&mut self, plan: i64) {
         self.unload(plan, EnginePlanState::Ending);
         self.parts.over.send_modify(|over| *over += 1);
@@ -229,7 +231,8 @@ impl PlanEngine {
         }
     }
 
-    /// The plan leaves the memory and is taken up again in a while; or it is over.
+    /// Handles a failed operation: the plan leaves memory and is loaded again after a pause, or it
+    /// ends.
     pub(super) fn handle_operation_error(
         &mut self,
         life: PlanIncarnation,

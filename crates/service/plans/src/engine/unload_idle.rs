@@ -1,7 +1,7 @@
-//! Unloading of plans in which nothing moves.
+//! Removal of idle plans from memory.
 //!
-//! Invariant: the store records that a plan sleeps before it counts as asleep, so that a restart does not
-//! evaluate ten thousand plans to learn that they wait.
+//! Invariant: a plan counts as asleep only after the store has recorded it, so that a restart need
+//! not evaluate ten thousand plans to find that they wait.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use super::{EngineTaskResult, PlanEngine};
 use crate::core::IdlePlan;
 use crate::worker::PlanIncarnation;
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
-    /// A plan tells that nothing moves in it, after so many orders.
+    /// Handles the report that a plan is idle after it handled `taken` commands.
     pub(super) fn note_idle(&mut self, life: PlanIncarnation, rest: IdlePlan, taken: u64) {
         let long_ms = i64::try_from(self.parts.config.long_sleep.as_millis()).unwrap_or(i64::MAX);
         let from_ms = self.parts.clock.steady_ms().saturating_add(long_ms);
         let Some(entry) = self.current_plan(life) else {
             return;
         };
-        // An order on its way will move it, and so may a job that is being made.
+        // The plan will move if a command is under way to it or one of its jobs is being created.
         if entry.state != EnginePlanState::Running || entry.orders != taken || entry.starting > 0 {
             return;
         }
@@ -34,7 +34,7 @@ impl PlanEngine {
         entry.rest = Some((since, rest));
     }
 
-    /// Finds plans in which nothing has moved for long.
+    /// Removes plans that have been idle for long enough.
     pub(super) fn unload_idle_plans(&mut self, now: Instant) {
         let config = &self.parts.config;
         let idle = if self.queue.is_empty() {
@@ -58,7 +58,7 @@ impl PlanEngine {
         }
     }
 
-    /// Its waits go on.
+    /// Removes the plan from memory; its waits continue.
     fn fall_asleep(&mut self, life: PlanIncarnation) {
         self.unload(life.plan, EnginePlanState::FallingAsleep(false));
         let parts = Arc::clone(&self.parts);

@@ -1,6 +1,6 @@
-//! The waits of plans: for jobs, time, answers of users, and effects on this machine.
+//! The waits of plans: for jobs, time, answers of users, and effects on the server.
 //!
-//! Invariant: each wait is a task of the engine, and it needs no plan in memory. Its outcome is
+//! Invariant: each wait is a task of the engine and needs no plan in memory. Its outcome is
 //! delivered to the plan, or wakes it.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::core::{EffectStart, RecordedStep};
 use crate::step::{StepId, StepOutcome};
 use crate::worker::{PlanIncarnation, WorkerCommand};
 
-// === impl Engine ===
+// === impl PlanEngine ===
 
 impl PlanEngine {
     pub(super) fn wait(&mut self, life: PlanIncarnation, step: StepId, start: EffectStart) {
@@ -34,7 +34,7 @@ impl PlanEngine {
         }
     }
 
-    /// Starts the waits of a sleeping plan.
+    /// Starts the waits of a sleeping plan again.
     pub(super) fn wait_again(&mut self, life: PlanIncarnation, recorded: &RecordedStep) {
         let start = match recorded {
             // The outcome has already arrived.
@@ -51,7 +51,7 @@ impl PlanEngine {
         self.wait(life, recorded.id.clone(), start);
     }
 
-    /// Handles the arrival of an outcome that a plan waits for.
+    /// Handles an outcome that a plan waits for.
     pub(super) fn accept_outcome(
         &mut self,
         life: PlanIncarnation,
@@ -68,7 +68,7 @@ impl PlanEngine {
             }
             EnginePlanState::Asleep => self.enqueue(life.plan),
             EnginePlanState::FallingAsleep(_) => entry.state = EnginePlanState::FallingAsleep(true),
-            // The plan will request it again.
+            // The plan requests the outcome again when it is loaded.
             EnginePlanState::Queued
             | EnginePlanState::Loading
             | EnginePlanState::Paused
@@ -76,7 +76,7 @@ impl PlanEngine {
         }
     }
 
-    /// Handles the answer of a user, which is already in the store.
+    /// Handles the answer of a user, which is already stored.
     pub(super) fn accept_answer(&mut self, plan: i64, step: StepId, outcome: StepOutcome) {
         let Some(entry) = self.plans.get_mut(&plan) else {
             return;
@@ -87,7 +87,7 @@ impl PlanEngine {
     }
 }
 
-/// Waits until the outcome arrives; `None` if it is reported by other means.
+/// Waits until the outcome arrives; `None` if it is delivered in another way.
 async fn await_outcome(
     parts: &PlanEngineDependencies,
     plan: i64,
@@ -101,7 +101,7 @@ async fn await_outcome(
             Some(StepOutcome::ok(Value::Null))
         }
         EffectStart::RunLocalEffect(deed) => Some(deed.perform().await),
-        // The answer may have come while the plan was brought into memory.
+        // The answer may have arrived while the plan was being loaded.
         EffectStart::Answer => answer(parts, plan, step).await,
         EffectStart::Await(job) => loop {
             match parts.effects.outcome(job).await {

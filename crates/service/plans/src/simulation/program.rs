@@ -1,4 +1,4 @@
-//! Random programs: [`SimulatedAct`]s, one after the other.
+//! Random programs, as lists of [`SimulatedAct`]s.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,13 +27,13 @@ pub(super) enum SimulatedAct {
     Ask,
     /// An effect on the server's machine.
     LocalEffect,
-    /// A branch that runs in parallel, and is waited for at the end.
+    /// A branch that runs in parallel; the program waits for it at the end.
     Background(Vec<SimulatedAct>),
-    /// Branches that run in parallel, waited for here.
+    /// Branches that run in parallel; the program waits for them here.
     Parallel(Vec<Vec<SimulatedAct>>),
-    /// Branches waited for only for a while, and then cancelled.
+    /// A branch that the program waits for with a timeout, and then cancels.
     Impatient(Vec<SimulatedAct>),
-    /// A choice between two ways, by the outcome of the last step.
+    /// A choice between two lists of acts, by the outcome of the last step.
     IfOk(Vec<SimulatedAct>, Vec<SimulatedAct>),
     Loop(u8, Vec<SimulatedAct>),
     /// Fails the plan, or the branch.
@@ -243,7 +243,7 @@ impl SimulatedActRun<'_, '_> {
     }
 }
 
-/// No two are the same.
+/// Returns a value that differs each time.
 fn draw() -> StepOutcome {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,9 +1,9 @@
 //! Jobs in batches: [`RolloutAct`] in a program, [`SimulatedRollout`] in the world.
 //!
-//! The batches, pauses and limits are decided by the engine's [`Rollout`], which a crash loses and which is made
-//! again from what is stored. Invariants: a run starts once, only when every run of the batches before has ended
-//! and the pause is over; a crash makes no pause longer; and the states of the runs are the same whatever happens
-//! in which order.
+//! Batches, pauses and limits are decided by the job engine's [`Rollout`], which is lost in a crash
+//! and recreated from the stored rows. Invariants: a run starts once, and only when every run of
+//! earlier batches has ended and the pause is over; a crash makes no pause longer; and the final
+//! states of the runs do not depend on the order of events.
 
 use std::time::Duration;
 
@@ -35,34 +35,34 @@ pub(super) struct SimulatedRollout {
     options: RolloutOptions,
     fails: Vec<bool>,
     stored: StoredRollout,
-    /// Lost in a crash.
+    /// Recreated after a crash.
     rollout: Rollout,
-    /// True once the rollout went no further; lost in a crash.
+    /// True once the rollout stopped at its limit; lost in a crash.
     halted: bool,
-    /// The instant of millisecond 0.
+    /// The instant of simulated millisecond 0.
     epoch: Instant,
-    /// The earliest begin of the current batch, as far as its pause matters.
+    /// The earliest start of the current batch after its pause.
     not_before_ms: i64,
 }
 
-/// The rows of the job in the database.
+/// The stored rows of the job.
 struct StoredRollout {
     states: Vec<RunState>,
     batch_of: Vec<u32>,
-    /// The batch that has begun.
+    /// The newest batch that may start.
     batch: u32,
     next_batch_ms: Option<i64>,
 }
 
-/// Something that can happen next to a job.
+/// An event that can happen to a job next.
 enum RolloutEvent {
-    /// The engine asks its rollout what follows.
+    /// The engine advances the rollout.
     Advance,
-    /// All runs of the batch that has begun start.
+    /// All runs of the current batch start.
     Start,
     /// This run ends.
     End(usize),
-    /// This run is skipped, since the rollout went no further.
+    /// This run is skipped, since the rollout stopped at its limit.
     Skip(usize),
 }
 
@@ -90,7 +90,7 @@ impl RolloutAct {
 }
 
 impl SimulatedRollout {
-    /// The job of this request; `None` if it is no rollout.
+    /// Creates the job of this request; `None` if it is not a rollout.
     pub(super) fn new(task: &TaskRequest) -> Option<Self> {
         if task.task != TASK {
             return None;
@@ -114,7 +114,7 @@ impl SimulatedRollout {
         })
     }
 
-    /// The engine is lost, and made again from the database.
+    /// Recreates the rollout from the stored rows.
     pub(super) fn crash(&mut self, now_ms: i64) {
         let stored = &self.stored;
         self.rollout = Rollout::new(&self.options, self.fails.len());
@@ -131,7 +131,7 @@ impl SimulatedRollout {
         self.halted = false;
     }
 
-    /// Something happens to the job, chosen by `chance`; it may take time.
+    /// Performs an event of the job, chosen by `chance`; it may take time.
     pub(super) fn step(&mut self, chance: usize, now_ms: &mut i64) {
         let mut possible = self.possible();
         let choice = chance % possible.len();
@@ -150,7 +150,7 @@ impl SimulatedRollout {
         }
     }
 
-    /// The outcome of the job, once it is over.
+    /// Returns the outcome of the job; `None` before it has ended.
     pub(super) fn outcome(&self) -> Option<StepOutcome> {
         let states = &self.stored.states;
         if !states.iter().all(|state| state.is_terminal()) {
@@ -166,7 +166,7 @@ impl SimulatedRollout {
         Some(self.expected())
     }
 
-    /// The outcome that the job has in the end, by a model that knows no time.
+    /// Returns the final outcome, computed by a model without time.
     pub(super) fn expected(&self) -> StepOutcome {
         let states = self.expected_states();
         let names: Vec<_> = states.iter().map(|state| state.as_str()).collect();
@@ -217,7 +217,7 @@ impl SimulatedRollout {
                 _ => {}
             }
         }
-        // Between two batches nothing of the next one may start.
+        // During the pause between two batches no run of the next one may start.
         if starts && self.stored.next_batch_ms.is_none() {
             possible.push(RolloutEvent::Start);
         }

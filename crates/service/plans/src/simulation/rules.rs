@@ -6,7 +6,8 @@ use super::program::{SimulatedAct, deterministic_programs, random_programs};
 use super::rollout::RolloutAct;
 use super::world::SimulatedWorld;
 
-/// The course of a run: numbers that choose each event; after every so many of them the server dies.
+/// The course of a simulation: numbers that choose each event, and the number of events after which
+/// the server crashes first.
 #[derive(Clone, Debug)]
 struct CrashSchedule {
     chances: Vec<usize>,
@@ -22,7 +23,7 @@ fn luck() -> impl Strategy<Value = CrashSchedule> {
     })
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end, with crashes if `mortal`.
 fn run(acts: &[SimulatedAct], luck: &CrashSchedule, mortal: bool) -> SimulatedWorld {
     let mut world = SimulatedWorld::new(acts);
     let mut steps = 0;
@@ -39,7 +40,7 @@ fn run(acts: &[SimulatedAct], luck: &CrashSchedule, mortal: bool) -> SimulatedWo
         if mortal && life == longest && world.result.is_none() {
             world.crash();
             life = 0;
-            // Each life is a little longer, so that it ends.
+            // Each life is longer than the one before, so that the program ends.
             longest += 1;
         }
     }
@@ -87,8 +88,8 @@ proptest! {
         let mortal = run(&acts, &luck, true);
         check(&mortal)?;
         prop_assert_eq!(&calm.result, &mortal.result);
-        // Of a branch that fails, those that it made beside it are not waited for: how far they come is
-        // a race. Without that, the same steps are taken, if in another order.
+        // Parallel branches of a branch that fails are not awaited, so their progress is a race.
+        // Without failures the same steps are taken, possibly in another order.
         let steps = |world: &SimulatedWorld| {
             let mut ids: Vec<_> = world.executed.keys().cloned().collect();
             ids.sort();
@@ -104,7 +105,7 @@ proptest! {
     }
 }
 
-/// Two rollouts beside each other, one of which ends by its limit.
+/// Two parallel rollouts, one of which stops at its limit.
 fn rollouts() -> Vec<SimulatedAct> {
     let rollout = |fails: &[bool], max_failures| {
         SimulatedAct::Rollout(RolloutAct {

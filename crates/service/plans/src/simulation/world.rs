@@ -15,7 +15,7 @@ use crate::machine::{MachineTurn, PlanMachine};
 use crate::program::{BranchResult, PlanBranch};
 use crate::step::{StepId, StepOutcome};
 
-/// A journal, a world in which jobs run, and one plan in memory.
+/// A journal, simulated jobs, and one plan in memory.
 pub(super) struct SimulatedWorld {
     program: Arc<Vec<SimulatedAct>>,
     journal: BTreeMap<PlanStepKey, SimulatedStepRow>,
@@ -28,22 +28,22 @@ pub(super) struct SimulatedWorld {
     pub(super) seen: SimulatedTranscript,
     machine: PlanMachine,
     flight: Option<JournalBatch>,
-    /// The outcomes that it had seen when it handed out the batch.
+    /// The outcomes that the plan had seen when it handed out the batch in flight.
     seen_by_flight: Vec<String>,
-    /// The effects that are under way in memory.
+    /// The awaited effects, lost in a crash.
     waits: Vec<(StepId, SimulatedWait)>,
     now_ms: i64,
 }
 
-/// A job, and the step that made it.
+/// A job, and the step that created it.
 struct SimulatedJob {
     step: StepId,
     course: SimulatedCourse,
 }
 
-/// The way that a job takes.
+/// The course of a job.
 enum SimulatedCourse {
-    /// It ends at once, well if this is true.
+    /// A job that ends at once; true for success.
     Plain(bool),
     Rollout(Box<SimulatedRollout>),
 }
@@ -96,7 +96,7 @@ impl SimulatedWorld {
         }
     }
 
-    /// Everything in memory is lost.
+    /// Loses everything in memory.
     pub(super) fn crash(&mut self) {
         self.seen = SimulatedTranscript::default();
         let journal = self
@@ -114,7 +114,7 @@ impl SimulatedWorld {
         }
     }
 
-    /// Something happens, chosen by `chance`. `false`: the plan is over.
+    /// Performs an event, chosen by `chance`. Returns false if the plan has ended.
     pub(super) fn step(&mut self, chance: usize) -> bool {
         if self.result.is_some() {
             return false;
@@ -135,7 +135,7 @@ impl SimulatedWorld {
         true
     }
 
-    /// The next thing that is waited for here: a part of a rollout, or the outcome.
+    /// Advances the awaited effect: a part of a rollout, or the outcome.
     fn happen(&mut self, wait: usize, chance: usize) {
         if let (_, SimulatedWait::Job(job)) = self.waits[wait]
             && let SimulatedCourse::Rollout(rollout) = &mut self.jobs[job].course
@@ -218,7 +218,7 @@ impl SimulatedWorld {
                 StepOutcome::ok(Value::Null)
             }
             SimulatedWait::Answer => {
-                // The answer is written before it is delivered.
+                // The answer is stored before it is delivered.
                 let row = self.journal.get_mut(&key(&id)).unwrap();
                 row.step.outcome = Some(json!("yes").to_string());
                 row.step.state = "done".to_owned();
@@ -248,7 +248,7 @@ impl SimulatedWorld {
         }
     }
 
-    /// The whole journal once more, in a new machine: it must come to the same end by itself.
+    /// Replays the whole journal in a new machine, and returns its result and transcript.
     pub(super) fn replayed(&self) -> (Option<BranchResult>, Vec<String>) {
         let seen = SimulatedTranscript::default();
         let journal = self
@@ -269,7 +269,7 @@ impl SimulatedWorld {
                 batch.changes
             );
             if batch.has_effect_starts() {
-                // An effect on the server's machine may be begun once more; it is not waited for here.
+                // An effect on the server may be started again; it is not awaited here.
                 machine.confirm_commit();
             }
             for (id, start) in batch.starts {
@@ -290,7 +290,7 @@ impl SimulatedWorld {
 }
 
 impl SimulatedJob {
-    /// Its outcome in the end, which is the same in every interleaving.
+    /// The final outcome, which is the same in every interleaving.
     fn outcome(&self) -> StepOutcome {
         let works = match &self.course {
             SimulatedCourse::Rollout(rollout) => return rollout.expected(),
@@ -312,7 +312,7 @@ impl SimulatedStepRow {
             ok: step.state == "done",
             value: Arc::new(serde_json::from_str(text).unwrap()),
         });
-        // A sleep has no outcome of its own.
+        // A sleep has no stored outcome.
         let slept = step.kind == "sleep" || step.kind == "wait";
         let seen = step.delivered.is_some() && slept;
         let branch = step.key.branch.parse().unwrap();

@@ -91,7 +91,7 @@ pub(super) struct DefinitionDocument {
     pub(super) text: String,
 }
 
-// === impl Document ===
+// === impl DefinitionDocument ===
 
 impl DefinitionDocument {
     pub(super) fn new(place: String, bytes: Vec<u8>) -> Result<Self, DefinitionListError> {

@@ -21,7 +21,7 @@ pub(super) struct OptionText {
     pub(super) line: u32,
 }
 
-// === impl Options ===
+// === impl DefinitionOptions ===
 
 impl<'n> DefinitionOptions<'n> {
     pub(crate) fn of(node: &'n YamlTreeNode, line: u32) -> Result<Self, LineError> {

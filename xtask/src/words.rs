@@ -24,7 +24,6 @@ const PENDING: &[&str] = &[
     "code-deployments",
     "code-settings",
     "code-sources",
-    "external-directories",
 ];
 
 /// Names that public types of several crates may share, because each reader of Rust expects them

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Timeout of one query to one directory, connections included. It also bounds a login per directory,
-/// and ends a server that sends its response slowly.
+/// Timeout of one query to one directory, connections included. It also bounds a login per
+/// directory, and ends a query to a server that sends its response slowly.
 pub const QUESTION: Duration = Duration::from_secs(20);
 
 /// Timeout of one operation on a connection.
@@ -25,20 +25,22 @@ pub const HOSTS: usize = 8;
 /// Maximum number of directories. For an unknown login each of them is queried in turn.
 pub const DIRECTORIES: usize = 16;
 
-/// Maximum length of a login that a directory is queried for, in bytes: the limit of `rbac` for names.
+/// Maximum length of a login that a directory is queried for, in bytes: the limit of `rbac` for
+/// names.
 pub const LOGIN_BYTES: usize = 256;
 
 /// Maximum depth of nested groups. Deeper nesting is a mistake or a cycle.
 pub const GROUP_LEVELS: usize = 20;
 
-/// Maximum number of groups of one user: `rbac` takes 1,000 names, and each group has a name and a DN.
+/// Maximum number of groups of one user: `rbac` takes 1,000 names, and each group has a name and a
+/// DN.
 pub const GROUPS: usize = 500;
 
 /// Groups in the filter of one search: with DNs of 200 bytes the filter has 10 KB.
 pub const GROUPS_IN_FILTER: usize = 50;
 
-/// Maximum number of searches for the groups of one user: enough for all levels of a narrow tree, or
-/// for all groups of a wide one.
+/// Maximum number of searches for the groups of one user: enough for all levels of a narrow tree,
+/// or for all groups of a wide one.
 pub const GROUP_SEARCHES: usize = 64;
 
 /// Maximum length of a text setting, in bytes.
@@ -50,8 +52,8 @@ pub const CA_BYTES: usize = 256 * 1_024;
 /// Maximum length of a message of a server that is shown, in characters.
 pub const SHOWN_CHARS: usize = 300;
 
-/// Default interval at which users with valid tokens are checked against their directory. A user who
-/// was removed there loses all permissions here after a quarter of an hour and one round.
+/// Default interval at which users with valid tokens are checked against their directory. A user
+/// who was removed there loses all permissions here after a quarter of an hour and one round.
 pub const RECHECK: Duration = Duration::from_secs(900);
 
 /// Users checked in one round. The next round starts at once if more users are due.
@@ -60,8 +62,8 @@ pub const RECHECK_BATCH: u32 = 100;
 /// Interval at which the store is searched for users who are due.
 pub const RECHECK_LOOK: Duration = Duration::from_secs(30);
 
-/// Maximum number of pending logins with an identity provider. 300 bytes each make 3 MB. Beyond that
-/// the oldest is dropped.
+/// Maximum number of pending logins with an identity provider. 300 bytes each make 3 MB. Beyond
+/// that the oldest is dropped.
 pub const FLOWS: usize = 10_000;
 
 /// Maximum duration of such a login: the user types a password and a second factor.
@@ -79,8 +81,8 @@ pub const PROVIDER_KEYS: usize = 64;
 /// Time for which the endpoints and keys of a provider are cached.
 pub const PROVIDER_FRESH: Duration = Duration::from_secs(3_600);
 
-/// Minimum interval between requests for an unknown key. Otherwise tokens with invented key ids would
-/// make this server flood the provider.
+/// Minimum interval between requests for an unknown key. Otherwise tokens with invented key ids
+/// would make this server flood the provider.
 pub const KEYS_AGAIN: Duration = Duration::from_secs(10);
 
 /// Maximum difference between the clocks of server and provider.
@@ -89,6 +91,6 @@ pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Maximum age of an ID token, by its time of issue.
 pub const ID_TOKEN_AGE: Duration = Duration::from_secs(600);
 
-/// Default maximum lifetime of tokens issued after a login with an identity provider: a working day.
-/// A provider offers no way to check later if the user still exists.
+/// Default maximum lifetime of tokens issued after a login with an identity provider: a working
+/// day. A provider offers no way to check later if the user still exists.
 pub const OIDC_LIFETIME: Duration = Duration::from_secs(12 * 3_600);

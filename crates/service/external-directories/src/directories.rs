@@ -206,7 +206,7 @@ impl LdapDirectories {
         }
     }
 
-    /// A stored directory; without an id the first one.
+    /// A directory; without an id the first one.
     pub fn server(&self, id: Option<&str>) -> Result<LdapServer, DirectoryChangeError> {
         let wanted = |server: &LdapServer| id.is_none_or(|id| id_of(server) == id);
         let found = self.servers().into_iter().find(wanted);

@@ -1,11 +1,12 @@
-//! External directories: LDAP ([`LdapDirectories`], [`RemoteUserCheck`]) and an identity provider with
-//! `OpenID` Connect ([`OidcProvider`]).
+//! External directories: LDAP ([`LdapDirectories`], [`RemoteUserCheck`]) and an identity provider
+//! with `OpenID` Connect ([`OidcProvider`]).
 //!
 //! Invariants:
 //! - An empty password is never sent to a directory, because LDAP treats such a bind as anonymous.
 //! - User input is always escaped in search filters.
 //! - Referrals are not followed.
-//! - Every query has a timeout. A directory that is down, slow or hostile never affects local users.
+//! - Every query has a timeout. A directory that is down, slow or hostile never affects local
+//!   users.
 //! - The stored settings of all directories are sealed as a whole.
 
 pub mod defaults;

@@ -1,8 +1,8 @@
 //! Stand-ins: components that handle PXP for nodes without an agent, for example over SSH.
 //!
-//! A [`AgentlessNode`] gets every message whose target has the type [`SSH_TYPE`]. Invariant: a stand-in
-//! and an agent of the same certname have different addresses, so they are never confused, and a
-//! node that only a stand-in reaches does not count as connected.
+//! A [`AgentlessNode`] gets every message whose target has the type [`SSH_TYPE`]. Invariant: a
+//! stand-in and an agent of the same certname have different addresses, so they are never confused,
+//! and a node that only a stand-in reaches does not count as connected.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

@@ -17,8 +17,8 @@ pub const INBOX_MESSAGE_COST: usize = 1_024;
 /// each; a watcher that falls behind gets an error and reads the whole inventory again.
 pub const PRESENCE_CHANGES: usize = 4_096;
 
-/// Nodes whose last disconnection is remembered: twice the largest fleet, some 100 bytes each. Beyond
-/// that, only the time of a disconnection is not known.
+/// Nodes whose last disconnection is remembered: twice the largest fleet, some 100 bytes each.
+/// Beyond that, only the time of a disconnection is not known.
 pub const GONE_NODES: usize = 100_000;
 
 /// Messages to one remote broker that wait for its connection: 1,024 × 2 KB = 2 MB typically, and

@@ -1,8 +1,8 @@
 //! The queue of messages from nodes to the engine, bounded in messages and in bytes.
 //!
-//! [`EngineInbox`] is the engine's end, [`InboxSender`] the brokers'. Invariant: bytes are acquired before a
-//! slot in the queue and released when the engine takes the message; a sender that waits for
-//! either blocks only itself, and a message larger than the whole budget passes alone.
+//! [`EngineInbox`] is the engine's end, [`InboxSender`] the brokers'. Invariant: bytes are acquired
+//! before a slot in the queue and released when the engine takes the message; a sender that waits
+//! for either blocks only itself, and a message larger than the whole budget passes alone.
 
 use std::sync::Arc;
 

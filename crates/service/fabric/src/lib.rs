@@ -1,9 +1,9 @@
 //! Messages between engines and nodes.
 //!
-//! An engine holds a [`Fabric`] and an [`EngineInbox`]; a broker [attaches](Fabric::attach_broker) and
-//! gets a [`BrokerPort`]. Neither names the other, so one process, brokers on other machines
-//! ([`remote`]) and a simulator look alike. Invariant: a message is handed over at most once, and
-//! a refused send returns an error at once; nothing is queued for disconnected nodes.
+//! An engine holds a [`Fabric`] and an [`EngineInbox`]; a broker [attaches](Fabric::attach_broker)
+//! and gets a [`BrokerPort`]. Neither names the other, so one process, brokers on other machines
+//! ([`remote`]) and a simulator look alike. Invariant: a message is handed over at most once, and a
+//! refused send returns an error at once; nothing is queued for disconnected nodes.
 
 mod agentless_node;
 pub mod defaults;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 /// requests the capabilities that agents announce. It has no data.
 pub const PRESENCE_REQUEST: &str = "urn:tutti:pcp:presence_request";
 
-/// Message type from a broker to a controller that requested it, with a [`AnnouncedCapabilities`] as data. It
-/// is sent before the inventory message that names the same agents.
+/// Message type from a broker to a controller that requested it, with a [`AnnouncedCapabilities`]
+/// as data. It is sent before the inventory message that names the same agents.
 pub const PRESENCE: &str = "urn:tutti:pcp:presence";
 
 /// The capabilities that agents announced when they connected.

@@ -1,15 +1,15 @@
 //! One LDAP directory: [`LdapServer`].
 //!
-//! | module | what for |
+//! | module | content |
 //! |---|---|
-//! | [`hosts`] | which host is asked first |
+//! | [`hosts`] | the order in which hosts are tried |
 //! | [`session`] | a connection with a bound user |
-//! | [`users`] | finding a user, checking a password |
-//! | [`groups`] | all groups of a user, groups in groups as well |
-//! | [`filter`] | texts of searches |
+//! | [`users`] | search of a user, check of a password |
+//! | [`groups`] | all groups of a user, including nested ones |
+//! | [`filter`] | search filters |
 //!
-//! The rule: each question is a task of its own with an end, so that whatever the server sends,
-//! and a fault of the library over it, is the failure of this question alone.
+//! Invariant: each query runs in a task of its own with a timeout, so that an invalid response, and
+//! a panic of the library over it, fails this query alone.
 
 mod failure;
 mod filter;
@@ -36,7 +36,7 @@ use crate::tls_roots;
 use hosts::HostOrder;
 use session::LdapSession;
 
-/// A directory with one or several hosts that hold the same. Cheap to clone.
+/// A directory with one or several hosts that have the same content. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct LdapServer {
     inner: Arc<LdapServerState>,
@@ -59,7 +59,7 @@ pub struct LdapSecrets {
 // === impl LdapSecrets ===
 
 impl LdapSecrets {
-    /// Takes them out of `settings`, which are checked as a whole.
+    /// Checks `settings` and takes the secrets out of them.
     pub fn new(settings: &mut LdapSettings) -> Result<Self, SettingsError> {
         check_settings(settings)?;
         let place = "ca_certificates";
@@ -78,14 +78,14 @@ impl LdapSecrets {
 // === impl LdapServer ===
 
 impl LdapServer {
-    /// Checks the settings; nobody is asked yet.
+    /// Checks the settings; does not connect yet.
     pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
         let secrets = Feature::with_value(LdapSecrets::new(&mut settings)?);
         Ok(Self::with_secrets(settings, secrets))
     }
 
-    /// A directory whose secrets are in files, which may be unreadable: it stays in its place then, and each question
-    /// is answered with the reason.
+    /// A directory whose secrets are in files. While these are unreadable, the directory stays
+    /// configured, and each query fails with the cause.
     pub fn with_secrets(settings: LdapSettings, secrets: Feature<LdapSecrets>) -> Self {
         let hosts = HostOrder::new(settings.hosts().map(str::to_owned).collect());
         Self {
@@ -97,7 +97,7 @@ impl LdapServer {
         }
     }
 
-    /// Without the password.
+    /// Settings without the password.
     pub fn settings(&self) -> &LdapSettings {
         &self.inner.settings
     }
@@ -106,8 +106,8 @@ impl LdapServer {
         self.inner.secrets.get().ok()?.password.as_ref()
     }
 
-    /// The user with all groups, if the password is his; `None`: no such user, disabled, or
-    /// another password.
+    /// Returns the user with all groups if the password is right; `None` if the user does not exist
+    /// or is disabled, or the password is wrong.
     pub async fn authenticate(
         &self,
         login: &str,
@@ -121,7 +121,7 @@ impl LdapServer {
         .await
     }
 
-    /// The user with all groups; `None`: there is none, or he is disabled.
+    /// Finds the user with all groups; `None` if the user does not exist or is disabled.
     pub async fn find_user(&self, login: &str) -> Result<Option<LdapUser>, LdapError> {
         let login = login.to_owned();
         self.run_query(move |server| async move {
@@ -131,7 +131,7 @@ impl LdapServer {
         .await
     }
 
-    /// Whether there is a group of this name or DN.
+    /// True if there is a group with this name or DN.
     pub async fn has_group(&self, name: &str) -> Result<bool, LdapError> {
         let name = name.to_owned();
         self.run_query(move |server| async move {
@@ -141,7 +141,7 @@ impl LdapServer {
         .await
     }
 
-    /// Whether the directory can be asked: connection, login, base DN and group base.
+    /// Tests the connection, the login of the lookup user, the base DN and the group base.
     pub async fn test(&self) -> Result<(), LdapError> {
         self.run_query(|server| async move {
             let mut session = server.connect().await?;
@@ -168,9 +168,9 @@ impl LdapServer {
         }
     }
 
-    /// The first host that lets us in.
+    /// Connects to the first host that accepts the login.
     async fn connect(&self) -> Result<LdapSession, LdapError> {
-        // Before any host: it is no fault of theirs.
+        // Checked before any host, since hosts are not the cause of a failure.
         self.inner.secrets()?;
         let order = self.hosts(|hosts| hosts.to_ordered(Instant::now()));
         let mut first = None;

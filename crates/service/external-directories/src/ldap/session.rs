@@ -1,7 +1,7 @@
-//! A connection to one host, bound as somebody: [`LdapSession`].
+//! A connection to one host with a bound user: [`LdapSession`].
 //!
-//! The rules: the driver of the connection ends with the session; a search takes no more entries
-//! than were asked for, and follows no referral and no alias.
+//! Invariants: the connection's driver task ends with the session; a search returns no more entries
+//! than requested, and follows no referral and no alias.
 
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct LdapSession {
     _driver: AbortOnDropHandle<()>,
 }
 
-/// LDAP result codes.
+/// Result codes of LDAP.
 const SUCCESS: u32 = 0;
 const SIZE_LIMIT: u32 = 4;
 const NO_SUCH_OBJECT: u32 = 32;
@@ -33,7 +33,7 @@ const INVALID_CREDENTIALS: u32 = 49;
 // === impl LdapSession ===
 
 impl LdapSession {
-    /// Connects; nobody is bound yet.
+    /// Connects; no user is bound yet.
     pub(super) async fn open(
         settings: &LdapSettings,
         host: &str,
@@ -55,7 +55,7 @@ impl LdapSession {
         let (connection, ldap) =
             opened.map_err(|error| connection_error(&server, timeout.as_secs(), &error))?;
         let driver = tokio::spawn(async move {
-            // Its failure is that of the operation under way.
+            // The operation under way fails with it.
             if let Err(error) = Box::pin(connection.drive()).await {
                 tracing::debug!(%error, "a connection to a directory broke");
             }
@@ -67,7 +67,7 @@ impl LdapSession {
         })
     }
 
-    /// As the user who looks up, or as nobody.
+    /// Binds as the lookup user, or anonymously if none is configured.
     pub(super) async fn bind_service(&mut self, inner: &LdapServerState) -> Result<(), LdapError> {
         let dn = inner.settings.login.as_deref().filter(|dn| !dn.is_empty());
         let Some((dn, password)) = dn.zip(inner.secrets()?.password.as_ref()) else {
@@ -83,13 +83,13 @@ impl LdapSession {
         })
     }
 
-    /// Whether the password is that of `dn`.
+    /// Checks the password of `dn` by a bind.
     pub(super) async fn is_password(
         &mut self,
         dn: &str,
         password: &SecretString,
     ) -> Result<bool, LdapError> {
-        // For LDAP, a bind without a password, or without a name, is no question.
+        // LDAP accepts a bind without a password or name as anonymous.
         if dn.is_empty() || password.expose_secret().is_empty() {
             return Ok(false);
         }
@@ -100,7 +100,7 @@ impl LdapSession {
         Ok(bound.is_ok())
     }
 
-    /// The inner error: what the server says instead of yes.
+    /// Binds. The inner error is the server's message about a refused bind.
     async fn bind(&mut self, dn: &str, password: &str) -> Result<Result<(), String>, LdapError> {
         let bound = self.ldap.with_timeout(OPERATION).simple_bind(dn, password);
         let bound = bound.await.map_err(|error| self.broken(&error))?;
@@ -113,7 +113,7 @@ impl LdapSession {
         }
     }
 
-    /// The entries, at most `most`, and whether there are more.
+    /// Returns at most `most` entries, and true if there are more.
     pub(super) async fn search(
         &mut self,
         base: &str,
@@ -145,7 +145,7 @@ impl LdapSession {
                 continue;
             }
             if found.len() == most {
-                // The rest of the stream ends with the session.
+                // The rest of the stream is dropped with the session.
                 return Ok((found, true));
             }
             found.push(SearchEntry::construct(entry));

@@ -1,7 +1,8 @@
-//! Users of a directory: found, their passwords checked. Type: [`LdapUser`].
+//! Search of users and check of their passwords. Main type: [`LdapUser`].
 //!
-//! The rules: a login names one entry or nobody; the login that counts is the one that the entry
-//! has, not the one that was typed, or one person would be several; who is disabled is not there.
+//! Invariants: a login matches exactly one entry or none; the login of the user is the one in the
+//! entry, not the typed one, since otherwise one person could have several users; a disabled user
+//! is treated as missing.
 
 use api_types::rbac::LdapSettings;
 use ldap3::{Scope, SearchEntry};
@@ -12,36 +13,36 @@ use super::session::LdapSession;
 use super::{LdapError, LdapServerState, groups};
 use crate::defaults::LOGIN_BYTES;
 
-/// A user as a directory tells.
+/// A user in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LdapUser {
-    /// The entry.
+    /// DN of the user's entry.
     pub dn: String,
-    /// The name to log in with, as the entry has it.
+    /// Login of the user, in the spelling of the entry.
     pub login: String,
-    /// The name for people; the login where there is none.
+    /// Name to show; the login if the entry has none.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// What the server calls the entry for ever; empty: it does not tell.
+    /// Permanent id of the entry; empty if the server has none.
     pub subject: String,
     /// Names and DNs of all groups.
     pub groups: Vec<String>,
 }
 
-/// What servers call an entry for ever: `OpenLDAP`, Active Directory, 389 and FreeIPA.
+/// Attributes with the permanent id of an entry: `OpenLDAP`, Active Directory, 389 and FreeIPA.
 const SUBJECTS: &[&str] = &["entryUUID", "objectGUID", "nsUniqueId", "ipaUniqueID"];
 
-/// Where servers say that an entry may not log in.
+/// Attributes that disable a login.
 const ACCOUNT_CONTROL: &str = "userAccountControl";
 const ACCOUNT_LOCK: &str = "nsAccountLock";
 const LOCKED_TIME: &str = "pwdAccountLockedTime";
-/// In `userAccountControl`.
+/// Flag in `userAccountControl`.
 const ACCOUNT_DISABLE: i64 = 2;
-/// In `pwdAccountLockedTime`: by an administrator, until one undoes it.
+/// Value of `pwdAccountLockedTime` for an account that an administrator has locked without end.
 const LOCKED_FOR_EVER: &str = "000001010000Z";
 
-/// The user with his groups, if the password is his.
+/// Returns the user with all groups, if the password is right.
 pub(super) async fn authenticate(
     session: &mut LdapSession,
     inner: &LdapServerState,
@@ -58,13 +59,13 @@ pub(super) async fn authenticate(
     if !session.is_password(&user.dn, password).await? {
         return Ok(None);
     }
-    // The user himself may not be allowed to see groups.
+    // The user may lack the permission to read groups.
     session.bind_service(inner).await?;
     user.groups = groups::find_user_groups(session, &inner.settings, &user, member_of).await?;
     Ok(Some(user))
 }
 
-/// The user with his groups.
+/// Finds the user with all groups.
 pub(super) async fn find_user_with_groups(
     session: &mut LdapSession,
     inner: &LdapServerState,
@@ -78,7 +79,7 @@ pub(super) async fn find_user_with_groups(
     Ok(Some(user))
 }
 
-/// Whether the bases of users and groups are there and can be read.
+/// Checks that the bases of users and groups exist and can be read.
 pub(super) async fn check_bases(
     session: &mut LdapSession,
     settings: &LdapSettings,
@@ -93,7 +94,7 @@ pub(super) async fn check_bases(
     Ok(())
 }
 
-/// The one entry of a login, with the groups that it names itself.
+/// Finds the single entry of a login, and the groups named in it.
 async fn find_entry(
     session: &mut LdapSession,
     settings: &LdapSettings,
@@ -140,8 +141,9 @@ fn read(
     entry: SearchEntry,
 ) -> Option<(LdapUser, Vec<String>)> {
     let names = attribute_values(&entry, &settings.user_lookup_attr);
-    // An attribute may have several values. The one that was typed is among them, or the server
-    // reads over what failed logins are counted by: spaces, accents, letters of another width.
+    // An attribute may have several values. The typed login must be one of them: a server that
+    // ignores spaces, accents or the width of letters would otherwise evade the count of failed
+    // logins.
     let same = |name: &&String| name.to_lowercase() == typed.to_lowercase();
     let login = names.iter().find(same)?.clone();
     let text = |name: &str| {
@@ -166,7 +168,7 @@ fn read(
     Some((user, member_of))
 }
 
-/// Servers may write the name of an attribute in other letters than we do.
+/// Values of an attribute. Servers may write its name in another case.
 pub(super) fn attribute_values<'a>(entry: &'a SearchEntry, name: &str) -> &'a [String] {
     let found = entry
         .attrs

@@ -1,8 +1,8 @@
-//! Whether an ID token is one, and whose: [`verify_token`].
+//! Verification of ID tokens: [`verify_token`].
 //!
-//! The rules: only signatures with public keys count, by an algorithm that is of the key's kind
+//! Invariants: only signatures with public keys are accepted, by an algorithm of the key's kind
 //! (never `none`, never one with a shared secret); issuer, audience, authorized party, times and
-//! nonce are all checked, and what is missing is wrong.
+//! nonce are all checked, and a missing claim is an error.
 
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
@@ -19,7 +19,7 @@ fn invalid_token<T>(what: &str) -> Result<T, OidcError> {
     Err(OidcError::Token(what.to_owned()))
 }
 
-/// Reads the header, of which nothing is believed yet.
+/// Reads the header, which is not verified yet.
 pub(super) fn read_header(token: &SecretString) -> Result<Header, OidcError> {
     let header = jsonwebtoken::decode_header(token.expose_secret());
     let Ok(header) = header else {
@@ -43,7 +43,7 @@ pub(super) fn read_header(token: &SecretString) -> Result<Header, OidcError> {
     }
 }
 
-/// The user, if everything is right.
+/// Verifies the token and returns its user.
 pub(super) fn verify_token(
     config: &OidcConfig,
     token: &SecretString,
@@ -66,7 +66,7 @@ pub(super) fn verify_token(
             config.login_claim
         ));
     }
-    // Otherwise whoever writes any address at the provider is its owner here.
+    // Otherwise a user of the provider could claim the address of another person.
     let verified = claims.get("email_verified").and_then(Value::as_bool);
     if config.login_claim == "email" && verified != Some(true) {
         return invalid_token("its e-mail address, which is the login here, is not verified");
@@ -87,7 +87,7 @@ pub(super) fn verify_token(
     })
 }
 
-/// What the token says, if one of the keys has signed it for us, now.
+/// Verifies signature, issuer, audience and expiry, and returns the claims.
 fn verify_signature(
     config: &OidcConfig,
     token: &SecretString,
@@ -116,7 +116,7 @@ fn verify_signature(
     invalid_token(&why)
 }
 
-/// A key for one algorithm must not be used with another.
+/// Checks that a key is used with its own algorithm only.
 fn is_of_kind(key: &Jwk, algorithm: Algorithm) -> bool {
     use Algorithm::{ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512};
     let kind = match &key.algorithm {
@@ -132,7 +132,7 @@ fn is_of_kind(key: &Jwk, algorithm: Algorithm) -> bool {
     kind && same
 }
 
-/// A token for several must be meant for us, and whoever it was given to must be us.
+/// A token for several audiences must name this client as its authorized party.
 fn check_party(config: &OidcConfig, claims: &TokenClaims) -> Result<(), OidcError> {
     let several = claims
         .get("aud")

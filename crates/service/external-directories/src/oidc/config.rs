@@ -1,4 +1,4 @@
-//! What an operator says of the identity provider: [`OidcConfig`].
+//! Configuration of the identity provider: [`OidcConfig`].
 
 use std::time::Duration;
 
@@ -7,39 +7,39 @@ use reqwest::Url;
 use super::{OidcError, OidcRedirect, is_safe};
 use crate::defaults::OIDC_LIFETIME;
 
-/// An identity provider, and what is asked of it.
+/// Settings of an identity provider.
 #[derive(Clone, Debug)]
 pub struct OidcConfig {
-    /// Its URL, as its tokens have it.
+    /// URL of the provider, in the spelling of its tokens.
     pub issuer: String,
-    /// As it knows us.
+    /// Id of this server as a client of the provider.
     pub client_id: String,
-    /// Where browsers come back to; `None`: they cannot log in so.
+    /// URL to which browsers return; `None` if browsers cannot log in with this provider.
     pub redirect_uri: Option<String>,
-    /// Whether programs on the users' machines can log in.
+    /// True if programs on the users' machines can log in.
     pub loopback: bool,
-    /// Scopes beside `openid`.
+    /// Requested scopes besides `openid`.
     pub scopes: Vec<String>,
-    /// The claim with the login.
+    /// Name of the claim with the login.
     pub login_claim: String,
-    /// The claim with the groups.
+    /// Name of the claim with the groups.
     pub groups_claim: String,
-    /// The longest life of a token that comes of it.
+    /// Maximum lifetime of tokens issued after a login.
     pub max_lifetime: Duration,
 }
 
-/// Why the configuration cannot be used.
+/// Cause for which the configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OidcConfigError {
-    /// A URL.
+    /// A URL is invalid or unencrypted.
     #[error("{place}: {url:?} is no https:// URL (http:// only on this machine)")]
     Url {
-        /// The key.
+        /// Key of the setting.
         place: &'static str,
-        /// As given.
+        /// The configured URL.
         url: String,
     },
-    /// A text that is empty.
+    /// A setting is empty; its key.
     #[error("{0} is empty")]
     Empty(&'static str),
 }
@@ -47,7 +47,7 @@ pub enum OidcConfigError {
 // === impl OidcConfig ===
 
 impl OidcConfig {
-    /// With the usual names of claims and scopes, for programs only.
+    /// Default names of claims and scopes, for programs only.
     pub fn new(issuer: &str, client_id: &str) -> Self {
         Self {
             issuer: issuer.to_owned(),
@@ -98,7 +98,7 @@ impl OidcConfig {
         scope
     }
 
-    /// Where the browser is to come back to, if it may.
+    /// The URL to return to; an error if the configuration does not permit it.
     pub(super) fn redirect_uri(&self, redirect: OidcRedirect) -> Result<String, OidcError> {
         match redirect {
             OidcRedirect::Web => self
@@ -116,8 +116,8 @@ impl OidcConfig {
     }
 }
 
-/// Exactly `http://127.0.0.1:PORT/callback` or `http://[::1]:PORT/callback`: compared with the
-/// text itself, since programs differ in how they read odd URLs.
+/// True for exactly `http://127.0.0.1:PORT/callback` or `http://[::1]:PORT/callback`. The text
+/// itself is compared, since programs differ in parsing unusual URLs.
 fn is_callback(url: &str) -> bool {
     let rest = url.strip_prefix("http://127.0.0.1:");
     let rest = rest.or_else(|| url.strip_prefix("http://[::1]:"));

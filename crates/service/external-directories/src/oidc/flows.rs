@@ -1,7 +1,7 @@
-//! Logins that were begun: [`LoginFlows`].
+//! Pending logins: [`LoginFlows`].
 //!
-//! The rules: each is taken once, whatever comes of it; one that is too old is not there; and
-//! beginning more makes the oldest go, so that nobody fills the memory.
+//! Invariants: each login is taken once, whatever its result; an expired one is not returned; and
+//! new ones displace the oldest, so that the memory is bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -10,23 +10,23 @@ use secrecy::SecretString;
 
 use crate::defaults::{FLOW_LIFE, FLOWS};
 
-/// What is kept of one until the browser comes back.
+/// State of a login until the browser returns.
 #[derive(Debug)]
 pub(crate) struct LoginFlow {
-    /// SHA-256 of what who began it has.
+    /// SHA-256 of the handle of the client that began the login.
     pub(crate) handle: [u8; 32],
-    /// What the ID token must have.
+    /// Nonce that the ID token must contain.
     pub(crate) nonce: String,
-    /// The secret of PKCE.
+    /// Code verifier of PKCE.
     pub(crate) verifier: SecretString,
-    /// As it was sent.
+    /// Redirect URI that was sent to the provider.
     pub(crate) redirect_uri: String,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct LoginFlows {
     by_state: HashMap<[u8; 32], (LoginFlow, Instant)>,
-    /// Oldest first; those that were taken are still in it.
+    /// Oldest first, including logins that were taken already.
     order: VecDeque<([u8; 32], Instant)>,
 }
 

@@ -1,7 +1,7 @@
-//! Requests to the provider: [`ProviderClient`].
+//! HTTP client for the provider: [`ProviderClient`].
 //!
-//! The rules: a redirect is not followed, the answer is bounded in size and time, and what it
-//! says in refusal is shown in one short line.
+//! Invariants: redirects are not followed, responses are bounded in size and time, and error
+//! messages of the provider are shown in one short line.
 
 use error_causes::ConnectionError;
 use http_client::BodyError;
@@ -52,7 +52,7 @@ impl ProviderClient {
         decode(url, &body)
     }
 
-    /// The ID token for a code.
+    /// Exchanges a code for the ID token.
     pub(super) async fn exchange(
         &self,
         config: &OidcConfig,
@@ -120,7 +120,7 @@ impl ProviderClient {
 
 fn decode<T: DeserializeOwned>(url: &Url, body: &[u8]) -> Result<T, OidcError> {
     let decoded = serde_json::from_slice(body);
-    // Not the error's own words: they may repeat a part of a token.
+    // Without the error's text, which may repeat a part of a token.
     decoded.map_err(|_| unavailable_error(url, "its answer is not what OpenID Connect asks for"))
 }
 

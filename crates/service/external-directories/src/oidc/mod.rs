@@ -1,17 +1,17 @@
 //! Users of an identity provider, by `OpenID` Connect: [`OidcProvider`].
 //!
-//! | module | what for |
+//! | module | content |
 //! |---|---|
-//! | [`flows`] | logins that were begun |
-//! | [`provider`] | the provider's addresses and keys |
-//! | [`http`] | bounded requests to it |
-//! | [`claims`] | whether an ID token is one, and whose |
+//! | [`flows`] | pending logins |
+//! | [`provider`] | endpoints and keys of the provider |
+//! | [`http`] | bounded requests to the provider |
+//! | [`claims`] | verification of ID tokens |
 //!
-//! The authorization code flow with PKCE. Two faces: a browser that comes back to this server,
-//! and a program that listens on its own loopback address. The rules: a login that was begun ends
-//! once, soon, and only by who began it (he alone has the handle); the browser is sent only to
-//! addresses of the configuration or to loopback; and nothing is believed of an ID token before
-//! its signature, issuer, audience, times and nonce are right.
+//! The authorization code flow with PKCE, for browsers that return to this server, and for programs
+//! that listen on their own loopback address. Invariants: a login ends once, within
+//! [`FLOW_LIFE`](crate::defaults::FLOW_LIFE), and only by the client that began it, which alone has
+//! the handle; browsers are redirected only to the configured URL or to loopback; and no claim of
+//! an ID token is used before its signature, issuer, audience, times and nonce are verified.
 
 mod claims;
 mod config;
@@ -63,8 +63,9 @@ pub struct OidcSecrets {
 // === impl OidcSecrets ===
 
 impl OidcSecrets {
-    /// `client_secret` is `None` for a public client, which PKCE alone protects; `ca_certificates` in PEM, those of the
-    /// machine if `None`. The error says what is wrong with the certificates.
+    /// `client_secret` is `None` for a public client, which only PKCE protects; `ca_certificates`
+    /// is in PEM, and `None` for the CAs of the machine. The error describes the defect of the
+    /// certificates.
     pub fn new(
         client_secret: Option<SecretString>,
         ca_certificates: Option<&str>,
@@ -76,61 +77,61 @@ impl OidcSecrets {
     }
 }
 
-/// Where the provider sends the browser afterwards.
+/// Address to which the provider redirects the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OidcRedirect {
-    /// To this server.
+    /// This server, at the configured URL.
     Web,
-    /// To a program on the user's own machine: `http://127.0.0.1:PORT/callback`.
+    /// A program on the user's own machine: `http://127.0.0.1:PORT/callback`.
     Loopback(String),
 }
 
-/// A login that was begun.
+/// A pending login, for the client that began it.
 #[derive(Debug)]
 pub struct StartedLogin {
-    /// Where the browser is to go.
+    /// URL of the provider to open in the browser.
     pub authorization_url: String,
-    /// What it comes back with.
+    /// State with which the browser returns.
     pub state: String,
-    /// What who began it shows to end it, and nobody else has.
+    /// Secret that completes the login; only the client that began it has this.
     pub handle: SecretString,
 }
 
-/// Why a login by the provider did not take place.
+/// Cause of a failed login with the provider.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OidcError {
-    /// Not an address to come back to.
+    /// The redirect URI is not permitted.
     #[error(
         "{0:?} is no address to come back to: http://127.0.0.1:PORT/callback is, and the one of the configuration"
     )]
     Redirect(String),
-    /// Programs, or browsers, cannot log in so.
+    /// The configuration does not permit this kind of login.
     #[error("the configuration does not permit this way: {0}")]
     NotConfigured(&'static str),
-    /// Unknown, used, too old, or somebody else's.
+    /// The login is unknown, used, expired, or of another client.
     #[error(
         "this login was not begun here, has ended, or took longer than 10 minutes; begin again"
     )]
     Flow,
-    /// The provider says no.
+    /// The provider refused the login.
     #[error("the identity provider refuses the login: {0}")]
     Refused(String),
-    /// The provider is not there, or does not answer as it should.
+    /// The provider is unreachable, or its response is invalid.
     #[error("the identity provider cannot be asked: {0}")]
     Unavailable(String),
-    /// The token is not for us, or not genuine.
+    /// The token is for another client, or not genuine.
     #[error("the identity provider's token is not accepted: {0}")]
     Token(String),
 }
 
-/// Bytes of chance in states, nonces and handles: 43 characters.
+/// Random bytes in states, nonces and handles: 43 characters each.
 const RANDOM_BYTES: usize = 32;
 
 // === impl OidcProvider ===
 
 impl OidcProvider {
-    /// Checks the configuration; the provider is not asked yet. While the secrets cannot be read, each login is
-    /// answered with the reason.
+    /// Checks the configuration; the provider is not queried yet. While the secrets cannot be read,
+    /// each login fails with the cause.
     pub fn new(config: OidcConfig, secrets: Feature<OidcSecrets>) -> Result<Self, OidcConfigError> {
         config.check()?;
         Ok(Self {
@@ -144,12 +145,12 @@ impl OidcProvider {
         })
     }
 
-    /// The longest life of a token that comes of it.
+    /// Maximum lifetime of tokens issued after a login.
     pub fn max_lifetime(&self) -> Duration {
         self.inner.config.max_lifetime
     }
 
-    /// Begins a login.
+    /// Begins a login and returns the URL to open in the browser.
     pub async fn start(&self, redirect: OidcRedirect) -> Result<StartedLogin, OidcError> {
         let OidcState { config, .. } = &*self.inner;
         let redirect_uri = config.redirect_uri(redirect)?;
@@ -188,7 +189,7 @@ impl OidcProvider {
         self.inner.config.origin()
     }
 
-    /// Ends a login with the code that the browser came back with.
+    /// Completes a login with the code that the browser returned with.
     pub async fn finish(
         &self,
         state: &str,
@@ -228,7 +229,7 @@ impl OidcProvider {
 // === impl OidcState ===
 
 impl OidcState {
-    /// Logins come without a token, so the reason names no path.
+    /// Secrets of the client. Logins have no token yet, so the error contains no path.
     fn secrets(&self) -> Result<&OidcSecrets, OidcError> {
         let unavailable = |fault: FeatureFault| OidcError::Unavailable(fault.to_public_message());
         self.secrets.get().map_err(unavailable)
@@ -241,12 +242,12 @@ fn random_text() -> String {
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Secrets are kept and compared as these, so that the time of it tells nothing.
+/// Hash by which secrets are kept and compared, so that the time of the comparison reveals nothing.
 fn digest_secret(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// Whether passwords and codes may be sent there.
+/// True if passwords and codes may be sent to this URL: HTTPS, or HTTP on loopback.
 fn is_safe(url: &Url) -> bool {
     let is_loopback = || match url.host_str() {
         Some("localhost") => true,

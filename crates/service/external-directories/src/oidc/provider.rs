@@ -1,8 +1,9 @@
-//! The provider's addresses and keys: [`ProviderMetadata`].
+//! Endpoints and keys of the provider: [`ProviderMetadata`].
 //!
-//! The rules: the document must be that of the issuer whom the configuration names; addresses and
-//! keys are asked for again after a while; a key that is not among them is asked for once more,
-//! not oftener than [`KEYS_AGAIN`], so keys can change at any time and nobody makes us a hammer.
+//! Invariants: the discovery document must be that of the configured issuer; endpoints and keys are
+//! read again after [`PROVIDER_FRESH`]; an unknown key causes another read, at most once per
+//! [`KEYS_AGAIN`], so that keys can change at any time and invented key ids do not flood the
+//! provider.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,24 +26,24 @@ pub(super) struct ProviderMetadata {
     keys: Mutex<CachedKeys>,
 }
 
-/// What the provider said of itself, and when it was asked.
+/// Result of the last discovery, with its time.
 type DiscoveryResult = (Result<Arc<ProviderEndpoints>, OidcError>, Instant);
 
 #[derive(Debug, Default)]
 struct CachedKeys {
     keys: Vec<Jwk>,
     read_at: Option<Instant>,
-    /// When they were last read for the sake of one that was not among them.
+    /// Time of the last read because of an unknown key.
     refreshed_at: Option<Instant>,
 }
 
-/// Where what is asked.
+/// Endpoints of the provider.
 #[derive(Debug)]
 pub(super) struct ProviderEndpoints {
     pub(super) authorization: Url,
     pub(super) token: Url,
     keys: Url,
-    /// The provider takes our secret in the body only.
+    /// True if the provider accepts the client secret in the body only.
     pub(super) secret_in_body: bool,
 }
 
@@ -76,10 +77,10 @@ impl ProviderMetadata {
         &self,
         http: &ProviderClient,
     ) -> Result<Arc<ProviderEndpoints>, OidcError> {
-        // One asks, the others wait for its answer.
+        // One task reads, the others wait for its result.
         let mut known = self.endpoints.lock().await;
         if let Some((found, at)) = &*known {
-            // Nor does a provider that is down hear from everybody who tries.
+            // A failure is cached for a short time, too.
             let fresh = if found.is_ok() {
                 PROVIDER_FRESH
             } else {
@@ -120,7 +121,7 @@ impl ProviderMetadata {
         })
     }
 
-    /// The keys that a token with this header can be signed by.
+    /// The keys that may have signed a token with this header.
     pub(super) async fn keys(
         &self,
         http: &ProviderClient,
@@ -138,7 +139,7 @@ impl ProviderMetadata {
             known.refreshed_at = Some(now);
         }
         let set: KeySet = http.get(&endpoints.keys).await?;
-        // One key of a kind that we do not know is no reason to do without the others.
+        // A key of an unknown kind is skipped.
         let keys = set.keys.into_iter().take(PROVIDER_KEYS);
         let keys = keys.filter_map(|key| serde_json::from_value(key).ok());
         known.keys = keys.collect();
@@ -147,7 +148,7 @@ impl ProviderMetadata {
     }
 }
 
-/// By the name of the key; without a name all may be.
+/// Keys for signatures with the id in the header; all of them if it has none.
 fn matching_keys(keys: &[Jwk], header: &Header) -> Vec<Jwk> {
     use jsonwebtoken::jwk::PublicKeyUse;
     let named = |key: &&Jwk| match &header.kid {

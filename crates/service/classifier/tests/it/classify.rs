@@ -1,4 +1,4 @@
-//! Which groups a node belongs to, what it gets, and who disagrees.
+//! The groups of a node, its classification, and conflicts between groups.
 
 use classifier::{GroupConflict, GroupRef};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn children_inherit_and_win_and_rules_add_up() {
     );
     assert_eq!(json!(given.parameters), json!({"kept": 1, "site": "y"}));
     assert_eq!(json!(given.config_data), json!({"sudo": {"purge": true}}));
-    // The name matches, the parent's rule does not.
+    // The rule of the group matches, that of its parent does not.
     let bsd = node("web2", json!({"kernel": "FreeBSD"}));
     assert_eq!(
         names(&world.classifier.classify(&bsd).unwrap().groups).len(),
@@ -145,7 +145,7 @@ async fn leaves_that_disagree_are_a_conflict_with_names() {
         .classify(&node("a", json!({})))
         .unwrap_err();
     let shown = json!(conflict);
-    // The variable and the configuration data agree.
+    // Variables and configuration data are equal in both groups.
     assert_eq!(shown.as_object().unwrap().len(), 1, "{shown}");
     let claims = shown["classes"]["ntp"]["servers"].as_array().unwrap();
     let claim = |value: &str, from: &str, by: &str| {
@@ -180,7 +180,7 @@ async fn trumping_environments_beat_others_and_each_other_not() {
         result.map(|given| given.environment)
     };
     let a = node("a", json!({}));
-    // All Environments is a leaf, and trumps.
+    // "All Environments" is a leaf group, and its environment trumps.
     let given = of(world.classifier.classify(&a)).unwrap();
     assert_eq!(given.as_deref(), Some("production"));
     let test = json!({"rule": everybody, "environment": "test", "environment_trumps": true});
@@ -219,7 +219,7 @@ async fn the_agent_chooses_where_its_group_says_so() {
     a.requested_environment = Some("feature".to_owned());
     let given = world.classifier.classify(&a).unwrap();
     assert_eq!(given.environment.as_deref(), Some("feature"));
-    // Others may not choose.
+    // Agents of other groups may not choose the environment.
     let mut b = node("b", json!({}));
     b.requested_environment = Some("feature".to_owned());
     let given = world.classifier.classify(&b).unwrap();

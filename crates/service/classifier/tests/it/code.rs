@@ -1,4 +1,4 @@
-//! Environments and classes: what is known of them, from whom, and what is kept when he is away.
+//! Known environments and classes: their source, and the state while it is unreachable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::world::World;
 
 testkit::both!(environments_are_announced_once_kept_and_taken_back);
 
-/// Environments by name with the names of their classes; `None`: it cannot be read.
+/// Names of classes by environment; `None` for an environment that cannot be read.
 type Told = BTreeMap<&'static str, Option<Vec<&'static str>>>;
 
 #[derive(Debug)]
 struct Fake {
     told: Mutex<Told>,
-    /// How often it was asked for environments.
+    /// Number of requests for the environments.
     asked: AtomicUsize,
-    /// Each such question takes one away.
+    /// Permits for these requests; each takes one.
     gate: Semaphore,
 }
 
@@ -70,7 +70,7 @@ impl ClassSource for Fake {
     }
 }
 
-/// Environments with their classes, and whether they were read.
+/// Known environments with their classes, and `true` for those that were read.
 fn known(world: &World) -> Vec<(String, Vec<String>, bool)> {
     let known = world.classifier.known_code();
     let all = known.environments.iter();
@@ -147,7 +147,7 @@ async fn many_who_ask_at_once_cause_one_more_reading() {
         tokio::task::yield_now().await;
     }
     let others: Vec<_> = (0..20).map(|_| ask()).collect();
-    // Each has run as far as it comes before the gate opens.
+    // Lets these tasks run until they wait.
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }

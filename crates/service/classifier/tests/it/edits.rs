@@ -1,4 +1,4 @@
-//! Edits: what is refused and why, what survives a restart, and who may.
+//! Edits of groups: refusals, required permissions, and the state after a restart.
 
 use std::collections::HashSet;
 
@@ -73,7 +73,7 @@ async fn serial_numbers_count_edits_and_stop_the_second_of_two() {
         ),
         "{late}"
     );
-    // Nothing changes, nothing is counted.
+    // An edit without a change does not increase the serial number.
     let same = world.update(id, json!({"description": "x"})).await.unwrap();
     assert_eq!(same.group.unwrap().serial_number, 2);
     let input = json!({"name": "G", "parent": ROOT, "classes": {}, "description": "x"});
@@ -263,7 +263,7 @@ async fn a_dump_replaces_all_groups_or_none() {
     assert_eq!(web.serial_number, 17, "it is another group than before");
 }
 
-/// Has these rights on this group and nothing else.
+/// An editor with these rights on this group and no others.
 #[derive(Clone)]
 struct Has(Vec<NodeGroupRight>, GroupId);
 
@@ -281,7 +281,8 @@ async fn each_kind_of_edit_needs_its_own_right() {
         NodeGroupRight::EditParametersAndVariables,
         NodeGroupRight::EditClassification,
     ];
-    // The edit, the rights of which one is enough, and whether they count on the group itself.
+    // The edit, the rights of which one is required, and `true` if a right on the group itself
+    // counts.
     let cases: [(Value, &[NodeGroupRight], bool); 11] = [
         (
             json!({"environment": "dev"}),
@@ -442,7 +443,7 @@ async fn creating_moving_pinning_and_importing_are_no_way_around() {
         .group
         .unwrap()
         .id;
-    // Into another's tree.
+    // Moves the group below one for which the editor has no rights.
     let all = || Has(NodeGroupRight::ALL.to_vec(), mine);
     let delta = GroupDelta::parse(&json!({"parent": other.to_string()})).unwrap();
     assert!(world.classifier.update(made, delta, all()).await.is_err());

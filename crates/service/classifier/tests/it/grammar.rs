@@ -1,4 +1,4 @@
-//! The grammar under arbitrary input.
+//! The grammar of rules with arbitrary input.
 
 use classifier::{GroupDelta, GroupInput, NodeGroupRule, QueryFormat, parse_import};
 use proptest::prelude::*;
@@ -76,11 +76,11 @@ fn any_rule() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn a_rule_is_written_as_it_was_read(json in any_rule()) {
-        // Two quantifiers in a row are refused, as they should be.
+        // Two quantifiers in a row are refused.
         if let Ok(rule) = NodeGroupRule::parse(&json) {
             prop_assert_eq!(rule.to_json(), json);
             prop_assert_eq!(NodeGroupRule::parse(&rule.to_json()), Ok(rule.clone()));
-            // Translating answers or says why not.
+            // A translation must not panic; it may be refused.
             let _ = (rule.to_puppetdb(QueryFormat::Nodes), rule.to_puppetdb(QueryFormat::Inventory));
         }
     }

@@ -1,4 +1,4 @@
-//! The classifier over a real store.
+//! Tests of the classifier over a real store.
 #![cfg(test)]
 
 mod classify;

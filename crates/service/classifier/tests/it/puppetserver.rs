@@ -1,4 +1,4 @@
-//! Classes from a puppetserver: its answers, and all the ways in which there is none.
+//! Classes from a puppetserver: valid answers, and every kind of failure.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn authority(dir: &TempDir) -> CertificateAuthority {
     CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap()
 }
 
-/// A puppetserver that gives this as the classes of `production`, and knows no other environment.
+/// A puppetserver whose only environment is `production`, with this response about its classes.
 async fn site(status: StatusCode, answer: String) -> Site {
     let dir = tempfile::tempdir().unwrap();
     let ca = authority(&dir);
@@ -184,7 +184,7 @@ async fn who_cannot_be_asked_is_unreachable() {
     missing.key = other.path().join("none.key");
     let url: reqwest::Url = format!("https://localhost:{port}").parse().unwrap();
     let no_key = PuppetserverClasses::new(url, missing);
-    // Shows a certificate of another CA, and trusts none of this one.
+    // A client with a certificate of another CA, which does not trust this one.
     let url = site.source.url().clone();
     let stranger = PuppetserverClasses::new(url, files(&other, &strangers, "stranger"));
     for source in [gone, no_key, stranger] {

@@ -1,5 +1,5 @@
-//! What every test owns: a store in a directory, a classifier over it, and short ways to say
-//! groups.
+//! The state of a test: a store in a directory and a classifier over it, with functions that create
+//! and change groups.
 
 use classifier::{
     Classifier, EditError, EditedGroup, GroupDelta, GroupId, GroupInput, NodeFacts,
@@ -22,7 +22,7 @@ impl World {
         Self::over(Database::empty().await.unwrap()).await
     }
 
-    /// The same after a restart.
+    /// The same state after a restart of the server.
     pub(crate) async fn restarted(self) -> Self {
         let Self {
             database,
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// A new group below the root with these keys.
+    /// Creates a group below the root with these keys.
     pub(crate) async fn group(&self, name: &str, keys: Value) -> GroupId {
         let edited = self.try_group(name, keys).await.unwrap();
         edited.group.unwrap().id

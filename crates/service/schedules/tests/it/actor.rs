@@ -47,7 +47,7 @@ async fn a_slot_becomes_one_job_with_its_secrets() {
     let database = world.database();
     assert!(database.holds("nightly").unwrap(), "what is no secret");
     assert!(!database.holds("hunter2").unwrap(), "sealed at rest");
-    // The record comes last; at its end nothing is under way.
+    // The outcome is recorded last; the shutdown waits for it.
     world.schedules.shutdown().await;
     let fired = world.records.fired.lock().unwrap().clone();
     assert!(matches!(fired[..], [(at, SlotOutcome::Launched(_))] if at == ms(START)));
@@ -135,7 +135,7 @@ async fn an_edit_takes_effect_and_a_deletion_is_final() {
         (moved.runs, moved.next_ms),
         (0, Some(ms("2026-01-01T05:00:00Z")))
     );
-    // Another description does not move it.
+    // A new description leaves the slots as they are.
     let mut named = world.schedules.get_draft(id).await.unwrap();
     named.description = "new".to_owned();
     world.schedules.replace(&moved, named, false).await.unwrap();

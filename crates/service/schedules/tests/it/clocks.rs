@@ -1,4 +1,4 @@
-//! Clocks that jump, over a real store.
+//! Jumps of the clock, over a real store.
 
 use schedules::{MissedSlotPolicy, SkipReason, Timetable};
 

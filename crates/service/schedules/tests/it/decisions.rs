@@ -1,4 +1,4 @@
-//! Overlap, missed runs, queue, end: decision by decision.
+//! Decisions about overlaps, missed slots, queued slots and the end of a schedule.
 
 use schedules::{
     BlackoutPeriod, CompiledTimetable, MissedSlotPolicy, OverlapPolicy, ScheduleDecision,
@@ -28,7 +28,7 @@ fn asked(timetable: &Timetable, standing: SlotProgress, now_ms: i64) -> Schedule
     )
 }
 
-/// What is launched, or left out for which reason.
+/// The launched slot, or the reason for skipping slots.
 fn told(decision: &ScheduleDecision) -> (Option<i64>, Option<SkipReason>) {
     match decision {
         ScheduleDecision::Wait(_) => (None, None),
@@ -69,7 +69,7 @@ fn a_slot_while_the_run_before_goes_on() {
         panic!("it waits");
     };
     assert_eq!(queued.queued_ms, Some(at(1, 0)));
-    // A second one does not fit.
+    // Only one slot can be queued.
     let full = SlotProgress {
         cursor_ms: queued.cursor_ms,
         queued_ms: queued.queued_ms,
@@ -77,7 +77,7 @@ fn a_slot_while_the_run_before_goes_on() {
     };
     let second = asked(&with(OverlapPolicy::Queue), full, at(2, 0));
     assert_eq!(told(&second), (None, Some(SkipReason::Overlap)));
-    // The run is over, hours later: the queued one starts, and is not too late.
+    // The run ends hours later: the queued slot starts, and is not too late.
     let free = SlotProgress {
         running: false,
         cursor_ms: Some(at(9, 0)),
@@ -102,7 +102,7 @@ fn missed_slots_are_left_out_or_run_once() {
         cursor_ms: Some(at(0, 0)),
         ..SlotProgress::default()
     };
-    // Down for nine hours, back ten minutes after a slot.
+    // The server was down for nine hours, until ten minutes after a slot.
     let now = at(9, 600);
     let ScheduleDecision::Pass { skip, advance } = asked(&hourly(), standing, now) else {
         panic!("they are missed");
@@ -129,7 +129,7 @@ fn missed_slots_are_left_out_or_run_once() {
         (None, Some(SkipReason::Missed)),
         "the grace is over"
     );
-    // A minute is no miss.
+    // A slot that is a minute late is on time.
     assert_eq!(
         told(&asked(&hourly(), next, at(9, 60))),
         (Some(at(9, 0)), None)
@@ -151,7 +151,7 @@ fn a_late_slot_does_not_start_in_a_blackout() {
     };
     let in_it = asked(&timetable, standing, at(1, 20));
     assert_eq!(told(&in_it), (None, Some(SkipReason::Blackout)));
-    // A queued one waits for its end.
+    // A queued slot waits for the end of the blackout.
     let queued = SlotProgress {
         queued_ms: Some(at(1, 0)),
         cursor_ms: Some(at(1, 0)),

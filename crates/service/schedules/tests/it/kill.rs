@@ -1,4 +1,4 @@
-//! The server process is cut off between claim, launch and outcome, or killed at random.
+//! The server process is stopped between claim, launch and outcome, or killed at random.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ testkit::both!(
 
 const START: &str = "2026-01-01T01:00:00Z";
 const CHILD: &str = "TUTTI_SCHEDULES_KILL_TEST";
-/// For the child: a directory, and where its store is.
+/// Environment variable of the child: URL of its store.
 const DATABASE: &str = "TUTTI_SCHEDULES_KILL_DATABASE";
 const KILLS: usize = 12;
 
@@ -96,7 +96,7 @@ async fn launched_and_cut_off_before_the_answer_it_does_not_run_again() {
     assert!(world.launched.try_recv().is_err(), "nobody was asked again");
 }
 
-/// Tells what it launches, on the way to the store.
+/// A launcher that writes the job and prints the slot.
 struct Printer(Store);
 
 #[async_trait]
@@ -111,7 +111,7 @@ impl JobLauncher for Printer {
 
 #[tokio::test]
 async fn child() {
-    // Not a test of its own: the program that is killed.
+    // Not a test: this is the program that is killed.
     let Ok(path) = std::env::var(CHILD) else {
         return;
     };
@@ -161,7 +161,7 @@ async fn kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently()
         .await
         .unwrap();
     assert!(jobs >= launched, "{jobs} jobs, {launched} told");
-    // Whatever is claimed has a job or is open for the next start to decide, never neither.
+    // Every claimed slot has a job, or is open and decided at the next start.
     let open = store.open_slots().await.unwrap();
     let schedules = store
         .schedules(&ScheduleFilter::default(), ListPage::default())
@@ -173,7 +173,7 @@ async fn kills_at_random_moments_make_no_slot_run_twice_and_lose_none_silently()
     store.close().await;
 }
 
-/// Starts the child, kills it after so many lines, and counts the launches that it told.
+/// Starts the child, kills it after this number of lines, and counts the launches that it printed.
 fn killed_after(directory: &std::path::Path, database: &str, lines: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])

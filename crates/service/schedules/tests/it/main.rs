@@ -1,4 +1,4 @@
-//! The suite of the schedules: the planner by itself, and the actor over a real store.
+//! Tests of the schedules: timetables and decisions alone, and the actor over a real store.
 
 #![allow(
     clippy::large_futures,

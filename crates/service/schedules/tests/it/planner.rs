@@ -1,4 +1,4 @@
-//! Slots of every rule, where clocks are changed, and what is refused.
+//! Slots of every rule, also around clock changes, and refused timetables.
 
 use jiff::Timestamp;
 use schedules::{
@@ -57,7 +57,7 @@ fn once_is_one_slot() {
 
 #[test]
 fn an_interval_counts_seconds_whatever_clocks_do() {
-    // Berlin's clocks go forward in between.
+    // The clocks of Berlin go forward between the slots.
     let daily = with(
         TimetableRule::Every { seconds: 86_400 },
         "2026-03-28T02:30:00+01:00",
@@ -66,7 +66,7 @@ fn an_interval_counts_seconds_whatever_clocks_do() {
         starts(&daily, "2026-03-28T01:30:01Z", 2),
         ["2026-03-29T01:30:00Z", "2026-03-30T01:30:00Z"]
     );
-    // Ten thousand years of seconds are one division.
+    // The next slot is computed by a division, independent of the time since the start.
     let every = with(TimetableRule::Every { seconds: 1 }, "1970-01-01T00:00:00Z");
     assert_eq!(
         starts(&every, "2026-01-01T00:00:00Z", 1),
@@ -81,7 +81,7 @@ fn a_fixed_cron_time_runs_once_in_a_gap_and_once_in_a_fold() {
         starts(&nightly, "2026-03-28T00:00:00Z", 3),
         [
             "2026-03-28T01:30:00Z",
-            // 02:30 is left out; 03:00 is the end of the gap.
+            // 02:30 is skipped by the clock; 03:00 is the end of the gap.
             "2026-03-29T01:00:00Z",
             "2026-03-30T00:30:00Z",
         ]
@@ -138,13 +138,13 @@ fn a_calendar_gives_each_time_of_each_day_one_slot() {
     assert_eq!(
         starts(&twice, "2026-03-28T23:30:00Z", 3),
         [
-            // Left out, so as much later as the gap is long: 03:30.
+            // Skipped by the clock, so delayed by the length of the gap: 03:30.
             "2026-03-29T01:30:00Z",
             "2026-03-29T10:00:00Z",
             "2026-03-30T00:30:00Z",
         ]
     );
-    // Shown twice: the first.
+    // 02:30 occurs twice: the first time counts.
     assert_eq!(
         starts(&twice, "2026-10-25T00:00:00Z", 2),
         ["2026-10-25T00:30:00Z", "2026-10-25T11:00:00Z"]
@@ -167,7 +167,7 @@ fn a_calendar_limits_days() {
         every_weeks: 2,
         ..calendar(&["09:00"])
     });
-    // The start is a Thursday: its week counts as the first.
+    // The start is a Thursday; its week is the first.
     assert_eq!(
         starts(&weekday, "2026-01-01T00:00:00Z", 2),
         ["2026-01-12T08:00:00Z", "2026-01-26T08:00:00Z"]
@@ -235,7 +235,7 @@ fn what_never_starts_or_is_over_is_refused() {
         with(TimetableRule::Once, "2026-05-01T00:00:00Z").check(now),
         Err(TimetableError::Past)
     );
-    // A cron text has no first slot that could be over.
+    // The start of a cron rule may be in the past.
     assert_eq!(cron("* * * * *", "UTC").check(now), Ok(()));
     let never = [
         cron("0 0 30 2 *", "UTC"),

@@ -1,4 +1,4 @@
-//! What holds for every timetable.
+//! Invariants of every timetable.
 
 use proptest::prelude::*;
 use schedules::{
@@ -123,7 +123,7 @@ proptest! {
             prop_assert!((0..=longest_ms).contains(&delay_ms), "{}", delay_ms);
             prop_assert_eq!(plan.blocked_until(slot.start_ms), None);
             prop_assert!(timetable.end_ms.is_none_or(|end_ms| slot.start_ms <= end_ms));
-            // The same again, and from anywhere before it.
+            // Compiling again gives the same slot.
             let again = CompiledTimetable::new(schedule, &timetable).unwrap();
             prop_assert_eq!(again.next_after(slot.slot_ms - 1), Some(slot));
             prop_assert_eq!(plan.last_due(slot.slot_ms - 1, slot.start_ms), Some(slot));
@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// A server that lives through any clock runs no slot twice, and never goes back.
+    /// With any jumps of the clock, no slot runs twice, and the cursor never goes back.
     #[test]
     fn whatever_the_clock_does_no_slot_runs_twice(
         timetable in timetable(),
@@ -156,7 +156,7 @@ proptest! {
                     }
                     ScheduleDecision::Launch { slot_ms, advance } => {
                         prop_assert!(ran.insert(slot_ms), "{} ran twice", slot_ms);
-                        // A queued slot was due by a clock that was set back since.
+                        // A queued slot was due before the clock was set back.
                         prop_assert!(slot_ms <= now_ms || standing.queued_ms == Some(slot_ms));
                         prop_assert_eq!(plan.blocked_until(now_ms), None);
                         prop_assert!(!standing.running || timetable.overlap == OverlapPolicy::Allow);

@@ -1,4 +1,4 @@
-//! A store, a clock to be set, and somebody who makes jobs as told: [`World`].
+//! A store, a clock that is set by hand, and a scripted launcher of jobs: [`World`].
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,15 +36,15 @@ impl ScheduleClock for Hand {
     }
 }
 
-/// What the launcher does.
+/// Behaviour of the launcher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Mood {
     Works,
     Refuses,
     Breaks,
-    /// Never answers, and has made no job.
+    /// Never answers, and creates no job.
     Hangs,
-    /// Has made the job, and never answers.
+    /// Creates the job, and never answers.
     HangsAfterwards,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn new_job(slot: Option<SlotKey>) -> NewJob {
     }
 }
 
-/// Keeps what it is told.
+/// Keeps the outcomes that it receives.
 #[derive(Default)]
 pub(crate) struct Records {
     pub(crate) fired: Mutex<Vec<(i64, SlotOutcome)>>,
@@ -121,7 +121,7 @@ impl SlotRecorder for Records {
     }
 }
 
-/// What outlives the server.
+/// State that outlives the server process.
 struct Home {
     database: Database,
     directory: tempfile::TempDir,
@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    /// The process ends at once, as by a power cut, and starts again at `now_ms`.
+    /// Ends the process at once, as by a power cut, and starts it again at `now_ms`.
     pub(crate) async fn cut(self, now_ms: i64, mood: Mood) -> Self {
         let home = Arc::clone(&self.home);
         self.store.close().await;
@@ -191,7 +191,7 @@ impl World {
         *self.launcher.mood.lock().unwrap() = mood;
     }
 
-    /// Sets the clock and lets the actor see it.
+    /// Sets the clock and makes the actor read it.
     pub(crate) fn set(&self, at_ms: i64) {
         self.clock.set(at_ms);
         self.schedules.wake_actor();
@@ -205,7 +205,7 @@ impl World {
         made.await.unwrap()
     }
 
-    /// The schedule when it is as asked for.
+    /// Waits until `is` holds for the schedule, and returns it.
     pub(crate) async fn until(&self, id: i64, is: impl Fn(&ScheduleView) -> bool) -> ScheduleView {
         let waiting = async {
             loop {
@@ -247,7 +247,7 @@ pub(crate) fn draft(timetable: Timetable) -> ScheduleDraft {
     }
 }
 
-/// Every hour from `start` on.
+/// A timetable with a slot every hour from `start` on.
 pub(crate) fn hourly(start: &str) -> Timetable {
     Timetable {
         rule: TimetableRule::Every { seconds: 3_600 },

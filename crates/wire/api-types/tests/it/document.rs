@@ -52,8 +52,8 @@ fn every_reference_of_the_document_leads_somewhere() {
     assert!(seen > routes::ALL.len(), "{seen}");
 }
 
-/// `docs/openapi.json` is what the server serves. To write it anew, run this test with
-/// `UPDATE_OPENAPI=1`.
+/// `docs/openapi.json` equals the document that the server serves. To regenerate it, run this test
+/// with `UPDATE_OPENAPI=1`.
 #[test]
 fn the_document_that_is_checked_in_is_current() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/openapi.json");

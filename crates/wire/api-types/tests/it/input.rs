@@ -1,4 +1,4 @@
-//! Bodies and query parameters: what is accepted, and how a refusal names its place.
+//! Accepted and refused bodies and query parameters; a refusal names the place.
 
 use api_types::parameters::Parameters;
 use api_types::{

@@ -1,4 +1,4 @@
-//! The types against what real clients send, and the list of routes against itself.
+//! Tests of the types with the messages of real clients, and of the consistency of the routes.
 
 mod document;
 mod input;

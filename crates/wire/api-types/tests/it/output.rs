@@ -1,4 +1,4 @@
-//! What is written, and that a client reads what others write.
+//! Encoded replies, and the decoding of replies of other servers.
 
 use api_types::{
     ErrorBody, Job, JobNode, LoginRequest, PreciseTimestamp, RevokeTokens, Timestamp, TokenReply,
@@ -15,7 +15,7 @@ fn times_have_the_two_forms() {
     );
     let read: Timestamp = serde_json::from_value(json!("2026-11-21T09:30:00+01:00")).unwrap();
     assert_eq!(read, Timestamp::from_ms(1_795_249_800_000));
-    // What no calendar has is drawn to its ends, not a crash.
+    // Times beyond the calendar are moved to its ends.
     assert!(
         Timestamp::from_ms(i64::MAX)
             .to_string()

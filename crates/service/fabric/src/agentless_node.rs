@@ -1,8 +1,8 @@
-//! Stand-ins: components that handle PXP for nodes without an agent, for example over SSH.
+//! Nodes without an agent: an [`AgentlessNode`] handles PXP for them, for example over SSH.
 //!
-//! A [`AgentlessNode`] gets every message whose target has the type [`SSH_TYPE`]. Invariant: a
-//! stand-in and an agent of the same certname have different addresses, so they are never confused,
-//! and a node that only a stand-in reaches does not count as connected.
+//! It receives every message whose target has the type [`SSH_TYPE`]. Invariant: a node has
+//! different addresses with and without an agent, so that these are never confused, and a node that
+//! is reached only over SSH does not count as connected.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,34 +18,34 @@ use crate::presence::NodePresence;
 /// the fabric knows such addresses.
 pub const SSH_TYPE: &str = "ssh";
 
-/// The request parameter with connection settings for the node, sealed earlier by the stand-in
-/// itself. It is present if the node is to be reached otherwise than by the stored settings.
+/// The request parameter with connection settings for the node, sealed by the [`AgentlessNode`]. It
+/// is absent if the stored settings apply.
 pub const CONNECTION_KEY: &str = "_connection";
 
 /// Carries out requests for nodes that have no agent.
 #[async_trait]
 pub trait AgentlessNode: Send + Sync + 'static {
-    /// True if the stand-in can reach the node without connection settings in the request.
+    /// True if the node can be reached without connection settings in the request.
     fn can_reach(&self, certname: &Certname) -> bool;
 
-    /// The capabilities of the stand-in.
+    /// The capabilities that all these nodes have.
     fn capabilities(&self) -> Arc<pxp::AgentCapabilities>;
 
-    /// Takes a message for one of its nodes.
+    /// Takes a message for one of these nodes.
     async fn deliver(&self, message: PcpMessage) -> Result<(), FabricSendError>;
 }
 
-/// A stand-in's link to the engine. When it is dropped, its nodes are unreachable.
+/// Link from an [`AgentlessNode`] to the engine. When it is dropped, its nodes are unreachable.
 #[derive(Debug)]
 pub struct AgentlessNodePort {
     address: PcpUri,
     inbox: inbox::InboxSender,
     slot: Arc<AgentlessSlot>,
-    /// Equal to the mark in the seat as long as this stand-in is the attached one.
+    /// Equal to the mark in the slot as long as this port's [`AgentlessNode`] is attached.
     attachment: Arc<()>,
 }
 
-/// The slot of the one attached stand-in.
+/// Slot for the single attached [`AgentlessNode`].
 #[derive(Default)]
 pub(crate) struct AgentlessSlot(RwLock<Option<AttachedAgentlessNode>>);
 
@@ -121,7 +121,8 @@ impl AgentlessNodePort {
 }
 
 impl AgentlessNodePort {
-    /// Detaches the stand-in unless another one replaced it; its nodes are then unreachable.
+    /// Detaches the [`AgentlessNode`] unless another one replaced it; its nodes are then
+    /// unreachable.
     pub fn detach(&self) {
         let mut seated = self.slot.0.write().unwrap_or_else(PoisonError::into_inner);
         if seated

@@ -1,4 +1,4 @@
-//! Every bound of the fabric, with its arithmetic.
+//! Limits of the fabric, with their arithmetic.
 
 /// Maximum number of messages from nodes that wait for the engine. A result message is typically
 /// 1-2 KB, so a full inbox holds about 16 MB; brokers then stop reading from the sending nodes.

@@ -176,20 +176,20 @@ impl Fabric {
         }
     }
 
-    /// True if the stand-in can reach this node, which needs no agent.
+    /// True if the attached [`AgentlessNode`] can reach this node.
     pub fn is_agentless_node(&self, certname: &Certname) -> bool {
         let stand_in = self.shared.agentless_slot.link();
         stand_in.is_some_and(|stand_in| stand_in.can_reach(certname))
     }
 
-    /// The capabilities of the stand-in for nodes without an agent; `None` if there is no stand-in.
+    /// Presence of the attached [`AgentlessNode`], with its capabilities; `None` if there is none.
     pub fn agentless_presence(&self) -> Option<NodePresence> {
         self.shared
             .agentless_slot
             .presence(self.shared.address.clone())
     }
 
-    /// Attaches a stand-in for nodes without an agent; it replaces the previous one.
+    /// Attaches the handler of nodes without an agent; it replaces the previous one.
     pub fn attach_agentless_node(&self, link: Arc<dyn AgentlessNode>) -> AgentlessNodePort {
         let FabricState {
             agentless_slot: stand_in,
@@ -333,7 +333,8 @@ impl BrokerPort {
             .unwrap_or_else(PoisonError::into_inner);
         nodes.insert(certname.clone(), entry);
         self.shared.forget_disconnect(&certname);
-        // Sent under the lock, so that watchers see changes in the table's order. No watcher: fine.
+        // Sent under the lock, so that watchers see changes in the table's order. No watcher is
+        // needed.
         let _ = self
             .shared
             .changes

@@ -34,7 +34,8 @@ pub struct PresenceEvents {
 
 impl PresenceEvents {
     /// The next change. `Err(n)`: the reader was too slow and `n` changes were dropped; read
-    /// [`Fabric::connected`](crate::Fabric::connected) again. `Ok(None)`: the fabric is gone.
+    /// [`Fabric::connected_nodes`](crate::Fabric::connected_nodes) again. `Ok(None)`: the fabric
+    /// was dropped.
     pub async fn next(&mut self) -> Result<Option<PresenceChange>, u64> {
         match self.changes.recv().await {
             Ok(change) => Ok(Some(change)),

@@ -1,8 +1,8 @@
 //! One deployment, from the branch to the switch. Main type: [`Deployer`].
 //!
-//! The steps: resolve, fetch missing content, build beside the live version, verify, sync to the disk, switch.
-//! Invariant: until the switch, which is one rename, the live version is as it was; a failure before the switch
-//! leaves only content that the next deployment reuses.
+//! The steps: resolve, fetch missing content, build beside the live version, verify, sync to the
+//! disk, switch. Invariant: until the switch, which is one rename, the live version is as it was; a
+//! failure before the switch leaves only content that the next deployment reuses.
 
 mod control_only;
 mod declared_modules;
@@ -87,23 +87,23 @@ pub struct BuiltVersion {
     pub healed: Vec<String>,
     /// Directories of the control repository that are not in the version.
     pub omitted_directories: Vec<String>,
-    /// Notes for users on parts that are not in the version: Puppetfile entries that a list overrides, and parts of
-    /// modules' archives, noted when the archives are unpacked.
+    /// Notes for users on parts that are not in the version: Puppetfile entries that a list
+    /// overrides, and parts of modules' archives, noted when the archives are unpacked.
     pub notes: Vec<String>,
 }
 
 // === impl Deployer ===
 
 impl Deployer {
-    /// Opens the directories, and removes remains of an interrupted deployment. Waits until no other process
-    /// deploys there.
+    /// Opens the directories, and removes remains of an interrupted deployment. Waits until no
+    /// other process deploys there.
     pub fn open(settings: DeploymentSettings, git: GitProgram) -> Result<Self, DeployerOpenError> {
         Self::open_reporting_holder(settings, git, |holder| {
             tracing::info!(pid = holder.pid, "another process deploys; waiting for it");
         })
     }
 
-    /// The same; `waiting` is called once, if another process deploys there.
+    /// Opens the directories; `waiting` is called once, if another process deploys there.
     pub fn open_reporting_holder(
         settings: DeploymentSettings,
         git: GitProgram,
@@ -144,7 +144,8 @@ impl Deployer {
         WriteProbe::new(&settings.directory, &settings.environments)
     }
 
-    /// Fails if a directory cannot be written to, so that a deployment of the environment could not go live.
+    /// Fails if a directory cannot be written to, so that a deployment of the environment could not
+    /// go live.
     pub async fn probe_writing(
         &self,
         environment: &EnvironmentName,
@@ -176,8 +177,8 @@ impl Deployer {
         )
     }
 
-    /// The environments that the sources have. Fails if one source cannot be listed: otherwise its environments
-    /// would look deleted.
+    /// The environments that the sources have. Fails if one source cannot be listed: otherwise its
+    /// environments would look deleted.
     pub async fn list_environments(
         &self,
         round: &ResolveRound,
@@ -209,8 +210,8 @@ impl Deployer {
         Ok(environments)
     }
 
-    /// The environments of a branch, in the sources with this prefix, or in all. Environments of lists have no
-    /// branch.
+    /// The environments of a branch, in the sources with this prefix, or in all. Environments of
+    /// lists have no branch.
     pub fn environments_of_branch(
         &self,
         branch: &str,
@@ -332,8 +333,8 @@ impl Deployer {
         run_blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
     }
 
-    /// Builds a version from the files that another tool wrote into the staging directory; with the commit that r10k
-    /// recorded there, if it did.
+    /// Builds a version from the files that another tool wrote into the staging directory; with the
+    /// commit that r10k recorded there, if it did.
     pub async fn publish(
         &self,
         environment: &EnvironmentName,

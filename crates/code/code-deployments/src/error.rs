@@ -129,7 +129,7 @@ pub enum DeploymentError {
         signature: VersionSignature,
         /// The first of its damaged files.
         paths: String,
-        /// Reason for which the files cannot be replaced.
+        /// The reason that the files cannot be replaced.
         source: Box<DeploymentError>,
     },
     /// Some directories cannot be written to.

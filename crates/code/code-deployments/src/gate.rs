@@ -1,9 +1,10 @@
-//! Holds a puppetserver's compiles back while another version becomes live. Main types: [`CompileGate`], [`ClosedGate`].
+//! Holds a puppetserver's compiles back while another version becomes live. Main types:
+//! [`CompileGate`], [`ClosedGate`].
 //!
-//! A puppetserver starts each compile by running a process that prints the code id, and waits for that process.
-//! While the gate is closed, these processes connect to a socket, and they continue when the socket is closed.
-//! Invariants: a process counted as waiting has not yet read which version is live; no process waits for a
-//! server that no longer runs.
+//! A puppetserver starts each compile by running a process that prints the code id, and waits for
+//! that process. While the gate is closed, these processes connect to a socket, and they continue
+//! when the socket is closed. Invariants: a process counted as waiting has not yet read which
+//! version is live; no process waits for a server that no longer runs.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -16,7 +17,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::defaults::GATE_WAIT;
 
-/// One gate for all environments: a puppetserver does not report the environment of a compile. Cheap to clone.
+/// One gate for all environments: a puppetserver does not report the environment of a compile.
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct CompileGate {
     directory: PathBuf,

@@ -1,7 +1,9 @@
-//! Code Manager's `post_environment_hooks`: [`PostHook`] sends the result of each deployment to a program.
+//! Code Manager's `post_environment_hooks`: [`PostHook`] sends the result of each deployment to a
+//! program.
 //!
-//! The body is the response of `POST deploys` with `wait` for the environment. Invariant: each deployment that
-//! is over is sent at least once, unless the program accepts nothing; its response changes nothing.
+//! The body is the response of `POST deploys` with `wait` for the environment. Invariant: each
+//! deployment that is over is sent at least once, unless the program accepts nothing; its response
+//! changes nothing.
 
 use async_trait::async_trait;
 use pki::TlsFiles;
@@ -27,8 +29,8 @@ pub struct PostHookError;
 // === impl PostHook ===
 
 impl PostHook {
-    /// `tls`: the client certificate, and the authority that must have signed the endpoint's certificate; `None`:
-    /// no client certificate, and the authorities of the machine.
+    /// `tls`: the client certificate, and the authority that must have signed the endpoint's
+    /// certificate; `None`: no client certificate, and the authorities of the machine.
     ///
     /// # Errors
     /// If the URL is not an HTTP URL, or has credentials.

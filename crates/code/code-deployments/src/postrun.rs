@@ -1,4 +1,5 @@
-//! `postrun` of an `r10k.yaml`: a program that runs once when a deployment is over. Main function: [`run`].
+//! `postrun` of an `r10k.yaml`: a program that runs once when a deployment is over. Main function:
+//! [`run`].
 //!
 //! Invariant: a failure of the program does not change which version is live.
 
@@ -29,8 +30,8 @@ pub struct PostrunError {
 /// The placeholder for the names of the environments.
 const MODIFIED: &str = "$modifiedenvs";
 
-/// Runs the command without a shell: a program and its arguments. In each, `$modifiedenvs` is replaced by the
-/// names of the environments, separated by blanks.
+/// Runs the command without a shell: a program and its arguments. In each, `$modifiedenvs` is
+/// replaced by the names of the environments, separated by blanks.
 pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result<(), PostrunError> {
     let names: Vec<&str> = environments.iter().map(EnvironmentName::as_str).collect();
     let names = names.join(" ");

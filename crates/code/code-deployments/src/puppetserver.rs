@@ -1,10 +1,11 @@
-//! Flushes the environment cache of a puppetserver that compiles with the same code: [`PuppetserverAdmin`].
+//! Flushes the environment cache of a puppetserver that compiles with the same code:
+//! [`PuppetserverAdmin`].
 //!
-//! `DELETE /puppet-admin-api/v1/environment-cache`, with a client certificate; the server's `auth.conf`
-//! needs a rule. If its code ids are Tutti's, no compile runs while another version becomes live: the catalog would
-//! have the new version's id or data and the old one's classes, and lack the checksums of its files. Invariant: a
-//! puppetserver delays a deployment by at most [`COMPILES_WAIT`] and the attempts to flush its cache, and does not
-//! make it fail.
+//! `DELETE /puppet-admin-api/v1/environment-cache`, with a client certificate; the server's
+//! `auth.conf` needs a rule. If its code ids are Tutti's, no compile runs while another version
+//! becomes live: the catalog would have the new version's id or data and the old one's classes, and
+//! lack the checksums of its files. Invariant: a puppetserver delays a deployment by at most
+//! [`COMPILES_WAIT`] and the attempts to flush its cache, and does not make it fail.
 
 use error_causes::chain;
 use std::error::Error;
@@ -44,7 +45,8 @@ const COMPILES: [&str; 4] = [
 // === impl PuppetserverAdmin ===
 
 impl PuppetserverAdmin {
-    /// A puppetserver at `url`, for example `https://puppet.example:8140`; `tls` has the client certificate.
+    /// A puppetserver at `url`, for example `https://puppet.example:8140`; `tls` has the client
+    /// certificate.
     pub fn new(url: Url, tls: TlsFiles) -> Self {
         Self {
             url,
@@ -72,7 +74,8 @@ impl PuppetserverAdmin {
         url
     }
 
-    /// Sends the request to flush, and retries if there is no response or the puppetserver is too busy.
+    /// Sends the request to flush, and retries if there is no response or the puppetserver is too
+    /// busy.
     async fn flush(&self, environment: &EnvironmentName) -> Result<StatusCode, RequestFailure> {
         let http = self.client().await?;
         let path = "/puppet-admin-api/v1/environment-cache";
@@ -98,7 +101,8 @@ impl PuppetserverAdmin {
         let url = self.request_url("/status/v1/services/jruby-metrics", "level", "debug");
         let began = Instant::now();
         loop {
-            // Count the waiting processes first: each is certainly among the compiles that are counted next.
+            // Count the waiting processes first: each is certainly among the compiles that are
+            // counted next.
             let waiting = closed.count_waiting()?;
             let pool = match read_pool(&http, &url).await {
                 // The puppetserver is not running, so it compiles nothing.
@@ -143,12 +147,12 @@ pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Req
 struct JrubyPool {
     /// Number of instances held by requests that ask for code ids.
     compiling: usize,
-    /// True if all instances exist. An instance that is being created has read the environments already, and
-    /// cannot flush them yet (observed with puppetserver 7.9).
+    /// True if all instances exist. An instance that is being created has read the environments
+    /// already, and cannot flush them yet (observed with puppetserver 7.9).
     is_whole: bool,
 }
 
-/// `None` if the response does not contain the state.
+/// Reads the state; `None` if the response does not contain it.
 async fn read_pool(http: &Client, url: &Url) -> Result<Option<JrubyPool>, reqwest::Error> {
     let answer = http.get(url.clone()).send().await?;
     let mut answer = answer.error_for_status()?;
@@ -169,7 +173,8 @@ fn parse_pool(status: &Value) -> Option<JrubyPool> {
     let count = |name: &str| metrics[name].as_u64();
     let borrowed = metrics["borrowed-instances"].as_array()?;
     let compiles = |instance: &&Value| {
-        // Borrowers other than requests do not matter to a deployment: a pool that is being recreated.
+        // Borrowers other than requests do not matter to a deployment: a pool that is being
+        // recreated.
         let uri = instance["reason"]["request"]["uri"].as_str();
         uri.is_some_and(|uri| COMPILES.iter().any(|begin| uri.starts_with(begin)))
     };

@@ -1,7 +1,7 @@
 //! HTTP requests that notify other programs of a deployment: [`NotificationSender`].
 //!
-//! Invariants: no redirect is followed, since it would carry a token along; only the status of a response is
-//! read; and a deployment waits no longer than [`TELL_ATTEMPTS`] attempts take.
+//! Invariants: no redirect is followed, since it would carry a token along; only the status of a
+//! response is read; and a deployment waits no longer than [`TELL_ATTEMPTS`] attempts take.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 #[derive(Debug, Default)]
 pub struct NotificationSender {
     client: OnceCell<Client>,
-    /// Client certificate and trusted authority; `None`: no client certificate, and the machine's authorities.
+    /// Client certificate and trusted authority; `None`: no client certificate, and the machine's
+    /// authorities.
     tls: Option<TlsFiles>,
 }
 

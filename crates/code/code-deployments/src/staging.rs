@@ -1,7 +1,8 @@
-//! Reads environments that another tool wrote into a staging directory: [`parse_pool`].
+//! Reading of environments that another tool wrote into a staging directory. Main function:
+//! [`read`].
 //!
-//! Invariants: the files read are those of one moment, or reading fails; only files, directories and links
-//! that stay in the tree are accepted. Git's own directories are left out.
+//! Invariants: the files read are those of one moment, or reading fails; only files, directories
+//! and links that stay in the tree are accepted. Git's own directories are left out.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -26,7 +27,7 @@ pub enum StagingError {
     Missing(PathBuf),
     /// Files change while they are read.
     #[error(
-        "{} changes while it is read; publish it when whoever writes it is done",
+        "{} changes while it is read; publish it when it is completely written",
         .0.display()
     )]
     Changing(PathBuf),

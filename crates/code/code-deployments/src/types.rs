@@ -1,8 +1,8 @@
 //! `puppet generate types` in a version before it is live. Main function: [`generate`].
 //!
-//! Puppet then loads resource types of each environment from its own texts, so that two environments with
-//! different versions of a type do not disturb each other. Invariant: if it fails or times out, the version
-//! is not created.
+//! Puppet then loads resource types of each environment from its own texts, so that two
+//! environments with different versions of a type do not disturb each other. Invariant: if it fails
+//! or times out, the version is not created.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -44,7 +44,7 @@ pub enum R10kFileError {
     #[error("{} has more than {R10K_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
     /// The file is being written.
-    #[error("{} changes while it is read; try again when whoever writes it is done", .0.display())]
+    #[error("{} changes while it is read; try again when it is completely written", .0.display())]
     Changing(PathBuf),
     /// The file is invalid.
     #[error("{}: {error}", path.display())]
@@ -73,7 +73,8 @@ pub enum R10kFileError {
 // === impl R10kFile ===
 
 impl R10kFile {
-    /// `own` has the directories, and all other settings that r10k's file does not contain.
+    /// Creates the reader of a file. `own` has the directories, and all other settings that r10k's
+    /// file does not contain.
     pub fn new(path: impl Into<PathBuf>, own: DeploymentSettings) -> Self {
         Self {
             path: path.into(),

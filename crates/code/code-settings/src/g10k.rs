@@ -27,8 +27,8 @@ const OPERATION_KEYS: &[&str] = &[
     "deployment_purge_whitelist",
 ];
 
-/// The same kind of keys, of a source: an unreachable source or a missing branch is an error here
-/// in any case.
+/// Keys of a source that affect only g10k's operation. An unreachable source or a missing branch is
+/// an error here in any case.
 const SOURCE_OPERATION_KEYS: &[&str] = &[
     "warn_if_branch_is_missing",
     "error_if_branch_is_missing",

@@ -1,8 +1,8 @@
-//! Settings of code deployment: [`DeploymentSettings`], read from an `r10k.yaml`, g10k's configuration or
-//! Code Manager's Hiera data.
+//! Settings of code deployment: [`DeploymentSettings`], read from an `r10k.yaml`, g10k's
+//! configuration or Code Manager's Hiera data.
 //!
-//! Main types: [`R10kSettings`], one such file after parsing; [`R10kFile`], a file that may change while
-//! the server runs.
+//! Main types: [`R10kSettings`], one such file after parsing; [`R10kFile`], a file that may change
+//! while the server runs.
 //!
 //! Invariant: a setting has one value, whichever of these formats it comes from.
 

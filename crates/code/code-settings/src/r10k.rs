@@ -1,7 +1,8 @@
 //! Parser of `r10k.yaml`, or of Code Manager's settings: [`R10kSettings`].
 //!
 //! Keys may be texts or symbols, since r10k accepts both. Invariant: an unsupported key that would
-//! change the result of a deployment is refused; one that would not is listed in [`R10kSettings::ignored`].
+//! change the result of a deployment is refused; one that would not is listed in
+//! [`R10kSettings::ignored`].
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -44,7 +44,7 @@ pub const GIT_MESSAGE_BYTES: usize = 2_048;
 pub const PROGRAM_MESSAGE_BYTES: usize = 8_192;
 
 /// Interval at which the amount of Subversion's output is checked: at 1 GB/s the excess over
-/// [`TREE_BYTES`] is at most one GB.
+/// [`TREE_BYTES`](code_store::defaults::TREE_BYTES) is at most one GB.
 pub const SVN_LOOK: Duration = Duration::from_secs(1);
 
 /// Longest password for Subversion, in bytes: it is passed in a pipe, which holds at least 4,096.
@@ -139,7 +139,7 @@ pub const GITHUB_CLOCKS: Duration = Duration::from_secs(60);
 pub const GITHUB_SPARE: Duration = FETCH_TIMEOUT;
 
 /// Duration for which the absence of a GitHub App's installation at an owner is cached: a
-/// deployment with many public modules then asks once for each owner, and a new installation is
+/// deployment with many public modules then sends one request per owner, and a new installation is
 /// found soon.
 pub const GITHUB_ABSENT: Duration = Duration::from_secs(300);
 

@@ -120,7 +120,7 @@ impl FetchedTree {
         self.archive_tree.get().map(|taken| &taken.manifest)
     }
 
-    /// Notes for people on entries that the tree omits.
+    /// Notes for users on entries that the tree omits.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let name = &self.name;
         let note = move |path| format!("{name}: {path} of its archive is left out");

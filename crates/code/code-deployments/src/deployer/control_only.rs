@@ -1,5 +1,5 @@
-//! Deploys an environment's own files and keeps its modules: `deploy-modules: false`. Main function:
-//! [`Deployer::build_control`].
+//! Deploys an environment's own files and keeps its modules: `deploy-modules: false`. Main
+//! function: [`Deployer::build_control`].
 //!
 //! Invariant: the modules are those of the live version's lock, regardless of the new Puppetfile.
 

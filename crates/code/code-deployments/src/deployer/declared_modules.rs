@@ -16,7 +16,8 @@ use code_sources::source_trees::{CONTROL_NAME, TreeFetchError, VersionFetchError
 use code_store::content::TreeManifest;
 
 impl Deployer {
-    /// The modules of an environment, including those that a list names, and notes about them for users.
+    /// The modules of an environment, including those that a list names, and notes about them for
+    /// users.
     pub(super) async fn environment_puppetfile(
         &self,
         found: &FoundEnvironment,

@@ -9,8 +9,8 @@ use code_store::gc::{self, CollectedGarbage, GcOptions, RetentionSettings};
 // === impl Deployer ===
 
 impl Deployer {
-    /// Removes unused versions and contents. Nothing may be built or switched meanwhile. `beside`: removes unused
-    /// notes and copies of repositories, too. Blocks.
+    /// Removes unused versions and contents. Nothing may be built or switched meanwhile. With
+    /// `beside`, unused notes and copies of repositories are removed, too. Blocks.
     pub fn collect(
         &self,
         kept: &GcOptions,
@@ -48,7 +48,8 @@ impl Deployer {
         self.shared.settings.keep
     }
 
-    /// Reserves the removal of versions here for a server, which knows the versions that plans need.
+    /// Reserves the removal of versions here for a server, which knows the versions that plans
+    /// need.
     pub(crate) fn claim(&self) -> Result<(), ContentError> {
         gc::claim(&self.shared.settings.directory)
     }

@@ -1,7 +1,8 @@
 //! Deploys some modules of an environment: r10k's `deploy module`. Main function:
 //! [`Deployer::build_modules`].
 //!
-//! Invariant: everything else is as in the live version's lock, so the control repository is not contacted.
+//! Invariant: everything else is as in the live version's lock, so the control repository is not
+//! contacted.
 
 use environments::EnvironmentName;
 use puppetfile::{ModuleDeclaration, ModuleSource, Puppetfile};
@@ -18,7 +19,8 @@ use code_store::version_lock::{
 };
 
 impl Deployer {
-    /// Builds the live version again with the current state of these modules; `None` if it has none of them.
+    /// Builds the live version again with the current state of these modules; `None` if it has none
+    /// of them.
     pub async fn build_modules(
         &self,
         environment: &EnvironmentName,

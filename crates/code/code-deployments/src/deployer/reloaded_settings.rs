@@ -1,7 +1,7 @@
 //! Deployers with changed settings: [`Deployer::with_settings`].
 //!
-//! Invariant: a running deployment continues with the settings that it began with; both deployers share the
-//! directories on the disk and their locks.
+//! Invariant: a running deployment continues with the settings that it began with; both deployers
+//! share the directories on the disk and their locks.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,8 @@ use code_sources::git::GitProgram;
 // === impl Deployer ===
 
 impl Deployer {
-    /// The same deployer, for a server that reads this file again before each deployment.
+    /// Returns this deployer, with a file from which a server reads the settings again before each
+    /// deployment.
     pub fn with_settings_file(self, file: R10kFile) -> Self {
         Self {
             file: Some(Arc::new(file)),
@@ -26,7 +27,7 @@ impl Deployer {
         self.file.clone()
     }
 
-    /// The same deployer with other settings; its directories stay the same.
+    /// Returns a deployer with other settings; its directories stay the same.
     pub(crate) fn with_settings(&self, settings: DeploymentSettings, git: GitProgram) -> Self {
         let versions = self.shared.versions.clone();
         let mirrors = self.shared.mirrors.with_git(git);

@@ -1,6 +1,8 @@
-//! Removal of environments that no source has any more: [`Deployer::deleted_environments`], [`Deployer::remove`].
+//! Removal of environments that no source has any more: [`Deployer::deleted_environments`],
+//! [`Deployer::remove`].
 //!
-//! Invariant: only an environment that came from a source is removed because no source has it any more.
+//! Invariant: only an environment that came from a source is removed because no source has it any
+//! more.
 
 use environments::EnvironmentName;
 

@@ -1,8 +1,8 @@
 //! Repair of versions from their locks alone, regardless of the current state of their branches:
 //! [`Deployer::repair`], [`Deployer::restore_once`].
 //!
-//! Invariant: a version keeps its signature, so its replacement is built from the commits, archives and
-//! revisions that its lock names.
+//! Invariant: a version keeps its signature, so its replacement is built from the commits, archives
+//! and revisions that its lock names.
 
 use environments::EnvironmentName;
 use tokio_util::sync::CancellationToken;
@@ -31,14 +31,17 @@ pub enum RestoredVersion {
 // === impl Deployer ===
 
 impl Deployer {
-    /// Compares all contents and versions with their hashes; see [`check_store`]. Stops when `cut` is cancelled.
+    /// Compares all contents and versions with their hashes; see [`check_store`]. Stops when `cut`
+    /// is cancelled.
     pub async fn check_store(&self, cut: CancellationToken) -> Result<StoreCheck, StoreCheckError> {
         let versions = self.versions().clone();
         let checked = tokio::task::spawn_blocking(move || check_store(&versions, &cut));
         checked.await.unwrap_or(Err(StoreCheckError::Interrupted))
     }
 
-    /// The same, if no server deploys here; with `repair`, replaces damaged contents and versions.
+    /// Compares the store like [`check_store`](Self::check_store); with `repair`, replaces damaged
+    /// contents and versions. For use without a server: the repairs are not recorded as
+    /// deployments.
     pub async fn verify(
         &self,
         repair: bool,
@@ -63,14 +66,14 @@ impl Deployer {
         Ok(verification)
     }
 
-    /// Removes the names of damaged contents, so that the next tree that has one stores it again.
+    /// Removes damaged contents from the store, so that the next tree that has one stores it again.
     pub async fn discard_contents(&self, check: &StoreCheck) -> Result<(), DeploymentError> {
         let damaged = check.damaged_contents.clone();
         run_blocking(move || Ok(integrity::discard_contents(&damaged)?)).await
     }
 
-    /// Replaces a version by one built from the same lock, if files of it are damaged; returns their paths. Trees
-    /// whose contents are no longer in the store are fetched again.
+    /// Replaces a version by one built from the same lock, if files of it are damaged; returns
+    /// their paths. Trees whose contents are no longer in the store are fetched again.
     pub async fn restore(
         &self,
         environment: &EnvironmentName,
@@ -96,7 +99,8 @@ impl Deployer {
         Ok(healed)
     }
 
-    /// The same before an old version becomes live again, once for each version in the life of a process.
+    /// Restores a version before it becomes live again. Each version is compared once in the life
+    /// of a process.
     pub async fn restore_once(
         &self,
         environment: &EnvironmentName,

@@ -1,4 +1,4 @@
-//! Functions in Ruby of a version that plans do not call, as a note of its deployment.
+//! The note of a deployment about functions in Ruby that plans cannot call.
 
 use environments::EnvironmentDir;
 
@@ -6,7 +6,8 @@ use super::{BuiltVersion, Deployer, run_blocking};
 use crate::error::DeploymentError;
 
 impl Deployer {
-    /// The note about functions of the version's modules in whose place plans call built-in ones.
+    /// Returns the note about Ruby functions of the version's modules that plans replace by
+    /// built-in ones; `None` if there are none.
     pub(crate) async fn replaced_functions_note(
         &self,
         built: &BuiltVersion,

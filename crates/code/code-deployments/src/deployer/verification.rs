@@ -1,8 +1,9 @@
 //! Verifies existing versions against their hashes: [`Deployer::verify_once`].
 //!
-//! Invariant: the first deployment by a process of a version that exists already compares every file of it and
-//! replaces damaged ones; after that the version is trusted for the life of the process. So damage by a power
-//! cut does not outlive the next deployment, and a deployment without changes stays cheap.
+//! Invariant: the first deployment by a process of a version that exists already compares every
+//! file of it and replaces damaged ones; after that the version is trusted for the life of the
+//! process. So damage by a power cut does not outlive the next deployment, and a deployment without
+//! changes stays cheap.
 
 use std::sync::PoisonError;
 
@@ -19,8 +20,9 @@ use code_store::version::VersionSignature;
 // === impl Deployer ===
 
 impl Deployer {
-    /// Compares the files of a version, unless this process has done so. If its trees cannot be fetched, since
-    /// their servers are unreachable, the version stays as it is and the next deployment compares it.
+    /// Compares the files of a version, unless this process has done so. If its trees cannot be
+    /// fetched, since their servers are unreachable, the version stays as it is and the next
+    /// deployment compares it.
     pub(super) async fn verify_once(
         &self,
         fixed: &ResolvedControl,

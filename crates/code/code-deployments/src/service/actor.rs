@@ -1,8 +1,8 @@
 //! The task that works through the queue: [`DeploymentActor`].
 //!
-//! Invariants: a deployment is stored before any program is notified of it, and its end is stored before its
-//! requester is notified of that; a deployment that was unfinished when the server stopped continues after the
-//! next start.
+//! Invariants: a deployment is stored before any program is notified of it, and its end is stored
+//! before its requester is notified of that; a deployment that was unfinished when the server
+//! stopped continues after the next start.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -168,8 +168,8 @@ impl DeploymentActor {
         Ok(submitted)
     }
 
-    /// Begins all work whose turn it is. Garbage collection runs only while nothing is built: contents of a version
-    /// in progress would look unused.
+    /// Begins all work whose turn it is. Garbage collection runs only while nothing is built:
+    /// contents of a version in progress would look unused.
     async fn begin_work(&mut self) {
         loop {
             if self.garbage_collector.is_running() {
@@ -273,7 +273,8 @@ impl DeploymentActor {
             before: performed.before.as_ref().map(ToString::to_string),
             outcome,
         };
-        // If this fails, the deployment is repeated after the next start, and finds nothing left to do.
+        // If this fails, the deployment is repeated after the next start, and finds nothing left to
+        // do.
         if let Err(error) = self.tools.store.end_code_deploys(&work.ids, &end).await {
             tracing::error!(%error, "cannot write down how a deployment ended");
         }

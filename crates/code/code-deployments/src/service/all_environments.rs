@@ -1,7 +1,7 @@
 //! The work of requests for all environments.
 //!
-//! Invariant: an environment from the staging directory belongs to another tool, and one from a source does not;
-//! neither kind of request removes environments of the other kind.
+//! Invariant: an environment from the staging directory belongs to another tool, and one from a
+//! source does not; neither kind of request removes environments of the other kind.
 
 use environments::EnvironmentName;
 
@@ -14,8 +14,8 @@ use code_store::version_lock::is_module_name;
 // === impl CodeManager ===
 
 impl CodeManager {
-    /// The work that brings all environments to the state of their branches: environments of the sources are
-    /// deployed, and those that no source has any more are removed.
+    /// The work that brings all environments to the state of their branches: environments of the
+    /// sources are deployed, and those that no source has any more are removed.
     pub async fn plan_all_environments(
         &self,
         dry_run: bool,
@@ -62,8 +62,9 @@ impl CodeManager {
         .await
     }
 
-    /// The work that brings all environments to the state of the staging directory: its environments are published,
-    /// and those that came from there and are no longer there are removed.
+    /// The work that brings all environments to the state of the staging directory: its
+    /// environments are published, and those that came from there and are no longer there are
+    /// removed.
     pub async fn plan_staged(
         &self,
     ) -> Result<Vec<(EnvironmentName, DeploymentAction)>, DeploymentSubmitError> {

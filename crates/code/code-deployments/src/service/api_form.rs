@@ -7,8 +7,8 @@ use api_types::{
 use super::deployment_record::{Deployment, DeploymentFault, DeploymentState};
 
 impl Deployment {
-    /// The form that `deploys` returns. The deployment is still syncing while followers lack the version; a finished
-    /// dry run is complete, too.
+    /// The form that `deploys` returns. The deployment is still syncing while followers lack the
+    /// version; a finished dry run is complete, too.
     pub fn into_code_deploy(self, late_followers: Vec<LateFollower>) -> CodeDeploy {
         let status = match self.state {
             DeploymentState::Synced if !late_followers.is_empty() => {
@@ -39,8 +39,8 @@ impl Deployment {
         }
     }
 
-    /// The error of a failed deployment, or the followers that lack the version, in the form of Code Manager's error
-    /// for a sync that took too long.
+    /// The error of a failed deployment, or the followers that lack the version, in the form of
+    /// Code Manager's error for a sync that took too long.
     pub fn to_error_body(&self, late: &[LateFollower]) -> Option<ErrorBody> {
         let outcome = self.outcome.as_ref();
         let error = outcome.and_then(|it| it.error.clone());

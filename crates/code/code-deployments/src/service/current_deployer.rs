@@ -1,7 +1,7 @@
 //! The settings of deployments, which may change while a server runs: [`CurrentDeployer`].
 //!
-//! Invariants: a deployment uses one state of the settings from its beginning to its end; invalid settings
-//! change nothing, and deployments from sources are refused until the settings are valid.
+//! Invariants: a deployment uses one state of the settings from its beginning to its end; invalid
+//! settings change nothing, and deployments from sources are refused until the settings are valid.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,7 +72,8 @@ impl CurrentDeployer {
         }
     }
 
-    /// The same, but retries for a short time while the settings are being written.
+    /// Like [`reload`](Self::reload), but retries for a short time while the settings are being
+    /// written.
     pub(super) async fn reload_settled(&self) -> Result<Deployer, Arc<R10kFileError>> {
         for _ in 1..R10K_ATTEMPTS {
             match self.reload() {

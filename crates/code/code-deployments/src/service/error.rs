@@ -10,7 +10,7 @@ use code_settings::R10kFileError;
 use code_store::content::ContentError;
 use code_store::integrity::StoreCheckError;
 
-/// Reason for which a deployment, or another request to the service, was not accepted.
+/// The reason that a deployment, or another request to the service, was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeploymentSubmitError {
     /// The settings that name the sources cannot be used.
@@ -39,7 +39,7 @@ pub enum DeploymentSubmitError {
     Stopping,
 }
 
-/// Reason for which the service does not start.
+/// The reason that the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceStartError {
     /// The unfinished deployments cannot be read from the database.
@@ -53,7 +53,7 @@ pub enum ServiceStartError {
     InUse(String),
 }
 
-/// Reason for which the store is not verified, or not repaired.
+/// The reason that the store is not verified, or not repaired.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The store cannot be compared.

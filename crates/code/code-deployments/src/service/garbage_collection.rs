@@ -1,8 +1,9 @@
-//! Garbage collection of old code versions, run in the background after deployments: [`GarbageCollector`].
+//! Garbage collection of old code versions, run in the background after deployments:
+//! [`GarbageCollector`].
 //!
-//! Invariants: it begins when no deployment runs or waits, and stops between two files when one is requested; an
-//! interrupted collection continues when the queue is empty again. It runs once for any number of deployments. A
-//! requested collection runs completely, and deployments wait for it.
+//! Invariants: it begins when no deployment runs or waits, and stops between two files when one is
+//! requested; an interrupted collection continues when the queue is empty again. It runs once for
+//! any number of deployments. A requested collection runs completely, and deployments wait for it.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -49,7 +50,8 @@ pub(super) struct GarbageCollector {
     requests: VecDeque<(bool, CollectionReply)>,
     /// The running collection; one at most.
     running: JoinSet<CollectionResult>,
-    /// Receiver of the running collection's result; `None` if it is automatic and yields to deployments.
+    /// Receiver of the running collection's result; `None` if it is automatic and yields to
+    /// deployments.
     reply: Option<CollectionReply>,
     is_dry: bool,
     cut: CancellationToken,
@@ -66,7 +68,8 @@ pub(super) struct GarbageCollector {
 // === impl GarbageCollector ===
 
 impl GarbageCollector {
-    /// Collects once after a start, since the server may have been killed.
+    /// Creates a collector that collects once after the start, since the server may have been
+    /// killed.
     pub(super) fn new(
         in_use: Arc<dyn VersionsInUse>,
         found: watch::Sender<Option<DiskUse>>,
@@ -87,7 +90,8 @@ impl GarbageCollector {
         }
     }
 
-    /// Requests an automatic collection, since another version is live and an old one may be unused.
+    /// Requests an automatic collection, since another version is live and an old one may be
+    /// unused.
     pub(super) fn request_automatic(&mut self) {
         self.is_requested = true;
     }
@@ -118,7 +122,8 @@ impl GarbageCollector {
         }
     }
 
-    /// Begins a collection, while no deployment runs. `queued`: versions that waiting deployments will make live.
+    /// Begins a collection, while no deployment runs. `queued`: versions that waiting deployments
+    /// will make live.
     pub(super) fn begin(
         &mut self,
         tools: &DeploymentTools,
@@ -186,7 +191,7 @@ impl GarbageCollector {
     fn record_result(&mut self, collected: &CollectedGarbage) {
         for (environment, version) in &collected.versions {
             let dry_run = self.is_dry;
-            tracing::info!(%environment, %version, dry_run, "nobody needs this version any more");
+            tracing::info!(%environment, %version, dry_run, "this version is not needed any more");
         }
         if self.is_dry {
             return;
@@ -217,8 +222,8 @@ impl GarbageCollector {
     }
 }
 
-/// Determines the versions in use, and removes the rest. The sources of that information may be slow, which does
-/// not delay the deployments that this yields to.
+/// Determines the versions in use, and removes the rest. Determining them may be slow; it can be
+/// interrupted too, so that waiting deployments are not delayed.
 async fn collect(
     tools: DeploymentTools,
     in_use: Arc<dyn VersionsInUse>,

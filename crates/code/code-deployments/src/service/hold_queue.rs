@@ -1,9 +1,9 @@
 //! Shared and exclusive holds on environments, without I/O: [`EnvironmentHolds`].
 //!
-//! Plans and jobs that need an unchanged environment share a hold on it; a deployment that switches it has an
-//! exclusive hold. Invariants: no switch happens while a worker holds the environment, and no worker begins
-//! during a switch; requests are granted in their order, so that neither a stream of workers delays a
-//! deployment forever, nor the other way round.
+//! Plans and jobs that need an unchanged environment share a hold on it; a deployment that switches
+//! it has an exclusive hold. Invariants: no switch happens while a worker holds the environment,
+//! and no worker begins during a switch; requests are granted in their order, so that neither a
+//! stream of workers delays a deployment forever, nor the other way round.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Programs that take part in deployments: those notified of a switch, and those that use versions. Main
+//! Programs that take part in deployments: some are notified of a switch, others use versions. Main
 //! types: [`VersionsInUse`] and [`DeploymentListeners`].
 
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use code_store::code_cache::CodeCache;
 use code_store::version::VersionSignature;
 use file_sync::FileSync;
 
-/// Receivers of news about deployments.
+/// The programs that are notified of deployments.
 #[derive(Clone, Debug, Default)]
 pub struct DeploymentListeners {
     /// Programs on this machine that compile with the code.

@@ -126,8 +126,8 @@ impl CodeManager {
         }
     }
 
-    /// Waits until no deployment switches the environment, and prevents further switches; on a timeout, returns the
-    /// holders that it waited for.
+    /// Waits until no deployment switches the environment, and prevents further switches; on a
+    /// timeout, returns the holders that it waited for.
     pub async fn hold(
         &self,
         environment: &EnvironmentName,
@@ -192,8 +192,8 @@ impl CodeManager {
         sync.lagging_followers(&environment, &announced)
     }
 
-    /// The environments of a branch in the sources with this prefix; in all sources if it is `None`. Uses the
-    /// last valid settings.
+    /// The environments of a branch in the sources with this prefix; in all sources if it is
+    /// `None`. Uses the last valid settings.
     pub fn environments_of_branch(
         &self,
         branch: &str,
@@ -204,12 +204,14 @@ impl CodeManager {
         deployer.environments_of_branch(branch, prefix)
     }
 
-    /// The error of the settings for which deployments from sources are refused at the moment, if any.
+    /// The error of the settings for which deployments from sources are refused at the moment, if
+    /// any.
     pub async fn settings_fault(&self) -> Option<Arc<R10kFileError>> {
         self.inner.tools.current.reload_settled().await.err()
     }
 
-    /// Obstacles that keep every deployment from going live at the moment, from a probe of the directories.
+    /// Obstacles that keep every deployment from going live at the moment, from a probe of the
+    /// directories.
     pub async fn write_obstacles(&self) -> Vec<WriteObstacle> {
         let probe = self.inner.tools.deployer.probe();
         let probed = tokio::task::spawn_blocking(move || probe.obstacles()).await;

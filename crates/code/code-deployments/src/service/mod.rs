@@ -1,7 +1,8 @@
 //! Code Manager as a service: deployments that queue, a history, pins. Main type: [`CodeManager`].
 //!
-//! Invariants: a request and its requester are stored before the response is sent, and the request is performed
-//! even if the server stops; deployments of one environment run in sequence, those of several concurrently.
+//! Invariants: a request and its requester are stored before the response is sent, and the request
+//! is performed even if the server stops; deployments of one environment run in sequence, those of
+//! several concurrently.
 
 mod actor;
 mod all_environments;

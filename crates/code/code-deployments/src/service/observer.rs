@@ -1,7 +1,8 @@
 //! Observers of deployments, other than their requesters: [`DeploymentObserver`].
 //!
-//! Invariant: an observer may delay a deployment, up to the limit that its own module names, and never makes it
-//! fail. It is notified again if the server stops before the deployment's end is stored.
+//! Invariant: an observer may delay a deployment, up to the limit that its own module names, and
+//! never makes it fail. It is notified again if the server stops before the deployment's end is
+//! stored.
 
 use std::fmt;
 
@@ -17,7 +18,8 @@ pub trait DeploymentObserver: fmt::Debug + Send + Sync {
     /// Called when building the version of a commit begins.
     async fn deployment_began(&self, _environment: &EnvironmentName, _made_of: &DeployedCommit) {}
 
-    /// Called when a deployment is over, before its end is stored. The returned errors go into its record.
+    /// Called when a deployment is over, before its end is stored. The returned errors go into its
+    /// record.
     async fn deployment_finished(&self, over: &FinishedDeployment) -> Vec<String>;
 }
 

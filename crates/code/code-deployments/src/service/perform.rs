@@ -1,6 +1,7 @@
 //! One piece of work, from its beginning to its end: [`perform`].
 //!
-//! Invariant: after any failure the version that was live still is, and the outcome contains the reason.
+//! Invariant: after any failure the version that was live still is, and the outcome contains the
+//! reason.
 
 mod partial;
 mod repaired_switch;
@@ -202,7 +203,7 @@ async fn switch_unless_dry_run(
     match work.action.is_dry_run() {
         true => {
             describe_version(tools, work, &built.signature, performed);
-            // The switch would be refused then.
+            // The switch of a pinned environment would be refused.
             if performed.before.as_ref() != Some(&built.signature) {
                 check_unpinned(tools, &work.environment).await?;
             }
@@ -232,7 +233,8 @@ async fn build_and_notify(
     Ok(built?)
 }
 
-/// `None` if the environment is not a branch of its source, so that no forge shows it.
+/// Returns the deployed commit; `None` if the environment is not a branch of its source, so that no
+/// forge shows it.
 fn deployed_commit(found: &FoundEnvironment) -> Option<DeployedCommit> {
     Some(DeployedCommit {
         source: found.source.name.clone(),
@@ -246,7 +248,8 @@ async fn notify_begun(tools: &DeploymentTools, work: &DeploymentWork, made_of: &
     future::join_all(observers.map(|it| it.deployment_began(&work.environment, made_of))).await;
 }
 
-/// The environment, if a source has it. Lists all sources, since two of them may define the same name.
+/// The environment, if a source has it. Lists all sources, since two of them may define the same
+/// name.
 async fn find_environment(
     tools: &DeploymentTools,
     round: &ResolveRound,

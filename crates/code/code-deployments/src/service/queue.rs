@@ -1,8 +1,8 @@
 //! The queue of deployments, without I/O: [`DeploymentQueue`].
 //!
-//! Invariants: one piece of work runs for each environment, and others wait in the order of their requests;
-//! environments wait only for a free slot, not for each other; a request equal to one that still waits joins
-//! it, since that one will see the current state of the sources.
+//! Invariants: one piece of work runs for each environment, and others wait in the order of their
+//! requests; environments wait only for a free slot, not for each other; a request equal to one
+//! that still waits joins it, since that one will see the current state of the sources.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -43,7 +43,8 @@ struct EnvironmentQueue {
 }
 
 impl DeploymentQueue {
-    /// A queue that runs work for `places` environments at once, and holds at most `most` deployments.
+    /// A queue that runs work for `places` environments at once, and holds at most `most`
+    /// deployments.
     pub(super) fn new(places: usize, most: usize) -> Self {
         Self {
             concurrency: places,

@@ -17,7 +17,7 @@ use code_store::version_lock::VersionLock;
 pub struct StoredVersion {
     /// Environment that the version is of.
     pub environment: EnvironmentName,
-    /// Name of the version.
+    /// Signature of the version.
     pub signature: VersionSignature,
     /// True if the version is live.
     pub is_live: bool,

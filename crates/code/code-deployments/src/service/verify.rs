@@ -1,8 +1,8 @@
 //! Verification of the whole code store on demand: [`CodeManager::verify`].
 //!
-//! Invariants: one verification reads the store at a time, and ends when its caller is gone or the server stops;
-//! damaged versions are replaced by deployments, so each repair is in the history and waits for other deployments
-//! of its environment.
+//! Invariants: one verification reads the store at a time, and ends when its caller is gone or the
+//! server stops; damaged versions are replaced by deployments, so each repair is in the history and
+//! waits for other deployments of its environment.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use code_store::version::VersionSignature;
 // === impl CodeManager ===
 
 impl CodeManager {
-    /// Compares the code store with its hashes; with `repair`, replaces damaged contents and versions.
+    /// Compares the code store with its hashes; with `repair`, replaces damaged contents and
+    /// versions.
     pub async fn verify(
         &self,
         repair: bool,

@@ -18,7 +18,7 @@ const TWO: &str = "sources:
   team: {remote: DIR/team, basedir: DIR/code/environments, prefix: true}
 ";
 
-/// Written some time ago, so that nobody waits for whoever writes it.
+/// Writes a file with an old modification time, so that no reader waits for it to settle.
 fn write(root: &Path, text: &str) {
     let path = root.join("r10k.yaml");
     let text = text.replace("DIR", &root.display().to_string());

@@ -126,7 +126,8 @@ pub(crate) fn unpack(
     })
 }
 
-/// True for paths in git's own directory, which no tree may contain and which is packed by mistake.
+/// True for paths in git's own directory, which some archives contain by mistake and no tree may
+/// contain.
 fn is_gits_own(path: &[u8]) -> bool {
     path.split(|b| *b == b'/')
         .any(|part| part.eq_ignore_ascii_case(b".git"))

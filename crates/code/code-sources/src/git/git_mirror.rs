@@ -62,7 +62,7 @@ impl GitMirror {
     }
 }
 
-/// A unique directory name for an address, which people can recognize too.
+/// Returns a unique directory name for an address, which users can recognize.
 pub(super) fn directory_name(remote: &str) -> String {
     let digest: [u8; 32] = sha2::Sha256::digest(remote.as_bytes()).into();
     let digest: String = digest[..8]

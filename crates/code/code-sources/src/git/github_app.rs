@@ -325,7 +325,7 @@ fn api_and_owner(remote: &str, is_named: bool) -> Option<(Url, String)> {
     Some((api, owner))
 }
 
-/// The reason for which a repository is accessed without a token, for messages to people.
+/// Returns the reason that a repository is accessed without a token, for messages to users.
 pub(super) fn describe_missing_installation(id: &str) -> String {
     format!(
         "it was asked without a token: the GitHub App {id} is not installed at its owner, or is not meant for its server"

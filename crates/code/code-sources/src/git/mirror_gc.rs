@@ -93,7 +93,7 @@ impl GitMirrors {
         }
         remove(&path.with_extension("used"))?;
         remove(&retired)?;
-        tracing::info!(path = %path.display(), "a copy of a repository that nobody uses is removed");
+        tracing::info!(path = %path.display(), "an unused copy of a repository is removed");
         Ok(true)
     }
 

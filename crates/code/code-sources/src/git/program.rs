@@ -24,7 +24,7 @@ pub struct GitProgram {
     /// Credentials and settings for all repositories.
     pub access: GitAccess,
     /// Settings for single repositories, by their addresses; missing values are taken from
-    /// `repository_access`.
+    /// `access`.
     pub repositories: Arc<HashMap<String, GitAccess>>,
     /// The servers that a general token is sent to.
     pub servers: CredentialServers,

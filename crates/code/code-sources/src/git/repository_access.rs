@@ -42,7 +42,7 @@ pub(super) enum GitLogin {
     GitDefault,
     /// No credentials, since no token applies: neither the general one, nor one of a GitHub App.
     Absent {
-        /// The reason, for messages to people.
+        /// The reason, for messages to users.
         note: String,
     },
     Token {

@@ -23,7 +23,7 @@ pub enum InvalidBranches {
     Error,
 }
 
-/// The reason for which a branch is not an environment.
+/// The reason that a branch is not an environment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The settings refuse the name.

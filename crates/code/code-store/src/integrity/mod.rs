@@ -63,7 +63,7 @@ pub enum VersionIntegrity {
     Unknown(String),
 }
 
-/// Reason for which the store cannot be compared.
+/// The reason that the store cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreCheckError {
     /// A directory of the store cannot be read.

@@ -1,6 +1,7 @@
 //! Deploys a part of an environment: [`deploy_modules`], [`deploy_control`].
 //!
-//! Invariant: if no version is live yet, the whole environment is deployed, since a part alone is incomplete.
+//! Invariant: if no version is live yet, the whole environment is deployed, since a part alone is
+//! incomplete.
 
 use std::sync::Arc;
 

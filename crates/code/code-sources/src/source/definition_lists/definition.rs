@@ -1,5 +1,5 @@
-//! A parsed list of environments: [`EnvironmentDefinition`] of an environment, [`DefinitionDocument`], and
-//! the error for an unusable list, [`DefinitionListError`].
+//! A parsed list of environments: [`EnvironmentDefinition`] of an environment,
+//! [`DefinitionDocument`], and the error for an unusable list, [`DefinitionListError`].
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,4 +1,4 @@
-//! The files of a list: [`one`], [`all`].
+//! The files of a list. Main functions: [`read_definition_file`], [`read_definition_directory`].
 //!
 //! Invariant: only regular files are read, and at most up to the limits.
 

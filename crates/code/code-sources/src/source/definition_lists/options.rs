@@ -1,5 +1,5 @@
-//! The options of an entry: [`DefinitionOptions`], and conversion of YAML values to those of a Puppetfile:
-//! [`to_puppetfile_value`].
+//! The options of an entry: [`DefinitionOptions`], and conversion of YAML values to those of a
+//! Puppetfile: [`to_puppetfile_value`].
 //!
 //! Invariant: no message quotes a value, since it may be a secret.
 

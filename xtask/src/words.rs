@@ -20,7 +20,7 @@ use crate::run;
 const QUESTION_OPENINGS_PER_1000: usize = 15;
 
 /// Crates whose comments and messages are still to be made plain.
-const PENDING: &[&str] = &["code-deployments", "code-settings", "code-sources"];
+const PENDING: &[&str] = &[];
 
 /// Names that public types of several crates may share, because each reader of Rust expects them
 /// there; `CodeVersion` and `PlanName` are also the names of their forms in the API, which keep them.

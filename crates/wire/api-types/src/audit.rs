@@ -53,9 +53,9 @@ pub struct AuditEntry {
     pub intent: Option<i64>,
     /// `users`, `certificates`, `server` or `anonymous`.
     pub actor_type: String,
-    /// UUID of the user, or certname of the program.
+    /// UUID of the user, or certname of the program; may be empty.
     pub actor_id: String,
-    /// Login of the user, or certname of the program.
+    /// Login of the user, or name of the program; may be empty.
     pub actor_name: String,
     /// Address from which the request came; null if it is unknown.
     pub address: Option<String>,

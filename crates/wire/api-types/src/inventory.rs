@@ -49,7 +49,7 @@ pub struct InventoryItem {
     pub name: String,
     /// True if an agent of that name is connected.
     pub connected: bool,
-    /// The broker that holds the connection, as a PCP URI.
+    /// The broker that holds the connection, as a PCP URI; absent if the node is not connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "pcp://broker.example.com/server")]
     pub broker: Option<String>,

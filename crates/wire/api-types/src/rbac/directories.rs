@@ -21,9 +21,10 @@ pub struct LdapSettings {
     /// URL of help for the directory's users; absent: none.
     #[serde(default)]
     pub help_link: Option<String>,
-    /// Host name of the LDAP server; several replicas, separated by spaces, are tried in turn.
+    /// Host name of the LDAP server; several replicas, separated by spaces or commas, are tried in
+    /// turn.
     pub hostname: String,
-    /// TCP port of the LDAP server; absent: 636, or 389 for `StartTLS`.
+    /// TCP port of the LDAP server; absent: 636 with `ssl`, 389 without.
     #[serde(default)]
     pub port: Option<u16>,
     /// Use TLS from the first byte (LDAPS).

@@ -117,8 +117,7 @@ impl PuppetApiSection {
     }
 
     /// The address of task files that agents receive; `None`: it is not known, or no files are
-    /// served. By convention a stock agent knows the server at port 8140 by its configuration, and
-    /// no other.
+    /// served. A stock agent uses only the server at port 8140 that its own configuration names.
     pub(crate) fn file_server(&self, certname: &str) -> Option<FileServer> {
         let port = self.listen.port();
         // A port chosen by the system is not known beforehand.

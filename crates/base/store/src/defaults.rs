@@ -27,7 +27,7 @@ pub const SQLITE_CACHE_KIB: i64 = 8 * 1_024;
 pub const SQLITE_CHECKPOINT_PAGES: i64 = 4_000;
 
 /// Size to which the log is cut after a checkpoint, so that one huge result does not occupy its
-/// space for ever.
+/// space forever.
 pub const SQLITE_JOURNAL_LIMIT_BYTES: i64 = 64 << 20;
 
 /// Prepared statements kept per connection, more than the default of the crate.

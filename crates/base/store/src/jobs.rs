@@ -213,7 +213,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes a job with its runs and events; on return it is durable. A failed call takes no
-    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted_job`] tells if the job was
+    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted_job`] shows if the job was
     /// kept.
     pub async fn insert_job(&self, job: NewJob) -> Result<JobNumber, StoreError> {
         match self.write(StoreWrite::InsertJob(Box::new(job))).await? {

@@ -2,7 +2,7 @@
 //!
 //! The effects of the lost commits are not known any more. Invariant: an action that the lost
 //! commits may have started is not started again. Waiting runs may have been sent: they are marked,
-//! so that their agents are asked. Plans may have taken more steps: they end. Slots of schedules
+//! so that their agents are queried. Plans may have taken more steps: they end. Slots of schedules
 //! may have started jobs: they are passed over. Numbers of jobs and events that may have been seen
 //! by clients are skipped.
 
@@ -31,7 +31,7 @@ pub struct OlderHistory {
 /// Result of accepting an older history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptedHistory {
-    /// Number of waiting runs that are now treated as sent; their agents are asked.
+    /// Number of waiting runs that are now treated as sent; their agents are queried.
     pub runs: u64,
     /// Number of plans that were ended.
     pub plans: u64,

@@ -1,10 +1,10 @@
 //! Crash-safe execution of PXP requests on this node.
 //!
 //! [`ActionEngine`] takes the messages that the node's connection receives, runs the requests in
-//! processes that outlive the agent ([`wrapper_main`]), keeps every promise and every outcome in a
-//! spool on disk, and sends outcomes through an [`PxpOutbox`]. It does not depend on sockets or
-//! brokers. Invariant: a transaction is executed at most once and its outcome is reported
-//! truthfully, even if processes are killed in between.
+//! processes that outlive the agent ([`wrapper_main`]), keeps every accepted request and every
+//! outcome in a spool on disk, and sends outcomes through an [`PxpOutbox`]. It does not depend on
+//! sockets or brokers. Invariant: a transaction is executed at most once and its outcome is
+//! reported truthfully, even if processes are killed in between.
 
 mod cache;
 pub mod defaults;

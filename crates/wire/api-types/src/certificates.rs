@@ -108,7 +108,7 @@ pub struct RevocationInForce {
     pub newly_revoked: usize,
     /// Brokers that still held a session of the name when the wait ended.
     pub still_connected: Vec<String>,
-    /// Brokers of this server that are not connected now and could not be asked.
+    /// Brokers of this server that are not connected now and could not be queried.
     pub not_asked: Vec<String>,
     /// Reason for which this server still accepts the certificate; absent if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]

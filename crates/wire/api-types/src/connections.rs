@@ -93,7 +93,7 @@ pub struct ConnectionItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub parameters: Option<Object>,
-    /// Secret settings; absent unless the query asked for them.
+    /// Secret settings; absent unless the query requested them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub sensitive_parameters: Option<Object>,

@@ -36,7 +36,8 @@ pub const ENVIRONMENT: &str = "production";
 /// The longest timeout of a node, in seconds: 30 days.
 pub const TIMEOUT_SECONDS: u64 = 30 * 24 * 3_600;
 
-/// Sizes of batches that one rollout may list: a ramp of 1, 2, 4, … comes to 100,000 nodes with 17.
+/// Sizes of batches that one rollout may list: a ramp of 1, 2, 4, … reaches 100,000 nodes with 17
+/// sizes.
 pub const BATCH_SIZES: usize = 32;
 
 /// The longest pause between two batches, in seconds: a week. A job is kept for 30 days after its

@@ -91,8 +91,8 @@ kinds! {
     NO_CERTIFICATE_AUTHORITY = 404 "tutti/no-certificate-authority";
     /// There is neither a request nor a certificate for this name.
     UNKNOWN_CERTIFICATE = 404 "tutti/unknown-certificate";
-    /// The certificate authority refuses: the name has a certificate already, or the request asks
-    /// for more than is allowed.
+    /// The certificate authority refuses: the name has a certificate already, or the request
+    /// contains names or extensions that are not allowed.
     CERTIFICATE_REFUSED = 409 "tutti/certificate-refused";
     /// The largest number of webhooks is reached.
     TOO_MANY_WEBHOOKS = 409 "tutti/too-many-webhooks";
@@ -153,7 +153,7 @@ kinds! {
     /// A puppetserver replied with something other than classes; details carry `url`, `status` and
     /// `body`.
     UNEXPECTED_RESPONSE = 500 "unexpected-response";
-    /// The puppetserver cannot be asked for classes at this moment.
+    /// The classes cannot be read from the puppetserver at this moment.
     CLASSES_UNAVAILABLE = 503 "classes-unavailable";
     /// The largest number of announced environments is reached.
     ENVIRONMENT_LIMIT = 422 "environment-limit";

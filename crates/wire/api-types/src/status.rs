@@ -27,7 +27,7 @@ pub struct ServiceStatus {
     /// Details; their keys depend on the service and the level.
     #[schema(value_type = Object)]
     pub status: Object,
-    /// Always empty.
+    /// Always empty; present as in the format of Puppet Enterprise.
     #[schema(value_type = Vec<Object>)]
     pub active_alerts: Vec<Value>,
 }

@@ -65,7 +65,7 @@ where
 fn refusal(error: &DecodeError) -> ApiError {
     let msg = match (error.is_syntax(), error.subject()) {
         (true, _) => format!("the body is {error}"),
-        // The position is a detail, and of no help where the path says it.
+        // The position is left out, because the path names the place.
         (false, path) if path.is_empty() => format!("the body: {}", error.problem()),
         (false, path) => format!("{path}: {}", error.problem()),
     };

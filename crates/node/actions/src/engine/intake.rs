@@ -65,7 +65,7 @@ pub(super) fn handle(
     }
 }
 
-/// Stops an action. `false`: it is not running; if it has already ended, its outcome tells its end.
+/// Stops an action. `false`: it is not running; if it has already ended, its outcome has the end.
 fn cancel(shared: &ActionEngineState, asker: &ActionRequester, order: &CancelParams) -> bool {
     let CancelParams {
         transaction_id,

@@ -45,7 +45,7 @@ struct SentOutput {
     stdout: u64,
     stderr: u64,
     /// Scan for the start of the `_sensitive` key in a task's standard output. A blocking action
-    /// has no record that says whether it is a task, and counts as one.
+    /// has no record of its module, so it counts as a task.
     sensitive: SensitiveScan,
     is_other: bool,
 }
@@ -247,7 +247,7 @@ impl WatchedOutput {
     async fn read(&self, stream: ProcessStream, offset: u64, limit: u64) -> bytes::Bytes {
         let entry = self.entry.clone();
         let read = run_blocking(move || entry.output(stream.as_str(), offset, limit)).await;
-        // A file that cannot be read has no output to show; the outcome tells the reason.
+        // A file that cannot be read has no output to show; the outcome has the reason.
         read.unwrap_or_default().into()
     }
 }

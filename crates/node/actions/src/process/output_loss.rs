@@ -65,7 +65,7 @@ impl OutputLoss {
     }
 }
 
-/// Allocates blocks on the disk, not only by the kernel's promise to find some later.
+/// Allocates blocks on the disk now: a write would only be buffered, and could fail later.
 fn allocate_block(probe: &Path) -> io::Result<()> {
     let mut file: File = OpenOptions::new()
         .write(true)

@@ -53,7 +53,7 @@ struct DescendantProcess {
 impl DescendantProcess {
     fn signal(&self, signal: Signal) {
         if let Some(pidfd) = open_same(self.pid, self.start_ticks) {
-            // A process that ended meanwhile is the wanted result.
+            // It fails if the process has ended meanwhile, as intended.
             let _ = pidfd_send_signal(pidfd, signal);
         }
     }

@@ -102,7 +102,7 @@ pub struct DirectoryTest {
     /// Cause of the failure; absent if the test succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// User that the request asked to look up; absent if it named none.
+    /// User that was looked up; absent if the request named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<FoundUser>,
 }

@@ -118,7 +118,7 @@ pub struct ReportItem {
     /// End time; absent until the node has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_timestamp: Option<Timestamp>,
-    /// Always empty.
+    /// Always empty; present as in the format of Puppet Enterprise.
     #[schema(value_type = Vec<Object>)]
     pub events: Vec<Value>,
 }

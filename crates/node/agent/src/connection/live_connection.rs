@@ -1,8 +1,8 @@
 //! Outgoing messages: from any task to the live socket, if there is one.
 //!
-//! [`LiveOutbox`] is the [`PxpOutbox`] of the engine. Invariant: a message belongs to one connection.
-//! It is either handed to that socket, which `send` waits for, or reported as not sent; none waits
-//! in memory for a later connection, because the engine keeps results in its spool.
+//! [`LiveOutbox`] is the [`PxpOutbox`] of the engine. Invariant: a message belongs to one
+//! connection. It is either handed to that socket, which `send` waits for, or reported as not sent;
+//! none waits in memory for a later connection, because the engine keeps results in its spool.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The two versions of PCP behind one interface.
 //!
-//! [`PcpVersion`] turns a [`PcpMessage`] into the payload of one WebSocket frame and back. Invariant:
-//! code above this module does not depend on the version.
+//! [`PcpVersion`] turns a [`PcpMessage`] into the payload of one WebSocket frame and back.
+//! Invariant: code above this module does not depend on the version.
 
 use jiff::Timestamp;
 use pcp::{PcpDecodeError, PcpMessage, TranslateError};

@@ -1,5 +1,5 @@
-//! Locks that keep Puppet from running: that of a run in progress ([`read_lock_holder`]), and that of
-//! an administrator who disabled runs ([`read_disabled_message`]).
+//! Locks that keep Puppet from running: that of a run in progress ([`read_lock_holder`]), and that
+//! of an administrator who disabled runs ([`read_disabled_message`]).
 //!
 //! Invariant: a lock whose process is gone, or is not Puppet, is stale; `puppet agent` removes it
 //! itself.

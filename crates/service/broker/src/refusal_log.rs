@@ -87,7 +87,7 @@ mod tests {
             log.record_refusal(later),
             RefusalLogEntry::Write { left_out: 1_001 }
         );
-        // They are told of once, and the next window has all its room.
+        // The number is reported once, and the next window has its full limit.
         for _ in 1..REFUSALS_LOGGED {
             assert_eq!(log.record_refusal(later), written);
         }

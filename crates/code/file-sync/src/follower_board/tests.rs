@@ -1,4 +1,4 @@
-//! What is decided for followers.
+//! Tests of announcements and reports.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn all_living_followers_are_ready_before_one_is_told_to_switch() {
         .check_in("one", had(1, Some('a'), Some('b')), 2)
         .unwrap();
     assert_eq!(names(&unready(&board, 3)), [("two", true)]);
-    // It is away now: named, and not waited for.
+    // `two` is not living now: it is named and not waited for.
     board
         .check_in("one", had(1, Some('a'), Some('b')), LEASE)
         .unwrap();
@@ -72,7 +72,7 @@ fn all_living_followers_are_ready_before_one_is_told_to_switch() {
         states.iter().map(|it| it.is_synced).collect::<Vec<_>>(),
         [true, false]
     );
-    // It is back.
+    // `two` checks in again.
     board
         .check_in("two", had(2, Some('b'), None), LEASE + 3)
         .unwrap();
@@ -100,7 +100,7 @@ fn a_storage_that_counts_too_low_counts_on_from_its_followers() {
     let ahead = board.check_in("one", had(40, Some('b'), None), 0).unwrap();
     assert_eq!(ahead, [environment()]);
     assert_eq!(announce(&mut board, 'a').generation, 41);
-    // What this server does not have is nothing to it.
+    // An environment that this server does not have is ignored.
     let mut report = FollowerReport::new();
     report.insert(
         "other".parse().unwrap(),

@@ -179,7 +179,7 @@ mod tests {
             check(ForgeKind::Bitbucket, "x-hub-signature", SIGNATURE, BODY),
             WebhookVerification::Valid
         );
-        // What GitHub signs proves nothing to others.
+        // Other forges do not accept GitHub's signature.
         assert_eq!(
             check(ForgeKind::GitLab, name, SIGNATURE, BODY),
             WebhookVerification::Absent

@@ -37,7 +37,7 @@ async fn metric(broker: &TestBroker, name: &str) -> u64 {
         .unwrap()
 }
 
-/// Waits until a metric is as `wanted`.
+/// Waits until a metric satisfies `wanted`.
 async fn until(broker: &TestBroker, name: &str, wanted: impl Fn(u64) -> bool) {
     guard(async {
         while !wanted(metric(broker, name).await) {
@@ -65,7 +65,7 @@ async fn second_waits_until(end: impl AsyncFnOnce(Client, Bytes)) {
         second.recv().await
     });
     until(&broker, WAITS, |waits| waits == 1).await;
-    // What is small passes by; what is large waits.
+    // Small messages pass; large ones wait.
     small.expect_alive().await;
     assert!(!second.is_finished());
     assert!(metric(&broker, RESERVED).await <= 1 << 20);
@@ -116,7 +116,7 @@ async fn fragments_reserve_what_has_arrived_and_a_step() {
     assert!(metric(&broker, RESERVED).await <= most);
 }
 
-/// What is announced blocks no one, and a certname has one large message at a time.
+/// Announced bytes do not block others, and a certname has one large message at a time.
 #[tokio::test]
 async fn eight_sessions_that_announce_the_most_do_not_hold_up_other_senders() {
     let broker = World::shared().broker(|config| {

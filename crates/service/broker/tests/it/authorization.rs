@@ -89,7 +89,7 @@ async fn b48_default_deny_and_the_shipped_policy() {
 
 #[test]
 fn b48_a_rule_on_the_target_decides_and_so_does_one_on_targets() {
-    // Elsewhere a rule on `targets` never matches, although it is the documented spelling.
+    // In other brokers a rule on `targets` never matches, although it is the documented spelling.
     for key in ["target", "targets"] {
         let deny = rule(
             "deny",

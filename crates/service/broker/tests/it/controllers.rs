@@ -1,4 +1,4 @@
-//! Orchestrators that the broker dials (K1-K12), and ours on the other end.
+//! Orchestrators to which the broker connects (K1-K12), and Tutti's orchestrator as one of them.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ async fn state(broker: &TestBroker) -> (u16, String) {
     )
 }
 
-/// Asks until the broker has noticed.
+/// Polls until the broker has this state.
 async fn state_becomes(broker: &TestBroker, wanted: (u16, &str)) {
     guard(async {
         while state(broker).await != (wanted.0, wanted.1.to_owned()) {
@@ -84,7 +84,7 @@ async fn k01_to_k03_path_certificate_and_tls() {
 
 #[tokio::test]
 async fn k04_agents_are_served_before_the_first_controller_comes() {
-    // Others answer 404 until then.
+    // Other brokers answer 404 until then.
     let controller = FakeController::listen(&World::shared(), "orch.example").await;
     let broker = dial(&[&controller]);
     Client::connect(&broker, "a.example")
@@ -169,7 +169,7 @@ async fn k11_agents_stay_while_all_controllers_are_away_and_the_broker_dials_on(
     drop(peer);
     controller.refuse().await;
     controller.refuse().await;
-    // Others refuse new clients, and later close all of them.
+    // Other brokers refuse new clients, and later close all sessions.
     agent.expect_alive().await;
     Client::connect(&broker, "b.example")
         .await
@@ -311,7 +311,7 @@ async fn a_close_of_a_controller_is_answered() {
     }
 }
 
-/// Sessions that come and go between two rounds of updates.
+/// Sessions that begin and end between two rounds of updates.
 #[tokio::test]
 async fn a_session_that_is_gone_is_never_announced_without_what_it_can() {
     let (_controller, broker, mut peer) = one().await;
@@ -347,7 +347,7 @@ async fn a_session_that_is_gone_is_never_announced_without_what_it_can() {
                 let mut session = connect().await;
                 session.expect_alive().await;
                 session.ws.close(None).await.unwrap();
-                // The broker has forgotten it once the connection has ended.
+                // The broker has removed the session when its connection has ended.
                 session.closed().await;
             }
         } else {

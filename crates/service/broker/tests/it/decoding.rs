@@ -1,4 +1,4 @@
-//! What cannot be read or may not be sent: an answer, and the connection goes on (B12-B28).
+//! Unreadable and refused messages: they are answered, and the connection stays open (B12-B28).
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ async fn b17_binary_on_v2() {
     client.expect_alive().await;
 }
 
-/// On v1: sends what `send` does, and returns the error's data.
+/// Sends these frames and the text over v1, and expects a decoding error for each.
 async fn v1_error(frames: Vec<Vec<u8>>, text: Option<&str>) {
     let broker = World::shared().broker(|_| {});
     let mut client = Client::at(&broker, "a.example", "/pcp/").await;
@@ -123,7 +123,7 @@ async fn b21_foreign_sender() {
 #[tokio::test]
 async fn b22_own_name_with_another_type_is_refused_too() {
     let mut sent = message(1, "test/x", "pcp://a.example/agent", json!(1));
-    // Others look at the common name only and deliver this.
+    // Other brokers compare the common name only and deliver this.
     sent["sender"] = json!("pcp://a.example/zzz");
     assert_eq!(
         error_for(sent.to_string()).await.1,

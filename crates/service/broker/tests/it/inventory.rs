@@ -1,4 +1,4 @@
-//! Who is connected, and being told of it (B30-B32, B43, B44).
+//! Inventory queries and updates (B30-B32, B43, B44).
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn ask(client: &mut Client, data: Value) -> Value {
     answer
 }
 
-/// Changes, over as many updates as it takes.
+/// Receives updates until there are this many changes.
 async fn changes(client: &mut Client, count: usize) -> Vec<(String, i64)> {
     let mut all = Vec::new();
     while all.len() < count {
@@ -163,7 +163,7 @@ async fn b44_asking_again_without_subscribe_ends_it() {
     ask(&mut second, all).await;
     ask(&mut watcher, json!({ "query": ["pcp://*/agent"] })).await;
     let _b = Client::connect(&broker, "b.example").await;
-    // When the second was told, the first would have been.
+    // The second subscriber has its update, so the first one would have, too.
     changes(&mut second, 1).await;
     watcher.expect_silence().await;
 }

@@ -18,7 +18,7 @@ async fn b45_a_message_that_is_too_large_closes_1009() {
         "pcp://a.example/agent",
         json!("x".repeat(65 << 20)),
     );
-    // The broker answers the frame's header; what follows may meet a closed socket.
+    // The broker answers the frame's header; the rest may meet a closed socket.
     client.send_or_be_cut(text.to_string()).await;
     assert_eq!(client.close_code().await, 1009);
 }
@@ -92,13 +92,13 @@ async fn a_certname_has_a_few_sessions_and_no_more() {
     let reason = "This certname has 8 sessions already, the most that it may have.";
     let expected = Closed::Frame(1011, reason.to_owned());
     assert_eq!(one_more.closed().await, expected);
-    // Nobody else is held up, and its own sessions can still be replaced.
+    // Other certnames are not affected, and the sessions of this one can still be replaced.
     let mut other = Client::connect(&broker, "modest.example").await;
     other.expect_alive().await;
     let mut successor = Client::at(&broker, "greedy.example", &path(0)).await;
     assert_eq!(sessions[0].close_code().await, 4001);
     successor.expect_alive().await;
-    // One that ends makes room for another.
+    // A session that ends allows another one.
     let mut ends = sessions.remove(1);
     guard(ends.ws.close(None)).await.unwrap();
     ends.closed().await;
@@ -118,12 +118,12 @@ async fn half_open_connections_are_bounded_and_time_out() {
         config.limits.half_open = 4;
         config.timeouts.opening = Duration::from_millis(300);
     });
-    // More than there are places for; none says anything.
+    // More connections than the limit, all of them silent.
     let mut idle = Vec::new();
     for _ in 0..12 {
         idle.push(TcpStream::connect(broker.addr()).await.unwrap());
     }
-    // An honest client gets its turn behind them.
+    // A client that completes its handshake is still accepted.
     let mut client = Client::connect(&broker, "a.example").await;
     client.expect_alive().await;
     let mut first = idle.remove(0);
@@ -144,7 +144,7 @@ async fn a_slow_request_times_out() {
     let cut = guard(async {
         let mut nothing = [0; 1];
         loop {
-            // Drips on for as long as it is let.
+            // Sends small parts until the broker closes the connection.
             tokio::select! {
                 read = stream.read(&mut nothing) => break read,
                 () = tokio::time::sleep(Duration::from_millis(20)) => {}

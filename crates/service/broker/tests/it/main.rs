@@ -1,7 +1,8 @@
 //! The broker over real mutual-TLS sockets, with an independent WebSocket client.
 //!
 //! Tests named `b01_…` and `k01_…` are behaviours that were observed on other PCP brokers, with the
-//! numbers of `docs/stock-peers.md`; where ours differs on purpose, the name or a comment says so.
+//! numbers of `docs/stock-peers.md`; where Tutti's broker differs on purpose, the name or a comment
+//! mentions it.
 #![expect(
     clippy::unwrap_used,
     clippy::large_futures,

@@ -51,7 +51,7 @@ async fn b05_silent_on_connect() {
 #[tokio::test]
 async fn b06_to_b09_the_default_type_is_agent() {
     let broker = World::shared().broker(|_| {});
-    // The slash at the end makes a dead connection elsewhere; here it means the same.
+    // A slash at the end is ignored; in other brokers it makes a dead connection.
     for path in [
         "/pcp2",
         "/pcp2/",
@@ -236,7 +236,7 @@ async fn b43_a_newer_connection_supersedes_with_a_close_frame() {
     let broker = World::shared().broker(|_| {});
     let mut old = Client::connect(&broker, "a.example").await;
     let mut new = Client::connect(&broker, "a.example").await;
-    // Others cut the connection without a word.
+    // Other brokers close the connection without a close frame.
     assert_eq!(old.close_code().await, 4001);
     new.expect_alive().await;
     assert_eq!(broker.handle.connections(), 1);
@@ -284,14 +284,14 @@ async fn of_a_slowed_certname_one_connection_waits_and_takes_nobodys_place() {
         tokio::pin!(seen);
         loop {
             tokio::select! {
-                // Refused, because the broker has not noticed yet that the last one gave up.
+                // Refused while the broker has not noticed the end of the previous connection.
                 _ = Client::connect(&broker, "a.example") => {}
                 () = &mut seen => break,
             }
         }
     }
     let others = async {
-        // The request for the metrics has the only place.
+        // The only half-open connection is the one that requests the metrics.
         let lines = [
             "tutti_broker_duplicate_certnames_total 5".to_owned(),
             "tutti_broker_half_open_connections 1".to_owned(),
@@ -305,7 +305,7 @@ async fn of_a_slowed_certname_one_connection_waits_and_takes_nobodys_place() {
     let mut newcomer = Box::pin(async {
         loop {
             let mut client = Client::connect(&broker, "a.example").await;
-            // Refused as above; anything else would be an end of its waiting.
+            // Refused as above; any other code would mean that the delay has ended.
             assert_eq!(client.close_code().await, 1011);
         }
     });

@@ -1,4 +1,4 @@
-//! A revoked certificate ends its sessions, and nobody else's.
+//! A revoked certificate ends its own sessions only.
 
 use crate::support::{Client, Closed, World};
 

@@ -23,7 +23,7 @@ async fn v1_error(envelope: Value, chunks: &[(u8, &[u8])]) -> Value {
         answer.envelope["message_type"],
         "http://puppetlabs.com/error_message"
     );
-    // The connection goes on.
+    // The connection stays open.
     let own = V1Message::envelope(2, "test/x", A, &[A]);
     client
         .send_binary(V1Message::write(&own, &[(2, b"1")]))
@@ -117,7 +117,7 @@ async fn data_that_is_not_json_is_answered_and_does_not_close() {
 async fn b42_v1_to_v2() {
     let broker = World::shared().broker(|_| {});
     let (mut a, mut b) = pair(&broker, "/pcp/", "/pcp2/").await;
-    // `false` and `null` are lost elsewhere.
+    // Other brokers lose `false` and `null`.
     for data in ["{\"k\":1}", "false", "null", "\"text\""] {
         let envelope = V1Message::envelope(1, "test/x", A, &[B]);
         a.send_binary(V1Message::write(&envelope, &[(2, data.as_bytes())]))

@@ -50,7 +50,7 @@ async fn world() -> (OidcProvider, Provider) {
     (client(&provider), provider)
 }
 
-/// What comes of a token that is changed before it is signed.
+/// Result of a login whose token is changed before it is signed.
 async fn twisted(
     change: impl Fn(&mut Value) + Send + Sync + 'static,
 ) -> Result<RemoteUser, OidcError> {
@@ -217,7 +217,7 @@ async fn a_login_ends_once_and_for_who_began_it() {
         matches!(injected, Err(OidcError::Refused(_))),
         "{injected:?}"
     );
-    // Another's handle ends nothing, and spoils it for both.
+    // A handle of another login completes nothing, and invalidates the login.
     let third = start(&oidc).await;
     let code = provider.browse(&third.authorization_url);
     let thief = StartedLogin {
@@ -252,7 +252,7 @@ async fn a_provider_that_is_down_or_another_or_sends_elsewhere_is_told() {
     let (oidc, provider) = world().await;
     let started = start(&oidc).await;
     let code = provider.browse(&started.authorization_url);
-    // A15: our code and secret do not follow.
+    // A15: code and client secret are not sent to the redirect's target.
     let elsewhere = Provider::start(Key::es256("one")).await;
     let target = format!("{}/token", elsewhere.issuer);
     *provider.shared.redirects.lock().unwrap() = Some(target);
@@ -295,7 +295,7 @@ async fn what_a_token_says_of_a_user_is_checked() {
     );
     let many = twisted(|claims| claims["groups"] = json!(vec!["g"; 5_000])).await;
     refused(many, "too many");
-    // An address that nobody verified must not be a login.
+    // An e-mail address that is not verified must not be a login.
     let (_, provider) = world().await;
     let mut config = OidcConfig::new(&provider.issuer, "tutti");
     "email".clone_into(&mut config.login_claim);

@@ -1,4 +1,4 @@
-//! Who is connected where, and what is handed to whom.
+//! Tests of presence and of the delivery of messages.
 
 use fabric::{Fabric, FabricSendError, PresenceChange};
 use pcp::PcpMessage;
@@ -17,7 +17,7 @@ async fn a_message_goes_to_the_broker_that_spoke_last() {
     let two = fabric.attach_broker(uri("pcp://b2/server"), second.clone());
     one.add_node("n".parse().unwrap(), None);
     two.add_node("n".parse().unwrap(), None);
-    // The first one's farewell comes late and is about an older session.
+    // The end of the first session is reported late and must not remove the newer one.
     one.remove_node(&"n".parse().unwrap());
     fabric.send(request("pcp://n/agent")).await.unwrap();
     assert_eq!(first.delivered.lock().unwrap().len(), 0);
@@ -88,7 +88,7 @@ async fn a_full_inbox_gives_the_message_back() {
     );
 }
 
-/// A result whose data alone has so many bytes.
+/// A result with this number of bytes of data.
 fn large(bytes: usize) -> PcpMessage {
     let text = format!("\"{}\"", "x".repeat(bytes - 2));
     let data = serde_json::value::RawValue::from_string(text).unwrap();
@@ -101,12 +101,12 @@ async fn an_inbox_full_of_bytes_gives_the_message_back_until_one_is_taken() {
     let port = fabric.attach_broker(uri("pcp://b1/server"), recorder());
     let name = || "n".parse().unwrap();
     let quarter = large(fabric::defaults::INBOX_BYTES / 4);
-    // With what messages cost beside their data, three of four have room.
+    // With the cost of messages in addition to their data, three of four fit.
     for _ in 0..3 {
         port.try_send_to_engine(name(), quarter.clone()).unwrap();
     }
     let back = port.try_send_to_engine(name(), quarter).unwrap_err();
-    // Small ones are not held up by that.
+    // Small messages are not delayed by that.
     port.try_send_to_engine(name(), request("pcp://orch.example/server"))
         .unwrap();
     let mut waiting = Box::pin(port.send_to_engine(name(), *back));
@@ -126,7 +126,7 @@ async fn a_message_larger_than_the_whole_inbox_passes_alone() {
     let back = port.try_send_to_engine(name(), huge).unwrap_err();
     inbox.try_recv().unwrap();
     port.try_send_to_engine(name(), *back).unwrap();
-    // Now nothing else has room; and whoever waits hears when the engine goes.
+    // The inbox is full now; a waiting sender fails when the engine is dropped.
     let mut waiting = Box::pin(port.send_to_engine(name(), small()));
     assert!(futures_util::poll!(&mut waiting).is_pending());
     drop(inbox);
@@ -142,7 +142,7 @@ async fn every_broker_that_holds_a_session_is_named_as_long_as_it_is_attached() 
     let node = "n".parse().unwrap();
     assert_eq!(fabric.brokers().len(), 2);
     assert!(fabric.brokers_with_session(&node).is_empty());
-    // The table shows the newest session alone.
+    // The table has the newest session only.
     for (port, broker) in [(&one, &first), (&two, &second)] {
         broker.sessions.lock().unwrap().insert("n".parse().unwrap());
         port.add_node("n".parse().unwrap(), None);

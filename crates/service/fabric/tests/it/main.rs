@@ -1,4 +1,4 @@
-//! The fabric with brokers that are only a list of what they were given.
+//! The fabric with brokers that only record the messages for them.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod hub;
@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use fabric::{BrokerLink, FabricSendError};
 use pcp::{Certname, PcpMessage, PcpUri};
 
-/// Keeps what it should deliver.
+/// Records the messages to deliver.
 #[derive(Default)]
 struct Recorder {
     delivered: Mutex<Vec<PcpMessage>>,
-    /// Whose sessions it holds.
+    /// Certnames with a session.
     sessions: Mutex<HashSet<Certname>>,
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use crate::{engine, uri};
 
-/// How the broker calls the orchestrator.
+/// Address of the orchestrator at the broker.
 const ADDRESS: &str = "pcp://orch.example:8143/server";
 
 fn broker(authority: &str) -> RemoteBroker {
@@ -121,7 +121,7 @@ async fn a_stock_broker_is_asked_and_believed_and_addresses_are_rewritten() {
             ("b", Some(engine()))
         );
 
-        // The node has gone meanwhile: the engine learns which message was lost.
+        // The node has disconnected meanwhile: the engine receives the id of the lost message.
         let error = PcpMessage::error("Not connected.", Some(sent.id)).from(uri("pcp:///server"));
         to_us.send(pcp::v2::encode(&error)).unwrap();
         let complaint = inbox.recv().await.unwrap();

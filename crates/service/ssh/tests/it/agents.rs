@@ -30,7 +30,7 @@ fn broker(world: &World) -> BrokerPort {
     world.fabric.attach_broker(address, Arc::new(Deaf))
 }
 
-/// The agent comes and goes away; returns when that is written down.
+/// Connects and disconnects an agent; returns when the store has its name.
 async fn visit(world: &World, certname: &Certname) {
     let broker = broker(world);
     broker.add_node(certname.clone(), None);
@@ -62,7 +62,7 @@ async fn what_is_meant_for_an_agent_goes_to_no_host_that_was_stored_before() {
 
     visit(&world, &names[0]).await;
     assert!(!world.fabric.is_agentless_node(&names[0]));
-    // Not even where somebody tries all the same.
+    // A request for this node fails even if one is sent.
     let params = Map::from_iter([("command".to_owned(), "echo there".into())]);
     let transaction = world.ask_as_known(&names[0], "command", params).await;
     match world.outcome(&transaction).await {

@@ -1,4 +1,4 @@
-//! Runs that are stopped, cut off, refused by sudo, or outlived by nothing.
+//! Runs that are cancelled, lose their connection, are refused by sudo, or leave processes behind.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use testkit::peers::sshd::SUDO_PASSWORD;
 
 use crate::world::{World, certname};
 
-/// A run that goes on until somebody ends it, once it is under way.
+/// Starts a run that does not end by itself, and waits until its command runs.
 async fn endless(world: &World, more: serde_json::Value, first: &str) -> TransactionId {
     let begun = world.sshd.tmp().join("begun");
     let line = format!(
@@ -25,7 +25,7 @@ async fn endless(world: &World, more: serde_json::Value, first: &str) -> Transac
     transaction
 }
 
-/// The host tells nobody of its files.
+/// Waits for a file by polling.
 async fn appears(path: &Path) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !path.exists() {
@@ -54,7 +54,7 @@ fn alive(world: &World) -> usize {
         .count()
 }
 
-/// A signal that nobody can refuse still needs its time on a busy machine.
+/// Waits until all processes of the run have ended: even SIGKILL takes time on a busy machine.
 async fn gone(world: &World) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while alive(world) > 0 {
@@ -117,7 +117,7 @@ async fn a_run_that_is_stopped_before_it_starts_does_not_start() {
         .await;
     cancel(&world, &transaction).await;
     let error = world.outcome(&transaction).await.error();
-    // Which of the two depends on how far it had come; it did not start either way.
+    // The text depends on the moment of the cancellation; the run did not start in either case.
     let told = ["cancelled before it started", "cancelled while it waited"];
     assert!(told.iter().any(|words| error.contains(words)), "{error}");
 }
@@ -136,7 +136,7 @@ async fn a_connection_that_is_lost_leaves_the_outcome_unknown() {
     );
     let leader = std::fs::read_to_string(world.sshd.tmp().join("begun")).unwrap();
     let group = rustix::process::Pid::from_raw(leader.trim().parse().unwrap()).unwrap();
-    // What it started is still there, as it says.
+    // The processes are still alive, as the error announces.
     rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
 }
 

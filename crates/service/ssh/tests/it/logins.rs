@@ -1,4 +1,4 @@
-//! Who is believed and who is let in.
+//! Tests of host keys and logins.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -157,7 +157,7 @@ async fn a_password_is_given_as_such_or_as_the_answer_to_a_question() {
             world.connection(more)
         };
         let (right, wrong) = (connection(doorkeeper::PASSWORD), connection("wrong"));
-        // This host lets people in, and then does nothing for them.
+        // This host accepts logins and then runs nothing.
         let error = world.command(&right, "true").await.error();
         assert!(error.contains("opened no session"), "asks {asks}: {error}");
         let error = world.command(&wrong, "true").await.error();
@@ -166,7 +166,7 @@ async fn a_password_is_given_as_such_or_as_the_answer_to_a_question() {
     }
 }
 
-/// A host that does nothing but let in who knows the password.
+/// A host that only accepts logins with the right password.
 mod doorkeeper {
     use std::sync::Arc;
 
@@ -230,7 +230,7 @@ mod doorkeeper {
                 let config = Arc::clone(&config);
                 let session = russh::server::run_stream(config, stream, Door { asks }).await;
                 if let Ok(session) = session {
-                    // Whoever leaves early is none of our business.
+                    // Errors of clients that disconnect early are ignored.
                     let _ = session.await;
                 }
             }

@@ -1,4 +1,4 @@
-//! Runs over SSH against a real `sshd`, with the test in the engine's place.
+//! Runs over SSH against a real `sshd`, with the test in the role of the engine.
 #![allow(
     clippy::large_futures,
     reason = "a test has few tasks, and their size is nobody's memory"

@@ -1,4 +1,4 @@
-//! What agents do beside `run`: single files are put in place, and `run_with`.
+//! Actions besides `run`: placement of files, and `run_with`.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tasks, commands and scripts that run, and what comes of them.
+//! Tasks, commands and scripts, with their results.
 
 use pxp::action::TransactionStatus;
 use serde_json::{Value, json};
@@ -160,7 +160,7 @@ async fn two_runs_at_once_on_one_host_do_not_meet() {
         owner(&world.sshd.tmp()).1,
     )
     .unwrap();
-    // Each waits for the other, so one after the other would never end.
+    // Each waits for the other, so one after the other would never complete.
     let line = |own: &str, other: &str| {
         let meet = meet.display();
         json!({"command": format!(

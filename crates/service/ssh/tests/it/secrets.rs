@@ -1,4 +1,4 @@
-//! A13: a canary in every secret, looked for everywhere.
+//! A13: every secret contains a canary, which must appear nowhere.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! A host with a real sshd, a stand-in for it, and the engine's end of the fabric.
+//! A host with a real sshd, an `SshRunner` for it, and the engine's side of the fabric.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub(crate) runner: SshRunner,
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Result(ActionResult),
@@ -43,7 +43,7 @@ pub(crate) fn certname() -> Certname {
 }
 
 impl World {
-    /// Its host's key is known.
+    /// The key of its host is known.
     pub(crate) async fn new() -> Self {
         let world = Self::with(HostKeyCheck::Strict).await;
         std::fs::write(world.known_hosts(), world.sshd.known_hosts().unwrap()).unwrap();
@@ -79,7 +79,7 @@ impl World {
         self.directory.path().join("known_hosts")
     }
 
-    /// How the host is reached, with `more` keys over the usual ones.
+    /// A connection to the host, with `more` keys added to the default ones.
     pub(crate) fn connection(&self, more: Value) -> SshConnection {
         let mut all = map(json!({
             "user": self.sshd.user(),
@@ -97,7 +97,7 @@ impl World {
         SshConnection::read_flat(all).unwrap()
     }
 
-    /// Asks for `run` of a module with a connection of its own.
+    /// Requests `run` of a module with a connection in the request.
     pub(crate) async fn ask(
         &self,
         connection: &SshConnection,
@@ -107,7 +107,7 @@ impl World {
         self.ask_for(connection, (module, "run"), params).await
     }
 
-    /// Asks for a module's action with a connection of its own.
+    /// Requests an action of a module with a connection in the request.
     pub(crate) async fn ask_for(
         &self,
         connection: &SshConnection,
@@ -155,7 +155,7 @@ impl World {
         self.fabric.send(message).await.unwrap();
     }
 
-    /// The next message in a node's name.
+    /// The next message that was sent on behalf of a node.
     pub(crate) async fn hear(&mut self) -> PxpMessageBody {
         let inbound = tokio::time::timeout(PATIENCE, self.inbox.recv()).await;
         let message = inbound.expect("nothing was said in time").unwrap().message;
@@ -163,7 +163,7 @@ impl World {
         PxpMessageBody::decode(&message.message_type, message.data.as_deref()).unwrap()
     }
 
-    /// What came of a transaction; that it was taken comes first.
+    /// Waits for the outcome of a transaction, after its provisional response.
     pub(crate) async fn outcome(&mut self, transaction: &TransactionId) -> Outcome {
         loop {
             let body = self.hear().await;
@@ -180,7 +180,7 @@ impl World {
         }
     }
 
-    /// Runs a line of shell.
+    /// Runs a shell command.
     pub(crate) async fn command(&mut self, connection: &SshConnection, line: &str) -> Outcome {
         let params = json!({"command": line});
         let transaction = self.ask(connection, "command", params).await;
@@ -216,7 +216,7 @@ impl World {
         self.outcome(&transaction).await
     }
 
-    /// What the stand-in knows of a transaction.
+    /// Queries the status of a transaction.
     pub(crate) async fn status(&mut self, transaction: &TransactionId) -> StatusResult {
         let query = TransactionId::random();
         let body = PxpMessageBody::BlockingRequest(PxpRequest {
@@ -237,7 +237,7 @@ impl World {
         }
     }
 
-    /// What runs left in the host's directory.
+    /// Directories that runs have left on the host.
     pub(crate) fn left_behind(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.sshd.tmp()).unwrap();
         entries

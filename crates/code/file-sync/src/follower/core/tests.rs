@@ -1,4 +1,4 @@
-//! What a follower decides.
+//! Tests of the decisions of a follower.
 
 use api_types::FileSyncSubmodule;
 
@@ -200,7 +200,7 @@ fn what_somebody_changed_is_put_right() {
     );
 }
 
-/// Whatever is told in whatever order, generations grow and switches are to what is announced.
+/// In any order of events generations grow, and switches are made to announced versions only.
 #[test]
 fn any_order_of_events_keeps_the_rules() {
     let mut seed = 7_u64;
@@ -270,7 +270,7 @@ fn who_watches_sees_what_is_live_and_what_should_be() {
     let now = (had(1, 'a', false, None), SyncState::Ok);
     assert_eq!(shown(&core), now);
     core.next_steps();
-    // What is not live yet may fail.
+    // A failure of a version that is not live yet does not change the status.
     core.mark_failed(&environment(), &signature('b'), "full".to_owned());
     assert_eq!(shown(&core), now);
     core.apply_check_in(told(Some((2, Some('b'))), None));
@@ -292,7 +292,7 @@ fn who_watches_sees_what_is_live_and_what_should_be() {
     assert_eq!(shown(&core), (gone, SyncState::Ok));
     core.discard_announcements();
     assert!(!core.has_announcements());
-    // One that it has never had is not there yet.
+    // An environment that the follower has never had counts as behind.
     let mut core = FollowerCore::default();
     core.apply_check_in(told(Some((1, Some('a'))), None));
     assert!(shown(&core).0.is_behind);

@@ -1,4 +1,4 @@
-//! Contents from servers that cut, ignore what was asked, and lie.
+//! Downloads from servers that cut connections, ignore ranges or send wrong contents.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ struct World {
     tls: TlsFiles,
 }
 
-/// An answer; its body may be less than it says.
+/// An HTTP answer; its body may be shorter than `length`.
 fn answer(status: &str, headers: &str, length: usize, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\n\r\n");
     [head.as_bytes(), body].concat()
 }
 
-/// One that does not say how long it is.
+/// An answer without a length.
 fn endless(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\n{headers}connection: close\r\n\r\n");
     [head.as_bytes(), body].concat()
@@ -72,7 +72,7 @@ impl Server {
         }
     }
 
-    /// The ranges that were asked for.
+    /// The `Range` headers of the requests.
     fn ranges(&self) -> Vec<Option<String>> {
         let asked = self.asked.lock().unwrap();
         let header = |request: &String, name: &str| {
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// Where it arrives.
+    /// Path of the download.
     fn file(&self) -> PathBuf {
         let directory = self.directory.path().join("content/arriving");
         directory.join(self.wanted.sha256.to_string())
@@ -129,12 +129,12 @@ impl World {
         format!("etag: \"{}\"\r\n", self.wanted.sha256)
     }
 
-    /// All of it, cut after so many bytes.
+    /// The whole content, cut after this number of bytes.
     fn whole(&self, until: usize) -> Vec<u8> {
         answer("200 OK", &self.etag(), BYTES, &self.bytes[..until])
     }
 
-    /// What is lacking, cut there.
+    /// The answer to a request for the rest, cut at `until`.
     fn rest(&self, first: usize, until: usize) -> Vec<u8> {
         let headers = format!("{}{}", self.etag(), range(first, BYTES - 1, BYTES));
         let body = &self.bytes[first..until];
@@ -146,7 +146,7 @@ impl World {
         fetch(&remote, &self.arriving, &self.wanted).await
     }
 
-    /// It comes, with these answers to questions for these parts.
+    /// The fetch succeeds with these answers; `ranges` are the expected requests.
     async fn comes(&self, answers: Vec<Vec<u8>>, ranges: &[Option<usize>]) {
         let server = Server::start(answers).await;
         self.fetch(&server).await.unwrap();
@@ -154,7 +154,7 @@ impl World {
         assert!(fs::read(self.file()).unwrap() == self.bytes);
     }
 
-    /// It does not come, and this is why.
+    /// The fetch fails with these answers; returns the error.
     async fn fails(&self, answers: Vec<Vec<u8>>, ranges: &[Option<usize>]) -> String {
         let server = Server::start(answers).await;
         let error = self.fetch(&server).await.unwrap_err();
@@ -202,7 +202,7 @@ async fn what_broke_off_goes_on_where_it_was_and_so_does_a_follower_that_was_kil
         world.rest(two, BYTES),
     ];
     world.comes(cuts, &[None, Some(one), Some(two)]).await;
-    // What is whole is asked for by nobody, also not by a follower that is started again.
+    // A complete content is not requested again, even after a restart of the follower.
     let content = world.arriving.content().clone();
     world.arriving = IncomingContents::open(&content).unwrap();
     world.comes(vec![], &[]).await;
@@ -217,7 +217,7 @@ async fn what_broke_off_goes_on_where_it_was_and_so_does_a_follower_that_was_kil
     world.arriving = IncomingContents::open(&content).unwrap();
     let rest = vec![world.rest(ends[3], BYTES)];
     world.comes(rest, &[Some(ends[3])]).await;
-    // One that says nothing more is not asked again and again.
+    // After an answer without progress there is no immediate retry.
     world.has(&world.bytes[..10]);
     let silent = vec![world.rest(10, 10), world.rest(10, BYTES)];
     let server = Server::start(silent).await;
@@ -230,7 +230,7 @@ async fn a_server_that_has_no_such_part_sends_all_of_it() {
     let world = World::new();
     let etag = world.etag();
     world.has(&world.bytes[..1_000]);
-    // It ignores what was asked for.
+    // The server ignores the range.
     world.comes(vec![world.whole(BYTES)], &[Some(1_000)]).await;
     let part = |headers: String| answer("206 Partial Content", &headers, 299_000, &[0; 299_000]);
     let last = BYTES - 1;
@@ -250,7 +250,7 @@ async fn a_server_that_has_no_such_part_sends_all_of_it() {
         let answers = vec![other, world.whole(BYTES)];
         world.comes(answers, &[Some(1_000), None]).await;
     }
-    // A part for him who asked for all is nothing.
+    // A partial answer to a request without a range is an error.
     fs::remove_file(world.file()).unwrap();
     let why = world.fails(vec![world.rest(0, BYTES)], &[None]).await;
     assert!(why.contains("answers 206"), "{why}");
@@ -268,7 +268,7 @@ async fn lies_are_found_out_and_leave_nothing_behind() {
     let why = world.fails(vec![forged.clone()], &[None]).await;
     assert!(why.contains("came with the hash"), "{why}");
     is_empty();
-    // The part that was here may be what is wrong, so all of it is asked for once.
+    // The bytes from before may be the wrong ones, so the whole content is requested once.
     world.has(&world.bytes[..7]);
     let headers = format!("{etag}{}", range(7, BYTES - 1, BYTES));
     let lie = answer("206 Partial Content", &headers, BYTES - 7, &garbage[7..]);
@@ -279,7 +279,7 @@ async fn lies_are_found_out_and_leave_nothing_behind() {
     let answers = vec![lie, world.whole(BYTES)];
     world.comes(answers, &[Some(7), None]).await;
 
-    // Too much, said or not, of all or of a part.
+    // Too many bytes, with or without a length, in a whole or partial answer.
     let more = [world.bytes.clone(), vec![0]].concat();
     for (has, much) in [
         (0, answer("200 OK", &etag, BYTES + 1, &more)),
@@ -292,7 +292,7 @@ async fn lies_are_found_out_and_leave_nothing_behind() {
         assert!(why.contains("more than 300000 bytes"), "{why}");
         is_empty();
     }
-    // Too little that says it is all is as if it were cut.
+    // A body without a length that is too short counts as broken off.
     world.has(b"");
     let little = endless("200 OK", &etag, &world.bytes[..50]);
     let answers = vec![little, world.rest(50, BYTES)];
@@ -310,7 +310,7 @@ async fn a_part_that_somebody_changed_is_begun_anew_and_nothing_else_is_written_
         world.has(&bytes);
         world.comes(vec![world.whole(BYTES)], &[None]).await;
     }
-    // Links lead to what is not ours.
+    // A link may lead to a file that is not a download.
     let other = world.directory.path().join("other");
     for hard in [false, true] {
         fs::write(&other, "1").unwrap();

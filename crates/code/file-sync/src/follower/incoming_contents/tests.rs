@@ -18,7 +18,7 @@ impl World {
         self.directory.path().join("content/arriving").join(name)
     }
 
-    /// A file that was written so long ago and says that it has so many bytes.
+    /// Creates a download of this age and size.
     fn came(&self, name: &str, age: Duration, bytes: u64) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(self.path("")).unwrap();
@@ -73,7 +73,7 @@ fn what_nobody_waits_for_is_bounded() {
     assert!(!gone.iter().any(|it| fs::symlink_metadata(it).is_ok()));
     assert!(world.directory.path().exists());
 
-    // The latest stay, and what is waited for does, however old and large.
+    // The newest stay, and awaited ones do, however old and large.
     let large = world.came(&name("large"), 2 * HOUR, FOLLOWER_LEFT_BYTES);
     let awaited = world.came(&name("awaited"), 2 * FOLLOWER_LEFT, FOLLOWER_LEFT_BYTES);
     let all = arriving
@@ -101,10 +101,10 @@ fn contents_get_their_names_in_the_store_and_what_is_not_here_does_not() {
         assert_eq!(metadata.permissions().mode() & 0o777, mode);
         assert!(!arriving.path(it).exists());
     }
-    // Another version brought them meanwhile.
+    // Another version has fetched them meanwhile.
     arriving.move_into_store(&all).unwrap();
 
-    // There is no room: what came for it goes.
+    // The disk is full: its downloads are removed.
     let more = [wanted("c", false), wanted("d", false)];
     fs::write(arriving.path(&more[0]), "c").unwrap();
     let awaited = arriving.await_contents(&more).unwrap();

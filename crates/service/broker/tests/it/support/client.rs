@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::TestBroker;
 
-/// Ends a test that waits for what never comes; nothing is measured by it.
+/// Fails a test that waits too long; not a measurement.
 const HANG: Duration = Duration::from_secs(20);
 
 pub(crate) struct Client {
@@ -27,7 +27,7 @@ pub(crate) struct Client {
     pub(crate) uri: String,
 }
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
     Frame(u16, String),
@@ -129,7 +129,7 @@ impl Client {
             .expect("sent");
     }
 
-    /// For what the broker may cut off in the middle.
+    /// Sends bytes while the broker may close the connection.
     pub(crate) async fn send_or_be_cut(&mut self, text: String) {
         guard(self.ws.send(Message::text(text))).await.ok();
     }
@@ -182,7 +182,7 @@ impl Client {
         loop {
             match self.next().await {
                 Some(Ok(Message::Close(Some(frame)))) => {
-                    // Drives tungstenite's answer to the close out of the door.
+                    // Sends tungstenite's answer to the close frame.
                     while let Some(Ok(_)) = self.next().await {}
                     return Closed::Frame(frame.code.into(), frame.reason.to_string());
                 }
@@ -199,7 +199,8 @@ impl Client {
         }
     }
 
-    /// Sends to itself and expects that nothing came before: the broker has said nothing so far.
+    /// Sends a message to itself and expects it as the next one: the broker has sent nothing
+    /// before.
     pub(crate) async fn expect_silence(&mut self) {
         let uri = self.uri.clone();
         self.send(message(999_999, "test/echo", &uri, json!("echo")))
@@ -208,7 +209,7 @@ impl Client {
         assert_eq!(heard["message_type"], "test/echo", "{heard}");
     }
 
-    /// The broker serves this client still.
+    /// Expects that the broker still serves this client.
     pub(crate) async fn expect_alive(&mut self) {
         self.expect_silence().await;
     }

@@ -1,4 +1,4 @@
-//! An orchestrator that a broker dials.
+//! An orchestrator to which a broker connects.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -42,21 +42,21 @@ impl FakeController {
         }
     }
 
-    /// What a broker is configured with.
+    /// URI of this controller for the broker's configuration.
     pub(crate) fn uri(&self) -> String {
         format!("wss://{}/server", self.addr)
     }
 
-    /// How the broker calls this controller.
+    /// PCP address of this controller at the broker.
     pub(crate) fn address(&self) -> String {
         format!("pcp://{}/server", self.addr)
     }
 
-    /// The broker's next connection ends before the broker says anything in it.
+    /// Expects that the broker's next connection ends before the broker sends anything.
     pub(crate) async fn is_left_without_a_word(&self) {
         guard(async {
             let (tcp, _) = self.listener.accept().await.unwrap();
-            // With TLS 1.3 the server is done before the client has looked.
+            // With TLS 1.3 the server's handshake completes before the client checks it.
             if let Ok(mut tls) = self.acceptor.accept(tcp).await {
                 let read = tls.read(&mut [0; 1]).await;
                 assert!(

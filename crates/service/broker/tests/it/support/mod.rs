@@ -1,4 +1,4 @@
-//! What tests use: a certificate authority, a broker, clients, controllers.
+//! Fixtures of the tests: a certificate authority, a broker, clients, controllers.
 
 mod client;
 mod controller;

@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// A certificate with a subject of its own, which the authority would not make.
+    /// A certificate with a custom subject, which the authority does not issue.
     pub(crate) fn odd_identity(&self, file: &str, subject: &[(rcgen::DnType, &str)]) -> Identity {
         let pem = |name: &str| std::fs::read_to_string(self.authority.dir().join(name)).unwrap();
         let ca_key = rcgen::KeyPair::from_pem(&pem("ca_key.pem")).unwrap();
@@ -134,7 +134,7 @@ impl World {
         Arc::new(ServerTls::load(files, ClientAuth::Optional).unwrap())
     }
 
-    /// A broker on a free port, with an open policy unless `change` says otherwise.
+    /// Starts a broker on a free port, with an open policy unless `change` sets another one.
     pub(crate) fn broker_with(
         &self,
         fabric: Option<Fabric>,

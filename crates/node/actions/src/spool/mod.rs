@@ -7,7 +7,7 @@
 //! | file | written by | content |
 //! |---|---|---|
 //! | `metadata` | agent | [`TransactionRecord`]: requester and request; on disk before the start |
-//! | `claim.json` | wrapper or agent | [`ActionClaim`]: the process that started it, or none |
+//! | `claim.json` | wrapper or agent | [`ActionClaim`]: started by this process, or never |
 //! | `exit.json` | wrapper or agent | [`ExitRecord`]: the end of the action |
 //! | `output_limit` | wrapper | [`OutputLimit`]: bytes of output that count, per stream |
 //! | `stdout`, `stderr` | action | output |

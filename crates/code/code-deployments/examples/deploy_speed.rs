@@ -1,9 +1,9 @@
-//! What deployments cost, beside r10k and g10k where they are installed:
-//! `cargo run --release -p code-deployments --example deploy_speed -- TUTTI MODULES
-//! [--smallest]`.
+//! Measures deployments, compared with r10k and g10k if they are installed:
+//! `cargo run --release -p code-deployments --example deploy_speed -- TUTTI MODULES [--smallest]`.
 //!
-//! Ten environments with the same modules of Debian's, each in a repository of its own. Each tool is a
-//! process, as people call it. Prints JSON: seconds of the clock and of processor time, with git's.
+//! Ten environments with the same modules of Debian, each in its own repository. Each tool runs as
+//! a process, as a user calls it. Prints JSON: seconds of wall clock and of processor time,
+//! including git's.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,17 +22,17 @@ use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use serde_json::{Value, json};
 
-/// How much is measured; of runs and switches the median is told.
+/// The sizes of the measurement; of runs and switches the median is printed.
 #[derive(Clone, Copy)]
 struct Size {
     environments: usize,
     modules: usize,
-    /// Runs that find nothing to do.
+    /// Runs without changes.
     repeats: usize,
     /// Runs with one module changed.
     changes: usize,
     switches: usize,
-    /// Garbage collections that are cut off.
+    /// Garbage collections that are interrupted.
     cuts: u64,
 }
 
@@ -104,7 +104,8 @@ fn main() {
     println!("{told:#}");
 }
 
-/// The modules and a control repository with a branch for each environment; gives the files of one.
+/// Creates the modules and a control repository with a branch for each environment; returns the
+/// number of files of one.
 fn repositories(root: &Path, modules: &Path, size: Size) -> usize {
     let mut names: Vec<PathBuf> = std::fs::read_dir(modules)
         .unwrap()
@@ -123,7 +124,7 @@ fn repositories(root: &Path, modules: &Path, size: Size) -> usize {
         output(root, "cp", &["-rL", &from, repository.to_str().unwrap()]);
         commit(&repository, "main");
         let place = repository.display();
-        // As g10k reads it, too.
+        // The form that g10k also parses.
         puppetfile.push_str(&["mod '", name, "',\n  :git => '", &place.to_string()].concat());
         puppetfile.push_str("',\n  :branch => 'main'\n");
     }
@@ -186,7 +187,7 @@ fn disk_bytes(root: &Path, places: &[PathBuf]) -> u64 {
     total.split('\t').next().unwrap().parse().unwrap()
 }
 
-/// Microseconds of one switch, with its name on the disk: the median, and the 99th of 100.
+/// Microseconds of one switch, durable on the disk: the median and the 99th percentile.
 fn switch(root: &Path, switches: usize) -> Value {
     let config = root.join("tutti.yaml");
     let read = R10kSettings::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
@@ -212,8 +213,8 @@ fn switch(root: &Path, switches: usize) -> Value {
     json!({"median": at(50), "p99": at(99)})
 }
 
-/// Seconds that it takes to find that nothing can go, and to remove all versions but the live ones; and how long
-/// whoever waits does so until a collection that is under way has given way.
+/// Seconds of a collection that finds nothing, and of one that removes all versions but the live
+/// ones; and the time until an interrupted collection has stopped.
 fn room(root: &Path, cuts: u64) -> Value {
     let config = root.join("tutti.yaml");
     let read = R10kSettings::parse(&std::fs::read_to_string(&config).unwrap()).unwrap();
@@ -241,7 +242,7 @@ fn room(root: &Path, cuts: u64) -> Value {
             .set_modified(then)
             .unwrap();
     }
-    // Each is cut off a little later than the one before.
+    // Each collection is interrupted a little later than the one before.
     let waits = (0..cuts).map(|number| {
         let kept = kept(0);
         let cut = kept.cut.clone();
@@ -267,7 +268,7 @@ fn median(mut times: Vec<(f64, f64)>) -> (f64, f64) {
     times[times.len() / 2]
 }
 
-/// Processor time of children that are over, with their children.
+/// Processor time of child processes that have ended, including their children.
 fn children_seconds() -> f64 {
     const TICKS_OF_A_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();

@@ -194,7 +194,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let hold = DirectoryLock::acquire(directory.path(), |_| {}).unwrap();
         let mut left = orphan(&hold);
-        // As if the process that had it were gone.
+        // Simulates a holder that no longer runs.
         std::fs::write(directory.path().join("lock"), "4194305 1\n").unwrap();
         drop(hold);
         DirectoryLock::acquire(directory.path(), |_| panic!("it is gone")).unwrap();

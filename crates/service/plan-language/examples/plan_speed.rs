@@ -1,8 +1,8 @@
-//! What plans in the Puppet language cost: `cargo run --release -p plan-language --example plan_speed
-//! [-- --smallest]`.
+//! Measures plans in the Puppet language:
+//! `cargo run --release -p plan-language --example plan_speed [-- --smallest]`.
 //!
-//! Over the real job engine, SQLite and nodes in memory: a step of one plan alone, a thousand plans at
-//! once, and one plan over ten thousand nodes. Prints JSON.
+//! With the real job engine, SQLite and nodes in memory: a step of a single plan, a thousand plans
+//! at once, and one plan over ten thousand nodes. Prints JSON.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,14 +24,14 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// How much is measured.
+/// The sizes of the measurement.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Steps of the plan that runs alone.
+    /// Steps of the single plan.
     alone: u64,
-    /// Plans at once, and the steps of each.
+    /// Number of concurrent plans, and the steps of each.
     many: (u64, u64),
-    /// Nodes of the plan over many, and how often it is measured.
+    /// Nodes of the plan over many nodes, and number of repetitions.
     fleet: (usize, usize),
 }
 

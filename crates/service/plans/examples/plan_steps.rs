@@ -1,8 +1,9 @@
-//! Measures the cost of a step of a plan: `cargo run --release -p plans --example plan_steps [DIRECTORY]
-//! [--smallest]`.
+//! Measures the cost of a step of a plan:
+//! `cargo run --release -p plans --example plan_steps [DIRECTORY] [--smallest]`.
 //!
-//! Plans run a task that does nothing on a node in memory, over the real job engine and SQLite: one plan
-//! alone, a thousand at once, and ten thousand that sleep beside a thousand that run. Prints JSON.
+//! Plans run a task without effect on a node in memory, with the real job engine and SQLite: a
+//! single plan, a thousand at once, and ten thousand sleeping plans beside a thousand running ones.
+//! Prints JSON.
 
 #![expect(
     clippy::unwrap_used,
@@ -28,11 +29,11 @@ use store::{Store, StoreConfig};
 /// The sizes of the measurement.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Steps of the plan that runs alone.
+    /// Steps of the single plan.
     alone: i64,
-    /// Plans at once, and the steps of each.
+    /// Number of concurrent plans, and the steps of each.
     many: (usize, i64),
-    /// Plans that sleep.
+    /// Number of sleeping plans.
     sleeping: usize,
 }
 
@@ -48,7 +49,7 @@ const SMALLEST: Size = Size {
     sleeping: 10,
 };
 
-/// Plans that are started at once.
+/// Number of plans that are started at once.
 const STARTING: usize = 256;
 
 type Took = Arc<Mutex<Vec<Duration>>>;
@@ -169,7 +170,7 @@ async fn start(plans: &Plans, plan: &str, count: usize) {
     }
 }
 
-/// Waits until all that is left sleeps.
+/// Waits until all remaining plans are asleep.
 async fn idle(plans: &Plans, asleep: usize) {
     loop {
         let counts = plans.counts().await.unwrap();
@@ -180,7 +181,7 @@ async fn idle(plans: &Plans, asleep: usize) {
     }
 }
 
-/// Steps per second of many plans at once.
+/// Returns the steps per second of many concurrent plans.
 async fn many(plans: &Plans, (count, each): (usize, i64)) -> f64 {
     let asleep = plans.counts().await.unwrap().asleep;
     let began = Instant::now();

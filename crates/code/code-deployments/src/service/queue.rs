@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(queue.check_capacity(1), Err(QueueFull));
         assert_eq!(begun(&mut queue).len(), 2);
         assert_eq!(queue.check_capacity(2), Ok(()));
-        // a has more to do, but c was there before.
+        // Environment a has more work, but c was queued before.
         queue.add(&name("a"), &DEPLOY, 4);
         queue.finish(&name("a"));
         assert_eq!(begun(&mut queue), [("c".to_owned(), vec![3])]);

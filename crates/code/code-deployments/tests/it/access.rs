@@ -1,4 +1,4 @@
-//! Repositories that are reached with a token, and servers that get none.
+//! Repositories that are accessed with a token, and servers that must not get one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,18 +18,19 @@ use code_sources::source::EnvironmentSource;
 use crate::github_server::EMPTY;
 use crate::world::{World, name, source_error};
 
-/// A server of repositories that asks for a login, and has none of them.
+/// A git server that requires credentials and has no repositories.
 struct GitServer {
     address: String,
-    /// What was shown to it.
+    /// The credentials that it received.
     shown: Arc<Mutex<Vec<String>>>,
-    /// How often it was asked.
+    /// The number of requests.
     asked: Arc<AtomicUsize>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl GitServer {
-    /// `host`: a name of this machine. Requests for `/moved.git` are sent on to `elsewhere`.
+    /// Starts a server at `host`, a name of this machine. Requests for `/moved.git` are redirected
+    /// to `elsewhere`.
     async fn start(host: &str, elsewhere: &str) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{host}:{}", listener.local_addr().unwrap().port());
@@ -68,7 +69,7 @@ impl GitServer {
         format!("{}/{name}.git", self.address)
     }
 
-    /// What it was shown since the last time, each once.
+    /// Returns the credentials received since the last call, without repetitions.
     fn shown(&self) -> Vec<String> {
         let mut shown = std::mem::take(&mut *self.shown.lock().unwrap());
         shown.dedup();
@@ -82,7 +83,7 @@ impl Drop for GitServer {
     }
 }
 
-/// What the token of these tests looks like to a server.
+/// The credentials in which a server receives the token of these tests.
 fn token_shown() -> String {
     format!("Basic {}", STANDARD.encode("x-oauth-token:t0ken"))
 }
@@ -97,7 +98,7 @@ fn with_token(directory: &tempfile::TempDir) -> GitAccess {
     }
 }
 
-/// Message of git about a control repository that is not there.
+/// Returns git's message about a control repository that does not exist.
 async fn refused(git: &GitProgram, remote: &str) -> String {
     let refused = source_error(git, remote).await;
     std::error::Error::source(&refused).map_or_else(|| refused.to_string(), |it| it.to_string())
@@ -122,8 +123,7 @@ async fn a_token_is_shown_to_its_repository_and_stands_in_no_error() {
     assert!(said.contains("cannot use the token in"), "{said}");
 }
 
-/// Push access to a branch is the right to write its Puppetfile, and a Puppetfile may name any
-/// server.
+/// A user with push access to a branch can write its Puppetfile, which may name any server.
 #[tokio::test]
 async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_puppetfile() {
     let ours = GitServer::start("127.0.0.1", "").await;
@@ -138,7 +138,7 @@ async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_pup
     assert_eq!(ours.shown(), [token_shown()]);
     refused(&git, &ours.remote("module-of-the-same-server")).await;
     assert_eq!(ours.shown(), [token_shown()]);
-    // A repository with a Puppetfile that names both.
+    // A repository with a Puppetfile that names both servers.
     let world = World::new();
     let (one, two) = (ours.remote("one"), evil.remote("two"));
     world.puppetfile(&format!(
@@ -159,7 +159,7 @@ async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_pup
     assert_eq!(ours.shown(), [token_shown()], "{said}");
     assert_eq!(evil.shown(), [""; 0], "{said}");
     assert!(said.contains("git.credential_hosts"), "{said}");
-    // An administrator may name the server, or the repository.
+    // The settings may name the server, or the repository.
     let named = GitProgram {
         servers: CredentialServers::from_remotes([], [evil.address.trim_start_matches("http://")]),
         ..git.clone()
@@ -191,7 +191,7 @@ async fn a_redirect_takes_no_token_to_another_server() {
     assert!(asked > 0, "git did not follow the redirect: {said}");
 }
 
-/// Every user of the machine can read the arguments of programs.
+/// Returns the programs whose arguments contain the text; every user of the machine can read them.
 fn called_with(text: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
@@ -224,7 +224,7 @@ async fn credentials_in_an_address_are_in_no_argv() {
         },
         ..GitProgram::default()
     };
-    // Each look sees the git of its moment.
+    // Each run starts a new git process, which the other thread observes.
     for _ in 0..20 {
         let said = refused(&git, &remote).await;
         assert!(!said.contains(CANARY), "{said}");

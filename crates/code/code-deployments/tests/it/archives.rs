@@ -1,4 +1,4 @@
-//! Modules from archives, harmless and hostile.
+//! Modules from valid and malicious archives.
 
 use code_deployments::DeploymentError;
 use tar::EntryType;
@@ -6,7 +6,7 @@ use tar::EntryType;
 use crate::world::World;
 use testkit::forge_server::{ForgeServer, Tar, sha256};
 
-/// A world with an archive as its module `m`, and what a deployment of it says.
+/// Creates a world with an archive as its module `m`, and returns the result of its deployment.
 async fn deploy(
     archive: &[u8],
 ) -> (
@@ -204,7 +204,8 @@ async fn archives_that_are_none() {
             "{error}"
         );
     }
-    // A file that is longer than it says, and one that is cut: the tar is wrong, its wrapping is not.
+    // A file shorter than its header states, and a truncated one: the tar is damaged, but its gzip
+    // is not.
     let mut header = tar::Header::new_gnu();
     header.set_path("x").unwrap();
     header.set_size(1 << 40);
@@ -240,7 +241,7 @@ async fn from_an_address_and_with_a_wrong_checksum() {
     let built = world.deploy("production").await.unwrap();
     assert!(!format!("{:?}", built.lock).contains("secret"));
     server.asked();
-    // What names no checksum is what it was when it came first.
+    // Without a checksum, the archive of the first download stays.
     world.puppetfile(&format!(
         "mod 'm', type: 'tarball', source: '{address}/files/m.tar.gz'"
     ));

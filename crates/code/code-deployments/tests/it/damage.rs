@@ -1,5 +1,5 @@
-//! Files whose bytes are not those that their hashes say, as a disk leaves them that lost a write, or a person
-//! who edits deployed code: found by the first deployment of a process, and put right.
+//! Files whose bytes do not match their hashes, as after a lost write of the disk or an edit of
+//! deployed code: the first deployment of a process finds and repairs them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +12,11 @@ use crate::world::{World, name};
 
 pub(crate) const CLASS: &str = "class apt { notify { 'right': } }\n";
 pub(crate) const OTHER_CLASS: &str = "class apt { notify { 'wrong': } }\n";
-/// Something that happens to a file.
+/// A way to damage a file.
 type Damage = fn(&Path);
 
 const KILLS: u64 = 10;
-/// A deployment that heals takes about so long.
+/// About the duration of a deployment that repairs.
 const LONGEST_MS: u64 = 200;
 
 pub(crate) async fn deployed() -> World {
@@ -31,11 +31,11 @@ pub(crate) async fn deployed() -> World {
     world
 }
 
-/// Writes into the file that is there, as a disk does: all names of it have other bytes then.
+/// Overwrites a file in place, as a disk does, so that all its hard links change.
 pub(crate) fn overwrite(path: &Path, text: &str) {
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     fs::write(path, text).unwrap();
-    // A disk that loses a write leaves the time as it was.
+    // A disk that loses a write does not change the modification time.
     let file = fs::File::open(path).unwrap();
     file.set_modified(modified).unwrap();
 }
@@ -44,7 +44,7 @@ fn live_file(world: &World, path: &str) -> PathBuf {
     world.live("production").canonicalize().unwrap().join(path)
 }
 
-/// The object that this file is.
+/// Returns the path of the content object with this text.
 pub(crate) fn object(world: &World, text: &str) -> PathBuf {
     let objects = world.path().join("deploys/content/objects");
     let directories = fs::read_dir(objects).unwrap();
@@ -167,7 +167,7 @@ async fn a_version_is_whole_or_as_it_was_whenever_its_healing_is_killed() {
         while !began.exists() && process.try_wait().unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // That the moment is any moment is what this is about.
+        // The deployment is killed at an arbitrary moment.
         let moment = Duration::from_millis(number * LONGEST_MS / KILLS);
         tokio::time::sleep(moment).await;
         process.kill().unwrap();

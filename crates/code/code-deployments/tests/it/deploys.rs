@@ -1,4 +1,4 @@
-//! What is live after a deployment.
+//! The live files after a deployment.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
@@ -66,7 +66,7 @@ async fn nothing_new_is_nothing_to_do_and_a_new_commit_is_a_new_version() {
     assert_eq!(world.files("production")["modules/apt/VERSION"], "2");
     world.restart();
     assert!(world.deploy("production").await.unwrap().existed_before);
-    // Back, without any repository.
+    // The rollback needs no repository.
     world
         .deployer()
         .switch(&first.environment, &first.signature)
@@ -165,7 +165,7 @@ async fn a_module_has_its_directory_for_itself_and_nothing_else_goes() {
         ]
     );
     assert_eq!(built.omitted_directories, ["modules/apt"]);
-    // What the Puppetfile does not name any more is gone.
+    // A module that the Puppetfile no longer names is removed.
     world.puppetfile("mod 'kept', local: true");
     std::fs::remove_dir_all(control.path.join("modules/apt")).unwrap();
     control.commit();

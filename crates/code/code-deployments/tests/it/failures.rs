@@ -1,8 +1,8 @@
-//! Deployments that fail: what is live stays, and the error says which module and why.
+//! Deployments that fail: the live version stays, and the error names the module and the reason.
 
 use crate::world::World;
 
-/// An environment with one module, live.
+/// Creates a live environment with one module.
 async fn live() -> World {
     let world = World::new();
     world.module("apt").write("VERSION", "1").commit();
@@ -19,7 +19,7 @@ async fn live() -> World {
     world
 }
 
-/// Adds to the Puppetfile, and gives what the deployment says.
+/// Adds a line to the Puppetfile, and returns the error of the deployment.
 async fn fails(world: &World, line: &str) -> String {
     let before = world.files("production");
     let path = world.control().path.join("Puppetfile");
@@ -98,7 +98,7 @@ async fn manifests_that_do_not_parse() {
         "{said}"
     );
     assert!(!said.contains("broken.pp"), "{said}");
-    // And once more: that it is here does not make it good.
+    // The repeated deployment fails too, although the content is stored by now.
     let said = world.deploy("production").await.unwrap_err().to_string();
     assert!(said.contains("do not parse"), "{said}");
     ntp.write("manifests/init.pp", "class ntp { }\n").commit();

@@ -7,13 +7,13 @@ use tar::EntryType;
 use crate::world::World;
 use testkit::forge_server::{ForgeServer, Tar, md5, sha256};
 
-/// A world whose Forge is this one.
+/// Creates a world that uses this Forge.
 fn world(forge: &ForgeServer) -> World {
     let address = forge.address.clone();
     World::with(move |settings: &mut DeploymentSettings| {
         settings.forge.baseurl.clone_from(&address);
         settings.forge.authorization_token = Some("Bearer token-of-forge".into());
-        // Of this machine's environment, none.
+        // The proxy of the test machine's environment is not used.
         settings.forge.proxy = Some(String::new());
     })
 }
@@ -72,7 +72,7 @@ async fn a_release_is_brought_once_and_then_nobody_is_asked() {
         forge.header(path, "authorization").as_deref(),
         Some("Bearer token-of-forge")
     );
-    // Another environment, another start: all is here.
+    // After a restart, another environment needs no request, since everything is stored.
     world.control().git(&["branch", "other"]);
     world.restart();
     world.deploy("other").await.unwrap();
@@ -127,7 +127,7 @@ async fn a_release_that_is_something_else_is_refused() {
     }
     let checksum = format!(r#""file_sha256": null, "file_md5": "{}""#, md5(&archive));
     forge.publish_with("a-b", "1.0.0", &archive, &checksum);
-    // It was wrong, so it is asked for again.
+    // A wrong checksum is not cached, so the release is requested again.
     let built = world.deploy("production").await.unwrap();
     let ModuleOrigin::Forge { sha256: found, .. } = &built.lock.modules[0].origin else {
         panic!("{built:?}");

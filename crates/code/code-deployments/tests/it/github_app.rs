@@ -1,4 +1,4 @@
-//! Repositories that a GitHub App reads, at a server like GitHub's.
+//! Repositories accessed by a GitHub App, at a simulated GitHub.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,13 +18,13 @@ fn app(id: &str, key: PathBuf) -> GitAccess {
         github_app_id: Some(id.to_owned()),
         github_app_key: Some(key),
         github_app_ttl: Some(std::time::Duration::from_secs(90)),
-        // Of this machine's environment, none.
+        // The proxy of the test machine's environment is not used.
         proxy: Some(String::new()),
         ..GitAccess::default()
     }
 }
 
-/// Reaches repositories as settings with the App for all, and for one at this server.
+/// Returns settings with the App for all repositories, and for one at this server.
 fn git(github: &GitHub, app: GitAccess) -> GitProgram {
     let named = HashMap::from([(github.remote("ops/named"), app.clone())]);
     GitProgram {
@@ -34,7 +34,7 @@ fn git(github: &GitHub, app: GitAccess) -> GitProgram {
     }
 }
 
-/// Error about a repository that is not there.
+/// Returns the error about a repository that does not exist.
 async fn refused(git: &GitProgram, remote: &str) -> String {
     source_error(git, remote).await.error.to_string()
 }
@@ -65,7 +65,7 @@ async fn a_token_is_made_when_it_is_needed_and_anew_before_it_ends() {
         [INSTALLED, MADE],
         "one is for all of an owner"
     );
-    // This one could end while git uses it.
+    // A token that could expire while git uses it.
     github.set(|known| known.lasts = 300);
     let fresh = GitProgram {
         apps: GithubApps::default(),
@@ -96,13 +96,13 @@ async fn where_it_is_not_installed_or_not_meant_git_goes_without() {
     refused(&git, &github.remote("anna/own")).await;
     assert_eq!(github.login("anna/own"), basic("ghs_1"));
     assert_eq!(github.asked().len(), 3);
-    // A Puppetfile may name any host, and what an App signs is good for all that it may do.
+    // A Puppetfile may name any host, and the App's JWT permits everything that the App may do.
     let elsewhere = github.remote("ops/evil").replace("127.0.0.1", "localhost");
     let said = refused(&git, &elsewhere).await;
     assert!(said.contains("is not meant for its server"), "{said}");
     assert_eq!(github.login("ops/evil"), None);
     assert_eq!(github.asked(), Vec::<String>::new());
-    // Another token comes first.
+    // A configured token takes precedence.
     let token = key.write("token", "0auth");
     let own = GitAccess {
         oauth_token: Some(token),
@@ -214,14 +214,14 @@ async fn what_is_wrong_is_told() {
         assert!(said.contains(expected) && !said.contains("ghs_"), "{said}");
         assert_eq!(github.asked().len(), asked, "{said}");
     }
-    // What passes is asked again.
+    // A temporary error is retried.
     github.set(|known| known.wrong = vec![(StatusCode::BAD_GATEWAY, String::new())]);
     let said = said("12345", key.pkcs1()).await;
     assert!(!said.contains("GitHub App"), "{said}");
     assert_eq!(github.login("ops/x"), basic("ghs_1"));
 }
 
-/// A key that is no RSA.
+/// Returns a private key that is not RSA.
 fn elliptic_key() -> String {
     let pair = aws_lc_rs::signature::EcdsaKeyPair::generate_pkcs8(
         &aws_lc_rs::signature::ECDSA_P256_SHA256_FIXED_SIGNING,

@@ -1,4 +1,4 @@
-//! A server like GitHub's, with one App: [`GitHub`]; and its [`Key`].
+//! A simulated GitHub with one App, [`GitHub`], and the App's private key, [`Key`].
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-/// A server like GitHub's, that knows one App.
+/// A simulated GitHub that knows one App.
 pub(crate) struct GitHub {
     address: String,
     state: Arc<Mutex<Known>>,
@@ -25,18 +25,18 @@ pub(crate) struct GitHub {
 
 pub(crate) struct Known {
     public: Vec<u8>,
-    /// For how long tokens are good, in seconds.
+    /// Validity of tokens, in seconds.
     pub(crate) lasts: i64,
     made: u32,
-    /// Answered instead, to requests of the API.
+    /// Answers to the next requests of the API, instead of the regular ones.
     pub(crate) wrong: Vec<(StatusCode, String)>,
-    /// What the API was asked.
+    /// The requests of the API.
     asked: Vec<String>,
-    /// Whom git said it was, by paths.
+    /// The credentials that git sent, by path.
     logins: HashMap<String, Option<String>>,
 }
 
-/// An App's private key, as GitHub gives it, and in the other form.
+/// An App's private key, in the two file formats.
 pub(crate) struct Key {
     pair: RsaKeyPair,
     pub(crate) directory: tempfile::TempDir,
@@ -62,7 +62,7 @@ impl Key {
         self.write("pkcs8.pem", &pem("PRIVATE KEY", &self.der()))
     }
 
-    /// It begins behind the head of the other form, which is always as long for 2048 bits.
+    /// The PKCS#1 key follows the PKCS#8 header, which has the same length for every 2048-bit key.
     pub(crate) fn pkcs1(&self) -> PathBuf {
         let text = pem("RSA PRIVATE KEY", &self.der()[26..]);
         self.write("pkcs1.pem", &text)
@@ -82,7 +82,7 @@ pub(crate) fn pem(kind: &str, der: &[u8]) -> String {
 // === impl GitHub ===
 
 impl GitHub {
-    /// Knows the App 12345 with this key, installed at `ops`.
+    /// Starts a server that knows the App 12345 with this key, installed at `ops`.
     pub(crate) async fn start(key: &Key) -> Self {
         let state = Arc::new(Mutex::new(Known {
             public: key.pair.public_key().as_ref().to_vec(),
@@ -113,12 +113,12 @@ impl GitHub {
         change(&mut self.state.lock().unwrap());
     }
 
-    /// What the API was asked since the last time.
+    /// Returns the requests of the API since the last call.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().asked)
     }
 
-    /// Whom git said it was for a repository.
+    /// Returns the credentials that git sent for a repository.
     pub(crate) fn login(&self, path: &str) -> Option<String> {
         let state = self.state.lock().unwrap();
         state.logins[&format!("/{path}.git/info/refs")].clone()
@@ -138,7 +138,7 @@ async fn answer(
     headers: HeaderMap,
 ) -> (StatusCode, [(HeaderName, &'static str); 1], String) {
     let (status, body) = answered(&mut state.lock().unwrap(), &method, &uri, &headers);
-    // Git shows a token when it is asked for one.
+    // Git sends credentials only after a server has requested them.
     (
         status,
         [(header::WWW_AUTHENTICATE, "Basic realm=\"x\"")],
@@ -146,7 +146,7 @@ async fn answer(
     )
 }
 
-/// What git shows when it has nothing: neither a name nor a password.
+/// The header that git sends without a name and a password.
 pub(crate) const EMPTY: &str = "Basic Og==";
 
 fn answered(
@@ -158,7 +158,7 @@ fn answered(
     let shown = headers.get("authorization");
     let shown = shown.map(|it| it.to_str().unwrap().to_owned());
     let Some(path) = uri.path().strip_prefix("/api/v3/") else {
-        // What git gets is not what counts here.
+        // Repositories do not exist here; only git's credentials are recorded.
         let status = match shown {
             None => StatusCode::UNAUTHORIZED,
             Some(_) => StatusCode::NOT_FOUND,
@@ -195,7 +195,7 @@ fn answered(
 // === impl Known ===
 
 impl Known {
-    /// Whether the App signed this, and it is good now, for 90 s.
+    /// Returns true if the App signed this JWT, and it is valid now, for 90 s.
     fn is_signed(&self, shown: Option<&str>) -> bool {
         let token = shown.and_then(|it| it.strip_prefix("Bearer ")).unwrap();
         let (text, signature) = token.rsplit_once('.').unwrap();

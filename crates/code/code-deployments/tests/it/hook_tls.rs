@@ -1,4 +1,4 @@
-//! Hooks that are shown our certificate, at a real listener that wants one.
+//! Hooks with a client certificate, at a real listener that requires one.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -17,16 +17,16 @@ use tokio_util::sync::CancellationToken;
 use crate::service::{DEPLOY, Service};
 use crate::world::World;
 
-/// An authority, and files of what it signed.
+/// A certificate authority, and the files of certificates that it signed.
 struct Authority {
     directory: tempfile::TempDir,
     ca: CertificateAuthority,
 }
 
-/// Who came.
+/// The names of the clients that connected.
 type Seen = Arc<Mutex<Vec<String>>>;
 
-/// A program that takes hooks from those who show a certificate.
+/// A program that accepts hooks from clients with a certificate.
 struct Chat {
     address: String,
     seen: Seen,
@@ -47,7 +47,7 @@ impl Authority {
         Self { directory, ca }
     }
 
-    /// The files of a name's certificate; `place` is what they are called.
+    /// Creates the files of a certificate; `place` is the prefix of their names.
     fn files(&self, place: &str, certname: &str) -> TlsFiles {
         let options = GenerateOptions::default();
         let made = self.ca.generate(certname, &options).unwrap();
@@ -99,7 +99,7 @@ impl Chat {
         }
     }
 
-    /// Who came since the last time.
+    /// Returns the clients that connected since the last call.
     fn seen(&self) -> Vec<String> {
         std::mem::take(&mut self.seen.lock().unwrap())
     }
@@ -121,7 +121,7 @@ async fn take(
     StatusCode::OK
 }
 
-/// A service that tells this one.
+/// Starts a service with a hook to this program.
 async fn service(chat: &Chat, tls: Option<TlsFiles>) -> Service {
     let hook = PostHook::new(&format!("{}/s3cret", chat.address), tls).unwrap();
     let others = DeploymentListeners {
@@ -131,7 +131,7 @@ async fn service(chat: &Chat, tls: Option<TlsFiles>) -> Service {
     Box::pin(Service::beside(World::new(), others)).await
 }
 
-/// What is noted of a deployment, which is live whatever became of the hook.
+/// Returns the notes of a deployment, which is live even if the hook failed.
 fn notes(deployment: &Deployment) -> String {
     assert_eq!(deployment.state, DeploymentState::Synced);
     deployment.outcome.as_ref().unwrap().notes.join("\n")
@@ -146,7 +146,7 @@ async fn our_certificate_is_shown_as_it_is_now() {
     let done = service.act("production", DEPLOY).await;
     assert_eq!(notes(&done), "");
     assert_eq!(chat.seen(), ["tutti.example.com"]);
-    // Another one stands there by now: it was renewed.
+    // The certificate was renewed meanwhile.
     authority.files("own", "renewed.example.com");
     let done = service.act("production", DEPLOY).await;
     assert_eq!(notes(&done), "");
@@ -159,12 +159,12 @@ async fn without_it_the_program_takes_nothing() {
     let authority = Authority::new();
     let chat = Chat::start(&authority).await;
     let service = Box::pin(service(&chat, None)).await;
-    // The machine's authorities do not know the program's.
+    // The machine's authorities did not sign the program's certificate.
     let note = notes(&service.act("production", DEPLOY).await);
     let said = "the hook at localhost was not told: its certificate must be of an authority that this machine trusts: ";
     assert!(note.starts_with(said), "{note}");
     assert!(!note.contains("s3cret"), "{note}");
-    // And if they did, the program wants a certificate.
+    // With a trusted authority, the program still requires a client certificate.
     let trusting =
         pki::ClientTls::without_certificate(&authority.directory.path().join("ca.pem"), None);
     let client = reqwest::Client::builder().no_proxy();

@@ -1,4 +1,4 @@
-//! Repositories that mean harm.
+//! Malicious repositories.
 
 use crate::world::{Repository, World};
 
@@ -42,7 +42,7 @@ async fn submodules_are_not_followed() {
     assert!(said.contains("sub is a submodule"), "{said}");
 }
 
-/// A tree that git itself would not make.
+/// Creates a tree that git itself would refuse to create.
 fn tree(control: &Repository, name: &str) {
     let blob = control.git(&["rev-parse", "HEAD:x"]);
     let mut bytes = format!("100644 {name}\0").into_bytes();

@@ -1,4 +1,5 @@
-//! Deployments that are killed, and copies that are damaged: the next one heals.
+//! Deployments that are killed, and damaged copies of repositories: the next deployment repairs
+//! everything.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,11 +16,11 @@ use crate::world::{World, name};
 pub(crate) const MODULES: usize = 3;
 /// `cargo xtask soak` sets another number.
 const KILLS: u64 = 20;
-/// A deployment takes about so long, so that kills meet all of its parts.
+/// About the duration of a deployment, so that kills hit all of its parts.
 const LONGEST_MS: u64 = 300;
 pub(crate) const DIRECTORY: &str = "TUTTI_TEST_DEPLOYS_IN";
 
-/// Not a test: the process that is killed, or watched.
+/// Not a test: the process that is killed or traced.
 #[tokio::test]
 #[ignore = "the process that `killed_at_any_moment` kills"]
 async fn deploys_once() {
@@ -41,7 +42,7 @@ async fn deploys_once() {
     switched.await.unwrap();
 }
 
-/// A process of its own that deploys, once it is told where.
+/// A process that deploys in the directory of its environment variable.
 pub(crate) fn deployment() -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "kills::deploys_once", "--ignored"]);
@@ -62,7 +63,7 @@ pub(crate) fn write(world: &World, number: u64) {
     for module in 0..MODULES {
         let module = world.at(&format!("m{module}"));
         module.write("VERSION", &text).commit();
-        // A branch that comes and goes, so that references are removed too.
+        // A branch that is created and deleted, so that references are removed too.
         let branch = format!("b{}", number % 3);
         module.git(&["branch", "--force", &branch]);
         let _ = Command::new("git")
@@ -74,7 +75,7 @@ pub(crate) fn write(world: &World, number: u64) {
     world.control().write("VERSION", &text).commit();
 }
 
-/// The one version that is live.
+/// Returns the number in the live version.
 fn live(world: &World) -> u64 {
     let root = std::fs::read_link(world.live("production")).unwrap();
     let read = |path: String| std::fs::read_to_string(root.join(path)).unwrap();
@@ -85,7 +86,7 @@ fn live(world: &World) -> u64 {
     version.parse().unwrap()
 }
 
-/// Names of what nobody finishes any more.
+/// Returns the paths of unfinished files.
 fn leftovers(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut directories = vec![directory.to_owned()];
@@ -126,7 +127,7 @@ async fn killed_at_any_moment() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // That the moment is any moment is what this is about.
+        // The process is killed at a random moment.
         tokio::time::sleep(Duration::from_millis(random % LONGEST_MS)).await;
         process.kill().unwrap();
         process.wait().unwrap();
@@ -141,7 +142,7 @@ async fn killed_at_any_moment() {
     assert!(switched < kills, "no kill came before the switch");
 }
 
-/// A world with one module, and the copy of the module's repository.
+/// Creates a world with one module, and returns the copy of the module's repository.
 async fn copied() -> (World, std::path::PathBuf) {
     let world = World::new();
     world.module("apt").write("VERSION", "1").commit();
@@ -177,7 +178,7 @@ async fn locks_of_a_killed_git_do_not_stop_the_next_one() {
 
 #[tokio::test]
 async fn a_damaged_copy_is_made_anew() {
-    // As a power cut leaves it: names without content, or nothing where something was.
+    // Damage as after a power cut: names without content, or missing files.
     let damages: [fn(&Path); 4] = [
         |copy| std::fs::remove_file(copy.join("HEAD")).unwrap(),
         |copy| std::fs::write(copy.join("refs/heads/production"), "").unwrap(),
@@ -187,7 +188,7 @@ async fn a_damaged_copy_is_made_anew() {
     for (number, damage) in damages.iter().enumerate() {
         let (mut world, copy) = copied().await;
         damage(&copy);
-        // What is known of the copy and of its trees is forgotten, so that it is needed.
+        // The notes and versions are removed, so that the copy is needed.
         std::fs::remove_dir_all(copy.with_extension("trees")).unwrap();
         std::fs::remove_dir_all(world.path().join("deploys/versions")).unwrap();
         world.restart();
@@ -201,7 +202,8 @@ async fn a_damaged_copy_is_made_anew() {
     }
 }
 
-/// Contents are synced before they have a name, so this takes a disk that lost what it had acknowledged.
+/// Contents are synced before they get a name, so this simulates a disk that lost acknowledged
+/// writes.
 #[tokio::test]
 async fn power_cut_that_emptied_contents_is_healed_by_the_next_deployment() {
     let mut world = World::new();
@@ -219,7 +221,7 @@ async fn power_cut_that_emptied_contents_is_healed_by_the_next_deployment() {
     assert_eq!(found, ["1", "2", "1"]);
 }
 
-/// Writes an object without content into a copy: git takes it for one that it has, and no reference leads to it.
+/// Writes an empty object into a copy: git treats it as present, and no reference leads to it.
 fn write_empty_object(copy: &Path, id: &str) {
     let path = copy.join("objects").join(&id[..2]).join(&id[2..]);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -252,7 +254,7 @@ async fn power_cut_in_the_fetch_of_a_commit_without_a_branch_leaves_an_empty_obj
     assert_eq!(world.files("production")["modules/apt/VERSION"], "detached");
 }
 
-/// Takes all objects' content away, or the objects.
+/// Truncates all objects, or removes them.
 fn truncate(objects: &Path, is_kept: bool) {
     for entry in std::fs::read_dir(objects).unwrap() {
         let path = entry.unwrap().path();

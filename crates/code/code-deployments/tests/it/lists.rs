@@ -1,4 +1,4 @@
-//! Environments that a file, files or a program name.
+//! Environments that files or a program define.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use code_store::version_lock::ControlKind;
 use crate::world::{World, name};
 use testkit::forge_server::{Tar, sha256};
 
-/// A world whose environments a source of this kind names.
+/// Creates a world with a source of this kind.
 fn world(kind: impl Fn(&Path) -> SourceKind + 'static) -> World {
     World::with(move |settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap().to_owned();
@@ -42,7 +42,7 @@ async fn listed(world: &World) -> Result<FoundEnvironments, String> {
     environments.map_err(|error| error.to_string())
 }
 
-/// Why a list says nothing.
+/// Returns the error of an invalid list.
 async fn refused(text: &str) -> String {
     let world = yaml();
     write(&world, "environments.yaml", text);
@@ -98,7 +98,7 @@ tip: {{remote: DIR/control, ref: production, module_conflicts: override}}
     for (path, content) in expected {
         assert_eq!(files[path], content, "{path}");
     }
-    // The list's is the one that counts.
+    // The list's declaration takes precedence.
     assert!(!files.contains_key("modules/apt/VERSION"));
     let config = world.path().join("environments.yaml");
     let told = format!(
@@ -182,7 +182,7 @@ async fn an_environment_may_be_an_archive() {
     assert_eq!(world.files("lab")["modules/apt/VERSION"], "1");
     assert_eq!(first.lock.control.kind, ControlKind::Tarball);
     assert_eq!(first.lock.control.commit, sha256(&packed("")));
-    // Without a version it stays what it was when it came first, as with a module.
+    // Without a checksum, the archive of the first download stays.
     std::fs::write(&archive, packed("notify { 'new': }\n")).unwrap();
     let same = world.deploy("lab").await.unwrap();
     assert_eq!(same.signature, first.signature);
@@ -432,7 +432,7 @@ async fn a_directory_has_a_file_for_each() {
     let found = listed(&world).await.unwrap().by_name;
     let names: Vec<&str> = found.keys().map(|name| name.as_str()).collect();
     assert_eq!(names, ["one", "two"]);
-    // One that is wrong is not one that is gone.
+    // An invalid definition does not look like a removed one.
     write(&world, "environments.d/two.yaml", "type: plane");
     let error = listed(&world).await.unwrap_err();
     assert!(

@@ -1,4 +1,4 @@
-//! Programs and forges that are told how deployments ended.
+//! Programs and forges that are notified of the end of deployments.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::service::{DEPLOY, Service};
 use crate::world::World;
 
-/// Takes whatever is sent, after it has failed a few times.
+/// A server that accepts all requests, after a configured number of failures.
 struct Outside {
     address: String,
     state: Arc<Mutex<Taken>>,
@@ -51,12 +51,12 @@ impl Outside {
         self.state.lock().unwrap().failures = statuses.to_vec();
     }
 
-    /// What came since the last time.
+    /// Returns the requests since the last call.
     fn taken(&self) -> Vec<(String, HeaderMap, Value)> {
         std::mem::take(&mut self.state.lock().unwrap().requests)
     }
 
-    /// Of statuses: their words.
+    /// Returns the states in the requests since the last call.
     fn words(&self) -> Vec<String> {
         let taken = self.taken().into_iter();
         taken

@@ -1,4 +1,4 @@
-//! Some modules that are looked up anew, while all else stays.
+//! Deployments of some modules, while everything else stays.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ async fn renew(
     Ok(built)
 }
 
-/// Two modules at their first states, and everything of the second there.
+/// Creates a live environment with two modules; all repositories have newer commits.
 async fn world() -> World {
     let world = World::new();
     for module in ["apt", "ntp"] {
@@ -50,7 +50,7 @@ async fn world() -> World {
 async fn only_the_module_is_new() {
     let mut world = world().await;
     let before = world.files("production");
-    // Neither what is here nor what is remembered is asked for more.
+    // The unchanged parts are stored, so their repositories are not contacted.
     world.restart();
     let away = world.path().join("away");
     std::fs::rename(world.path().join("control"), &away).unwrap();
@@ -152,7 +152,7 @@ async fn of_a_list_the_modules_are_those_that_it_names_now() {
         ),
         ("2", "1")
     );
-    // What stays must be named so that it can be found again.
+    // A module that stays must be declared so that it can be fetched again.
     list("lab: {type: plain, modules: {apt: {git: DIR/apt, ref: v1}}}");
     let error = renew(&world, "lab", "apt").await.unwrap_err();
     assert!(

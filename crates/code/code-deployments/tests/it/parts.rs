@@ -1,4 +1,4 @@
-//! Only some modules of an environment, or only its control repository, through the service.
+//! Deployments of some modules, or of only the control repository, through the service.
 
 use code_deployments::CodeManager;
 use code_deployments::service::{Deployment, DeploymentAction, DeploymentState};
@@ -16,7 +16,7 @@ fn modules(names: &[&str]) -> DeploymentAction {
 
 const CONTROL: DeploymentAction = DeploymentAction::Control { dry_run: false };
 
-/// Production with two modules at their first states; the second states of all are there.
+/// Creates production with two modules; all repositories have newer commits.
 async fn service() -> Service {
     let service = Box::pin(Service::with(|_| {})).await;
     service.world.module("ntp").write("VERSION", "1").commit();
@@ -61,7 +61,7 @@ async fn modules_alone() {
     assert_eq!(versions(&service, "production"), some("2", "1", None));
     let changes = done.outcome.unwrap().changes.unwrap();
     assert_eq!((changes.control, changes.modules.len()), (None, 1));
-    // Nothing is left of it at the next whole deployment.
+    // The next whole deployment deploys everything.
     service.act("production", DEPLOY).await;
     assert_eq!(versions(&service, "production"), some("2", "2", Some("2")));
 }
@@ -92,7 +92,7 @@ async fn a_module_that_is_not_there_is_told_with_those_that_are() {
 #[tokio::test]
 async fn the_control_repository_alone() {
     let service = service().await;
-    // What the Puppetfile says now does not count, not even a module that it names first.
+    // The modules of the new Puppetfile do not count, not even an additional one.
     service.world.module("new").write("VERSION", "1").commit();
     service.world.puppetfile(
         "mod 'puppetlabs/apt', git: 'DIR/apt', branch: 'production'\n\
@@ -103,7 +103,7 @@ async fn the_control_repository_alone() {
     assert_eq!(versions(&service, "production"), some("1", "1", Some("2")));
     let files = service.world.files("production");
     assert!(files["Puppetfile"].contains("new") && !files.contains_key("modules/new/VERSION"));
-    // The Puppetfile that is live does not say what ntp is any more.
+    // The live Puppetfile no longer names ntp.
     service.world.at("control").write("VERSION", "3").commit();
     let refused = service.act("production", CONTROL).await;
     assert!(

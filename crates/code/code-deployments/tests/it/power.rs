@@ -1,8 +1,8 @@
-//! Power cuts: whatever has its final name was on the disk before it got it.
+//! Power cuts: a file that gets its final name must be on the disk before.
 //!
-//! A deployment runs under strace, which tells the order of its writes, syncs and renames. [`Disk`] keeps
-//! what a power cut could take away at each point of it. It takes away more than file systems do: whatever
-//! was not synced.
+//! A deployment runs under strace, which records the order of writes, syncs and renames. [`Disk`]
+//! tracks what a power cut could lose at each point. It assumes more loss than real file systems
+//! have: everything that was not synced.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::world::World;
 
 const CALLS: &str = "write,pwrite64,openat,mkdir,link,linkat,symlink,rename,renameat2,fsync,syncfs";
 
-/// What a power cut could take away.
+/// The data that a power cut could lose.
 #[derive(Default)]
 struct Disk {
-    /// Files without their content, and names of files; by numbers, since names change.
+    /// Files without content, and names of files; by numbers, since names change.
     lost: BTreeMap<u64, Lost>,
     last: u64,
-    /// How often something got its final name.
+    /// The number of files that got their final names.
     named: usize,
     switched: usize,
 }
@@ -30,14 +30,14 @@ enum Lost {
     Name(PathBuf),
 }
 
-/// A call, without what it returned.
+/// A call, without its result.
 #[derive(Clone, Debug)]
 struct Call {
     name: String,
-    /// Paths: of the descriptors and of the texts in it, in their order.
+    /// Paths of the descriptors and strings in the arguments, in order.
     paths: Vec<PathBuf>,
     creates: bool,
-    /// What was not on the disk when it began.
+    /// The data that was not on the disk at its start.
     before: BTreeSet<u64>,
 }
 
@@ -63,7 +63,7 @@ impl Disk {
         self.lost.insert(self.last, lost);
     }
 
-    /// What is done before a call: whatever gets its final name must be on the disk.
+    /// Checks before a call that everything that gets its final name is on the disk.
     fn begin(&mut self, call: &Call, world: &Path) -> Result<(), String> {
         let moves = ["link", "linkat", "rename", "renameat2"];
         let (Some(from), Some(to)) = (call.paths.first(), call.paths.last()) else {
@@ -81,7 +81,7 @@ impl Disk {
         }
         self.named += 1;
         self.switched += usize::from(is_switch);
-        // The version that goes live must have its name, too.
+        // The version that goes live must also have its own name on the disk.
         let must = |path: &Path| match is_switch {
             true => path.starts_with(&versions) && !path.to_string_lossy().contains(".incoming-"),
             false => path.starts_with(from),
@@ -106,7 +106,7 @@ impl Disk {
             "rename" | "renameat2" => {
                 for lost in self.lost.values_mut() {
                     if let Ok(rest) = lost.path().strip_prefix(&call.paths[0]) {
-                        // Joined to nothing, it would get a slash.
+                        // Joining an empty path would append a slash.
                         let moved = path.join(rest).components().collect();
                         lost.move_to(moved);
                     }
@@ -126,11 +126,11 @@ impl Disk {
     }
 }
 
-/// A line of strace without the process.
+/// Parses a line of strace, without the process id.
 fn call(text: &str, disk: &Disk) -> Call {
     let (name, arguments) = text.split_once('(').unwrap();
     let mut paths = Vec::new();
-    // Descriptors are `7</path>`, texts are `"/path"`.
+    // Descriptors are `7</path>`, strings are `"/path"`.
     let mut rest = arguments.split(" = ").next().unwrap();
     while let Some(start) = rest.find(['<', '"']) {
         let close = if rest[start..].starts_with('<') {
@@ -154,7 +154,7 @@ fn call(text: &str, disk: &Disk) -> Call {
     }
 }
 
-/// Goes through all that was done. `without` is a call that is left out.
+/// Checks all calls. `without` is a call that is ignored.
 fn check(log: &str, world: &Path, without: &str) -> Result<Disk, String> {
     let mut disk = Disk::default();
     let mut open: HashMap<&str, Call> = HashMap::new();
@@ -210,7 +210,7 @@ async fn whatever_has_its_name_is_on_the_disk() {
     assert_eq!(disk.switched, 1);
     // Two contents, two trees, the version and the link.
     assert!(disk.named >= 6, "{}", disk.named);
-    // What would be told if a sync were missing.
+    // Without the syncs, the check must fail.
     let told = check(&log, world.path(), "syncfs").err().unwrap();
     assert!(told.contains("is not on the disk"), "{told}");
     let told = check(&log, world.path(), "fsync").err().unwrap();

@@ -1,4 +1,5 @@
-//! Deployments on a disk whose power is cut: no half version is ever live, and the next deployment succeeds.
+//! Deployments on a disk whose power is cut: no half version is ever live, and the next deployment
+//! succeeds.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,10 +22,10 @@ use crate::world::{World, name};
 const DISK: &str = "TUTTI_TEST_POWER_CUT_DISK";
 const CONTROL: &str = "TUTTI_TEST_POWER_CUT_CONTROL";
 
-/// Different outcomes of one cut that are looked at.
+/// Different outcomes that are checked for each cut.
 const OUTCOMES: u64 = 2;
 
-/// The time between two durable writes of something else on the disk.
+/// Pause between two durable writes of the other file on the disk.
 const NEIGHBOUR_PAUSE: Duration = Duration::from_millis(3);
 
 /// Longer than a deployment takes, to end a broken test.
@@ -55,8 +56,8 @@ async fn deploy(disk: &Path, control: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Not a test: the process that lives on the disk. Something else writes to the disk durably meanwhile, as the
-/// server's database does, so that names become durable whose contents are not.
+/// Not a test: the process on the disk. A second thread writes to the disk durably meanwhile, as
+/// the server's database does, so that names become durable before their contents.
 #[tokio::test]
 #[ignore = "the process whose power is cut"]
 async fn deploys_on_the_disk() {
@@ -68,7 +69,7 @@ async fn deploys_on_the_disk() {
     std::thread::spawn(move || {
         let mut file = std::fs::File::create(path).unwrap();
         while file.write_all(b"x").and_then(|()| file.sync_data()).is_ok() {
-            // So that most writes to the disk are the deployment's.
+            // The pause makes most writes those of the deployment.
             std::thread::sleep(NEIGHBOUR_PAUSE);
         }
     });
@@ -76,7 +77,7 @@ async fn deploys_on_the_disk() {
     println!("\nswitched");
 }
 
-/// The version that is live, if one is; it must be whole.
+/// Returns the number in the live version, if there is one; fails if the version is incomplete.
 fn live(disk: &Path) -> Result<Option<u64>, String> {
     let Ok(root) = std::fs::read_link(environments(disk).join("production")) else {
         return Ok(None);
@@ -108,7 +109,7 @@ fn start(disk: &Path, control: &Path) -> Workload {
     Workload::start(&command).unwrap()
 }
 
-/// After a power cut, git leaves objects without content where it did not sync them.
+/// After a power cut, git leaves empty objects where it did not sync them.
 #[tokio::test]
 async fn power_cuts_never_leave_a_half_version_and_never_block_deployments() {
     let Some(mut disk) = PowerCutDisk::for_test() else {
@@ -120,7 +121,7 @@ async fn power_cuts_never_leave_a_half_version_and_never_block_deployments() {
     write(&world, 0);
     let (path, control) = (disk.path(), world.path().join("control"));
     deploy(&path, &control).await.unwrap();
-    // How many writes and flushes a deployment takes.
+    // The number of writes and flushes of a deployment.
     let before = disk.events();
     write(&world, 1);
     let workload = start(&path, &control);
@@ -143,7 +144,7 @@ async fn power_cuts_never_leave_a_half_version_and_never_block_deployments() {
         unflushed += disk.cut([&mut workload]).unwrap();
         let is_acknowledged = workload.lines().iter().any(|line| line == "switched");
         if is_acknowledged {
-            // A faster one than those before: later cuts would come too late.
+            // If a deployment was faster than those before, later cuts would come too late.
             most = most.min(disk.events() - before_start);
         }
         for _ in 0..OUTCOMES {

@@ -1,4 +1,4 @@
-//! Programs that the settings name: filters of branches, and Puppet.
+//! Programs in the settings: filters of branches, and Puppet.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ async fn a_filter_that_does_not_run_drops_nothing() {
     }
 }
 
-/// A world whose Puppet is this script.
+/// Creates a world whose Puppet is this script.
 fn generating(directory: &Path, script: &str) -> World {
     let puppet: PathBuf = directory.join("puppet");
     std::fs::write(&puppet, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -81,7 +81,8 @@ async fn types_that_a_disk_damaged_are_made_anew() {
     let types = r#"mkdir "$6/production/.resource_types" &&
         echo right > "$6/production/.resource_types/a.pp""#;
     let mut world = generating(directory.path(), types);
-    // A file of the repository in the list's place is not believed, and its content stays what it was.
+    // A file of the repository with the list's name is replaced, and its stored content does not
+    // change.
     world
         .control()
         .write(".tutti-generated-types.json", "{}")

@@ -1,4 +1,4 @@
-//! Readers beside deployments see one version.
+//! Readers that run in parallel to deployments always see one whole version.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::world::World;
 
 const MODULES: usize = 5;
-/// `TUTTI_CODE_DEPLOYS` has another number.
+/// `TUTTI_CODE_DEPLOYS` sets another number.
 const DEPLOYS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,7 +45,7 @@ fn write(world: &World, number: usize) {
     }
 }
 
-/// As Puppet reads: the link is followed once, then everything is read below where it leads.
+/// Reads like Puppet: follows the link once, then reads everything below its target.
 fn read(live: &std::path::Path, stop: &AtomicBool) -> (usize, BTreeSet<String>) {
     let mut seen = BTreeSet::new();
     let mut looks = 0;

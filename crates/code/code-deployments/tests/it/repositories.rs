@@ -1,4 +1,4 @@
-//! Which live environments a push to a repository means.
+//! The live environments that a push to a repository affects.
 
 use std::sync::Arc;
 

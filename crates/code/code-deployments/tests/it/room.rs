@@ -1,4 +1,4 @@
-//! Room on the disk: what goes by itself, what stays, and what a kill in the middle leaves.
+//! Garbage collection: what is removed, what stays, and the state after a kill.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ use crate::world::{World, name};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Keeps so many, and nothing for its age but what was live just now.
+/// Keeps this number of versions; the age only protects versions that were live recently.
 fn keep(versions: Option<usize>) -> RetentionSettings {
     RetentionSettings {
         versions,
@@ -31,13 +31,13 @@ fn kept(versions: usize) -> GcOptions {
     }
 }
 
-/// As if a file or directory were last written so long ago.
+/// Sets the modification time of a file or directory to this long ago.
 fn age(path: &Path, age: Duration) {
     let file = std::fs::File::open(path).unwrap();
     file.set_modified(SystemTime::now() - age).unwrap();
 }
 
-/// As if no version had been live for ten days, older ones for longer.
+/// Makes all versions look last live ten days ago or longer, older ones longer.
 fn age_all(versions: &VersionStore, of: &[VersionSignature]) {
     for (number, signature) in (0_u32..).zip(of.iter().rev()) {
         let path = versions.path(&name("production"), signature);
@@ -50,7 +50,7 @@ fn all(versions: &VersionStore) -> Vec<VersionSignature> {
     all.map(|(_, signature)| signature).collect()
 }
 
-/// Deploys one version after the other; their names.
+/// Deploys one version after the other; returns their signatures.
 async fn deployed(
     service: &Service,
     numbers: std::ops::RangeInclusive<u32>,
@@ -91,7 +91,7 @@ async fn old_versions_go_by_themselves_after_a_deployment() {
     let found = made.borrow().clone().unwrap();
     assert!(found.versions_bytes > 0 && found.repositories_bytes.unwrap() > 0);
 
-    // What a plan used until now goes after the next one.
+    // A version that a plan no longer uses is removed after the next deployment.
     service.used.versions.lock().unwrap().remove(&used);
     service
         .act("production", DeploymentAction::Deploy { dry_run: true })
@@ -145,7 +145,7 @@ async fn a_version_that_a_waiting_rollback_names_stays() {
     let back = DeploymentAction::Rollback {
         signature: signatures[0].clone(),
     };
-    // The deployment is at work, and the rollback waits behind it, when room is asked for.
+    // The deployment runs and the rollback waits when the collection is requested.
     let wanted = vec![(name("production"), DEPLOY), (name("production"), back)];
     let mut submitted = service.manager.submit(wanted, by("anna")).await.unwrap();
     let collected = service.manager.collect(false).await.unwrap();
@@ -165,7 +165,8 @@ async fn deployments_find_what_a_collection_was_about_to_remove() {
     let service = Service::with(|settings| settings.keep = keep(Some(0))).await;
     let versions = service.manager.versions().clone();
     for round in 0..ROUNDS {
-        // The same two again and again, so that each deployment needs contents of a version that goes.
+        // Two alternating contents, so that each deployment needs contents of a version that is
+        // being removed.
         let number = (round % 2).to_string();
         service.commit(&number);
         age_all(&versions, &all(&versions));
@@ -191,7 +192,7 @@ async fn a_server_alone_removes_versions_where_a_server_deployed() {
     assert!(service.world.deployer().is_claimed_by_server());
 }
 
-/// A world with a module, deployed so often, and how it was when each version was live.
+/// Creates a world with a module that was deployed this number of times; returns the signatures.
 async fn versions(count: u32) -> (World, Vec<VersionSignature>) {
     let world = World::new();
     world.module("apt");
@@ -200,7 +201,7 @@ async fn versions(count: u32) -> (World, Vec<VersionSignature>) {
     for number in 1..=count {
         let apt = world.at("apt");
         apt.write("VERSION", &number.to_string());
-        // So that removing it takes a while.
+        // Many files, so that the removal takes a while.
         for file in 0..30 {
             apt.write(&format!("files/{file}"), &format!("{number} {file}"));
         }
@@ -211,7 +212,7 @@ async fn versions(count: u32) -> (World, Vec<VersionSignature>) {
     (world, signatures)
 }
 
-/// The copy of the repository of this module.
+/// Returns the copy of this module's repository.
 fn copy(world: &World, module: &str) -> Option<PathBuf> {
     let copies = std::fs::read_dir(world.path().join("deploys/repositories")).unwrap();
     let mut copies = copies.map(|entry| entry.unwrap().path());
@@ -248,7 +249,7 @@ async fn notes_and_lists_and_copies_that_no_version_needs_go() {
     );
     assert_eq!(lists(), 2, "of the module, and of the control repository");
 
-    // The module goes, and much later the copy of its repository.
+    // The module is removed, and much later the copy of its repository.
     world.puppetfile("");
     world.deploy("production").await.unwrap();
     let versions = world.deployer().versions();
@@ -263,7 +264,7 @@ async fn notes_and_lists_and_copies_that_no_version_needs_go() {
     assert!(!apt.exists() && !apt.with_extension("trees").exists());
     assert!(control.exists(), "a source names it");
 
-    // And it comes again, also in the process that knew the copy.
+    // The module is added again, in the process that knew the copy.
     world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
     world.deploy("production").await.unwrap();
     assert_eq!(world.files("production")["modules/apt/VERSION"], "3");
@@ -294,7 +295,7 @@ async fn notes_of_archives_stay_as_long_as_a_version_has_them() {
     age_all(world.deployer().versions(), &[first.signature]);
     world.deployer().collect(&kept(0), true).unwrap();
     assert_eq!(notes(), [1, 1]);
-    // What stays is had without its archive.
+    // The remaining version needs no archive.
     std::fs::remove_file(world.path().join("2.0.0.tar.gz")).unwrap();
     world.control().write("other", "").commit();
     world.deploy("production").await.unwrap();
@@ -319,7 +320,7 @@ async fn what_is_cut_off_goes_on_later() {
     assert_eq!(collected.objects, 2 * 31);
 }
 
-/// Gives the copy of the module's repository many packs.
+/// Creates many packs in the copy of the module's repository.
 async fn with_packs(world: &World, packs: usize) -> PathBuf {
     for number in 0..packs {
         world
@@ -371,7 +372,7 @@ async fn makes_room() {
         return;
     };
     let deployer = crate::world::at(Path::new(&directory));
-    // Copies are known to who deploys from them.
+    // Only a resolve round creates the copies in memory.
     let round = deployer.start_round();
     let environments = deployer.list_environments(&round).await.unwrap();
     let found = &environments.by_name[&name("production")];
@@ -393,7 +394,7 @@ fn begin(directory: &Path) -> Child {
 
 #[tokio::test]
 async fn killed_while_it_makes_room() {
-    // All of it takes about so long.
+    // About the duration of the whole collection.
     const LONGEST_MS: u64 = 60;
     const KILLS: u64 = 8;
     let (mut world, _) = versions(8).await;
@@ -413,7 +414,7 @@ async fn killed_while_it_makes_room() {
         while !began.exists() && process.try_wait().unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // That the moment is any moment is what this is about.
+        // The process is killed at an arbitrary moment.
         tokio::time::sleep(Duration::from_millis(number * LONGEST_MS / KILLS)).await;
         process.kill().unwrap();
         cut_off += u64::from(!process.wait().unwrap().success());

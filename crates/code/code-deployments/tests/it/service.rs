@@ -1,4 +1,4 @@
-//! Code Manager as a service: queues, history, pins, going back, room on the disk.
+//! Code Manager as a service: queue, history, pins, rollbacks, garbage collection.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,14 +30,14 @@ pub(crate) struct Service {
     pub(crate) used: Arc<Used>,
 }
 
-/// What is in use.
+/// The simulated use of versions.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     pub(crate) versions: Mutex<HashSet<(EnvironmentName, VersionSignature)>>,
-    /// Plans and jobs that want their environment to stay.
+    /// Plans and jobs that hold their environment.
     holding: Mutex<Vec<(CodeUser, EnvironmentName)>>,
     over: Notify,
-    /// Nobody says what is in use.
+    /// True if the query for versions in use gets no answer.
     pub(crate) is_silent: AtomicBool,
     pub(crate) asked: Notify,
 }
@@ -61,7 +61,7 @@ impl VersionsInUse for Used {
     }
 }
 
-/// Who is told of switches.
+/// A program that is notified of switches.
 #[derive(Debug, Default)]
 struct Told(Mutex<Vec<String>>);
 
@@ -97,7 +97,7 @@ impl Service {
         .await
     }
 
-    /// With others who are told.
+    /// Creates a service with these listeners.
     pub(crate) async fn beside(world: World, others: DeploymentListeners) -> Self {
         world.module("apt").write("VERSION", "1").commit();
         let path = world.path().display();
@@ -122,7 +122,7 @@ impl Service {
         }
     }
 
-    /// Goes by this file from now on.
+    /// Restarts the service with settings from this file.
     pub(crate) async fn reading(mut self, file: R10kFile) -> Self {
         self.manager.shutdown().await;
         let deployer = self.world.deployer().clone().with_settings_file(file);
@@ -137,7 +137,7 @@ impl Service {
         submitted.ends.remove(0).await.unwrap()
     }
 
-    /// Everything that the sources have.
+    /// Deploys all environments of the sources.
     pub(crate) async fn all(&self) -> Vec<Deployment> {
         let wanted = self.manager.plan_all_environments(false).await.unwrap();
         let submitted = self.manager.submit(wanted, by("anna")).await.unwrap();
@@ -148,7 +148,7 @@ impl Service {
         ended
     }
 
-    /// Somebody holds an environment from now on.
+    /// Lets a plan or job hold production.
     async fn hold(&self, worker: CodeUser, hold: EnvironmentHold) {
         let held = (worker, name("production"));
         self.used.holding.lock().unwrap().push(held);
@@ -281,7 +281,7 @@ async fn a_dry_run_makes_a_version_and_leaves_the_live_one() {
     assert_ne!(dry.signature, dry.before);
     assert_eq!(service.apt("production"), "1");
     assert_eq!(service.told.0.lock().unwrap().len(), 1);
-    // It is there, and can be made live.
+    // The version of the dry run exists, and can be made live.
     let signature = dry.signature.unwrap().parse().unwrap();
     service
         .act("production", DeploymentAction::Rollback { signature })
@@ -323,7 +323,7 @@ async fn all_is_what_the_sources_have_and_no_more() {
             .iter()
             .any(|it| it.environment.as_str() == "other" && !it.is_live)
     );
-    // An environment that a source has is never taken away.
+    // An environment that a source has is not removed.
     let stays = service.act("production", DeploymentAction::Remove).await;
     assert!(stays.outcome.unwrap().notes[0].starts_with("it stays"));
     assert!(service.world.live("production").exists());
@@ -429,7 +429,7 @@ async fn a_pinned_environment_stays() {
         error.msg
     );
     assert_eq!(service.apt("production"), "1");
-    // Nothing that would change it is refused for nothing.
+    // After unpinning, deployments are accepted.
     assert!(service.manager.unpin(&name("production")).await.unwrap());
     service.act("production", DEPLOY).await;
     assert_eq!(service.apt("production"), "2");
@@ -453,7 +453,7 @@ async fn who_holds_an_environment_keeps_deployments_off_until_he_is_over() {
     let wanted = vec![(name("production"), DEPLOY), (name("staging"), DEPLOY)];
     service.world.control().git(&["branch", "staging"]);
     let mut submitted = service.manager.submit(wanted, by("anna")).await.unwrap();
-    // Others do not wait.
+    // Other environments do not wait.
     let other = submitted.ends.remove(1).await.unwrap();
     assert_eq!(other.state, DeploymentState::Synced);
     let waiting = async {
@@ -468,14 +468,14 @@ async fn who_holds_an_environment_keeps_deployments_off_until_he_is_over() {
     let blockers = waiting.await;
     assert_eq!(blockers.to_string(), "plan jobs 3 and jobs 4");
     assert_eq!(service.apt("production"), "1");
-    // A restart changes nothing: they hold what they held.
+    // The holds are restored after a restart.
     service.manager.shutdown().await;
     service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
     let live = service.manager.versions().live_version(&name("production"));
     assert_eq!(live.map(|it| it.to_string()), first.signature);
     service.over(CodeUser::Plan(3));
     service.over(CodeUser::Job(4));
-    // What waited is done, and then this.
+    // The waiting deployment runs first, then this removal.
     let after = service.act("production", DeploymentAction::Remove).await;
     assert_eq!(after.state, DeploymentState::Synced);
     assert_eq!(service.apt("production"), "2");
@@ -506,7 +506,7 @@ async fn what_was_written_down_is_done_after_a_restart() {
         .await
         .unwrap_err();
     assert!(matches!(refused, DeploymentSubmitError::Stopping));
-    // As a crash leaves it: written down, and not over.
+    // A stored, unfinished deployment, as after a crash.
     let row = store::NewCodeDeploy {
         request_id: "x".to_owned(),
         environment: "production".to_owned(),
@@ -519,7 +519,7 @@ async fn what_was_written_down_is_done_after_a_restart() {
     };
     let id = service.store.insert_code_deploys(&[row]).await.unwrap()[0];
     service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
-    // It is in the queue before anything newer.
+    // The unfinished deployment runs before newer ones.
     service.act("production", DeploymentAction::Remove).await;
     let done = service.manager.deployment(id).await.unwrap().unwrap();
     assert_eq!(
@@ -540,7 +540,7 @@ async fn room_is_made_by_what_nobody_needs() {
     }
     let collected = service.manager.collect(false).await.unwrap();
     assert_eq!(collected.versions, [], "they are new");
-    // Ten days ago, each was live for an hour.
+    // Each version was live for an hour, ten days ago.
     let versions = service.manager.versions().clone();
     let day = std::time::Duration::from_secs(24 * 60 * 60);
     for (number, signature) in (0_u32..).zip(&signatures) {
@@ -569,7 +569,7 @@ async fn room_is_made_by_what_nobody_needs() {
     assert_eq!(collected.objects, 3, "the VERSION of each: {collected:?}");
     assert_eq!(sorted(collected.versions), sorted(gone.to_vec()));
     assert_eq!(versions.all_versions().unwrap().len(), 7);
-    // Nothing that is left misses anything, and what is gone can be had again.
+    // The remaining versions are complete, and removed ones can be deployed again.
     service
         .act(
             "production",

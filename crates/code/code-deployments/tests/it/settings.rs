@@ -1,4 +1,4 @@
-//! `r10k.yaml` is changed while a server runs.
+//! Changes of `r10k.yaml` while a server runs.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn write(root: &Path, text: &str) {
     File::open(path).unwrap().set_modified(written).unwrap();
 }
 
-/// A server over the file, with production live.
+/// Creates a server with the file, and production live.
 async fn service() -> Service {
     let service = Box::pin(Service::with(|_| {})).await;
     let root = service.world.path().to_owned();
@@ -97,7 +97,7 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
         .await
         .unwrap_err();
     assert!(matches!(all, DeploymentSubmitError::Settings(_)));
-    // What asks no source is done all the same.
+    // Deployments that need no source are still performed.
     let back = DeploymentAction::Rollback { signature: first };
     let back = service.act("production", back).await;
     assert_eq!(back.state, DeploymentState::Synced, "{:?}", back.outcome);
@@ -135,7 +135,7 @@ async fn one_that_somebody_just_writes_is_waited_for() {
     service.commit("2");
     let path = service.world.path().join("r10k.yaml");
     let whole = std::fs::read_to_string(&path).unwrap();
-    // Half of it makes sense, too.
+    // An incomplete file may be valid, too.
     std::fs::write(&path, whole.replace("control", "nowhere")).unwrap();
     let (deployed, ()) = tokio::join!(service.act("production", DEPLOY), async {
         tokio::task::yield_now().await;

@@ -14,7 +14,7 @@ use code_store::version_lock::{ControlKind, ModuleOrigin};
 
 use crate::world::{World, name};
 
-/// A repository with `trunk`, `branches` and `tags`, and a work tree of all.
+/// A repository with `trunk`, `branches` and `tags`, and a work tree of all three.
 struct Subversion {
     path: PathBuf,
 }
@@ -66,7 +66,7 @@ impl Subversion {
         assert!(output.status.success(), "svn {arguments:?}: {said}");
     }
 
-    /// Commits all that was written.
+    /// Commits all written files.
     fn commit(&self) {
         self.svn(&["add", "--quiet", "--force", "."]);
         self.svn(&["commit", "--quiet", "--message=change"]);
@@ -116,7 +116,7 @@ async fn a_module_is_what_a_revision_has() {
         revision: 2,
     };
     assert_eq!(built.lock.modules[0].origin, expected);
-    // What has a number and is here needs nobody.
+    // A stored revision with a number needs no request.
     std::fs::rename(&svn.path, svn.path.with_extension("away")).unwrap();
     world.restart();
     world.control().write("x", "1").commit();
@@ -143,7 +143,7 @@ async fn what_others_change_makes_no_version() {
     svn.write("trunk/VERSION", "2").commit();
     let other = world.deploy("production").await.unwrap();
     assert_ne!(other.signature, first.signature);
-    // The repository is put somewhere else within itself, and nothing of it changed.
+    // The directory is moved within the repository, without changes of its files.
     svn.svn(&["move", "--quiet", "trunk", "tags/trunk"]);
     svn.commit();
     world.puppetfile("mod 'apt', type: 'svn', source: 'file://DIR/svn/tags/trunk'");
@@ -220,7 +220,7 @@ async fn repositories_that_mean_harm() {
     });
     let error = error.await;
     assert!(error.err().unwrap().contains("git's own directory"));
-    // Others' code is not brought.
+    // Externals are not fetched.
     let world = refused(|svn| {
         svn.write("tags/other", "x").commit();
         let external = format!("{} external", svn.url("/tags"));
@@ -235,7 +235,7 @@ async fn repositories_that_mean_harm() {
     );
 }
 
-/// A world whose environments are branches in Subversion.
+/// Creates a world whose environments are branches in Subversion.
 fn sourced(change: fn(&mut EnvironmentSource)) -> World {
     World::with(move |settings: &mut DeploymentSettings| {
         let root = settings.directory.parent().unwrap();
@@ -282,7 +282,7 @@ async fn trunk_is_production_and_branches_are_others() {
     assert_eq!(files["modules/own/x"], "1");
     assert_eq!(files["modules/apt/VERSION"], "1");
     world.deploy("feature_x").await.unwrap();
-    // One module alone, while trunk has more.
+    // One module is deployed alone, although trunk has changed.
     svn.write("tags/apt/VERSION", "2")
         .write("trunk/more", "1")
         .commit();
@@ -334,7 +334,7 @@ async fn a_source_that_cannot_be_asked_says_nothing() {
     assert!(error.contains("has neither trunk nor branches"), "{error}");
 }
 
-/// Command lines of all processes, while somebody asks.
+/// Returns the command lines of all processes.
 fn command_lines() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
@@ -343,7 +343,8 @@ fn command_lines() -> Vec<String> {
         .collect()
 }
 
-/// Serves a repository to whoever knows the password; says which command lines it saw meanwhile.
+/// Serves a repository with a password; sends the command lines of all processes at each
+/// connection.
 fn serve(repository: &Path) -> (u16, std::sync::mpsc::Receiver<Vec<String>>) {
     let settings = "[general]\nanon-access = none\nauth-access = read\npassword-db = passwd\n";
     std::fs::write(repository.join("conf/svnserve.conf"), settings).unwrap();

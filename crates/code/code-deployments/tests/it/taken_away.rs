@@ -1,4 +1,4 @@
-//! Followers are told of environments that were taken away while no server could tell them.
+//! Environments that were removed while no server ran are announced to followers at the next start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use store::{Store, StoreConfig};
 use crate::service::Service;
 use crate::world::{World, name};
 
-/// What followers are told after the server has started.
+/// Returns the environments that followers see after a start of the server, with true for live
+/// ones.
 async fn told(world: &World, store: &Store) -> Vec<(String, bool)> {
     let sync = start(world, store).await;
     let latest = sync.latest_repository().submodules.into_iter();
@@ -50,7 +51,7 @@ async fn what_was_taken_away_on_purpose_is_told_at_the_next_start_and_nothing_el
     }
     let store = StoreConfig::sqlite(world.path().join("followers.db"));
     let store = Store::open(&store).await.unwrap();
-    // Where no server ever was, nothing is kept for one.
+    // In a directory without a server, no removal note is written.
     world.deployer().remove(&name("four")).await.unwrap();
     assert_eq!(notes(&world), 0);
     let live = [("one", true), ("three", true), ("two", true)];
@@ -59,12 +60,12 @@ async fn what_was_taken_away_on_purpose_is_told_at_the_next_start_and_nothing_el
     service.manager.shutdown().await;
     let world = service.world;
 
-    // On purpose; by mistake; on purpose, and it came back.
+    // One is removed on purpose, two by mistake; three is removed and deployed again.
     assert!(world.deployer().remove(&name("one")).await.unwrap());
     std::fs::remove_file(world.live("two")).unwrap();
     assert!(world.deployer().remove(&name("three")).await.unwrap());
     world.deploy("three").await.unwrap();
-    // One that was not there leaves nothing, and neither does one that is no name.
+    // Removing a missing environment writes no note, and a note that is not a name is ignored.
     assert!(!world.deployer().remove(&name("four")).await.unwrap());
     assert_eq!(notes(&world), 2);
     write(&world, "\u{fc}.x", "");
@@ -73,19 +74,19 @@ async fn what_was_taken_away_on_purpose_is_told_at_the_next_start_and_nothing_el
     assert_eq!(notes(&world), 1, "what nobody understands is left alone");
     assert_eq!(told(&world, &store).await, all(&live), "and once is enough");
 
-    // Killed after the note and before the rest: it is live, and stays so.
+    // Killed after the note was written: the environment is live, and stays so.
     write(&world, "three", "");
     assert_eq!(told(&world, &store).await, all(&live));
     assert_eq!(notes(&world), 1);
-    // Killed after all was done and before it was told.
+    // Killed after the removal and before the announcement.
     assert!(world.deployer().remove(&name("three")).await.unwrap());
     let live = [("one", false), ("three", false), ("two", true)];
     assert_eq!(told(&world, &store).await, all(&live));
-    // What followers never had need not be told.
+    // A removed environment that followers never had is not announced.
     write(&world, "never", "");
     assert_eq!(told(&world, &store).await, all(&live));
     assert_eq!(notes(&world), 1);
-    // A server that tells it at once has nothing left to tell.
+    // After an announcement by the running server, the note is gone.
     let sync = start(&world, &store).await;
     assert!(
         world

@@ -1,4 +1,5 @@
-//! Verification of the whole store: damage is found by hashes, reported without changes, and repaired.
+//! Verification of the whole store: damage is found by hashes, reported without changes, and
+//! repaired.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -21,10 +22,10 @@ use crate::world::{World, name};
 
 const INIT: &str = "modules/apt/manifests/init.pp";
 
-/// Something that happens to a file.
+/// A way to damage a file.
 type Damage = fn(&Path);
 
-/// A world with an old version and a live one, which share the module apt.
+/// Creates a world with an old version and a live one, which share the module apt.
 async fn two_versions() -> (World, VersionSignature, VersionSignature) {
     let world = deployed().await;
     let old = world.build("production").await.unwrap().signature;
@@ -72,7 +73,7 @@ async fn damaged_content_is_found_in_all_versions_that_have_it_and_nothing_is_ch
  {
     let (world, old, live) = two_versions().await;
     assert_whole(&world).await;
-    // The same process has verified the content before, and the file's time stays as it was.
+    // The process has verified the content before, and the modification time does not change.
     let object = object(&world, CLASS);
     overwrite(&object, OTHER_CLASS);
     for _ in 0..2 {
@@ -209,7 +210,7 @@ async fn verification_that_is_cut_off_gives_no_result() {
     );
 }
 
-/// A service over a world, as after a start of the server.
+/// Starts a service over a world, as after a start of the server.
 async fn served(world: &mut World) -> CodeManager {
     world.restart();
     let store = StoreConfig::sqlite(world.path().join("tutti.db"));

@@ -1,4 +1,4 @@
-//! Repositories that tests write to, and a deployer over them.
+//! Repositories that tests write to, and a deployer that uses them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ pub(crate) struct World {
     change: Box<dyn Fn(&mut DeploymentSettings)>,
 }
 
-/// A repository with a work tree, which is also what is deployed from.
+/// A repository with a work tree, from which deployments fetch.
 pub(crate) struct Repository {
     pub(crate) path: PathBuf,
 }
 
-/// The error of looking for environments in a control repository that is not there.
+/// Returns the error of listing a control repository that does not exist.
 pub(crate) async fn source_error(git: &GitProgram, remote: &str) -> SourcesError {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
@@ -39,7 +39,7 @@ pub(crate) async fn source_error(git: &GitProgram, remote: &str) -> SourcesError
 // === impl World ===
 
 impl World {
-    /// A control repository `control` without any branch.
+    /// Creates a world with a control repository `control` without any branch.
     pub(crate) fn new() -> Self {
         Self::with(|_| {})
     }
@@ -55,14 +55,14 @@ impl World {
         }
     }
 
-    /// As if the server had been started again.
+    /// Simulates a restart of the server.
     pub(crate) fn restart(&mut self) {
-        // One at a time has the directory.
+        // Only one deployer at a time can lock the directory.
         self.stop();
         self.deployer = Some(open(self.path(), &self.control(), &self.change));
     }
 
-    /// Another process may deploy then.
+    /// Closes the deployer, so that another process may deploy.
     pub(crate) fn stop(&mut self) {
         drop(self.deployer.take());
     }
@@ -79,12 +79,12 @@ impl World {
         self.at("control")
     }
 
-    /// A new repository of a module.
+    /// Creates the repository of a module.
     pub(crate) fn module(&self, name: &str) -> Repository {
         Repository::init(&self.path().join(name))
     }
 
-    /// Makes the modules `m0`, `m1`, … and writes a Puppetfile that names them.
+    /// Creates the modules `m0`, `m1`, … and a Puppetfile that names them.
     pub(crate) fn add_modules(&self, count: usize) {
         let mut puppetfile = String::new();
         for number in 0..count {
@@ -120,13 +120,13 @@ impl World {
             .await
     }
 
-    /// What the Puppetfile of the control repository says from now on.
+    /// Writes the Puppetfile of the control repository.
     pub(crate) fn puppetfile(&self, text: &str) {
         let text = text.replace("DIR", &self.path().display().to_string());
         self.control().write("Puppetfile", &text).commit();
     }
 
-    /// Builds and switches.
+    /// Builds a version and switches to it.
     pub(crate) async fn deploy(&self, environment: &str) -> Result<BuiltVersion, DeploymentError> {
         let built = self.build(environment).await?;
         self.deployer()
@@ -135,7 +135,7 @@ impl World {
         Ok(built)
     }
 
-    /// The files of an environment with their contents, but for our own.
+    /// Returns the files of an environment with their contents, except Tutti's own.
     pub(crate) fn files(&self, environment: &str) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         read(&self.live(environment), "", &mut files);
@@ -156,7 +156,7 @@ fn open(
     Deployer::open(settings, GitProgram::default()).unwrap()
 }
 
-/// A deployer over a world that another process made.
+/// Opens a deployer in a world that another process created.
 pub(crate) fn at(directory: &Path) -> Deployer {
     let path = directory.join("control");
     open(directory, &Repository { path }, &|_| {})
@@ -218,7 +218,7 @@ impl Repository {
         self
     }
 
-    /// Commits all that was written; gives the commit.
+    /// Commits all written files; returns the commit.
     pub(crate) fn commit(&self) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message=change"]);

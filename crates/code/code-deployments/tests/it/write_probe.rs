@@ -1,6 +1,7 @@
-//! Directories that cannot be written to: told before anything is built, with path, cause and remedy.
+//! Directories that cannot be written to: reported before anything is built, with path, cause and
+//! remedy.
 //!
-//! They are made with real mounts, so the tests need root; without it they are skipped with a message.
+//! The tests use real mounts, so they need root; without it they are skipped with a message.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,13 +13,13 @@ use crate::world::{World, name};
 
 const DRY: DeploymentAction = DeploymentAction::Deploy { dry_run: true };
 
-/// A mount that ends with its value.
+/// A mount that ends when this is dropped.
 struct Mount(PathBuf);
 
 // === impl Mount ===
 
 impl Mount {
-    /// `None`: this process may not mount, which is printed.
+    /// Mounts; `None` if this process may not, which is printed.
     fn new(options: &[&str], source: &Path, at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
         let mut mount = Command::new("mount");
@@ -36,7 +37,7 @@ impl Mount {
         Self::new(&["-t", "tmpfs", "-o", options], Path::new("tmpfs"), at)
     }
 
-    /// The directory itself, with options of its own.
+    /// Mounts the directory on itself, with its own options.
     fn bind(at: &Path) -> Option<Self> {
         Self::new(&["--bind"], at, at)
     }
@@ -52,13 +53,13 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // What is still open there keeps its file system until it is closed.
+        // Open files keep the file system until they are closed.
         let status = Command::new("umount").arg("--lazy").arg(&self.0).status();
         assert!(status.unwrap().success());
     }
 }
 
-/// A failed deployment that names all parts.
+/// Checks that a deployment failed with an error that contains all parts.
 fn told(deployment: &Deployment, parts: &[&str]) {
     assert_eq!(deployment.state, DeploymentState::Failed);
     assert_eq!(deployment.signature, None, "nothing was built");
@@ -181,7 +182,7 @@ async fn a_directory_that_cannot_be_moved_to_the_versions_is_kept_beside_the_lin
     let live = world.live("production");
     std::fs::create_dir_all(&live).unwrap();
     std::fs::write(live.join("OLD"), "x").unwrap();
-    // A mount of its own, as each path of a unit's ReadWritePaths is one.
+    // A separate mount, like each path in a unit's `ReadWritePaths`.
     let Some(_mount) = Mount::bind(&world.path().join("deploys")) else {
         return;
     };
@@ -203,7 +204,7 @@ async fn a_dry_run_of_a_pinned_environment_says_that_it_is_pinned() {
     service.act("production", DEPLOY).await;
     let pinned = service.manager.pin(&name("production"), by("ben")).await;
     pinned.unwrap();
-    // What is live could stay so.
+    // A dry run without changes succeeds, since the live version can stay.
     assert_eq!(
         service.act("production", DRY).await.state,
         DeploymentState::Synced

@@ -1,4 +1,4 @@
-//! What runs beside.
+//! Blocks that run in parallel.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ async fn variables_of_targets_are_seen_by_all() {
     assert_eq!(value(body(text).await), expected);
 }
 
-/// What plans may hold in the tests of memory: far less than what the plans make.
+/// The memory budget of all plans in these tests, far less than the values that the plans create.
 const SHARED_BYTES: u64 = 64 << 20;
 
 #[tokio::test]

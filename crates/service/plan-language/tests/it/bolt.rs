@@ -1,7 +1,8 @@
-//! Plans whose answers the real Bolt gave, in `tests/bolt`: their values, errors and messages are the same here.
+//! Plans whose results were recorded from the real Bolt, in `tests/bolt`: their values, errors and
+//! messages must be the same here.
 //!
-//! `differences.txt` lists what is not, and why. A case that is listed and is equal fails too, so the list stays
-//! true; `docs/plans.md` tells its reasons to users.
+//! `differences.txt` lists the differences with their reasons. A listed case that is equal fails
+//! too, so the list stays true; `docs/plans.md` explains the reasons to users.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(directory().join(name)).unwrap()
 }
 
-/// The files of the module: those in the directory, and a plan for each case.
+/// Returns the files of the module: those in the directory, and a plan for each case.
 fn files(cases: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     below(&directory().join("modules"), "", &mut files);
@@ -49,7 +50,7 @@ fn below(directory: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// Without the directories of this machine.
+/// Replaces the directories of this machine.
 fn plain(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -66,14 +67,14 @@ fn plain(value: &mut Value) {
     }
 }
 
-/// How much of a case differs from Bolt.
+/// The degree of a difference from Bolt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Difference {
-    /// The words of the message, or what the details have beside.
+    /// Only the text of the message, or other parts of the details, differ.
     Words,
     /// The kind of the error.
     Kind,
-    /// Everything.
+    /// Status, value or events differ.
     All,
 }
 
@@ -89,7 +90,7 @@ fn difference(ours: &Value, bolts: &Value) -> Option<Difference> {
     }
 }
 
-/// Names, and how much of each may differ.
+/// Returns the listed cases, and the degree to which each may differ.
 fn listed(text: &str) -> BTreeMap<&str, Difference> {
     let lines = text
         .lines()
@@ -108,7 +109,7 @@ fn listed(text: &str) -> BTreeMap<&str, Difference> {
         .collect()
 }
 
-/// What the plan said, in the words of record.rb.
+/// Returns the plan's messages, in the form of `record.rb`.
 async fn spoken(world: &World, plan: i64) -> Vec<String> {
     let events = world.store.plan_events(plan, 0, 1_000).await.unwrap();
     let words = events.into_iter().filter_map(|event| {

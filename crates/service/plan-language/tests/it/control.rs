@@ -1,4 +1,4 @@
-//! Failing, catching, saying, asking, waiting.
+//! Failing, catching, messages, prompts, sleeping.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ async fn a_person_answers() {
         (3, "9", false),
         (4, "2", false),
     ] {
-        // The plan's code took two steps before: its module's file and the module itself.
+        // Two earlier steps read the plan's code: the file and its module.
         let asked = world
             .until("the plan asks", async || {
                 let journal = world.plans().journal(plan).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_plan_waits() {
     assert_eq!(value(body(text).await), expected);
 }
 
-/// Started with `--no-wait`, for example.
+/// Plans that were started without a user who could answer, for example with `--no-wait`.
 #[tokio::test]
 async fn an_unattended_plan_takes_defaults_and_fails_where_there_is_none() {
     let run = async |body: &str| {

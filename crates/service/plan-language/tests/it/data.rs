@@ -107,7 +107,7 @@ async fn without_its_configuration_the_global_layer_has_common_yaml() {
     );
 }
 
-/// A plan that looks up `greeting`, with an environment whose hierarchy names this path.
+/// Creates a plan that looks up `greeting`, in an environment whose hierarchy names this path.
 async fn world_with_path(path: impl Fn(&World) -> String) -> World {
     let world = world("return lookup('greeting', default_value => 'none')").await;
     let hiera = format!(

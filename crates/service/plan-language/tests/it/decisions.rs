@@ -1,11 +1,11 @@
-//! What a preview says where a plan decides by what nobody knows yet.
+//! Effects in a preview after the plan branched on an unknown result.
 
 use plans::PlanPreviewMode;
 
 use crate::preview::{Seen, steps};
 use crate::world::value;
 
-/// Each body decides by the result of step 1 before its second effect, and goes on.
+/// Each body branches on the result of step 1 before its second effect, and continues.
 #[tokio::test]
 async fn what_follows_a_decision_may_depend_on_it() {
     for body in [

@@ -1,4 +1,4 @@
-//! Plans that go on after the server went away.
+//! Plans that continue after a restart of the server.
 
 use serde_json::json;
 

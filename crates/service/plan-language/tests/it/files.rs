@@ -1,4 +1,4 @@
-//! Directories that are sent to nodes, and files of nodes that are kept.
+//! Directories that are sent to nodes, and files of nodes that are stored.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn a_directory_is_sent_whole_as_it_was_when_it_was_read() {
             .then_some(())
     };
     world.until("the task to run", held).await;
-    // It goes on with what it has sent, whatever there is now.
+    // The plan continues with the files that were sent, even if they have changed.
     world.stop().await;
     std::fs::remove_dir_all(world.module_file("m/files/app")).unwrap();
     world.start().await;

@@ -1,4 +1,4 @@
-//! Plans in the Puppet language over the real job engine, with nodes in memory.
+//! Plans in the Puppet language on the real job engine, with nodes in memory.
 #![cfg(test)]
 
 mod beside;

@@ -1,4 +1,4 @@
-//! Plans that are wrong: each says where and why, and nothing else is harmed.
+//! Plans with mistakes: each error names the place and the cause, and other plans are not affected.
 
 use crate::world::{World, body, failure, value};
 use serde_json::json;
@@ -41,14 +41,14 @@ async fn what_grows_without_end_is_ended() {
     }
 }
 
-/// One of the plans below has 24 MiB at most, and 16 when it has its text; it gets them if as much is left for
-/// others. So one alone fits, and a second one beside it does not.
+/// One of the plans below uses at most 24 MiB, and 16 MiB once its text is complete; it gets them
+/// only if as much remains for other plans. So one fits alone, and a second one beside it does not.
 const SHARED_BYTES: u64 = 56 << 20;
 
-/// The memory of all plans together is bounded: the one that asks for too much is refused.
+/// The memory of all plans together is bounded: the plan that requests too much is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_that_take_what_others_leave_harm_nobody_else() {
-    // 2^24 bytes, and half as many from which the last of them are made
+    // 2^24 bytes, and half as many for the last value from which they are made.
     let large = "$x = Integer[1, 24].reduce('x') |$text, $n| { \"${text}${text}\" }";
     let hoard =
         format!("plan m::hoard() {{ {large}\n run_task('m::hold', 'a')\n return $x.length }}");
@@ -76,7 +76,8 @@ async fn plans_that_take_what_others_leave_harm_nobody_else() {
     assert_eq!(value(world.run("m::greedy", json!({})).await), 1 << 24);
 }
 
-/// What a plan gave its targets is held, though its own variables are gone; what only its variables held is free.
+/// Values that are stored at targets stay charged after the plan's own variables are gone; values
+/// that only variables held are released.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_that_targets_have_are_held() {
     let large = "Integer[1, 18].reduce('x') |$text, $n| { \"${text}${text}\" }";
@@ -100,7 +101,7 @@ async fn a_plan_that_computes_for_ever_holds_up_nobody_and_can_be_stopped() {
     let spin = "plan m::spin() { Integer[1, 900000000].each |$n| { $n + 1 } }";
     let quick = "plan m::quick() { return 1 }";
     let world = World::new(&[("m/plans/spin.pp", spin), ("m/plans/quick.pp", quick)]).await;
-    // One for each thread, and one more.
+    // One plan for each thread, and one more.
     let mut spinning = Vec::new();
     for _ in 0..3 {
         spinning.push(world.launch("m::spin", json!({})).await);
@@ -129,14 +130,15 @@ async fn a_file_that_is_no_plan_says_so() {
     }
 }
 
-/// A world in which `m::q` runs on, whatever `m::p` is.
+/// Creates a world in which `m::q` is runnable, whatever `m::p` does.
 async fn beside_another(files: &[(&str, &str)]) -> World {
     let mut all = vec![("m/plans/q.pp", "plan m::q(Integer $n = 1) { return $n }")];
     all.extend(files);
     World::new(&all).await
 }
 
-/// How `m::p` ends: the kind, the message, and the file and line; another plan still runs then.
+/// Returns the end of `m::p`: error kind, message, and file with line. Checks that another plan
+/// still runs then.
 async fn wrong(files: &[(&str, &str)]) -> (String, String, String) {
     let world = beside_another(files).await;
     ended_wrong(&world).await

@@ -1,5 +1,5 @@
-//! Nodes in memory, behind the real job engine. They do what they are asked as [`answer`] and [`program`]
-//! say, each transaction once. The node `old` has tasks alone.
+//! Nodes in memory, behind the real job engine. They answer as [`answer`] and [`program`] define,
+//! each transaction once. The node `old` only has tasks.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,17 +26,17 @@ pub(crate) struct Nodes(Arc<Inner>);
 
 struct Inner {
     port: Mutex<Option<Arc<BrokerPort>>>,
-    /// What ran where, once for each transaction.
+    /// The tasks that ran, by transaction.
     ran: Mutex<HashMap<String, String>>,
-    /// What they were asked beside tasks, and with which parameters.
+    /// The actions other than tasks that were requested, with their parameters.
     asked: Mutex<Vec<(String, Value)>>,
-    /// Tasks whose name ends in `hold` wait for it.
+    /// Tasks whose name ends in `hold` wait until this is true.
     go: watch::Sender<bool>,
-    /// Tasks whose name ends in `moody` fail as long as it is true.
+    /// Tasks whose name ends in `moody` fail while this is true.
     is_broken: watch::Sender<bool>,
-    /// Nothing of what they are asked stands in what they answer.
+    /// True if outputs do not repeat the requests.
     is_silent: AtomicBool,
-    /// The modules whose tasks really run.
+    /// The modules whose tasks are really run with a shell.
     shell: OnceLock<PathBuf>,
 }
 
@@ -80,7 +80,7 @@ impl Nodes {
         self.0.is_silent.store(true, Ordering::Relaxed);
     }
 
-    /// From here on they really run commands, and the tasks of these modules.
+    /// From now on, commands and the tasks of these modules are really run.
     pub(crate) fn run_in_shell(&self, modules: &Path) {
         self.0.shell.set(modules.to_owned()).unwrap();
     }
@@ -89,14 +89,14 @@ impl Nodes {
         self.0.is_broken.send_replace(false);
     }
 
-    /// `NODE TASK` of all that ran, sorted.
+    /// Returns `NODE TASK` for each task that ran, sorted.
     pub(crate) fn ran(&self) -> Vec<String> {
         let mut ran: Vec<String> = self.0.ran.lock().unwrap().values().cloned().collect();
         ran.sort();
         ran
     }
 
-    /// The parameters of all that was asked for by this name, `MODULE ACTION`.
+    /// Returns the parameters of all requests of this action, `MODULE ACTION`.
     pub(crate) fn asked(&self, what: &str) -> Vec<Value> {
         let asked = self.0.asked.lock().unwrap();
         let of_name = asked.iter().filter(|(name, _)| name == what);
@@ -187,9 +187,9 @@ impl BrokerLink for Link {
     }
 }
 
-/// What comes of what agents do by their own modules: what they were asked, as output.
+/// The result of an action of the agents' own modules: the request, as output.
 fn program(what: &str, params: &Value) -> ActionResult {
-    // Of what another user runs, all that was asked is said.
+    // The output for another user contains all parameters.
     let bare = match params["run_as"].is_null() {
         true => &params["run"]["command"],
         false => &Value::Null,
@@ -221,13 +221,13 @@ fn program(what: &str, params: &Value) -> ActionResult {
     }
 }
 
-/// Of `3; rest` the 3.
+/// Returns the number at the beginning: 3 for `3; rest`.
 fn number(text: &str) -> i64 {
     let digits = text.split(';').next().unwrap();
     digits.parse().unwrap()
 }
 
-/// Every path has its own name as content; `/hostile` is what no node should say.
+/// The content of each file is its own path; `/hostile` is an answer that no node should give.
 fn collected(path: &str) -> Value {
     let content = base64::engine::general_purpose::STANDARD.encode(path);
     let item = |path: &str| json!({"path": path, "content": content});
@@ -238,7 +238,7 @@ fn collected(path: &str) -> Value {
     }
 }
 
-/// What a node makes of a task.
+/// The result of a task.
 fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> ActionResult {
     let own = |key: &str| !key.starts_with('_');
     let own: serde_json::Map<String, Value> = input
@@ -282,7 +282,7 @@ fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> Ac
     }
 }
 
-/// A job engine over these nodes.
+/// Creates a job engine over these nodes.
 pub(crate) async fn engine(
     directory: &Path,
     store: &Store,

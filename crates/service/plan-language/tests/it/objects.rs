@@ -1,4 +1,4 @@
-//! Results that plans make themselves.
+//! Results that plans create themselves.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! Plans that are looked at before they are run.
+//! Previews of plans.
 
 use plans::PlanPreviewMode;
 use serde_json::{Value, json};
 
 use crate::world::{World, failure, value};
 
-/// What a preview of `m::p` with this body came to.
+/// The result of a preview of `m::p` with a given body.
 pub(crate) struct Seen {
     pub(crate) world: World,
     pub(crate) plan: i64,
@@ -38,7 +38,7 @@ impl Seen {
         }
     }
 
-    /// `FUNCTION OBJECT` of what would be done.
+    /// Returns `FUNCTION OBJECT` of each effect shown.
     pub(crate) fn shown(&self) -> Vec<String> {
         let text = |effect: &Value, key: &str| effect[key].as_str().unwrap().to_owned();
         let of =
@@ -46,7 +46,8 @@ impl Seen {
         self.effects.iter().map(of).collect()
     }
 
-    /// The steps that an effect depends on, and those that it may depend on; numbered from 1.
+    /// Returns the steps on which an effect depends, and those on which it may depend; numbered
+    /// from 1.
     #[track_caller]
     pub(crate) fn depends(&self, number: usize) -> (Value, Value) {
         let effect = self.effects.get(number - 1);

@@ -1,4 +1,4 @@
-//! What plans give.
+//! Results of plans.
 
 use serde_json::json;
 
@@ -103,7 +103,8 @@ async fn stdlib_is_there_without_its_module() {
     assert_eq!(value(body(text).await), expected);
 }
 
-/// What stdlib has in Ruby is built in; what a version of it has in Puppet is that version's.
+/// stdlib's functions in Ruby are built in; the functions in Puppet are those of the environment's
+/// stdlib.
 #[tokio::test]
 async fn functions_of_the_environments_stdlib_come_before_the_built_in_ones() {
     let plan = "plan m::p() { return [stdlib::ensure(true), stdlib::to_json([1])] }";
@@ -135,7 +136,7 @@ async fn a_file_is_read_by_its_name_and_by_the_path_that_find_file_tells() {
     }
 }
 
-/// Functions in Ruby cannot be called: the plan is told of each that it does not get, once.
+/// Functions in Ruby cannot be called: the plan is warned once about each that is replaced.
 #[tokio::test]
 async fn a_plan_is_told_once_of_a_function_that_is_not_the_environments() {
     let plan = "plan m::p() {\n\

@@ -1,4 +1,4 @@
-//! What a node does that really runs commands and tasks, with `sh`. Main function: [`run`].
+//! Nodes that really run commands and tasks, with `sh`. Main function: [`run`].
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use pxp::action::ActionResult;
 use serde_json::{Map, Value};
 
-/// Runs what a request asks for; `modules` has the files of tasks.
+/// Runs the requested command or task; `modules` has the files of tasks.
 pub(crate) fn run(modules: &Path, what: &str, params: &Value) -> ActionResult {
     let mut command = Command::new("/bin/sh");
     let mut input = Map::new();
@@ -58,7 +58,7 @@ pub(crate) fn run(modules: &Path, what: &str, params: &Value) -> ActionResult {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A task that reads nothing may have ended before.
+    // A task that does not read its input may have ended before.
     let _ = child
         .stdin
         .take()

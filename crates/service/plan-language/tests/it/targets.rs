@@ -1,4 +1,4 @@
-//! What stands for targets.
+//! Specifications of targets.
 
 use serde_json::json;
 

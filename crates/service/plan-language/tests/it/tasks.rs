@@ -1,4 +1,4 @@
-//! `run_task` and its kin.
+//! `run_task` and the other functions that run actions on nodes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -55,7 +55,7 @@ async fn a_failure_ends_the_plan_unless_it_is_caught() {
     );
 }
 
-/// The nodes hold their tasks, so whatever is sent at once is running, and stays so.
+/// The nodes hold their tasks, so all runs that start at once stay running.
 #[tokio::test]
 async fn concurrency_bounds_how_many_nodes_run_at_once() {
     for (option, at_once) in [
@@ -222,7 +222,7 @@ async fn a_node_that_has_tasks_alone_gets_them_and_gives_the_same() {
 
 #[tokio::test]
 async fn a_secret_is_written_for_its_owner_alone_and_kept_nowhere() {
-    // Not in one piece in the code, which is kept.
+    // Split, so that the stored code does not contain it in one piece.
     let plan = "plan m::p() {\n\
                 $w = write_file(Sensitive(\"s3${'cret'}\"), '/tmp/t', ['a', 'old'])\n\
                 return $w.map |$r| { $r.message }\n}";

@@ -1,15 +1,16 @@
-//! Values that a plan took out of a `Sensitive` reach nodes and stand nowhere else on the server.
+//! Values that a plan unwrapped from `Sensitive` reach nodes, and are stored nowhere else on the
+//! server.
 
 use plans::PlanPreviewMode;
 use serde_json::json;
 
 use crate::world::World;
 
-/// With characters that JSON and shells write differently.
+/// A secret with characters that JSON and shells escape.
 const CANARY: &str = "can'ary \"7\" & x";
 
-/// No file of the server, so neither the database nor its log, has the canary in any form; and neither has
-/// what people are shown.
+/// Checks that neither files of the server, the database included, nor texts shown to users contain
+/// the secret in any form.
 async fn assert_nowhere(world: &World, plan: i64) {
     let kept = world.plans().journal(plan).await.unwrap();
     let row = world.store.plan_job(plan).await.unwrap();
@@ -49,7 +50,7 @@ plan m::p(Sensitive[String] $secret) {
 #[tokio::test]
 async fn sensitive_values_unwrapped_into_a_command_are_sealed() {
     let mut world = World::new(&[("m/plans/p.pp", PLAN), ("m/files/say.sh", "#!/bin/sh\n")]).await;
-    // Nodes that say what they were asked would put it into their results.
+    // Nodes that repeat requests in their output would store it in their results.
     world.nodes.be_silent();
     let plan = world
         .launch_sealed("m::p", json!({"secret": CANARY}), &["secret"])
@@ -64,7 +65,7 @@ async fn sensitive_values_unwrapped_into_a_command_are_sealed() {
     world.until("the plan asks", waits).await;
     assert_nowhere(&world, plan).await;
 
-    // The plan is evaluated anew, and comes to the same.
+    // The plan is evaluated again, with the same result.
     world.stop().await;
     world.start().await;
     let steps = world.plans().journal(plan).await.unwrap();
@@ -76,7 +77,7 @@ async fn sensitive_values_unwrapped_into_a_command_are_sealed() {
     assert_eq!(state, "success", "{result:#}");
     assert_nowhere(&world, plan).await;
 
-    // Nodes got it as it is, in no argument of a program.
+    // Nodes got it unchanged, but not as an argument of a program.
     let commands = world.nodes.asked("command run_with");
     assert!(
         !commands[0]["run"].to_string().contains("can'"),

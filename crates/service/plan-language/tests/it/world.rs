@@ -1,4 +1,5 @@
-//! What every test owns: code, a store, nodes, a job engine and a plan engine that can be started again.
+//! The fixture of all tests: code, a store, nodes, a job engine and a plan engine that can be
+//! restarted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use store::{Store, StoreConfig};
 
 use crate::nodes::{Nodes, engine};
 
-/// Nothing here takes a second by itself; a busy machine makes it long.
+/// Far longer than any test needs, for busy machines.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct World {
@@ -30,21 +31,22 @@ pub(crate) struct World {
     seal: Arc<SealKey>,
     names: Arc<[String]>,
     shared_bytes: Arc<SharedBytes>,
-    /// Plans take the defaults of their questions.
+    /// True to start plans as unattended: prompts take their defaults.
     pub(crate) is_unattended: bool,
     plans: Option<Plans>,
 }
 
-/// The tasks of module `m`, which nodes answer by their names.
+/// The tasks of module `m`, to which nodes respond by name.
 const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret", "takes"];
 
 impl World {
-    /// With these files in `environments/production/modules`, on the nodes `a`, `b`, `c` and `old`.
+    /// Creates a world with these files in `environments/production/modules`, on the nodes `a`,
+    /// `b`, `c` and `old`.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
         Self::with_nodes(files, &["a", "b", "c", "old"]).await
     }
 
-    /// Where all plans together may make so many bytes.
+    /// Limits the bytes of all plans together.
     pub(crate) async fn with_shared_bytes(files: &[(&str, &str)], bytes: u64) -> Self {
         let mut world = Self::new(files).await;
         world.stop().await;
@@ -53,12 +55,12 @@ impl World {
         world
     }
 
-    /// On these nodes.
+    /// Creates a world on these nodes.
     pub(crate) async fn with_nodes(files: &[(&str, &str)], names: &[&str]) -> Self {
         Box::pin(Self::made(files, names)).await
     }
 
-    /// On nodes that really run commands and the tasks among these files.
+    /// Creates a world on nodes that really run commands and the tasks among these files.
     pub(crate) async fn with_shell(files: &[(&str, &str)], names: &[&str]) -> Self {
         let world = Box::pin(Self::made(files, names)).await;
         world.nodes.run_in_shell(&world.module_file(""));
@@ -134,7 +136,7 @@ impl World {
         self.plans.take().unwrap().shutdown().await;
     }
 
-    /// Bytes that plans have of what all have together.
+    /// Returns the bytes in use of the budget that all plans share.
     pub(crate) fn shared_bytes(&self) -> u64 {
         self.shared_bytes.bytes_taken()
     }
@@ -143,23 +145,23 @@ impl World {
         self.plans.as_ref().unwrap()
     }
 
-    /// Where a file beside the code is.
+    /// Returns the path of a file beside the code.
     pub(crate) fn file(&self, path: &str) -> PathBuf {
         self.directory.path().join(path)
     }
 
-    /// Where a file of a module is.
+    /// Returns the path of a file of a module.
     pub(crate) fn module_file(&self, path: &str) -> PathBuf {
         let modules = "code/environments/production/modules";
         self.directory.path().join(modules).join(path)
     }
 
-    /// Where files of nodes are kept.
+    /// Returns the directory of files downloaded from nodes.
     pub(crate) fn downloads(&self) -> PathBuf {
         self.directory.path().join("downloads")
     }
 
-    /// Files of the server with this text in them: the database, what is kept of code.
+    /// Returns the files of the server that contain this text.
     pub(crate) fn files_with(&self, text: &str) -> Vec<PathBuf> {
         files_with(self.directory.path(), text)
     }
@@ -168,12 +170,12 @@ impl World {
         self.begin(plan, params, None).await
     }
 
-    /// The plan is only looked at.
+    /// Starts a preview of a plan.
     pub(crate) async fn look(&self, plan: &str, params: Value, preview: PlanPreviewMode) -> i64 {
         self.begin(plan, params, Some(preview)).await
     }
 
-    /// The same with parameters that are secret.
+    /// Starts a plan with secret parameters.
     pub(crate) async fn launch_sealed(&self, plan: &str, params: Value, sensitive: &[&str]) -> i64 {
         let launch = PlanLaunch {
             plan: plan.to_owned(),
@@ -187,7 +189,7 @@ impl World {
         self.plans().run(&launch).await.unwrap()
     }
 
-    /// What the jobs of all plans show of what was asked.
+    /// Returns the options that the jobs of all plans show.
     pub(crate) async fn job_options(&self) -> Vec<Value> {
         let filter = store::JobListFilter::default();
         let (jobs, _) = self
@@ -201,7 +203,7 @@ impl World {
         options.collect()
     }
 
-    /// The states of all runs of all jobs.
+    /// Returns the states of all runs of all jobs.
     pub(crate) async fn states_of_runs(&self) -> Vec<String> {
         let (filter, page) = (store::JobListFilter::default(), store::ListPage::default());
         let (jobs, _) = self.store.jobs(&filter, page).await.unwrap();
@@ -217,7 +219,7 @@ impl World {
         self.begin_as(ADMIN_ID, plan, params, preview).await
     }
 
-    /// The plan of the user with this id.
+    /// Starts a plan of the user with this id.
     pub(crate) async fn begin_as(
         &self,
         owner_id: &str,
@@ -239,7 +241,7 @@ impl World {
         self.plans().run(&launch).await.unwrap()
     }
 
-    /// Its state and result, when it is over.
+    /// Returns the plan's state and result after its end.
     pub(crate) async fn over(&self, plan: i64) -> (String, Value) {
         let row = self
             .until("the plan is over", async || {
@@ -255,14 +257,14 @@ impl World {
         self.over(self.launch(plan, params).await).await
     }
 
-    /// What the plan's events say, of one kind.
+    /// Returns the messages of the plan's events of one kind.
     pub(crate) async fn told(&self, plan: i64, kind: &str) -> Vec<String> {
         let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
         let events = events.into_iter().filter(|event| event.kind == kind);
         events.map(|event| event.message).collect()
     }
 
-    /// What the plan's events of one kind have for programs.
+    /// Returns the details of the plan's events of one kind.
     pub(crate) async fn details(&self, plan: i64, kind: &str) -> Vec<Value> {
         let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
         let events = events.into_iter().filter(|event| event.kind == kind);
@@ -270,7 +272,7 @@ impl World {
         details.collect()
     }
 
-    /// Waits for something that is looked at whenever others have had their turn.
+    /// Waits until `ready` returns a value, and yields to other tasks between the checks.
     pub(crate) async fn until<T>(&self, what: &str, ready: impl AsyncFn() -> Option<T>) -> T {
         let wait = async {
             loop {
@@ -299,21 +301,21 @@ fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
     found.collect()
 }
 
-/// Runs one plan, `m::p` with this body; gives its state and result.
+/// Runs one plan, `m::p` with this body; returns its state and result.
 pub(crate) async fn body(text: &str) -> (String, Value) {
     let plan = format!("plan m::p() {{\n{text}\n}}");
     let world = World::new(&[("m/plans/p.pp", &plan)]).await;
     world.run("m::p", json!({})).await
 }
 
-/// The same for one that succeeds.
+/// Returns the value of a plan that succeeded.
 #[track_caller]
 pub(crate) fn value(ended: (String, Value)) -> Value {
     assert_eq!(ended.0, "success", "{:#}", ended.1);
     ended.1
 }
 
-/// The same for one that fails: the kind and the message.
+/// Returns the error kind and message of a plan that failed.
 #[track_caller]
 pub(crate) fn failure(ended: (String, Value)) -> (String, String) {
     assert_eq!(ended.0, "failure", "{:#}", ended.1);
@@ -326,10 +328,10 @@ pub(crate) fn write(path: &Path, content: &str) {
     std::fs::write(path, content).unwrap();
 }
 
-/// The user who may see all nodes.
+/// The id of the user who may see all nodes.
 const ADMIN_ID: &str = "id-of-admin";
 
-/// As a server does that asks for the owner's rights.
+/// Refuses owners without permission, as the server does.
 fn check(owner: &PlanOwner) -> Result<(), NodesError> {
     match owner.id == ADMIN_ID {
         true => Ok(()),
@@ -337,7 +339,7 @@ fn check(owner: &PlanOwner) -> Result<(), NodesError> {
     }
 }
 
-/// The nodes, but for `old`, which no query finds; `b` and `c` are in a group.
+/// The nodes except `old`, which no query finds; `b` and `c` are in a group.
 #[derive(Debug)]
 struct Known(Arc<[String]>);
 

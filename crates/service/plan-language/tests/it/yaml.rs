@@ -1,4 +1,4 @@
-//! Plans in YAML.
+//! YAML plans.
 
 use serde_json::json;
 

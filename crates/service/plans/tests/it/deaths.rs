@@ -1,4 +1,5 @@
-//! The engine is dropped at any await, again and again; and the store is lost when jobs are made.
+//! The engine is dropped at random awaits, repeatedly; and the store is lost while jobs are
+//! created.
 
 use std::time::Duration;
 
@@ -22,14 +23,14 @@ async fn whenever_it_dies_plans_end_as_if_it_had_not() {
         }
     }
     for death in 0..DEATHS {
-        // Some at once, some in the middle.
+        // Some crashes come at once, some later.
         tokio::time::sleep(Duration::from_millis(death * 7 % 31)).await;
         world.kill().await;
         world.start().await;
         for (plan, name, _) in &plans {
             if *name == "asking" {
                 let step = "2".parse().unwrap();
-                // Not every one asks already, or still.
+                // A plan may not ask yet, or no longer.
                 let _ = world
                     .plans()
                     .answer(*plan, step, "ann", &json!("yes"), false)
@@ -41,7 +42,7 @@ async fn whenever_it_dies_plans_end_as_if_it_had_not() {
         if *name == "asking" {
             world.asks(*plan).await;
             let step = "2".parse().unwrap();
-            // As above.
+            // The plan may have been answered already.
             let _ = world
                 .plans()
                 .answer(*plan, step, "ann", &json!("yes"), false)

@@ -1,5 +1,5 @@
-//! Jobs on nodes that are not there: [`Fake`] makes real rows, and a node that runs each job once, as one
-//! with a spool does.
+//! Jobs on simulated nodes: [`Fake`] writes real rows, and its node runs each job once, like an
+//! agent with a spool.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,14 +26,14 @@ pub(crate) struct Fake {
     pub(crate) ledger: Ledger,
     /// Jobs do not end before this is true.
     pub(crate) open: watch::Sender<bool>,
-    /// The failures of the next jobs at their creation.
+    /// Failures of the next creations of jobs.
     pub(crate) mishaps: Mishaps,
 }
 
-/// One after the other.
+/// Failures, used one after the other.
 pub(crate) type Mishaps = Arc<Mutex<Vec<Mishap>>>;
 
-/// The store is lost when a job is made.
+/// A loss of the store while a job is created.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mishap {
     /// The job was not created.
@@ -47,7 +47,7 @@ impl Ledger {
         Self::Memory(Arc::default())
     }
 
-    /// The node runs the job, if it has not.
+    /// Runs the job on the node, unless it has run.
     fn run(&self, job: JobNumber) {
         match self {
             Self::Memory(ran) => {
@@ -115,7 +115,7 @@ impl PlanEffects for Fake {
     async fn outcome(&self, job: JobNumber) -> Result<StepOutcome, JobOutcomeError> {
         let not_known = |error: StoreError| JobOutcomeError(error.to_string());
         let mut open = self.open.subscribe();
-        // The sender is this one's own.
+        // The sender is owned by this value, so it is not dropped.
         let _ = open.wait_for(|open| *open).await;
         self.ledger.run(job);
         let row = self.store.job(job).await.map_err(not_known)?.unwrap();
@@ -168,7 +168,7 @@ impl PlanEffects for Fake {
 }
 
 impl Ledger {
-    /// True if the cause of failure of the task `fails` is mended: a file beside the ledger, or a mark in it.
+    /// Returns true if the cause of failure of the task `fails` is repaired.
     fn repaired(&self) -> bool {
         match self {
             Self::Memory(ran) => ran.lock().unwrap().contains_key(&mark()),
@@ -183,7 +183,7 @@ impl Ledger {
     }
 }
 
-/// No job has this number.
+/// A number that no job has.
 fn mark() -> JobNumber {
     i64::from(u32::MAX).try_into().unwrap()
 }

@@ -1,7 +1,8 @@
 //! The server process is killed while plans run.
 //!
-//! A child (this test's own program) runs plans of every kind; it is killed at random moments and started
-//! again. Afterwards every plan has its result, and the ledger of the nodes has every job once.
+//! A child (this test's own program) runs plans of every kind; it is killed at random moments and
+//! started again. Afterwards every plan has its result, and the ledger of the nodes has every job
+//! once.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,7 +23,7 @@ use crate::world::{launch, quick};
 const CHILD: &str = "TUTTI_PLANS_KILL_TEST";
 const PLANS_OF_EACH: usize = 4;
 
-/// The number of kills; more of them in a soak: `TUTTI_PLANS_KILLS=500`.
+/// The number of kills; `TUTTI_PLANS_KILLS=500` sets another one for a soak.
 const KILLS: usize = 25;
 
 async fn open(directory: &Path) -> (Store, Plans) {
@@ -50,7 +51,7 @@ async fn open(directory: &Path) -> (Store, Plans) {
 
 #[tokio::test]
 async fn child() {
-    // Not a test of its own: the program that is killed.
+    // Without the variable this is not the child.
     let Ok(directory) = std::env::var(CHILD) else {
         return;
     };
@@ -74,7 +75,7 @@ async fn child() {
             over += usize::from(row.finished_ms.is_some());
             if name == "asking" && row.finished_ms.is_none() {
                 let step = "2".parse().unwrap();
-                // It may not ask yet.
+                // The plan may not ask yet.
                 let _ = plans
                     .answer(*number, step, "ann", &json!("yes"), false)
                     .await;
@@ -94,7 +95,7 @@ async fn plans_survive_kills() {
     let kills = std::env::var("TUTTI_PLANS_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let mut done = 0;
     let mut round = 0;
-    // Plans come to their end between kills; then there are new ones in a new place.
+    // When all plans have ended, new ones start in a new directory.
     while done < kills {
         let directory = tempfile::tempdir().unwrap();
         while done < kills && !directory.path().join("over").exists() {
@@ -127,7 +128,7 @@ fn killed_after(directory: &Path, time: Duration) {
     child.wait().unwrap();
 }
 
-/// Lets the child come to its end.
+/// Runs the child to its end.
 fn finish(directory: &Path) {
     let status = start(directory).wait().unwrap();
     assert!(status.success() && directory.join("over").exists());

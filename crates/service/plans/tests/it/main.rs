@@ -1,4 +1,4 @@
-//! The plan engine on a real store, with jobs that are made in it and nodes that are not there.
+//! The plan engine on a real store, with real job rows and simulated nodes.
 
 #![expect(
     clippy::unwrap_used,

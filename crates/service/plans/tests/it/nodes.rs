@@ -1,5 +1,5 @@
-//! Nodes in memory, behind the real job engine: [`Nodes`] run every task at once, unless they are held.
-//! The program that measures uses them too.
+//! Nodes in memory, behind the real job engine: [`Nodes`] run every task at once, unless they are
+//! held. Also used by the example that measures.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -119,7 +119,8 @@ impl BrokerLink for Link {
     }
 }
 
-/// A job engine over these nodes, with a task `test` that does nothing and one that tells a secret.
+/// Creates a job engine over these nodes, with a module `test` that has a task without effect and
+/// one that returns a secret.
 pub(crate) async fn engine(
     directory: &Path,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Plans over the real job engine, with nodes in memory.
+//! Plans on the real job engine, with nodes in memory.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use store::{JobNumber, Store, StoreConfig};
 use crate::nodes::{CANARY, engine};
 use crate::world::{launch, quick};
 
-/// Runs a task on both nodes, one that is not there, and the first again.
+/// Runs a task on both nodes, a task that does not exist, and the first task again.
 fn program(branch: &mut PlanBranch<'_>) -> BranchResult {
     let run = |task: &str| {
         let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
@@ -41,7 +41,7 @@ fn program(branch: &mut PlanBranch<'_>) -> BranchResult {
     ]))
 }
 
-/// The sensitive outputs of the tasks, before and after a user's answer; whether each was right.
+/// Returns for each node whether its sensitive output was right, after a user's answer.
 fn secret_program(branch: &mut PlanBranch<'_>) -> BranchResult {
     let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
     let request = TaskRequest {
@@ -133,7 +133,7 @@ async fn a_plan_awaits_the_job_that_it_made_before_it_died() {
     jobs.shutdown().await;
 }
 
-/// Returns true if some file of the server holds the secret in clear.
+/// Returns true if a file of the server contains the secret in clear text.
 fn is_somewhere(directory: &std::path::Path) -> bool {
     std::fs::read_dir(directory).unwrap().any(|entry| {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Plans from their start to their end, and the requests of users about them.
+//! Plans from start to end, and the requests of users about them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,7 +76,7 @@ async fn a_failed_plan_goes_on_where_it_failed() {
         (state.as_str(), &result),
         ("success", &json!([{"n": 1}, {"n": 2}, {"n": 3}]))
     );
-    // The first step was not run again: two more, the second and the third.
+    // The first step was not run again; the second and third were.
     assert_eq!(
         world.ledger.ran().len(),
         3 + 1 + 2,
@@ -102,7 +102,7 @@ async fn whoever_is_asked_answers_once() {
         matches!(wrong, Err(PlanError::NotAsked { .. })),
         "{wrong:?}"
     );
-    // The plan declared that the answer is a secret.
+    // The plan marks the answer as secret.
     plans
         .answer(plan, step("1"), "ann", &secret, false)
         .await
@@ -164,7 +164,7 @@ async fn a_plan_whose_time_is_over_ends_with_its_jobs_wherever_it_is() {
     world
         .until("a job is made", async || world.kinds(works).await.len() > 1)
         .await;
-    // A restart does not lose it.
+    // The deadline survives a restart.
     world.kill().await;
     world.start().await;
     for plan in [works, sleeps] {
@@ -182,7 +182,8 @@ async fn a_plan_whose_time_is_over_ends_with_its_jobs_wherever_it_is() {
         })
         .await;
     assert_eq!(world.row(patient).await.state, "running");
-    // It has its time again, and may be resumed before the engine has let go of it.
+    // The resumed plan has its full time again, and may be resumed before the engine has removed
+    // it.
     world.plans().resume(sleeps, "ann", None).await.unwrap();
     assert_eq!(world.row(sleeps).await.state, "running");
     let (_, error) = world.over(sleeps).await;
@@ -220,7 +221,7 @@ async fn a_plan_that_breaks_hurts_no_other() {
         );
     }
     assert_eq!(world.over(good).await.0, "success");
-    // It is torn down, so its thread can be joined.
+    // The plan is unwound by force, so its thread can be joined.
     world.asks(ignoring).await;
     world.plans().stop(ignoring, "ann", false).await.unwrap();
     world.plans().shutdown().await;
@@ -235,7 +236,7 @@ async fn a_wait_that_is_too_long_is_given_up() {
     assert_eq!(world.over(plan).await, ("success".to_owned(), expected));
 }
 
-/// A plan that takes another way whenever it is evaluated.
+/// A plan that takes another step each time it is evaluated.
 fn unsteady(other: &AtomicBool, branch: &PlanBranch<'_>) -> BranchResult {
     let n = if other.load(Ordering::Relaxed) { 2 } else { 1 };
     task(branch, "works", n)?;

@@ -40,7 +40,7 @@ impl PlanProgramSource for Library {
     }
 }
 
-/// Plans that end by themselves whatever the races, and their results.
+/// Plans whose end does not depend on races, with their results.
 pub(crate) fn steady() -> Vec<(&'static str, Value)> {
     let n = |n: i64| json!({"n": n});
     vec![
@@ -130,7 +130,7 @@ fn asked(branch: &PlanBranch<'_>, text: &str, sensitive: bool) -> BranchResult {
 fn sequence(branch: &mut PlanBranch<'_>) -> BranchResult {
     let mut said = Vec::new();
     for n in 0..8 {
-        // No two evaluations get the same here, but from the journal.
+        // The value differs in each evaluation, unless it comes from the journal.
         branch.note("uuid", "", json!(n), || {
             StepOutcome::ok(json!(format!("{:?}", std::time::Instant::now())))
         })?;
@@ -202,7 +202,7 @@ fn panics(branch: &mut PlanBranch<'_>) -> BranchResult {
     panic!("as the test wants it");
 }
 
-/// Catches what must not be caught, for ever.
+/// Ignores a stop, in an endless loop.
 fn ignores(branch: &mut PlanBranch<'_>) -> BranchResult {
     loop {
         drop(ask(branch, "anybody?"));

@@ -1,4 +1,4 @@
-//! Plans that wait for long: they leave the memory and come back.
+//! Plans that wait for long: they leave memory and are loaded again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -128,10 +128,10 @@ async fn an_idle_plan_leaves_the_memory_while_its_job_goes_on() {
     world.check_ledger(&[plan]).await;
 }
 
-/// A machine whose clock is set at every reading.
+/// A machine whose clock jumps at each reading.
 #[derive(Debug)]
 struct Jumping {
-    /// How far, each time.
+    /// The size of each jump.
     step_ms: i64,
     readings: AtomicI64,
 }

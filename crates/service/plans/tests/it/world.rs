@@ -1,4 +1,4 @@
-//! The fixture of every test: a store, a ledger and an engine that can be killed.
+//! The fixture of all tests: a store, a ledger and an engine that can be killed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::effects::{Fake, Ledger, Mishaps};
 use crate::programs::Library;
 
-/// Nothing here takes a second by itself; a busy machine makes it long.
+/// Far longer than any test needs, for busy machines.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct World {
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<dyn JobClock>,
 }
 
-/// An engine in a runtime of its own, so that it can be killed at any await.
+/// An engine in its own runtime, so that it can be killed at any await.
 struct Incarnation {
     plans: Plans,
     runtime: tokio::runtime::Runtime,
@@ -112,7 +112,7 @@ impl World {
         &self.engine.as_ref().unwrap().plans
     }
 
-    /// The server dies: nothing is written or waited for any more.
+    /// Kills the server: nothing is written or awaited any more.
     pub(crate) async fn kill(&mut self) {
         let Incarnation { plans, runtime } = self.engine.take().unwrap();
         let down = move || runtime.shutdown_timeout(Duration::from_secs(10));
@@ -131,7 +131,7 @@ impl World {
         self.store.plan_job(plan).await.unwrap().unwrap()
     }
 
-    /// Its state and result, when it is over.
+    /// Returns the plan's state and result after its end.
     pub(crate) async fn over(&self, plan: i64) -> (String, Value) {
         self.until("the plan is over", async || {
             self.row(plan).await.finished_ms.is_some()
@@ -153,7 +153,7 @@ impl World {
         events.into_iter().map(|event| event.kind).collect()
     }
 
-    /// Waits until `ready`, looking whenever others have had their turn.
+    /// Waits until `ready` returns true, and yields to other tasks between the checks.
     pub(crate) async fn until(&self, what: &str, ready: impl AsyncFn() -> bool) {
         let wait = async {
             while !ready().await {
@@ -165,7 +165,7 @@ impl World {
             .unwrap_or_else(|_| panic!("waited in vain until {what}"));
     }
 
-    /// Waits until the plan asks a question.
+    /// Waits until the plan shows a prompt.
     pub(crate) async fn asks(&self, plan: i64) {
         self.until("the plan asks", async || {
             self.kinds(plan).await.iter().any(|kind| kind == "prompt")
@@ -173,7 +173,7 @@ impl World {
         .await;
     }
 
-    /// Every job ran once, and every step made one.
+    /// Checks that every job ran once, and that each belongs to a step.
     pub(crate) async fn check_ledger(&self, plans: &[i64]) {
         let mut made = Vec::new();
         for plan in plans {

@@ -1,4 +1,4 @@
-//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|deny`. Main type: [`Command`].
+//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|functions|deny`. Main type: [`Command`].
 //!
 //! The rule: nothing here is needed by a user of Tutti, and everything that the checks need beyond
 //! a Rust toolchain is installed (or named) by [`packages`].
@@ -10,6 +10,7 @@
 
 mod bench;
 mod deny;
+mod functions;
 mod layers;
 mod packages;
 mod puppet8;
@@ -38,6 +39,8 @@ enum Command {
     Layers,
     /// Check names and prose of the sources and documents
     Words(words::Options),
+    /// Write docs/functions.md from the tables of the built-in functions
+    Functions,
     /// Check licences, bans, sources and, where that is possible, advisories of the dependencies
     Deny,
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Oracles => suite::oracles(),
         Command::Layers => layers::run(),
         Command::Words(options) => words::run(&options),
+        Command::Functions => functions::run(),
         Command::Deny => deny::run(),
     };
     match outcome {

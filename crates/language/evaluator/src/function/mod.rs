@@ -6,6 +6,7 @@
 
 mod arguments;
 mod dispatch;
+mod documentation;
 mod registry;
 
 use std::sync::OnceLock;
@@ -13,7 +14,9 @@ use std::sync::OnceLock;
 use pcore::{Type, Value};
 
 pub use self::arguments::CallArguments;
+pub use self::documentation::{ExampleOutcome, FunctionDoc, documentation_faults};
 pub(crate) use self::registry::{core, core_names};
+pub use self::registry::{core_docs, core_functions};
 use crate::Evaluator;
 use crate::error::EvalResult;
 

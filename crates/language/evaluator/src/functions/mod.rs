@@ -8,6 +8,7 @@ mod control;
 mod data;
 mod deferred;
 mod digest;
+mod docs;
 mod files;
 mod group;
 mod iterate;
@@ -27,6 +28,7 @@ mod types;
 mod variables;
 mod versions;
 
+pub(crate) use self::docs::DOCS;
 use crate::function::FunctionSpec;
 
 /// All core functions, by family.

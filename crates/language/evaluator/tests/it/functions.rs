@@ -1,7 +1,9 @@
 //! Core functions. Every answer here is real Puppet's.
 
 use crate::world::{all, error, evaluator};
+use evaluator::function::{core_docs, core_functions, documentation_faults};
 use evaluator::{CodeMap, LogLevel};
+use pcore::Value;
 
 #[test]
 fn iteration() {
@@ -83,4 +85,22 @@ fn logs_go_to_the_host() {
         *world.logged.borrow(),
         [(LogLevel::Warning, "a [1, ] 2".to_owned())]
     );
+}
+
+/// The examples run where the fact `networking.fqdn` is known and a module `demo` has two files.
+#[test]
+fn examples_of_the_documentation_have_their_outcome() {
+    let code = CodeMap::new()
+        .with("modules/demo/files/motd", *b"Welcome")
+        .with("modules/demo/templates/hello.epp", *b"Hello <%= $name %>");
+    let facts = serde_json::json!({"networking": {"fqdn": "web1.example.com"}});
+    let faults = documentation_faults(core_functions(), core_docs(), |example| {
+        let (_, mut evaluator) = evaluator(code.clone());
+        evaluator.set_global("facts", Value::from_json(&facts));
+        match evaluator.evaluate(example, None) {
+            Ok(value) => Ok(value.to_program_string()),
+            Err(unwind) => Err(unwind.into_error().expect("nothing interrupts").message),
+        }
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -8,6 +8,7 @@ mod data;
 mod decisions;
 mod durable;
 mod files;
+mod functions_page;
 mod mistakes;
 mod nodes;
 mod objects;

@@ -142,7 +142,7 @@ fn warn_of_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, into: &str)
     );
 }
 
-/// A float that has no fraction as an integer.
+/// Converts a float without fraction to an integer; an error if it is out of range.
 fn to_whole_number(number: f64) -> EvalResult {
     if number.is_nan() || number.is_infinite() {
         return raise(ruby::to_s(&Value::Float(number)));
@@ -239,12 +239,12 @@ fn by_value(_: &Evaluator<'_>, _: &CallArguments<'_>, a: &Value, b: &Value) -> O
     crate::evaluator::compare_values(a, b).unwrap_or(Ordering::Equal)
 }
 
-/// Compares strings; as numbers if both are numbers.
+/// Compares two strings; as numbers, with a warning, if both are numbers.
 fn by_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     texts(evaluator, call, a, b, false)
 }
 
-/// Compares values of different types by their texts.
+/// Compares values of different types by their texts, with a warning; as numbers if both are.
 fn by_any(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     texts(evaluator, call, a, b, true)
 }

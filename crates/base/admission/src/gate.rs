@@ -132,7 +132,7 @@ impl ConnectionGate {
     }
 }
 
-// === impl Gate ===
+// === impl GateState ===
 
 impl GateState {
     fn lock(&self) -> MutexGuard<'_, AdmissionTable<CancellationToken>> {
@@ -151,7 +151,7 @@ impl GateState {
     }
 }
 
-// === impl Admission ===
+// === impl AdmissionPermit ===
 
 impl AdmissionPermit {
     /// Waits for the first byte (or the end of the stream) and marks the connection as speaking.

@@ -36,7 +36,7 @@ pub(crate) enum DecodeProblem {
     Unreadable,
 }
 
-// === impl Format ===
+// === impl DocumentFormat ===
 
 impl DocumentFormat {
     pub(crate) fn name(self) -> &'static str {

@@ -36,7 +36,7 @@ const UUID_NEEDED: &str =
 /// The standard library's words for a text that is no address with a port.
 const SOCKET_ADDRESS: &str = "invalid socket address syntax";
 
-// === impl Mismatch ===
+// === impl DecodeMismatch ===
 
 impl DecodeMismatch {
     /// Takes the message of a `serde::de::Error` apart.

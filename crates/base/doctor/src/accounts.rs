@@ -32,7 +32,7 @@ struct AccountGroup {
     members: Vec<String>,
 }
 
-// === impl Accounts ===
+// === impl LocalAccounts ===
 
 impl LocalAccounts {
     /// Reads the accounts of this machine. A file that cannot be read counts as empty.

@@ -30,7 +30,7 @@ pub struct DiagnosisFinding {
     pub remedy: Option<String>,
 }
 
-// === impl Severity ===
+// === impl FindingSeverity ===
 
 impl FindingSeverity {
     /// The word for the severity in the table.
@@ -43,7 +43,7 @@ impl FindingSeverity {
     }
 }
 
-// === impl Finding ===
+// === impl DiagnosisFinding ===
 
 impl DiagnosisFinding {
     /// Creates a finding that needs no action.

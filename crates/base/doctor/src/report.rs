@@ -39,7 +39,7 @@ struct ReportDocument<'r> {
     findings: &'r [DiagnosisFinding],
 }
 
-// === impl Report ===
+// === impl DiagnosisReport ===
 
 impl DiagnosisReport {
     /// 0, or [`EXIT_PROBLEMS`] if there is a problem.

@@ -26,7 +26,7 @@ pub struct DoctorCheck {
     work: CheckFuture,
 }
 
-// === impl Check ===
+// === impl DoctorCheck ===
 
 impl DoctorCheck {
     /// Creates a check that blocks its thread on files or programs of this machine.

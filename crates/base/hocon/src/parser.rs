@@ -41,7 +41,7 @@ enum AssignmentOperator {
     Append,
 }
 
-// === impl Parser: objects ===
+// === impl HoconParser: objects ===
 
 impl HoconParser<'_> {
     fn parse_root(&mut self) -> Result<HoconNode, Error> {
@@ -163,7 +163,7 @@ impl HoconParser<'_> {
     }
 }
 
-// === impl Parser: keys ===
+// === impl HoconParser: keys ===
 
 impl HoconParser<'_> {
     /// A dotted path up to one of the characters of `ends`.
@@ -237,7 +237,7 @@ impl KeyPart {
     }
 }
 
-// === impl Parser: values ===
+// === impl HoconParser: values ===
 
 impl HoconParser<'_> {
     /// Pieces up to the end of the line, a comma or a closing bracket.

@@ -40,7 +40,7 @@ struct ActiveValue<'a> {
 const UNBOUNDED: &str = "the substitutions of this document multiply without bound";
 const START: TextPosition = TextPosition { line: 1, column: 1 };
 
-// === impl Resolver ===
+// === impl SubstitutionResolver ===
 
 impl<'a> SubstitutionResolver<'a> {
     /// `None`: an optional substitution that leads nowhere.

@@ -61,7 +61,7 @@ struct HttpsServer {
     cut: CancellationToken,
 }
 
-// === impl Server ===
+// === impl HttpsServer ===
 
 impl HttpsServer {
     async fn run(self, listener: TcpListener) {

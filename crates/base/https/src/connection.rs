@@ -45,7 +45,7 @@ pub(crate) struct HttpsConnection {
     pub(crate) tasks: TaskTracker,
 }
 
-// === impl Connection ===
+// === impl HttpsConnection ===
 
 impl HttpsConnection {
     pub(crate) async fn serve(self, stream: TcpStream) {

@@ -32,7 +32,7 @@ pub enum ConnectionEndReason {
     Stopped,
 }
 
-// === impl Hold ===
+// === impl ConnectionHandle ===
 
 impl ConnectionHandle {
     pub(crate) fn new(

@@ -38,7 +38,7 @@ pub(crate) fn handshake_turns(
     }
 }
 
-// === impl TakingTurns ===
+// === impl TurnLimited ===
 
 impl<F, T> TurnLimited<F, T> {
     pub(crate) fn new(computing: F, take_turn: T) -> Self {

@@ -154,7 +154,7 @@ impl<T> fmt::Debug for Feature<T> {
     }
 }
 
-// === impl Attempts ===
+// === impl StartAttempts ===
 
 impl<T> StartAttempts<T> {
     /// Records the result of an attempt, and logs a failure that differs from the last one. `true`: the feature has started.

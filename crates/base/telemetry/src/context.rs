@@ -33,7 +33,7 @@ pub struct InvalidTraceparent;
 /// Characters of a `traceparent` of version 00; later versions may append to it.
 const LENGTH: usize = 55;
 
-// === impl Context ===
+// === impl TraceContext ===
 
 impl TraceContext {
     /// Starts a new trace.

@@ -83,7 +83,7 @@ impl fmt::Debug for Tracer {
     }
 }
 
-// === impl Begun ===
+// === impl StartedSpan ===
 
 impl StartedSpan {
     /// Creates a span below `parent` that started at `start`.
@@ -112,7 +112,7 @@ impl StartedSpan {
     }
 }
 
-// === impl Span ===
+// === impl TraceSpan ===
 
 impl TraceSpan {
     /// Adds one attribute to the span.

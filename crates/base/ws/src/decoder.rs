@@ -72,7 +72,7 @@ struct FragmentedMessage {
     valid_bytes: usize,
 }
 
-// === impl Decoder ===
+// === impl MessageDecoder ===
 
 impl MessageDecoder {
     /// A decoder for what `role` receives.
@@ -208,7 +208,7 @@ impl MessageDecoder {
     }
 }
 
-// === impl Fragments ===
+// === impl FragmentedMessage ===
 
 impl FragmentedMessage {
     fn new(kind: DataKind) -> Self {

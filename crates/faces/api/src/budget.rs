@@ -47,7 +47,7 @@ pub(crate) struct BodyBudgets {
     large: ClientBudget,
 }
 
-// === impl Budget ===
+// === impl ClientBudget ===
 
 impl ClientBudget {
     /// A budget of `all` units, of which one client may have `each`.
@@ -122,7 +122,7 @@ impl ClientBudget {
     }
 }
 
-// === impl Bodies ===
+// === impl BodyBudgets ===
 
 impl BodyBudgets {
     /// Budgets of the sizes in [`crate::defaults`].

@@ -130,7 +130,7 @@ fn following_json(following: &FollowerStatus, is_debug: bool) -> Value {
     shown
 }
 
-// === impl Watched ===
+// === impl WatchedFollower ===
 
 impl WatchedFollower {
     fn all_services(&self, query: &StatusQuery) -> Services {

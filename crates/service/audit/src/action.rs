@@ -93,7 +93,7 @@ pub(crate) enum AuditPhase {
     Checkpoint,
 }
 
-// === impl Actor ===
+// === impl AuditActor ===
 
 impl AuditActor {
     /// The actor for actions of this server itself.
@@ -128,7 +128,7 @@ impl ActorKind {
     }
 }
 
-// === impl Object ===
+// === impl AuditObject ===
 
 impl AuditObject {
     /// An object whose name is its id.
@@ -141,7 +141,7 @@ impl AuditObject {
     }
 }
 
-// === impl Act ===
+// === impl AuditedAction ===
 
 impl AuditedAction {
     /// The entry, without its position in the chain.
@@ -197,7 +197,7 @@ impl AuditedAction {
     }
 }
 
-// === impl Phase ===
+// === impl AuditPhase ===
 
 impl AuditPhase {
     fn as_str(self) -> &'static str {

@@ -167,7 +167,7 @@ pub(crate) struct PruneCheckpoint {
     pub(crate) hash: String,
 }
 
-// === impl Verifier ===
+// === impl ChainVerifier ===
 
 impl ChainVerifier {
     /// Starts a verification before the first entry.

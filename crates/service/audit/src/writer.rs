@@ -35,7 +35,7 @@ pub(crate) struct AuditWriter {
     pub(crate) written: Option<ChainHead>,
 }
 
-// === impl Results ===
+// === impl ResultQueue ===
 
 impl ResultQueue {
     pub(crate) fn new() -> (Self, mpsc::Receiver<NewAudit>) {
@@ -65,7 +65,7 @@ fn log_lost_entry(entry: &NewAudit, why: &str) {
     );
 }
 
-// === impl Writer ===
+// === impl AuditWriter ===
 
 /// Writes until it is stopped.
 pub(crate) async fn run(mut writer: AuditWriter, mut results: mpsc::Receiver<NewAudit>) {

@@ -115,7 +115,7 @@ impl PasswordQueue {
     }
 }
 
-// === impl QueueLane ===
+// === impl PasswordCheckLane ===
 
 impl PasswordCheckLane {
     fn new(turns: usize) -> Self {

@@ -36,7 +36,7 @@ pub enum DeliveryError {
     Unreachable(String),
 }
 
-// === impl Sender ===
+// === impl DeliveryClient ===
 
 impl DeliveryClient {
     /// Creates a client that trusts the root certificates of the machine.

@@ -279,7 +279,7 @@ impl Webhooks {
     }
 }
 
-// === impl Inner ===
+// === impl WebhooksState ===
 
 impl WebhooksState {
     async fn find_row(&self, id: Uuid) -> Result<WebhookRow, WebhookError> {

@@ -40,7 +40,7 @@ struct WebhookData<'a> {
     details: &'a RawValue,
 }
 
-// === impl Message ===
+// === impl DeliveryMessage ===
 
 impl DeliveryMessage {
     /// The message for an event; `None` if its details are not JSON, which should not occur.

@@ -25,7 +25,7 @@ pub(crate) enum NoticeTone {
     Neutral,
 }
 
-// === impl Notice ===
+// === impl ChatNotice ===
 
 impl ChatNotice {
     /// The text for an event of any type.

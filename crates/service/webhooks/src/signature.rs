@@ -31,7 +31,7 @@ pub enum SigningSecretError {
     NoRandom,
 }
 
-// === impl Secret ===
+// === impl SigningSecret ===
 
 impl SigningSecret {
     /// Generates a new random key.

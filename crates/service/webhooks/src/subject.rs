@@ -51,7 +51,7 @@ pub(crate) struct EndedCounts {
     pub(crate) skipped: u64,
 }
 
-// === impl Subject ===
+// === impl EventSubject ===
 
 impl EventSubject {
     /// Reads the job or plan job of an event; most fields are `None` if it is no longer stored.

@@ -29,7 +29,7 @@ pub enum TargetError {
     Length,
 }
 
-// === impl Target ===
+// === impl ReceiverUrl ===
 
 impl ReceiverUrl {
     /// Parses and checks a URL.

@@ -118,7 +118,7 @@ pub const TYPES: &[&str] = &[
     "plan_failed",
 ];
 
-// === impl NewHook ===
+// === impl WebhookCreateRequest ===
 
 impl WebhookCreateRequest {
     pub(crate) fn check(&self) -> Result<(ReceiverUrl, SigningSecret), InvalidWebhook> {
@@ -133,7 +133,7 @@ impl WebhookCreateRequest {
     }
 }
 
-// === impl HookChange ===
+// === impl WebhookChangeRequest ===
 
 impl WebhookChangeRequest {
     pub(crate) fn check(&self) -> Result<(), InvalidWebhook> {
@@ -145,7 +145,7 @@ impl WebhookChangeRequest {
     }
 }
 
-// === impl Hook ===
+// === impl RegisteredWebhook ===
 
 impl RegisteredWebhook {
     /// The webhook in a row; `None` if this server cannot have written the row.

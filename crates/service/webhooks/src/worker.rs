@@ -53,7 +53,7 @@ enum DeliveryOutcome {
     Stopped,
 }
 
-// === impl Worker ===
+// === impl DeliveryWorker ===
 
 impl DeliveryWorker {
     pub(crate) fn new(

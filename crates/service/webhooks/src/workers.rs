@@ -24,7 +24,7 @@ struct RunningWorker {
     task: JoinHandle<()>,
 }
 
-// === impl Workers ===
+// === impl DeliveryWorkers ===
 
 impl DeliveryWorkers {
     pub(crate) fn new(store: Store, sender: DeliveryClient) -> Self {
@@ -65,7 +65,7 @@ impl DeliveryWorkers {
     }
 }
 
-// === impl Running ===
+// === impl RunningWorker ===
 
 impl RunningWorker {
     async fn end(self) {

@@ -61,7 +61,7 @@ pub struct MessageRef<'a> {
     pub has_replaced_bytes: bool,
 }
 
-// === impl Message ===
+// === impl PcpMessage ===
 
 impl PcpMessage {
     /// A message with a new random id and no addresses yet.

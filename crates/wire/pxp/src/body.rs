@@ -142,7 +142,7 @@ pub enum PxpBodyError {
     UnknownType,
 }
 
-// === impl Body ===
+// === impl PxpMessageBody ===
 
 impl PxpMessageBody {
     /// Parses the data of a message of this type.

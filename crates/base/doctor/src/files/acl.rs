@@ -18,7 +18,7 @@ pub struct PosixAcl {
     mask: u8,
 }
 
-// === impl Acl ===
+// === impl PosixAcl ===
 
 impl PosixAcl {
     /// Parses a list in the kernel's form; `None` if it is invalid.

@@ -38,7 +38,7 @@ pub struct PathExpectation {
     pub is_required: bool,
 }
 
-// === impl Tree ===
+// === impl CheckedTree ===
 
 impl CheckedTree {
     /// Creates the tree of a directory that belongs to the service.
@@ -78,7 +78,7 @@ impl CheckedTree {
     }
 }
 
-// === impl Expected ===
+// === impl PathExpectation ===
 
 impl PathExpectation {
     /// Adds the requirement that other users must not read the path.

@@ -143,7 +143,7 @@ fn fault(
     }
 }
 
-// === impl Group ===
+// === impl FaultGroup ===
 
 impl FaultGroup<'_> {
     fn to_finding(&self, service: &CheckedService, accounts: &LocalAccounts) -> DiagnosisFinding {

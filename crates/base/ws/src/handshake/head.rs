@@ -86,7 +86,7 @@ impl HttpResponseHead {
     }
 }
 
-// === impl Headers ===
+// === impl HttpHeaders ===
 
 impl HttpHeaders {
     /// The first value of a header; names are compared without regard to case.

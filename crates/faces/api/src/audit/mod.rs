@@ -249,7 +249,7 @@ fn audited_action(
     }
 }
 
-// === impl Origin ===
+// === impl RequestOrigin ===
 
 impl RequestOrigin {
     pub(crate) fn of(request: &Request) -> Self {

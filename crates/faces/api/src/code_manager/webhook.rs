@@ -319,7 +319,7 @@ fn misread(error: IncomingWebhookError) -> ApiFailure {
     }
 }
 
-// === impl Sender ===
+// === impl WebhookSender ===
 
 impl WebhookSender {
     fn caller(&self) -> Option<&ApiCaller> {

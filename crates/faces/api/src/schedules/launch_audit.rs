@@ -29,7 +29,7 @@ pub(crate) struct LaunchCounters {
 /// polls every few seconds.
 const LATE_MS: i64 = 60_000;
 
-// === impl Fired ===
+// === impl LaunchCounters ===
 
 impl LaunchCounters {
     fn count(&self, firing: &SlotEvent, outcome: &SlotOutcome) {

@@ -159,7 +159,7 @@ fn is_in_range(
     })
 }
 
-// === impl Scalar ===
+// === impl ScalarValue ===
 
 impl ScalarValue {
     pub(super) fn from_value(cell: FieldValue<'_>) -> Self {

@@ -69,7 +69,7 @@ fn parse_json<T: DeserializeOwned>(certname: &str, what: &str, text: &str) -> Op
         .ok()
 }
 
-// === impl Node ===
+// === impl InventoryNode ===
 
 impl InventoryNode {
     /// Inserts a report as the newest one, and drops the oldest if there are too many. Metrics

@@ -35,7 +35,7 @@ pub(crate) struct NodeTable {
     pool: Mutex<ValuePool>,
 }
 
-// === impl Fleet ===
+// === impl NodeTable ===
 
 impl NodeTable {
     pub(crate) fn snapshot(&self) -> InventorySnapshot {
@@ -78,7 +78,7 @@ impl NodeTable {
     }
 }
 
-// === impl Snapshot ===
+// === impl InventorySnapshot ===
 
 impl InventorySnapshot {
     /// The node with this certname.

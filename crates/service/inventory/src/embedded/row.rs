@@ -161,7 +161,7 @@ fn time<'s>(time: Option<Timestamp>) -> FieldValue<'s> {
     time.map_or(FieldValue::Null, FieldValue::Time)
 }
 
-// === impl Cell ===
+// === impl FieldValue ===
 
 impl<'s> FieldValue<'s> {
     fn follow_segment(self, segment: &PathSegment) -> Self {

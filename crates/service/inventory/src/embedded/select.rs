@@ -344,7 +344,7 @@ fn too_large() -> QueryError {
     }
 }
 
-// === impl Select, Column ===
+// === impl SelectQuery, QueryColumn ===
 
 impl SelectQuery {
     fn is_counted(&self) -> bool {

@@ -314,7 +314,7 @@ fn parse_field(
     }
 }
 
-// === impl Place ===
+// === impl AstPosition ===
 
 impl<'q> AstPosition<'q> {
     fn at_clause(name: &str, budget: &'q QueryBudget) -> Self {

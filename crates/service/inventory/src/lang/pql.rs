@@ -40,7 +40,7 @@ struct PqlParser<'a> {
     budget: QueryBudget,
 }
 
-// === impl Parser: queries ===
+// === impl PqlParser: queries ===
 
 impl PqlParser<'_> {
     fn parse_select(&mut self) -> Result<SelectQuery, UnsupportedQuery> {
@@ -173,7 +173,7 @@ impl PqlParser<'_> {
     }
 }
 
-// === impl Parser: conditions ===
+// === impl PqlParser: conditions ===
 
 impl PqlParser<'_> {
     fn parse_any_of(&mut self, entity: QueryEntity) -> Result<QueryCondition, UnsupportedQuery> {
@@ -322,7 +322,7 @@ impl PqlParser<'_> {
     }
 }
 
-// === impl Parser: tokens ===
+// === impl PqlParser: tokens ===
 
 impl PqlParser<'_> {
     fn parse_any_field(&mut self, entity: QueryEntity) -> Result<QueryField, UnsupportedQuery> {

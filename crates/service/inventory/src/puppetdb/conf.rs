@@ -160,7 +160,7 @@ fn parse_server_url(text: &str) -> Result<Url, ConfError> {
     }
 }
 
-// === impl Conf ===
+// === impl PuppetDbConfFile ===
 
 impl PuppetDbConfFile {
     fn parse(text: &str) -> Result<Self, String> {

@@ -42,7 +42,7 @@ pub enum MessageTemplate {
 #[error("{0:?} is no template; there are {all}", all = MessageTemplate::ALL.map(MessageTemplate::name).join(", "))]
 pub struct TemplateError(String);
 
-// === impl Template ===
+// === impl MessageTemplate ===
 
 impl MessageTemplate {
     /// All templates, in the order of their declaration.

@@ -95,7 +95,7 @@ impl ProgramHead {
     }
 }
 
-// === impl Interpreter ===
+// === impl ScriptInterpreter ===
 
 impl ScriptInterpreter {
     /// Parses the line after `#!`. `None` if it names no interpreter; shells then ignore it.

@@ -14,12 +14,12 @@ pub const HALF_OPEN: usize = 4_096;
 /// listener, and a site behind one address can still reconnect by the thousand.
 pub const HALF_OPEN_PER_NETWORK: usize = HALF_OPEN / 4 * 3;
 
-/// From accept to the first byte. A client speaks as soon as its connection stands, so this covers
-/// a lost packet (1 s) and its second loss (2 s more).
+/// Time from accept to the first byte. A client sends as soon as it is connected, so this covers a
+/// lost packet (1 s) and its second loss (2 s more).
 pub const FIRST_BYTE: Duration = Duration::from_secs(3);
 
-/// At its limit, a network loses a connection whose handshake is older than this. Agents of the
-/// field give an attempt up after 5 s, so nothing that still lives is lost.
+/// Age from which a handshake may be dropped if its network is at its limit. Known agents give an
+/// attempt up after 5 s, so no live handshake is lost.
 pub const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// At most one log line about dropped connections in this time: any client can cause them.

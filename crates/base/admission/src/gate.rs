@@ -41,9 +41,9 @@ pub struct AdmissionPermit {
 pub enum NoFirstByte {
     /// [`AdmissionLimits::wait_first_byte`] has passed.
     Timeout,
-    /// A newer connection took the place.
+    /// A newer connection took its place.
     Displaced,
-    /// The connection failed, for example by a reset of the peer.
+    /// The connection failed, for example because the peer reset it.
     Broken,
 }
 
@@ -67,10 +67,11 @@ impl ConnectionGate {
         }))
     }
 
-    /// The next connection of `listener` that may stay. Others are accepted and dropped at once,
-    /// so a flood never keeps a peer of another network waiting in the kernel's queue. Only while
-    /// every connection is authenticated, newcomers wait there. When this is dropped, a newcomer
-    /// that waits for room is dropped with it.
+    /// Accepts the next connection of `listener` that is admitted. Refused ones are accepted and
+    /// dropped at once, so a flood never keeps a peer of another network waiting in the kernel's
+    /// queue. New connections wait in that queue only while all places are taken by authenticated
+    /// ones. If this future is dropped, an accepted connection that waits for a place is dropped
+    /// with it.
     pub async fn accept(
         &self,
         listener: &TcpListener,
@@ -82,7 +83,7 @@ impl ConnectionGate {
                 if let Some(admission) = self.enter(address) {
                     return Ok((stream, address, admission));
                 }
-                // The last free place was taken by one that has been authenticated meanwhile.
+                // An authenticated connection has taken the last free place in the meantime.
                 if !self.0.lock().is_full_of_authenticated() {
                     break;
                 }
@@ -90,12 +91,13 @@ impl ConnectionGate {
             }
             drop(stream);
             self.0.note_drop(address.ip().into());
-            // Accepting costs no budget: without this a flood would keep the thread.
+            // `accept` does not use up the task's budget; without this a flood would block the
+            // thread.
             tokio::task::consume_budget().await;
         }
     }
 
-    /// Connections whose peers are not known yet.
+    /// Number of connections whose peers are not known yet.
     pub fn half_open(&self) -> usize {
         self.0.lock().half_open()
     }
@@ -154,7 +156,7 @@ impl GateState {
 // === impl AdmissionPermit ===
 
 impl AdmissionPermit {
-    /// Waits for the first byte (or the end of the stream) and marks the connection as speaking.
+    /// Waits for the first byte or the end of the stream, and marks the connection as handshaking.
     pub async fn wait_first_byte(&self, stream: &TcpStream) -> Result<(), NoFirstByte> {
         // Readiness alone may be reported without a byte.
         let mut byte = [0];
@@ -172,20 +174,21 @@ impl AdmissionPermit {
         Ok(())
     }
 
-    /// Returns when a newer connection took the place of this one. Never for one that is
-    /// authenticated.
+    /// Returns when a newer connection has taken the place of this one; never for an authenticated
+    /// connection.
     pub async fn wait_displaced(&self) {
         self.displaced.cancelled().await;
     }
 
-    /// The connection has come as far as `stage`; an earlier stage changes nothing.
+    /// Records that the connection has reached `stage`; an earlier stage changes nothing.
     pub fn advance(&self, stage: ConnectionStage) {
         self.gate.lock().advance(self.number, stage);
         self.gate.left.notify_one();
     }
 
-    /// A turn among the handshakes of the same network. Taken before a turn among all handshakes,
-    /// it lets networks alternate: many handshakes of one do not delay those of another.
+    /// A permit to compute among the handshakes of the same network. If it is taken before a permit
+    /// among all handshakes, networks alternate: many handshakes of one do not delay those of
+    /// another.
     pub async fn acquire_handshake_turn(&self) -> OwnedSemaphorePermit {
         let turns = self.gate.lock().handshake_turns(self.network);
         let turn = turns.acquire_owned().await;

@@ -13,11 +13,11 @@ pub struct AdmissionLimits {
     pub half_open_per_network: usize,
     /// All connections that hold an [`AdmissionPermit`](crate::AdmissionPermit), authenticated or not.
     pub connections: usize,
-    /// From accept to the first byte.
+    /// Time from accept to the first byte.
     pub first_byte: Duration,
-    /// Age from which a handshake makes room when its network is at its limit.
+    /// Age from which a handshake may be dropped if its network is at its limit.
     pub handshake_patience: Duration,
-    /// Handshakes of one network that compute at the same time.
+    /// Handshakes of one network that are computed at the same time.
     pub handshakes_per_network: usize,
 }
 

@@ -1,7 +1,8 @@
 //! Decides which connections are kept: [`AdmissionTable`], without I/O.
 //!
-//! Invariants: a newcomer displaces at most one connection; what is displaced belongs to the network
-//! that has the most, or to the newcomer's own; and an authenticated connection is never displaced.
+//! Invariants: a new connection displaces at most one other; a displaced connection belongs to the
+//! network that has the most, or to the new connection's own; an authenticated connection is never
+//! displaced.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -26,7 +27,7 @@ pub enum ConnectionStage {
     Authenticated,
 }
 
-/// The connections of one listener. `T` is what cancels one.
+/// The connections of one listener. `T` is the handle that cancels a connection.
 #[derive(Debug)]
 pub(crate) struct AdmissionTable<T> {
     limits: AdmissionLimits,
@@ -52,11 +53,11 @@ struct NetworkConnections {
     handshaking: BTreeSet<u64>,
     anonymous: BTreeSet<u64>,
     authenticated: usize,
-    /// Turns to compute a handshake, made when the first is asked for.
+    /// Permits to compute a handshake, created at the first request for one.
     turns: Option<Arc<Semaphore>>,
 }
 
-/// The decision about a newcomer.
+/// The decision about a new connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AdmissionDecision<T> {
     Admitted { number: u64, displaced: Option<T> },
@@ -76,7 +77,7 @@ impl<T> AdmissionTable<T> {
         }
     }
 
-    /// Takes a silent connection of `network` in, if there is room or room can be made.
+    /// Admits a silent connection of `network` if there is a free place or one can be freed.
     pub(crate) fn enter(
         &mut self,
         network: PeerNetwork,
@@ -104,7 +105,7 @@ impl<T> AdmissionTable<T> {
         AdmissionDecision::Admitted { number, displaced }
     }
 
-    /// The connection has come as far as `stage`; it never goes back.
+    /// Records that the connection has reached `stage`; it never goes back.
     pub(crate) fn advance(&mut self, number: u64, stage: ConnectionStage) {
         let Some(connection) = self.connections.get_mut(&number) else {
             return;
@@ -121,7 +122,7 @@ impl<T> AdmissionTable<T> {
         connection.stage = stage;
     }
 
-    /// Forgets a connection; answers what cancels it, if it was still there.
+    /// Removes a connection; returns the handle that cancels it if it was still there.
     pub(crate) fn leave(&mut self, number: u64) -> Option<T> {
         let connection = self.connections.remove(&number)?;
         if connection.stage.is_half_open() {
@@ -136,8 +137,8 @@ impl<T> AdmissionTable<T> {
         Some(connection.cancel)
     }
 
-    /// True if all places are taken by authenticated connections, so that a newcomer can only be
-    /// refused.
+    /// True if all places are taken by authenticated connections, so that a new connection can only
+    /// be refused.
     pub(crate) fn is_full_of_authenticated(&self) -> bool {
         let authenticated = || self.networks.values().map(|of| of.authenticated);
         self.connections.len() >= self.limits.connections
@@ -148,7 +149,7 @@ impl<T> AdmissionTable<T> {
         self.half_open
     }
 
-    /// The turns of a network to compute handshakes.
+    /// The semaphore of a network for the computation of handshakes.
     pub(crate) fn handshake_turns(&mut self, network: PeerNetwork) -> Arc<Semaphore> {
         let permits = self.limits.handshakes_per_network.max(1);
         let made = || Arc::new(Semaphore::new(permits));
@@ -159,7 +160,7 @@ impl<T> AdmissionTable<T> {
         }
     }
 
-    /// The connection that makes room for one of `network`; `None`: there is room.
+    /// The connection to displace for a new one of `network`; `None` if there is a free place.
     fn make_room(&self, network: PeerNetwork, now: Instant) -> Result<Option<u64>, ()> {
         let own = self.networks.get(&network);
         let own_half_open = own.map_or(0, NetworkConnections::half_open);
@@ -191,7 +192,7 @@ impl<T> AdmissionTable<T> {
         Ok(None)
     }
 
-    /// The oldest silent connection, or else the oldest handshake that takes too long.
+    /// The oldest silent connection, or else the oldest handshake if it takes too long.
     fn find_own_victim(&self, own: &NetworkConnections, now: Instant) -> Option<u64> {
         let slow = |number: &&u64| {
             let since = self.connections.get(number).map(|found| found.since);

@@ -1,4 +1,4 @@
-//! A document that cannot be read, and the place in it: [`DecodeError`].
+//! The error for a document that cannot be read, with its place: [`DecodeError`].
 
 use std::fmt;
 
@@ -58,7 +58,8 @@ impl DocumentFormat {
 // === impl DecodeError ===
 
 impl DecodeError {
-    /// Whether the text breaks the grammar, in contrast to content of a wrong type.
+    /// True if the text breaks the grammar of its format; false if its content has a wrong type or
+    /// could not be read to its end.
     pub fn is_syntax(&self) -> bool {
         matches!(*self.problem, DecodeProblem::Syntax(_))
     }
@@ -89,7 +90,8 @@ impl DecodeError {
         }
     }
 
-    /// The kind of value that is needed and the one that was found, if that is the problem.
+    /// The kind of value that is needed and the one that was found, in this order, if that is the
+    /// problem.
     pub fn needed_and_found(&self) -> Option<(String, String)> {
         match &*self.problem {
             DecodeProblem::Mismatch(mismatch) => mismatch.needed_and_found(self.format),
@@ -147,7 +149,7 @@ pub(crate) fn to_printable(text: &str) -> String {
     escape_and_truncate(text, QUOTED_CHARS)
 }
 
-/// The same for a whole message.
+/// Does the same for a whole message, with a limit of [`MESSAGE_CHARS`].
 pub(crate) fn to_printable_message(text: &str) -> String {
     escape_and_truncate(text, MESSAGE_CHARS)
 }

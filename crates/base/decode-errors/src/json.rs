@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::error::{DecodeError, DecodeProblem, DocumentFormat};
 use crate::mismatch::DecodeMismatch;
 
-/// Reads a whole text.
+/// Parses a whole text.
 ///
 /// # Errors
 /// The text is not JSON, or its content is not of type `T`.
@@ -20,20 +20,20 @@ pub fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, DecodeErr
     from_slice(text.as_bytes())
 }
 
-/// Reads a whole text of bytes.
+/// Parses a whole text in bytes.
 ///
 /// # Errors
 /// The text is not JSON in UTF-8, or its content is not of type `T`.
 pub fn from_slice<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, DecodeError> {
     serde_json::from_slice(text).map_err(|error| match error.is_data() {
-        // Paths cost time and are of use for errors only, so a wrong text is read twice.
+        // Tracking paths takes time and only errors need them, so an invalid text is parsed twice.
         true => find_error_path::<T>(text).unwrap_or_else(|| DecodeError::from(&error)),
         false => DecodeError::from(&error),
     })
 }
 
-/// Reads a whole text that is an object. [`from_slice`] takes a structure from an array of its fields too, since serde's
-/// derived code does.
+/// Parses a whole text whose root must be an object. [`from_slice`] also reads a structure from an
+/// array of its fields, because serde's derived code does.
 ///
 /// # Errors
 /// The text is not a JSON object in UTF-8, or its content is not of type `T`.
@@ -42,7 +42,7 @@ pub fn object_from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, DecodeEr
     Ok(value)
 }
 
-/// A structure from an object only, for fields: `#[serde(deserialize_with = "…")]`.
+/// Deserializes a structure from an object only, for fields: `#[serde(deserialize_with = "…")]`.
 ///
 /// # Errors
 /// The value is no object, or not of type `T`.
@@ -76,7 +76,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for KeyedVisitor<T> {
     }
 }
 
-/// Reads a value that was parsed before: the error has a path and no position.
+/// Converts a parsed value; the error has a path and no position.
 ///
 /// # Errors
 /// The value is not of type `T`.
@@ -118,7 +118,7 @@ impl From<&serde_json::Error> for DecodeError {
             format: DocumentFormat::Json,
             problem: Box::new(problem),
             path: String::new(),
-            // Column 0 stands for a value that begins the text.
+            // Column 0 means that the value is at the start of the text.
             position: (line > 0).then_some((line, column.max(1))),
         }
     }
@@ -130,7 +130,7 @@ impl From<serde_json::Error> for DecodeError {
     }
 }
 
-/// All syntax errors of `serde_json::error::ErrorCode`, with the next step.
+/// The message for a syntax error of `serde_json::error::ErrorCode`, with the next step.
 fn describe_syntax_error(text: &str) -> &'static str {
     match text {
         "EOF while parsing a list" => "the text ends inside an array; close it with ]",

@@ -1,7 +1,8 @@
 //! Content of a wrong type, read from the message of serde's data model: [`DecodeMismatch`].
 //!
-//! serde's errors are texts alone. The texts of `serde_core::de::Error` are the same for every format, so they are
-//! taken apart here; a text that is none of them comes from a type of this project and is shown as it is.
+//! serde's errors are only texts. The texts of `serde_core::de::Error` are the same for every
+//! format, so they are parsed here; any other text comes from a type of this project and is shown
+//! unchanged.
 
 use crate::LIBRARY_WORDING;
 use crate::defaults::LISTED_NAMES;
@@ -15,13 +16,13 @@ pub(crate) enum DecodeMismatch {
     Value { found: String, needed: String },
     /// An array or object with `length` values.
     Length { length: String, needed: String },
-    /// A key that is needed.
+    /// A required key is absent.
     MissingKey(String),
     /// A key that occurs twice.
     DuplicateKey(String),
     /// A key that the type does not have, and the keys that it has.
     UnknownKey { key: String, known: Vec<String> },
-    /// A text that is none of a list of names.
+    /// A string that is not in a list of names.
     UnknownName { name: String, known: Vec<String> },
     /// A value that has none of several possible forms.
     NoForm,
@@ -29,17 +30,17 @@ pub(crate) enum DecodeMismatch {
     Other(String),
 }
 
-/// Stands for the words of the library that reads UUIDs, which count bytes and groups.
+/// Replaces the message of the library that parses UUIDs, which counts bytes and groups.
 const UUID_NEEDED: &str =
     "must be a UUID: 32 hexadecimal digits in five groups, as 5ec2e0d4-9c1b-4f0e-8f6a-1d2c3b4a5f60";
 
-/// The standard library's words for a text that is no address with a port.
+/// The standard library's message for a text that is not an address with a port.
 const SOCKET_ADDRESS: &str = "invalid socket address syntax";
 
 // === impl DecodeMismatch ===
 
 impl DecodeMismatch {
-    /// Takes the message of a `serde::de::Error` apart.
+    /// Parses the message of a `serde::de::Error`.
     pub(crate) fn parse(text: &str) -> Self {
         let between = |start: &str, end: &str| {
             let inner = text.strip_prefix(start)?.strip_suffix(end)?;
@@ -81,7 +82,7 @@ impl DecodeMismatch {
             let (found, needed) = ("string \"\"".to_owned(), "socket address".to_owned());
             return Self::Value { found, needed };
         }
-        // A message of this project may repeat one of a library that it wraps.
+        // A message of this project may contain one of a library.
         let is_plain = !LIBRARY_WORDING.iter().any(|part| text.contains(part));
         match (no_form, is_plain) {
             (true, _) => Self::NoForm,

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{DecodeError, DecodeProblem, DocumentFormat};
 use crate::mismatch::DecodeMismatch;
 
-/// Reads a whole text.
+/// Parses a whole text.
 ///
 /// # Errors
 /// The text is not TOML, or its content is not of type `T`.
@@ -38,7 +38,7 @@ fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     (line, before[start..].chars().count() + 1)
 }
 
-/// The library's own messages about content, which are not serde's.
+/// Parses the TOML library's own messages about content, which are not serde's.
 fn parse_mismatch(message: &str) -> DecodeMismatch {
     let plain = match message {
         "integer number overflowed" | "floating-point number overflowed" => {
@@ -54,7 +54,8 @@ fn parse_mismatch(message: &str) -> DecodeMismatch {
     DecodeMismatch::Other(plain.to_owned())
 }
 
-/// The syntax errors that hands make, with the next step; every other one by its place alone.
+/// The message for a syntax error: with the next step if the error is a common mistake of a person,
+/// otherwise a general one.
 fn describe_syntax_error(message: &str) -> &'static str {
     let begins = |start: &str| message.starts_with(start);
     match message {

@@ -2,7 +2,7 @@
 
 use crate::error::DocumentFormat;
 
-/// A value that stands in the document. Strings are never repeated: they may be secrets.
+/// Describes a value that is in the document. Strings are never repeated: they may be secrets.
 pub(crate) fn describe_found(term: &str, format: DocumentFormat) -> String {
     let kind = term.split_once(" `").map_or(term, |(kind, _)| kind);
     let quoted = || term.split('`').nth(1).unwrap_or_default();
@@ -20,7 +20,7 @@ pub(crate) fn describe_found(term: &str, format: DocumentFormat) -> String {
     }
 }
 
-/// A value that is needed.
+/// Describes a value that is needed.
 pub(crate) fn describe_needed(term: &str, format: DocumentFormat) -> String {
     if let Some(range) = describe_integer(term) {
         return range.to_owned();
@@ -61,7 +61,7 @@ pub(crate) fn describe_needed(term: &str, format: DocumentFormat) -> String {
     }
 }
 
-/// Types of Rust that stand before a name, as in "tuple variant Scope::Nodes".
+/// Describes a type of Rust with a name, such as "tuple variant Scope::Nodes".
 fn describe_rust_type(term: &str, format: DocumentFormat) -> Option<String> {
     const OBJECTS: [&str; 4] = [
         "struct variant ",

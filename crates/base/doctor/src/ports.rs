@@ -43,7 +43,7 @@ pub struct ExpectedPort {
     pub address: SocketAddr,
 }
 
-/// The service that is to own the ports.
+/// The service that is expected to own the ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortOwner {
     /// Name of its program, such as `tutti`.

@@ -1,4 +1,4 @@
-//! Certificates of peers that are not accepted: [`describe`].
+//! Certificates of peers that are refused: [`describe`].
 
 use rustls::CertificateError as Cause;
 
@@ -10,7 +10,7 @@ fn plain_name(name: &str) -> &str {
     inner.unwrap_or(name).trim_matches('"')
 }
 
-/// The reason in plain words.
+/// The reason of the refusal, in plain words.
 pub(crate) fn describe(cause: &Cause) -> String {
     match cause {
         Cause::Expired | Cause::ExpiredContext { .. } => {
@@ -20,7 +20,7 @@ pub(crate) fn describe(cause: &Cause) -> String {
             "the peer's certificate is not valid yet: compare the clocks of both sides".into()
         }
         Cause::Revoked => "the peer's certificate is revoked".into(),
-        // A CA of the same name with another key shows as a signature that does not fit.
+        // A CA of the same name with another key appears as an invalid signature.
         Cause::UnknownIssuer | Cause::BadSignature => {
             "the peer's certificate was issued by an authority that is not trusted here".into()
         }
@@ -41,7 +41,7 @@ pub(crate) fn describe(cause: &Cause) -> String {
         Cause::ExpiredRevocationList | Cause::ExpiredRevocationListContext { .. } => {
             "the revocation list for the peer's certificate has expired".into()
         }
-        // Checks of this project: they word themselves.
+        // Checks of this project have messages of their own.
         Cause::Other(cause) => cause.to_string(),
         other => format!("the peer's certificate is not accepted ({other})"),
     }

@@ -5,8 +5,8 @@ use std::io;
 
 use crate::ConnectionError;
 
-/// An error and its causes in one line, each said once. From the first error of a connection on, it is
-/// the [`ConnectionError`] that says the rest.
+/// An error and its causes in one line, without repetitions. The first error of a connection and
+/// its causes are replaced by one [`ConnectionError`].
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error) {
@@ -15,7 +15,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
             true => ConnectionError::from_error(cause).to_string(),
             false => cause.to_string(),
         };
-        // Errors that show their cause in their own words are common.
+        // Many errors include the text of their cause.
         if !text.contains(&told) {
             let separator = if text.is_empty() { "" } else { ": " };
             text = text + separator + &told;
@@ -34,8 +34,8 @@ pub(crate) fn causes<'e>(
     std::iter::successors(Some(error), |error| cause(*error))
 }
 
-/// The cause of an error. An I/O error hides the error that it wraps from `source`, which is the
-/// source of the wrapped one.
+/// The cause of an error. `source` of an I/O error skips the wrapped error and returns the source
+/// of that.
 fn cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
     let wrapped = error.downcast_ref().and_then(io::Error::get_ref);
     match wrapped {
@@ -44,8 +44,7 @@ fn cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stati
     }
 }
 
-/// True for an error of a library that connects, within an I/O error too, which shows the words of
-/// the error that it wraps.
+/// True for an error of a library that connects, also if an I/O error wraps it.
 fn is_connection_error(error: &(dyn Error + 'static)) -> bool {
     let wrapped = error.downcast_ref().and_then(io::Error::get_ref);
     let is_one = |error: &(dyn Error + 'static)| {

@@ -7,7 +7,7 @@ use std::io;
 use crate::chain::causes;
 use crate::{io_errors, tls};
 
-/// A failed connection. `Display` is a clause without a subject's name, for example `no answer in time`
+/// A failed connection. `Display` is a clause without an address, for example `no answer in time`
 /// or `the peer's certificate has expired`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
@@ -22,13 +22,13 @@ pub enum ConnectionErrorKind {
     PeerCertificate,
     /// The peer does not accept the certificate of this side, or requires one. A retry cannot succeed.
     OwnCertificate,
-    /// TLS failed in another way; often the peer does not speak TLS at all.
+    /// TLS failed in another way; often the peer does not support TLS at all.
     Tls,
-    /// No answer in time.
+    /// The peer did not answer in time.
     Timeout,
     /// The name of the host has no address.
     Name,
-    /// No connection, or one that broke off.
+    /// The connection could not be made, or it broke.
     Io,
     /// The peer's bytes are not HTTP.
     Http,
@@ -54,7 +54,7 @@ impl ConnectionError {
         found.or_else(io).unwrap_or_else(|| {
             let innermost = causes(error).last().unwrap_or(error);
             let text = match innermost.downcast_ref::<reqwest::Error>() {
-                // Its own text contains the address.
+                // The error's own text contains the address.
                 Some(error) => describe_request(error).to_owned(),
                 None => innermost.to_string(),
             };
@@ -66,7 +66,7 @@ impl ConnectionError {
         self.kind
     }
 
-    /// True if one side does not accept the certificate of the other one: trying again changes nothing.
+    /// True if one side refuses the certificate of the other; a retry cannot succeed.
     pub fn concerns_certificates(&self) -> bool {
         matches!(
             self.kind,
@@ -94,7 +94,7 @@ fn describe_timeout(error: &reqwest::Error) -> Option<ConnectionError> {
         .then(|| ConnectionError::new(ConnectionErrorKind::Timeout, "no answer in time"))
 }
 
-/// Errors of HTTP that no error of the connection explains.
+/// Describes an error of HTTP that has no error of the connection as its cause.
 fn describe_http(error: &hyper::Error) -> Option<ConnectionError> {
     if error.is_incomplete_message() {
         let text = "the connection broke off before the answer was complete";

@@ -1,13 +1,13 @@
-//! Errors of the operating system on the way to a peer: [`describe`].
+//! Errors of the operating system while connecting to a peer: [`describe`].
 
 use std::io::{self, ErrorKind};
 
 use crate::error::{ConnectionError, ConnectionErrorKind};
 
-/// The words of the standard library before those of the resolver.
+/// The standard library's text before the resolver's message.
 const LOOKUP: &str = "failed to lookup address information";
 
-/// The word in the resolver's answer when it could not ask.
+/// Contained in the resolver's message if no name server answered.
 const TEMPORARY: &str = "Temporary";
 
 /// The cause in plain words.

@@ -20,7 +20,7 @@ pub(crate) fn describe(error: &Error) -> ConnectionError {
             ConnectionError::new(PeerCertificate, "the peer shows no certificate")
         }
         Error::AlertReceived(alert) => describe_alert(*alert),
-        // The first bytes of a peer that answers in plain text are no record of TLS.
+        // The first bytes of a peer that answers in plain text are not a TLS record.
         Error::InvalidMessage(_) => ConnectionError::new(Tls, "the peer does not speak TLS"),
         Error::PeerIncompatible(_) => {
             ConnectionError::new(Tls, "the peer knows no common version or cipher of TLS")
@@ -34,7 +34,7 @@ fn describe_alert(alert: Alert) -> ConnectionError {
         Alert::CertificateRequired | Alert::NoCertificate => "the peer wants a client certificate",
         Alert::CertificateRevoked => "the peer says that this side's certificate is revoked",
         Alert::CertificateExpired => "the peer says that this side's certificate has expired",
-        // A CA of the same name with another key shows as a signature that does not fit.
+        // A CA of the same name with another key appears as an invalid signature.
         Alert::UnknownCA | Alert::DecryptError => {
             "the peer does not know the authority of this side's certificate"
         }

@@ -1,4 +1,4 @@
-//! Files that this process may not read or write, with the cause in plain words. Main type: [`Denial`].
+//! The cause if this process may not read or write a file. Main type: [`Denial`].
 //!
 //! Invariant: a denial names the owner, group and mode of the file or directory that denies the access, and the user of
 //! this process.

@@ -1,4 +1,4 @@
-//! A position in the text: [`TextCursor`] looks ahead, steps on and knows its line.
+//! A position in the text: [`TextCursor`] looks ahead, advances and tracks line and column.
 
 use crate::Error;
 
@@ -68,7 +68,7 @@ impl<'a> TextCursor<'a> {
         Some(c)
     }
 
-    /// Steps over `text` if it comes next.
+    /// Skips `text` if it comes next; returns true if it did.
     pub(crate) fn eat(&mut self, text: &str) -> bool {
         let found = self.starts_with(text);
         if found {
@@ -79,7 +79,7 @@ impl<'a> TextCursor<'a> {
         found
     }
 
-    /// Steps over `bytes` of the rest and returns them.
+    /// Advances by `bytes` bytes and returns them.
     pub(crate) fn take(&mut self, bytes: usize) -> &'a str {
         let taken = &self.rest[..bytes];
         taken.chars().for_each(|_| {
@@ -88,14 +88,14 @@ impl<'a> TextCursor<'a> {
         taken
     }
 
-    /// Spaces and tabs, not the end of the line.
+    /// Skips spaces and tabs, not the end of the line.
     pub(crate) fn skip_blanks(&mut self) {
         while self.peek().is_some_and(|c| c != '\n' && is_blank(c)) {
             self.bump();
         }
     }
 
-    /// Blanks, line ends and comments. Tells whether there was a line end.
+    /// Skips blanks, line ends and comments. Returns true if there was a line end.
     pub(crate) fn skip_lines(&mut self) -> bool {
         let mut line_end = false;
         loop {

@@ -7,8 +7,8 @@ pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// serde_json allows, and far below what the stack holds.
 pub const MAX_DEPTH: usize = 128;
 
-/// Values looked at while `${…}` is resolved. Substitutions can double a value
-/// at every step, so the work is bounded, not only the text.
+/// Number of values that are visited while `${…}` is resolved. Substitutions can double a value at
+/// every step, so the work is bounded, not only the text.
 pub const MAX_RESOLVE_STEPS: usize = 1_000_000;
 
 /// Bytes of text that concatenation may produce, for the same reason.

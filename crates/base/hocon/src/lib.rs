@@ -11,9 +11,8 @@
 //! Left out on purpose: `include` (an error says so), and environment variables
 //! as a source of `${…}`.
 //!
-//! Invariants: reading does no I/O beyond the one file; input of any
-//! kind gives a value or an [`Error`] with line and column, within the limits of
-//! [`defaults`].
+//! Invariants: reading does no I/O beyond the one file; every input results in a value or an
+//! [`Error`] with line and column, within the limits of [`defaults`].
 
 mod cursor;
 pub mod defaults;
@@ -40,7 +39,7 @@ pub struct Error {
     pub what: String,
 }
 
-/// A configuration file cannot be read.
+/// The error for a configuration file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HoconFileError {
     #[error("cannot read {path}")]

@@ -1,5 +1,5 @@
-//! A document before its substitutions are resolved: [`HoconNode`], and what happens
-//! when a key is set twice.
+//! A document before its substitutions are resolved, and the merging of values that are set
+//! repeatedly: [`HoconNode`].
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -24,8 +24,8 @@ pub(crate) enum HoconNode {
         pieces: Vec<ConcatenationPiece>,
         at: TextPosition,
     },
-    /// Values of one key in the order in which they were set, where the last
-    /// one alone does not decide.
+    /// Values of one key in the order in which they were set, if the last one alone does not
+    /// determine the result.
     Layers(Vec<HoconNode>),
 }
 
@@ -56,7 +56,7 @@ impl HoconNode {
         }
     }
 
-    /// Sets this value once more.
+    /// Sets this value again: objects merge, other values replace it.
     pub(crate) fn override_by(&mut self, later: HoconNode) {
         match (&mut *self, later) {
             (HoconNode::Object(fields), HoconNode::Object(later)) => {
@@ -70,8 +70,7 @@ impl HoconNode {
                 }
             }
             (_, later @ (HoconNode::Scalar(_) | HoconNode::Array(_))) => *self = later,
-            // An object replaces a plain value, but may be merged with what a
-            // substitution gives.
+            // An object replaces a plain value, but may be merged with the value of a substitution.
             (HoconNode::Scalar(_) | HoconNode::Array(_), later @ HoconNode::Object(_)) => {
                 *self = later
             }

@@ -61,7 +61,7 @@ impl HoconParser<'_> {
         Ok(object)
     }
 
-    /// Fields up to `}`, or up to the end of the text when no brace was opened.
+    /// Parses fields up to `}`, or up to the end of the text if no brace was opened.
     fn parse_fields(&mut self, opened: Option<TextPosition>) -> Result<HoconNode, Error> {
         let mut object = HoconNode::Object(IndexMap::new());
         self.cursor.skip_lines();
@@ -124,7 +124,7 @@ impl HoconParser<'_> {
             .error("expected ':', '=', '+=' or '{' after the key"))
     }
 
-    /// Line ends or one comma; none are needed before `close` or the end.
+    /// Skips line ends or one comma; none are needed before `close` or the end of the text.
     fn parse_separator(&mut self, close: &str) -> Result<(), Error> {
         let line_end = self.cursor.skip_lines();
         if self.cursor.eat(",") {
@@ -166,7 +166,7 @@ impl HoconParser<'_> {
 // === impl HoconParser: keys ===
 
 impl HoconParser<'_> {
-    /// A dotted path up to one of the characters of `ends`.
+    /// Parses a dotted path up to one of the characters of `ends`.
     fn parse_key_path(&mut self, ends: &str) -> Result<KeyPath, Error> {
         let start = self.cursor.position();
         let mut path = Vec::new();
@@ -240,7 +240,7 @@ impl KeyPart {
 // === impl HoconParser: values ===
 
 impl HoconParser<'_> {
-    /// Pieces up to the end of the line, a comma or a closing bracket.
+    /// Parses pieces up to the end of the line, a comma or a closing bracket.
     fn parse_value(&mut self) -> Result<HoconNode, Error> {
         let at = self.cursor.position();
         let mut pieces: Vec<ConcatenationPiece> = Vec::new();
@@ -286,8 +286,8 @@ impl HoconParser<'_> {
     fn parse_array(&mut self) -> Result<HoconNode, Error> {
         let start = self.enter_nesting()?;
         self.cursor.bump();
-        // Within an array there is no path, so `+=` of an inner object does not
-        // look back; the name cannot be written, so it cannot be found.
+        // Values within an array have no path, so `+=` in an inner object must not find an earlier
+        // value. No document can contain this name, so it is never found.
         let outer = std::mem::replace(&mut self.current_path, vec![String::from("\0array")]);
         let mut items = Vec::new();
         self.cursor.skip_lines();
@@ -321,7 +321,7 @@ impl HoconParser<'_> {
     }
 
     fn parse_unquoted(&mut self) -> Result<String, Error> {
-        // The plus sign of 1e+3 is reserved elsewhere.
+        // The plus sign of `1e+3` is reserved outside of numbers.
         let mut length = number_length(self.cursor.rest());
         for c in self.cursor.rest()[length..].chars() {
             let comment = self.cursor.rest()[length..].starts_with("//");
@@ -341,7 +341,7 @@ impl HoconParser<'_> {
     }
 }
 
-/// A value of one piece keeps its type.
+/// Converts a value of one piece, which keeps its type.
 fn piece_to_node(piece: ConcatenationPiece, at: TextPosition) -> Result<HoconNode, Error> {
     let text = match piece {
         ConcatenationPiece::Value(node) => return Ok(node),

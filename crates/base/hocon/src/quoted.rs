@@ -1,4 +1,4 @@
-//! Quoted strings: `"…"` as in JSON, and `"""…"""` taken as it is.
+//! Quoted strings: `"…"` as in JSON, and `"""…"""` without escapes.
 
 use crate::Error;
 use crate::cursor::TextCursor;
@@ -26,7 +26,7 @@ pub(crate) fn read_string(cursor: &mut TextCursor<'_>) -> Result<String, Error> 
     }
 }
 
-/// Quotes beyond the closing three belong to the string.
+/// Reads up to the closing three quotes; more quotes than three belong to the string.
 fn read_triple_quoted(cursor: &mut TextCursor<'_>) -> Option<String> {
     let end = cursor.rest().find("\"\"\"")?;
     let mut text = cursor.take(end).to_owned();

@@ -1,7 +1,7 @@
 //! [`HoconNode`] to value: substitutions, concatenations and layered values.
 //!
-//! A substitution means the value that its path has in the finished document;
-//! within the value of that same path it means what was set before.
+//! A substitution has the value of its path in the finished document; within the value of that same
+//! path it has the value that was set before.
 
 use serde_json::{Map, Value};
 
@@ -43,7 +43,7 @@ const START: TextPosition = TextPosition { line: 1, column: 1 };
 // === impl SubstitutionResolver ===
 
 impl<'a> SubstitutionResolver<'a> {
-    /// `None`: an optional substitution that leads nowhere.
+    /// Returns `None` for an optional substitution whose path has no value.
     fn resolve_node(
         &mut self,
         node: &'a HoconNode,
@@ -72,7 +72,7 @@ impl<'a> SubstitutionResolver<'a> {
                 Ok(Some(Value::Object(object)))
             }
             HoconNode::Array(items) => {
-                // Items have no path of their own.
+                // Items of an array have no path of their own.
                 path.push("\0item".to_owned());
                 let mut array = Vec::new();
                 for item in items {
@@ -88,7 +88,7 @@ impl<'a> SubstitutionResolver<'a> {
         }
     }
 
-    /// Every layer over those below it: objects merge, other values replace.
+    /// Puts every layer over those below it: objects merge, other values replace.
     fn resolve_layers(
         &mut self,
         layers: &'a [HoconNode],
@@ -160,7 +160,7 @@ impl<'a> SubstitutionResolver<'a> {
         let Some(own) = own else {
             return self.walk(self.root, wanted, 0, at);
         };
-        // Within its own value a path means what was set before. What is being
+        // Within its own value a path has the value that was set before. A value that is being
         // resolved further out must not be entered again.
         if own + 1 != self.active.len() && self.active[own].earlier.is_empty() {
             return Err(at.error(format!("${{{}}} refers to itself", wanted.join("."))));
@@ -215,7 +215,7 @@ impl<'a> SubstitutionResolver<'a> {
         for piece in pieces {
             match piece {
                 ConcatenationPiece::Text(text) => parts.push(ResolvedPart::Text(text.clone())),
-                // Not guarded again: it is the concatenation that has earlier values.
+                // Not added to `active` again: the concatenation has the earlier values.
                 ConcatenationPiece::Value(HoconNode::Substitution { path, optional, at }) => {
                     parts.extend(
                         self.resolve_substitution(path, *optional, *at)?
@@ -236,7 +236,7 @@ impl<'a> SubstitutionResolver<'a> {
         if !parts.iter().any(structured) {
             return self.join_texts(parts, at);
         }
-        // Blanks between objects or arrays mean nothing.
+        // Blanks between objects or arrays have no meaning.
         parts.retain(|part| !part.is_blank());
         let mut values = parts.into_iter();
         let mut result = match values.next() {

@@ -2,13 +2,13 @@
 
 use reqwest::Response;
 
-/// A body cannot be used.
+/// The error for a body that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
-    /// The limit in bytes.
+    /// The body exceeds the limit, in bytes.
     #[error("the answer has more than {0} bytes")]
     TooLarge(usize),
-    /// The connection failed within the body.
+    /// The connection failed before the end of the body.
     #[error("the answer ended early")]
     Broken(#[source] reqwest::Error),
 }

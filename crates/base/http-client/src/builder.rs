@@ -11,13 +11,13 @@ use rustls::ClientConfig;
 const USER_AGENT: &str = concat!("tutti/", env!("CARGO_PKG_VERSION"));
 
 /// A builder of clients that verify servers with `tls` and connect to them directly. The caller
-/// adds its timeouts.
+/// sets the timeouts.
 pub fn builder(tls: Arc<ClientConfig>) -> ClientBuilder {
     builder_with_system_proxy(tls).no_proxy()
 }
 
-/// The same for servers of the Internet: clients use the proxy that `HTTPS_PROXY` and the like of
-/// the environment name.
+/// A builder of clients for servers on the Internet: they use the proxy of `HTTPS_PROXY` and
+/// similar environment variables.
 pub fn builder_with_system_proxy(tls: Arc<ClientConfig>) -> ClientBuilder {
     Client::builder()
         .tls_backend_preconfigured(Arc::unwrap_or_clone(tls))

@@ -1,4 +1,4 @@
-//! The accept loop: admits connections within bounds, and ends them in order.
+//! The accept loop: admits connections within limits, and shuts them down in order.
 
 use std::future::Future;
 use std::io;
@@ -18,13 +18,13 @@ use crate::connection::HttpsConnection;
 use crate::defaults;
 use crate::handshake_failures::HandshakeFailures;
 
-/// Serves `router` on `listener` until `stop`. Then no connection is accepted
-/// any more, running requests are finished within the drain deadline, and what
-/// is left is cut. Also follows the TLS files: the caller runs
-/// [`ServerTls::watch`], this cuts the connections of revoked clients.
+/// Serves `router` on `listener` until `stop`. Then no more connections are accepted, running
+/// requests are finished within the drain deadline, and the remaining connections are cut.
+/// Connections of clients whose certificates are revoked are cut after each reload of the TLS
+/// files; the caller runs [`ServerTls::watch`] for that.
 ///
-/// Upgraded connections (WebSockets) belong to the handlers that upgraded them,
-/// which keep a [`ConnectionHandle`](crate::ConnectionHandle): this waits for those as well.
+/// Upgraded connections (WebSockets) belong to the handlers that upgraded them, which keep a
+/// [`ConnectionHandle`](crate::ConnectionHandle): this future waits for those as well.
 pub fn serve(
     listener: TcpListener,
     tls: Arc<ServerTls>,
@@ -52,7 +52,7 @@ struct HttpsServer {
     config: Config,
     gate: ConnectionGate,
     failures: Arc<HandshakeFailures>,
-    /// Turns to compute a handshake.
+    /// Permits to compute a handshake.
     handshakes: Arc<Semaphore>,
     tasks: TaskTracker,
     /// Cancelled when the listener stops: running requests are finished.
@@ -96,7 +96,7 @@ impl HttpsServer {
         };
         let cut = self.cut.clone();
         self.tasks.spawn(async move {
-            // Boxed: the task would keep the size of the handshake for ever.
+            // Boxed: otherwise the task would keep the size of the handshake until it ends.
             let served = Box::pin(connection.serve(stream));
             tokio::select! {
                 () = cut.cancelled() => {}
@@ -121,7 +121,7 @@ impl HttpsServer {
 }
 
 async fn pause_after(error: &io::Error) {
-    // A client that went away before it was accepted is no event.
+    // A client that disconnected before it was accepted is not worth a log line.
     if matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset

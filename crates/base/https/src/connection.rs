@@ -63,7 +63,7 @@ impl HttpsConnection {
         };
         stream.get_mut().0.policy_mut().lift();
         let peer = PeerCertificate::from_connection(stream.get_ref().1);
-        // Boxed: every connection would have the size of its requests from its first moment.
+        // Boxed: otherwise every connection would have the size of its requests from the start.
         Box::pin(self.serve_requests(stream, peer)).await;
     }
 
@@ -72,7 +72,7 @@ impl HttpsConnection {
             tracing::debug!(client = %self.address, %error, "client went away");
             return None;
         }
-        // Below TLS, where each write that succeeds is bytes that the client's side took.
+        // Below TLS, where each successful write is bytes that the client's side accepted.
         let stream = PolicyStream::new(stream, WriteStall::new(self.config.write_stall_timeout));
         let stream = PolicyStream::new(stream, HandshakeLimit::new(HANDSHAKE_BYTES));
         let accepting = TlsAcceptor::from(self.tls.current()).accept(stream);
@@ -150,7 +150,7 @@ impl HttpsConnection {
         let router = self.router.clone();
         let address = self.address;
         hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-            // Half-open until the first request is here: a handshake alone is not enough.
+            // Half-open until the first request arrives: a handshake alone is not enough.
             hold.advance(ConnectionStage::Anonymous);
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(peer.clone());

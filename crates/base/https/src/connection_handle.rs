@@ -1,8 +1,8 @@
 //! Handle of a connection that outlives its requests: [`ConnectionHandle`], an extension of every request.
 //!
 //! It is for handlers that upgrade their connection (WebSockets). Invariant: such a handler keeps
-//! the hold as long as it uses the connection, and ends when [`ConnectionHandle::wait_end`] returns, so an upgraded
-//! connection outlives neither its certificate nor its server.
+//! the handle as long as it uses the connection, and ends when [`ConnectionHandle::wait_end`]
+//! returns, so an upgraded connection outlives neither its certificate nor its server.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl ConnectionHandle {
     }
 
     pub(crate) async fn wait_revoked(&self) {
-        // Subscribed before the check, so no reload falls between.
+        // Subscribed before the check, so that no reload is missed.
         let mut reloads = self.tls.subscribe_reloads();
         while !self.is_revoked() {
             let changed = reloads.changed().await;

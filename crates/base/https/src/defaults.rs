@@ -6,8 +6,8 @@ use std::time::Duration;
 /// waits behind others; ten seconds are more than any honest client needs.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Handshakes of a listener that compute at the same time. A network computes one at a time, so with
-/// two at least, one network never has all of them.
+/// Number of handshakes of a listener that are computed at the same time, at least two. One network
+/// never occupies all of them, because its handshakes are computed one at a time.
 pub fn max_concurrent_handshakes() -> usize {
     std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
 }
@@ -16,8 +16,8 @@ pub fn max_concurrent_handshakes() -> usize {
 /// certificates is 7 KB, a hello with a post-quantum key share 2 KB.
 pub const HANDSHAKE_BYTES: usize = 16 * 1024;
 
-/// Connections at the same time. Ten thousand nodes that fetch a task file at
-/// once keep a connection each for moments; more wait in the kernel's queue.
+/// Maximum number of concurrent connections. Ten thousand nodes that fetch a task file at once keep
+/// a connection each for moments; more wait in the kernel's queue.
 pub const MAX_CONNECTIONS: usize = 10_000;
 
 /// Time for a request's head to arrive, also on a kept-alive connection.

@@ -1,7 +1,7 @@
-//! Bounds what a client may send before its TLS handshake is done: [`HandshakeLimit`].
+//! Bounds the bytes that a client may send before its TLS handshake is done: [`HandshakeLimit`].
 //!
-//! The rule: until it is lifted, the limit ends a stream that has brought so many bytes; rustls
-//! alone would collect 64 KB for each connection.
+//! Invariant: until the limit is lifted, a stream ends once it has delivered that many bytes;
+//! rustls alone would buffer 64 KB for each connection.
 
 use std::io;
 
@@ -19,7 +19,7 @@ impl HandshakeLimit {
         Self { left: Some(bytes) }
     }
 
-    /// Lets any number of bytes be read from now on.
+    /// Lifts the limit: any number of bytes may be read from now on.
     pub(crate) fn lift(&mut self) {
         self.left = None;
     }

@@ -1,8 +1,8 @@
-//! Computes handshakes by turns of networks: [`TurnLimited`].
+//! Computes the handshakes of all networks in turns: [`TurnLimited`].
 //!
-//! The rule: a handshake is polled only under a turn of its network and a turn of its listener, and
-//! holds neither while it waits for the client. Many handshakes of one network therefore delay one of
-//! another network by a single step, and a slow client delays nothing.
+//! Invariant: a handshake is polled only with a permit of its network and one of its listener, and
+//! holds neither while it waits for the client. Therefore many handshakes of one network delay one
+//! of another network by a single step, and a slow client delays nothing.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,17 +12,17 @@ use std::task::{Context, Poll, ready};
 use admission::AdmissionPermit;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A turn of the network and one of the listener.
+/// A permit of the network and one of the listener.
 type HandshakePermits = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
-/// A future that is polled only while it has a turn.
+/// A future that is polled only while it holds its permits.
 pub(crate) struct TurnLimited<F, T> {
     computing: F,
     take_turn: T,
     turn: Option<Pin<Box<dyn Future<Output = HandshakePermits> + Send>>>,
 }
 
-/// Turns for the handshakes of the connection with this `admission`.
+/// Returns a function that acquires the permits for a step of the handshake with this `admission`.
 pub(crate) fn handshake_turns(
     admission: Arc<AdmissionPermit>,
     listener: Arc<Semaphore>,
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Three steps, each of which writes the name down and waits to be woken.
+    /// A future of three steps, each of which records the name and waits to be woken.
     struct Steps {
         name: &'static str,
         left: usize,
@@ -133,7 +133,7 @@ mod tests {
             };
             let turns = handshake_turns(admission, Arc::clone(&of_listener));
             let mut taking_turns = Box::pin(TurnLimited::new(steps, turns));
-            // All are in the queue before the first has its turn.
+            // All are queued before the first gets its permits.
             let mut cx = Context::from_waker(Waker::noop());
             assert!(taking_turns.as_mut().poll(&mut cx).is_pending());
             handshakes.push(taking_turns);

@@ -1,23 +1,21 @@
 //! An HTTPS listener for axum routers: [`serve`].
 //!
-//! What it adds to a router: mutual TLS from [`pki::ServerTls`] (each handshake
-//! with the settings of its moment), the peer's identity as the request
-//! extension [`PeerCertificate`], its address as axum's `ConnectInfo`, HTTP/1.1
-//! with upgrades, and an orderly end.
+//! It adds to a router: mutual TLS from [`pki::ServerTls`] (each handshake with the current
+//! settings), the peer's identity as the request extension [`PeerCertificate`], its address as
+//! axum's `ConnectInfo`, HTTP/1.1 with upgrades, and an orderly shutdown.
 //!
-//! Rules that hold here:
+//! Invariants:
 //! - Every connection runs on a task that [`serve`] waits for or aborts before
 //!   it returns.
 //! - Connections are admitted by an [`admission::ConnectionGate`]: a verified certificate, or
 //!   [`ConnectionHandle::mark_authenticated`], takes a connection out of the limits for unknown peers.
-//! - Handshakes are computed by turns of networks, so a flood from one address delays the handshakes of
-//!   others by a single step.
-//! - The bytes of a handshake, the time for a request head and the time for
-//!   which a client may not read its answer are bounded (see [`Config`]); size
-//!   and time of bodies are the router's business, since only it knows what each
-//!   route may take (`axum::extract::DefaultBodyLimit`).
-//! - When a certificate is revoked, the connections of its holder are cut; a
-//!   handler that took one over hears of it from its [`ConnectionHandle`].
+//! - Handshakes are computed in turns of networks, so a flood from one address delays the
+//!   handshakes of others by a single step.
+//! - The bytes of a handshake, the time for a request head and the time for which a client may not
+//!   read its answer are bounded (see [`Config`]). The router limits size and time of bodies,
+//!   because only it has the limits of each route (`axum::extract::DefaultBodyLimit`).
+//! - When a certificate is revoked, the connections of its holder are cut; a handler that upgraded
+//!   one learns of it from its [`ConnectionHandle`].
 
 mod accept;
 mod config;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 
-/// The verified client certificate of the connection, if the client showed one.
+/// The verified client certificate of the connection; `None` if the client presented none.
 #[derive(Debug, Clone, Default)]
 pub struct PeerCertificate(pub Option<Arc<VerifiedPeer>>);
 

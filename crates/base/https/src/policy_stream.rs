@@ -1,6 +1,6 @@
-//! A stream whose reads and writes a policy may refuse: [`PolicyStream`] and [`StreamPolicy`].
+//! A stream whose reads and writes are subject to a policy: [`PolicyStream`] and [`StreamPolicy`].
 //!
-//! The rule: the stream alone touches the socket; a policy sees how many bytes were read and whether
+//! Invariant: only the stream accesses the socket; a policy sees how many bytes were read and that
 //! a write has to wait, and can only turn that into an error.
 
 use std::io;
@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A limit on a stream. Every method lets everything pass by default.
+/// A limit on a stream. By default every method permits everything.
 pub(crate) trait StreamPolicy: Unpin {
-    /// Called before a read; an error fails it.
+    /// Called before a read; an error makes the read fail.
     fn before_read(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -19,7 +19,7 @@ pub(crate) trait StreamPolicy: Unpin {
     /// Called after a read of `bytes` bytes.
     fn after_read(&mut self, _bytes: usize) {}
 
-    /// Called with the outcome of a write; returns what the writer sees.
+    /// Called with the result of a write; returns the result for the writer.
     fn after_write(
         &mut self,
         _cx: &mut Context<'_>,
@@ -86,7 +86,7 @@ impl<S: AsyncWrite + Unpin, P: StreamPolicy> AsyncWrite for PolicyStream<S, P> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A TCP socket has nothing to flush, so a flush is no progress.
+        // A TCP socket has nothing to flush, so a flush is not progress.
         Pin::new(&mut self.inner).poll_flush(cx)
     }
 

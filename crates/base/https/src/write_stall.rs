@@ -1,7 +1,7 @@
 //! Ends connections whose client does not read: [`WriteStall`].
 //!
-//! The rule: only a socket that takes nothing at all for the whole timeout is given up; any byte
-//! that it takes starts the time anew, so slow clients are served.
+//! Invariant: a connection ends only if its socket accepts nothing for the whole timeout; any
+//! accepted byte restarts the timeout, so slow clients are served.
 
 use std::io;
 use std::pin::Pin;
@@ -12,11 +12,11 @@ use tokio::time::{Instant, Sleep};
 
 use crate::policy_stream::StreamPolicy;
 
-/// Fails the writes of a stream with [`io::ErrorKind::TimedOut`] when they stall.
+/// Makes the writes of a stream fail with [`io::ErrorKind::TimedOut`] if they stall.
 #[derive(Debug)]
 pub(crate) struct WriteStall {
     timeout: Duration,
-    /// Made by the first write that has to wait: most connections never have one.
+    /// Created by the first write that has to wait: most connections never have one.
     timer: Option<Pin<Box<Sleep>>>,
     stalled: bool,
 }

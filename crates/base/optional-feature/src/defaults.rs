@@ -1,6 +1,7 @@
-//! Bounds of this crate.
+//! Limits of this crate.
 
 use std::time::Duration;
 
-/// The pause between attempts to start a feature: soon after a file was repaired, and a few system calls each.
+/// Pause between attempts to start a feature: short enough to notice a repaired file soon, at the
+/// cost of a few system calls each.
 pub const START_RETRY: Duration = Duration::from_secs(10);

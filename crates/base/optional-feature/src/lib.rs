@@ -14,7 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::defaults::START_RETRY;
 
-/// A part of the server that has started, or starts later. Cheap to clone; attempts end with the last clone.
+/// A part of the server that has started, or starts later. Cheap to clone; the attempts end when
+/// the last clone is dropped.
 pub struct Feature<T> {
     inner: Arc<FeatureInner<T>>,
 }
@@ -25,13 +26,13 @@ struct FeatureInner<T> {
     retrying: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
-/// Outcome of the attempts so far.
+/// Result of the attempts so far.
 struct StartAttempts<T> {
     started: OnceLock<T>,
     status: FeatureStatus,
 }
 
-/// Name and state of a feature, whatever its type is. Cheap to clone.
+/// Name and state of a feature of any type. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct FeatureStatus {
     inner: Arc<StatusInner>,
@@ -60,7 +61,7 @@ pub struct FeatureFault {
 impl<T> Feature<T> {
     /// A feature that needs no file.
     pub fn with_value(value: T) -> Self {
-        // It has no fault, so that neither name is shown.
+        // It never has a fault, so the empty names are never shown.
         Self::new(StartAttempts {
             started: OnceLock::from(value),
             status: FeatureStatus::new("", String::new()),
@@ -77,7 +78,7 @@ impl<T> Feature<T> {
         }
     }
 
-    /// The feature; the reason while it has not started.
+    /// The feature, or the reason for which it has not started.
     pub fn get(&self) -> Result<&T, FeatureFault> {
         let attempts = &self.inner.attempts;
         match attempts.started.get() {
@@ -106,9 +107,10 @@ impl<T> Feature<T> {
 }
 
 impl<T: Send + Sync + 'static> Feature<T> {
-    /// Calls `start`; if that fails, again and again until it succeeds or the feature is shut down. `service` is the
-    /// feature's name among the services of the server, `inability` says what the server cannot do without it and
-    /// names no path, and an error of `start` names cause, place and next step.
+    /// Calls `start`; if that fails, again and again until it succeeds or the feature is shut down.
+    /// `service` is the feature's name among the services of the server; `inability` is a clause
+    /// about the function that is missing without it, and names no path; an error of `start` names
+    /// cause, place and next step.
     pub async fn start<S, F>(service: &'static str, inability: &str, start: S) -> Self
     where
         S: Fn() -> F + Send + 'static,
@@ -145,7 +147,7 @@ impl<T> Clone for Feature<T> {
     }
 }
 
-/// Without the value, which may be a secret.
+/// Omits the value, which may be a secret.
 impl<T> fmt::Debug for Feature<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Feature")
@@ -157,7 +159,8 @@ impl<T> fmt::Debug for Feature<T> {
 // === impl StartAttempts ===
 
 impl<T> StartAttempts<T> {
-    /// Records the result of an attempt, and logs a failure that differs from the last one. `true`: the feature has started.
+    /// Records the result of an attempt, and logs a failure that differs from the last one. Returns
+    /// true if the feature has started.
     fn record_outcome(&self, outcome: Result<T, String>) -> bool {
         let status = &self.status.inner;
         match outcome {

@@ -4,7 +4,6 @@
 //! Invariants: a temporary file is written beside the target, fsynced and renamed over the target,
 //! then the directory is fsynced; and a file created by root belongs to the owner and group of its
 //! directory, so that after a command of root the service's own user can still read every file.
-//! the service's own user cannot read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -9,10 +9,10 @@ pub const SUGGESTIONS: usize = 3;
 /// Longest name that is compared: a certname has at most 253 bytes, names of tasks and plans are shorter.
 pub const NAME_BYTES: usize = 256;
 
-/// One mistake is tolerated for this many characters: `wbe1` is near to `web1`, `db` is not near to `a1`.
+/// Number of characters per tolerated mistake: `wbe1` is near to `web1`, `db` is not near to `a1`.
 const CHARS_FOR_A_MISTAKE: usize = 3;
 
-/// Length from which the start of a name alone is near: `web` is near to `web1.example.com`.
+/// Minimum length of a prefix that counts as near: `web` is near to `web1.example.com`.
 const PREFIX_CHARS: usize = 2;
 
 /// The candidates that are nearest to `wanted`, the nearest first, at most [`SUGGESTIONS`].
@@ -48,8 +48,8 @@ pub fn did_you_mean<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a s
     }
 }
 
-/// Number of mistakes between the two names, or `None` if there are too many. The first part of a name counts as the name: `wbe1` is
-/// as near to `web1.example.com` as to `web1`.
+/// Number of mistakes between the two names; `None` if there are too many. The first part of a name
+/// counts as the name: `wbe1` is as near to `web1.example.com` as to `web1`.
 fn distance(wanted: &str, candidate: &str) -> Option<usize> {
     if candidate.len() > NAME_BYTES {
         return None;
@@ -76,12 +76,12 @@ fn within_tolerance(wanted: &str, candidate: &str) -> Option<usize> {
     (distance <= tolerance && distance < short.max(1)).then_some(distance)
 }
 
-/// The host of a certname.
+/// The host name of a certname; `None` if it has no domain.
 fn first_part(name: &str) -> Option<&str> {
     name.split_once('.').map(|(part, _)| part)
 }
 
-/// The task or plan without its modules.
+/// The last segment of a task or plan name; `None` if it has no module.
 fn last_part(name: &str) -> Option<&str> {
     name.rsplit_once("::").map(|(_, part)| part)
 }

@@ -1,4 +1,4 @@
-//! The table alone: who makes room for whom.
+//! Tests of the table alone: which connections are displaced, and for which networks.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entered by name, so that what is displaced can be told.
+/// Connections have names, so that a test can identify the displaced one.
 type Table = AdmissionTable<&'static str>;
 
 fn table(half_open: usize, per_network: usize, connections: usize) -> Table {
@@ -50,7 +50,7 @@ fn a_network_at_its_limit_displaces_its_own_oldest_silent_connection() {
     );
     let (_, displaced) = admitted(table.enter(network(1), "later", now + PATIENCE));
     assert_eq!(displaced, Some("speaks"));
-    // Other networks have nothing to do with it.
+    // Other networks are not affected.
     assert_eq!(admitted(table.enter(network(2), "other", now)).1, None);
 }
 
@@ -62,7 +62,8 @@ fn a_full_table_displaces_from_the_network_that_has_the_most() {
         let (number, _) = admitted(table.enter(network(1), name, now));
         table.advance(number, ConnectionStage::Handshaking);
     }
-    // Handshakes of the greediest give way as well, so speaking a byte does not help a flood.
+    // Handshakes of the network with the most connections are displaced as well, so sending a byte
+    // does not help a flood.
     let (_, displaced) = admitted(table.enter(network(3), "honest", now));
     assert_eq!(displaced, Some("a"));
     assert_eq!(table.half_open(), 4);
@@ -103,8 +104,8 @@ fn authenticated_connections_are_never_displaced_and_count_against_no_network() 
 }
 
 proptest! {
-    /// Whatever happens, no limit is passed, no authenticated connection is displaced, and a
-    /// network that is alone with its first connection always gets in while another has two.
+    /// In every order of steps, no limit is exceeded, no authenticated connection is displaced, and
+    /// the first connection of a network is always admitted while another network has two.
     #[test]
     fn limits_hold_in_every_order(steps in prop::collection::vec((0u8..4, 0u8..5, 0u64..40), 1..200)) {
         let now = Instant::now();

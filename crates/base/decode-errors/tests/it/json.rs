@@ -1,4 +1,4 @@
-//! Every error of JSON: text and message.
+//! Every error of JSON: the text and the message.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -2,7 +2,7 @@
 
 use decode_errors::LIBRARY_WORDING;
 
-/// Names of serde's data model, which other messages may well have.
+/// Terms of serde's data model, which messages of other types may contain.
 const DATA_MODEL: &[&str] = &["struct ", "enum ", "sequence", "at line "];
 
 /// Fails if a message has a fragment of a library's wording.

@@ -1,4 +1,4 @@
-//! Every error of TOML that hands make: text and message.
+//! Every TOML error that people cause: the text and the message.
 
 use decode_errors::toml::from_str;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! Owners and modes of files, and the access of a service's account to them: [`judge`] over facts
-//! of [`look`].
+//! Owners and modes of files, and the access of a service's account to them: [`judge`] over the
+//! facts of [`examine_path`].
 //!
 //! Invariant: files of one tree with one fault are one finding, so that a forgotten `chown` is one
 //! line.

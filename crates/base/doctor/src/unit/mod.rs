@@ -1,4 +1,4 @@
-//! systemd units, as reported by `systemctl show`: [`judge`] over the facts of [`look`].
+//! systemd units, as reported by `systemctl show`: [`judge`] over the facts of [`examine_unit`].
 //!
 //! Invariant: paths count as writable only if the unit allows it and, if the service runs, its own
 //! mounts do too.

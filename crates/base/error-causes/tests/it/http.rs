@@ -1,4 +1,5 @@
-//! Failures of an HTTP client against real sockets. No text names the address, which may hold a secret.
+//! Failures of an HTTP client over real sockets. No text names the address, which may contain a
+//! secret.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ fn client() -> reqwest::Client {
     builder.tls_backend_preconfigured(tls).build().unwrap()
 }
 
-/// The kind and words of a request that fails.
+/// The kind and text of the error of a request that fails.
 async fn failure(url: &str) -> (ConnectionErrorKind, String) {
     let request = client().get(format!("{url}/?token={SECRET}"));
     let answered = request.timeout(Duration::from_secs(60)).send().await;
@@ -47,7 +48,7 @@ async fn failure(url: &str) -> (ConnectionErrorKind, String) {
     (described.kind(), text)
 }
 
-/// Answers the first connection with `bytes` after its request, and closes it.
+/// Answers the request of the first connection with `bytes`, then closes it.
 async fn answer(listener: TcpListener, bytes: &'static [u8]) {
     let (mut stream, _) = listener.accept().await.unwrap();
     let mut request = [0; 1024];

@@ -1,4 +1,4 @@
-//! Causes that stand deep in a chain of errors.
+//! Causes deep in a chain of errors.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 use rustls::{AlertDescription, CertificateError, OtherError};
 use rustls_pki_types::ServerName;
 
-/// An error with a source and no words of use.
+/// An error with a source and a text without information.
 #[derive(Debug)]
 struct Wrapper(Box<dyn Error + Send + Sync>);
 
@@ -24,7 +24,7 @@ impl Error for Wrapper {
     }
 }
 
-/// The error as an HTTP client returns it: within an I/O error within two others.
+/// Kind and text of the error as an HTTP client returns it: in an I/O error inside two others.
 fn described(error: rustls::Error) -> (ConnectionErrorKind, String) {
     let error = Wrapper(Box::new(Wrapper(Box::new(io::Error::other(error)))));
     let described = ConnectionError::from_error(&error);

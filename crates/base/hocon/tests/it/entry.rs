@@ -1,5 +1,5 @@
-//! What fuzzing and property tests do with arbitrary text. The rule: no panic; an error stands in the text;
-//! JSON is read as it is.
+//! Entry point of fuzzing and property tests for arbitrary text. Invariant: no panic; an error has
+//! a position within the text; JSON is read as the same value.
 
 use serde_json::Value;
 

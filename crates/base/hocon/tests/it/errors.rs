@@ -1,4 +1,4 @@
-//! What is wrong, and where.
+//! Messages of errors, with their positions.
 
 fn error(text: &str) -> String {
     match hocon::parse(text) {

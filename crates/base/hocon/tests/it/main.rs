@@ -1,4 +1,4 @@
-//! What documents mean, and what is said about those that mean nothing.
+//! Documents with their values, and invalid documents with their errors.
 
 #![cfg(test)]
 

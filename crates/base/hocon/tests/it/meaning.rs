@@ -1,4 +1,4 @@
-//! Text in, value out.
+//! Documents and the values that they result in.
 
 use serde_json::{Value, json};
 

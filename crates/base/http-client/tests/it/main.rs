@@ -9,7 +9,7 @@ use http_client::{BodyError, read_body, without_tls};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-/// A server that gives every connection this answer and closes it. Returns its address.
+/// Starts a server that sends this answer to every connection and closes it. Returns its address.
 async fn serve(answer: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());

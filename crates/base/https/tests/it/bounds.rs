@@ -9,7 +9,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::site::{LONG, Site};
 
-/// The server closed the connection: end of stream or a reset.
+/// Waits until the server closes the connection: end of stream or a reset.
 async fn closed(stream: &mut (impl AsyncReadExt + Unpin)) {
     let mut rest = Vec::new();
     let _ = tokio::time::timeout(LONG, stream.read_to_end(&mut rest))
@@ -96,7 +96,7 @@ async fn a_head_that_never_ends_is_given_up() {
         .await
         .unwrap();
     let endless = vec![b'x'; 2 * https::defaults::MAX_HEAD_BYTES];
-    // The server may close before all is written.
+    // The server may close before everything is written.
     let _ = stream.write_all(&endless).await;
     closed(&mut stream).await;
 }

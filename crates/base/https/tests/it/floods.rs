@@ -1,5 +1,5 @@
-//! Floods of connections from one address: they displace themselves and keep no peer
-//! of another address out.
+//! Floods of connections from one address displace their own connections and keep no peer of
+//! another address out.
 //!
 //! All timeouts are far longer than a test may take, so only displacement lets honest peers in.
 
@@ -45,7 +45,7 @@ async fn handshake(site: &Site, from: &str, certname: Option<&str>) -> TlsStream
     tokio::time::timeout(LONG, connecting).await.unwrap()
 }
 
-/// One request on a connection that stays open.
+/// Sends one request on a connection that stays open; true if it is answered.
 async fn is_served(stream: &mut TlsStream<TcpStream>) -> bool {
     let asking = async {
         let request = b"GET /who HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -71,7 +71,7 @@ async fn idle_sockets_of_one_address_do_not_lock_others_out() {
         idle.push(connect(&site, ATTACKER).await);
     }
     assert!(is_served(&mut handshake(&site, HONEST, None).await).await);
-    // Honest peers behind the same address get in as well.
+    // Honest peers behind the same address are served as well.
     assert!(is_served(&mut handshake(&site, ATTACKER, None).await).await);
 }
 
@@ -86,7 +86,7 @@ async fn handshakes_that_one_address_does_not_finish_do_not_lock_others_out() {
     let mut begun = Vec::new();
     for _ in 0..40 {
         let mut stream = connect(&site, ATTACKER).await;
-        // The head of a TLS record, and nothing behind it. It may meet a closed socket.
+        // Only the head of a TLS record. The socket may be closed already.
         stream.write_all(&[0x16, 3, 1, 2, 0]).await.ok();
         begun.push(stream);
     }

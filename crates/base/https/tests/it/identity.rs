@@ -1,4 +1,4 @@
-//! Who a request comes from.
+//! The identity of a request's peer.
 
 use https::Config;
 
@@ -20,7 +20,7 @@ async fn a_request_knows_its_peer() {
         assert_eq!(answer.text().await.unwrap(), expected);
     }
     let stranger = Site::start(Config::default()).await;
-    // Its CA is not ours; ours refuses it, and it refuses ours.
+    // Its CA is not ours: each side refuses the other.
     assert!(
         stranger
             .client(Some("node1"))

@@ -1,4 +1,4 @@
-//! How it ends: what runs is finished, what lasts too long is cut.
+//! Shutdown: running requests are finished, those that take too long are cut.
 
 use std::time::Duration;
 

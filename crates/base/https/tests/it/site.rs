@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Far above what anything here takes; only a hang reaches it.
+/// Far longer than any step here takes; only a hang reaches it.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 pub(crate) struct Site {
@@ -27,7 +27,7 @@ pub(crate) struct Site {
     pub(crate) tls: Arc<ServerTls>,
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
-    /// Entered by `/wait`, left on `go`.
+    /// Entered by a request to `/wait`, left on `go`.
     pub(crate) waiting: Arc<Waiting>,
     task: JoinHandle<()>,
 }
@@ -70,7 +70,7 @@ impl Site {
         }
     }
 
-    /// A client with a certificate of this name, or without any.
+    /// A client with a certificate of this name; `None`: without a certificate.
     pub(crate) fn client(&self, certname: Option<&str>) -> reqwest::Client {
         let config = self.client_config(certname);
         reqwest::Client::builder()
@@ -130,7 +130,7 @@ async fn wait(State(waiting): State<Arc<Waiting>>) -> &'static str {
     "done"
 }
 
-/// More than all buffers between here and a client hold.
+/// More bytes than all buffers between here and a client hold.
 async fn much() -> Vec<u8> {
     vec![b'x'; 64 << 20]
 }

@@ -1,4 +1,4 @@
-//! Upgraded connections belong to whoever took them.
+//! Upgraded connections belong to the handlers that upgraded them.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::site::Site;
 
-/// Upgrades and sends back what it reads.
+/// Upgrades the connection and sends back the bytes that it reads.
 pub(crate) async fn echo(request: Request<Body>) -> Response {
     tokio::spawn(async move {
         let mut stream = TokioIo::new(hyper::upgrade::on(request).await.unwrap());

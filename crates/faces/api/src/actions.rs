@@ -60,7 +60,7 @@ fn request(
     let native = native(command.kind, &command.params)?;
     let mut params = command.params;
     if command.kind == ActionType::Upload {
-        // The task gets the path only.
+        // The task receives only the path, not the name.
         params.remove("name");
     }
     let concurrency = command
@@ -123,7 +123,7 @@ fn text(params: &Object, key: &str) -> Result<String, ApiError> {
 
 fn content(params: &Object) -> Result<FileContent, ApiError> {
     let encoded = match params.get("content") {
-        // A file may be empty.
+        // Empty content is valid: it is that of an empty file.
         Some(Value::String(encoded)) => encoded,
         Some(_) => {
             return Err(ApiError::invalid(

@@ -113,7 +113,7 @@ async fn receive_body(
     let limit = terms.max_bytes;
     let exact = body.size_hint().exact();
     let announced = announced_bytes(&parts.headers).or(exact.and_then(|n| n.try_into().ok()));
-    // A client that expects `100 Continue` has sent nothing yet.
+    // A client that expects `100 Continue` has not sent the body yet.
     let sends = !parts.headers.contains_key(header::EXPECT);
     if announced.is_some_and(|bytes| bytes > limit) {
         if sends {
@@ -156,7 +156,7 @@ async fn receive_body(
     }
 }
 
-/// The reason why a body did not arrive completely.
+/// Reason for which a body did not arrive completely.
 enum BodyReadError {
     TooLarge,
     NoMemory(BudgetExhausted),

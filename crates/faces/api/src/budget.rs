@@ -1,7 +1,7 @@
 //! Limits of a scarce resource for all clients and for each: [`ClientBudget`], [`BudgetReservation`].
 //!
-//! Invariant: no client gets more than its part, so that one client that uses all of its part
-//! leaves the rest to others; and every wait has a timeout.
+//! Invariant: no client gets more than its part, so a client that uses up its own part leaves the
+//! rest to others; and every wait has a timeout.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -19,7 +19,7 @@ use crate::defaults::{
 pub(crate) struct ClientBudget {
     all: Arc<Semaphore>,
     each: usize,
-    /// The parts of the clients that hold something now.
+    /// The parts of the clients that currently hold a reservation.
     parts: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct BudgetReservation {
     _own: OwnedSemaphorePermit,
 }
 
-/// The reservation failed within the timeout.
+/// The reservation did not succeed within the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BudgetExhausted {
     /// The client has reached its own limit.
@@ -39,8 +39,8 @@ pub(crate) enum BudgetExhausted {
     TotalLimit,
 }
 
-/// Memory for request bodies, in KiB. Small bodies have a separate budget: logins and stops must
-/// get through while catalogs arrive slowly.
+/// Memory for request bodies, in KiB. Small bodies have a separate budget, so that logins and stops
+/// are handled while catalogs arrive slowly.
 #[derive(Debug)]
 pub(crate) struct BodyBudgets {
     small: ClientBudget,

@@ -6,21 +6,21 @@ use std::time::Duration;
 /// commands. Further requests wait.
 pub const BODY_BUDGET_BYTES: usize = 256 * 1024 * 1024;
 
-/// Limit of it for one user, program or address: one of the largest commands.
+/// Maximum of [`BODY_BUDGET_BYTES`] for one user, program or address: one of the largest commands.
 pub const BODY_IDENTITY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Size limit of a small body: all that are no commands. Small bodies have their own memory, so
-/// that a login need not wait for catalogs.
+/// Size limit of a small body: those of all requests that are not commands. Small bodies have their
+/// own memory, so that a login does not wait for catalogs.
 pub const SMALL_BODY_BYTES: usize = 1024 * 1024;
 
 /// Memory for all small request bodies: 64 of the largest, or 4,096 logins.
 pub const SMALL_BODY_BUDGET_BYTES: usize = 64 * 1024 * 1024;
 
-/// Limit of it for one user, program or address: a quarter.
+/// Maximum of [`SMALL_BODY_BUDGET_BYTES`] for one user, program or address: a quarter.
 pub const SMALL_BODY_IDENTITY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Time that a request waits for memory for its body: half of [`BODY_PROGRESS_WINDOW`], so that it
-/// is refused before a stalled body is given up.
+/// is refused before a stalled body is.
 pub const BODY_WAIT: Duration = Duration::from_secs(5);
 
 /// `Retry-After` of a request for whose body there was no memory.
@@ -63,7 +63,7 @@ pub const PING_NODES: usize = 10_000;
 /// Maximum number of open event streams. Each holds a job's bounded queue of output.
 pub const STREAMS: usize = 256;
 
-/// Limit of them for one user or program: a quarter, more than a browser's tabs.
+/// Maximum of [`STREAMS`] for one user or program: a quarter, more than the tabs of a browser.
 pub const STREAMS_EACH: usize = 64;
 
 /// Interval at which a stream checks its caller's permission: the time that a stream survives the

@@ -68,7 +68,7 @@ fn brokers(attached: &[PcpUri], presences: &[&NodePresence]) -> Vec<ConnectedBro
 }
 
 async fn code_obstacles(api: &SharedApiContext) -> Vec<CodeObstacle> {
-    // Missing if the server deploys no code; deployments that have not started are reported among
+    // Absent if the server deploys no code. Deployments that have not started are reported among
     // the faults.
     let Ok(manager) = crate::code_manager::manager(api) else {
         return Vec::new();

@@ -25,7 +25,7 @@ pub(crate) async fn list(
         for name in code.environments()? {
             match code.version(&name) {
                 Ok(version) => found.push((name.to_string(), version.code_id().map(str::to_owned))),
-                // It was removed in the meantime.
+                // The environment was removed in the meantime.
                 Err(CodeError::UnknownEnvironment { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -1,8 +1,8 @@
-//! The status of a server that follows another one's code: [`follower_status_router`], the router of its only
-//! listener.
+//! The status of a server that follows the code of another one: [`follower_status_router`], the
+//! router of its only listener.
 //!
-//! Invariants: it answers as `/status/v1` of port 8143, without a token; and names of environments
-//! only at the level `debug`.
+//! Invariants: the responses have the form of `/status/v1` on port 8143, without a token; names of
+//! environments are included only at the level `debug`.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::mount::{method_not_allowed_error, not_found_on_follower};
 use crate::request_parameters::{PathVariables, QueryParameters};
 use crate::status::{FILE_SYNC_CLIENT, STATUS, code, find_service, report};
 
-/// The follower and the version of Tutti.
+/// A follower, with the version of Tutti that it runs.
 struct WatchedFollower {
     version: String,
     follower: watch::Receiver<FollowerStatus>,
@@ -30,7 +30,7 @@ struct WatchedFollower {
 
 type SharedFollower = Arc<WatchedFollower>;
 
-/// The router, to be served over HTTPS, of a follower of this version of Tutti.
+/// Creates the router, to be served over HTTPS, of a follower with this version of Tutti.
 pub fn follower_status_router(
     version: String,
     follower: watch::Receiver<FollowerStatus>,
@@ -76,8 +76,9 @@ async fn simple_service(
     Ok((code([&status]), status.state.to_string()))
 }
 
-/// The state: running if this machine compiles the live code. A follower that is fetching a version
-/// is running too: a moment ago its version was live, and all followers are in that state at once.
+/// The service state: running if this machine compiles the live code. A follower that is fetching a
+/// version counts as running: its version was live a moment ago, and all followers are in this
+/// state at once.
 fn state(following: &FollowerStatus) -> ServiceState {
     match (following.knowledge, following.sync_state()) {
         (LeaseKnowledge::Unknown, _) => ServiceState::Unknown,

@@ -271,8 +271,7 @@ impl FromRequestParts<SharedApiContext> for ApiCaller {
         _: &SharedApiContext,
     ) -> Result<Self, ApiFailure> {
         let caller = parts.extensions.get::<Self>().cloned();
-        // A handler that needs a caller on a route without authentication: refused, never let
-        // through.
+        // A handler that needs a caller, on a route without authentication: always refused.
         caller.ok_or_else(|| {
             ApiError::new(kinds::UNAUTHENTICATED, "this route knows no caller").into()
         })

@@ -17,7 +17,7 @@ pub(crate) async fn list(
     QueryParameters(given): QueryParameters,
 ) -> Result<Json<InventoryList>, ApiFailure> {
     given.finish()?;
-    // Read first, so that a node that connects in between is in one of them.
+    // Read first, so that a node that connects in between is in one of the two lists.
     let returning = api.jobs.returning_nodes();
     let mut connected = api.fabric.connected_nodes();
     connected.sort_by(|a, b| a.0.cmp(&b.0));
@@ -42,7 +42,7 @@ pub(crate) async fn show(
     PathVariables(node): PathVariables<String>,
 ) -> Result<Json<InventoryItem>, ApiFailure> {
     let name = certname("node", &node)?;
-    // Read first, so that a node that reconnects in between is in one of them.
+    // Read first, so that a node that reconnects in between is found in one of the two places.
     let is_returning = api.jobs.returning_nodes().binary_search(&name).is_ok();
     let presence = api.fabric.presence(&name);
     let mut item = item(&name, presence.as_ref());

@@ -42,7 +42,7 @@ pub(crate) async fn with_near_names(api: &SharedApiContext, refused: ApiFailure)
         return refused;
     };
     let code = Arc::clone(&api.code);
-    // Reading code blocks.
+    // Reading code blocks the thread.
     let searching =
         tokio::task::spawn_blocking(move || search(&*code, &kind, &environment, wanted));
     match searching.await {

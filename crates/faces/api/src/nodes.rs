@@ -146,7 +146,7 @@ fn filter(query: &NodesQuery) -> RunFilter {
     }
 }
 
-/// Adds to a running item that its node is not connected.
+/// Marks a running item whose node is not connected.
 fn add_absence(item: &mut JobNode, fabric: &Fabric) {
     if item.state != RUNNING || item.transport != "pcp" {
         return;
@@ -193,9 +193,9 @@ fn node(row: RunRow, puppet_now_ms: Option<i64>) -> JobNode {
     }
 }
 
-/// Details of a run that clients get: why it was not run, where the report of a Puppet run is
-/// shown, or its standard error (which Puppet Enterprise does not show). The engine stores internal
-/// details beside them.
+/// Details of a run that clients get: the reason for which it was not run, the location of a Puppet
+/// run's report, and standard error (which Puppet Enterprise does not show). The engine stores
+/// internal details beside them.
 const DETAILS_TOLD: [&str; 4] = ["message", "report-url", "stderr", "stderr_bytes"];
 
 fn details(json: Option<&str>) -> Object {

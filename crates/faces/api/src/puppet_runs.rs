@@ -44,7 +44,7 @@ pub(crate) async fn create_job(
     mut request: PuppetRunRequest,
     code: Option<RunCode>,
 ) -> Result<JobNumber, ApiFailure> {
-    // Nodes that each run in their own environment lock none.
+    // If each node runs in its own environment, no environment is locked.
     let code = match request.environment.as_str() {
         "" => RunCode::Latest,
         name => code.unwrap_or_else(|| api.info.run_code.for_environment(name)),

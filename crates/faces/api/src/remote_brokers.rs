@@ -1,9 +1,9 @@
 //! Brokers on other machines: they connect to `/server` and see the orchestrator as a controller.
 //!
 //! A broker is identified by its verified client certificate, whose name must be in
-//! [`ServerInfo::privileged_names`](crate::Info::privileged_names). Invariant: a link ends when the
-//! server stops, when the broker's certificate is revoked, and when the broker is silent for too
-//! long; [`fabric::remote`] does the rest.
+//! [`ServerInfo::privileged_names`](crate::ServerInfo::privileged_names). Invariant: a link ends
+//! when the server stops, when the broker's certificate is revoked, and when the broker is silent
+//! for too long; [`fabric::remote`] does the rest.
 
 use std::pin::Pin;
 
@@ -86,7 +86,7 @@ async fn serve_broker(
     let certname = broker.certname.clone();
     tracing::info!(broker = %certname, "a broker connected");
     let (sink, stream) = socket.split();
-    // One message on its way; the queue with the limit is the fabric's.
+    // One message in transit; the fabric owns the bounded queue.
     let (outgoing, queue) = mpsc::channel(1);
     let link = remote::serve(
         &api.fabric,
@@ -107,7 +107,7 @@ async fn serve_broker(
     tracing::info!(broker = %certname, "a broker's connection ended");
 }
 
-/// The messages of the broker, until it closes, disconnects or falls silent.
+/// The messages of the broker, until it closes the link, disconnects or is silent for too long.
 fn broker_messages(stream: SplitStream<WebSocket>) -> Pin<Box<dyn Stream<Item = String> + Send>> {
     Box::pin(stream::unfold(stream, |mut stream| async {
         loop {

@@ -42,7 +42,8 @@ pub(crate) fn engine_scope(
     }
 }
 
-/// Puppet Enterprise reports this missing permission as an error of the query.
+/// Requires the permission for queries. As in Puppet Enterprise, its absence is an error of the
+/// query.
 fn require_query_permission(api: &SharedApiContext, caller: &ApiCaller) -> Result<(), ApiFailure> {
     let permission = RequestedPermission {
         object_type: "nodes",
@@ -66,7 +67,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
-/// Parses the certnames at `place`, in the given order.
+/// Parses the certnames at `place`, in their order.
 pub(crate) fn certnames(place: &str, names: &[String]) -> Result<Vec<Certname>, ApiError> {
     let names = names.iter().enumerate();
     names

@@ -1,4 +1,4 @@
-//! State of the handlers: the engines, and some facts about this server.
+//! State of the handlers: the engines, and properties of this server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,11 +57,11 @@ pub struct ApiState {
     pub scheduler: JobScheduler,
     /// Webhooks that receive events.
     pub webhooks: Webhooks,
-    /// Facts about this server.
+    /// Properties of this server.
     pub info: ServerInfo,
 }
 
-/// Facts about this server.
+/// Properties of this server: version, addresses, privileges and default modes.
 #[derive(Clone, Default)]
 pub struct ServerInfo {
     /// Version of Tutti, as in `--version`.
@@ -76,7 +76,7 @@ pub struct ServerInfo {
     pub privileged_names: Arc<PrivilegedNames>,
     /// Default code version of plans, by environment.
     pub plan_code: CodeModes<PlanCode>,
-    /// Default of whether plans are started without a person who could answer questions.
+    /// Default for plans: true if they start without a person who could answer questions.
     pub plans_are_unattended: bool,
     /// Default code version of on-demand Puppet runs, by environment.
     pub run_code: CodeModes<RunCode>,

@@ -52,7 +52,7 @@ pub(crate) async fn service(
 
 pub(crate) async fn simple(State(api): State<SharedApiContext>) -> (StatusCode, String) {
     let mut services = all(&api, &StatusQuery::default()).await;
-    // Load balancers use this: a server without an optional part does all its other work.
+    // For load balancers: a server without an optional part does all its other work.
     for feature in features(&api) {
         services.remove(feature.service());
     }
@@ -92,7 +92,7 @@ async fn all(api: &SharedApiContext, query: &StatusQuery) -> Services {
     for feature in features(api) {
         let (state, details) = match feature.fault() {
             None => (ServiceState::Running, json!({})),
-            // This route needs no token, so it names no path.
+            // This route needs no token, so the response names no path.
             Some(fault) => (
                 ServiceState::Error,
                 json!({"error": fault.to_public_message()}),

@@ -70,8 +70,8 @@ pub(crate) async fn stream(
     Ok(Sse::new(messages).keep_alive(keep_alive))
 }
 
-/// Ends when the caller may no longer see the stream, or when the server shuts down, which open
-/// streams would prevent.
+/// Ends when the caller may no longer see the stream, or when the server shuts down: open streams
+/// would otherwise prevent the shutdown.
 async fn wait_for_end(api: SharedApiContext, pass: RequestCredentials) {
     let stopping = api.info.stopping.clone();
     let refused = async {
@@ -218,8 +218,8 @@ fn committed_message(row: EventRow) -> Message {
     build_message(row, None)
 }
 
-/// Adds the result to an event that ends a node. Without a result (the store could not be read just
-/// now), the event is still sent: the result is in `jobs/:id/nodes`.
+/// Adds the result to an event that ends a node. If the result cannot be read from the store at the
+/// moment, the event is sent without it: the result is in `jobs/:id/nodes`.
 async fn message_with_result(api: &SharedApiContext, row: EventRow) -> Message {
     let ends_node = matches!(
         row.kind.as_str(),
@@ -269,7 +269,8 @@ fn message(kind: &str, data: &impl serde::Serialize) -> Message {
     Message::default().event(kind).data(data)
 }
 
-/// The client sees the stream end without the job's end, and reconnects.
+/// Logs an error that ends a stream. The client sees the end of the stream before the end of the
+/// job, and reconnects.
 fn log_broken_stream(error: &StoreError) {
     tracing::error!(error = %chain(error), "cannot go on with an event stream");
 }

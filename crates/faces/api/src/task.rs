@@ -103,7 +103,7 @@ fn request(
     })
 }
 
-/// 0 means no limit, which the engine does not support: the longest one.
+/// Converts a timeout. 0 means no limit, which the engine does not support: its maximum is used.
 pub(crate) fn timeout(seconds: u64) -> Duration {
     Duration::from_secs(if seconds == 0 {
         TIMEOUT_SECONDS

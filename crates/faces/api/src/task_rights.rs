@@ -1,7 +1,7 @@
 //! Nodes of a scope on which the caller may run a task.
 //!
 //! Invariants: as in Puppet Enterprise, nodes that are not permitted are left out and named in the
-//! response, and with none left the command is refused; and a permission that names no environment
+//! response, and if none is left the command is refused; and a permission that names no environment
 //! covers only nodes in the environment whose code is run, so that push access to another branch
 //! runs nothing on them.
 

@@ -28,7 +28,7 @@ pub(crate) async fn list(
 ) -> Result<Json<TaskList>, ApiFailure> {
     let query = TasksQuery::read(given)?;
     let (environment, tasks) = code::read(&api, &query.environment, |code| code.tasks()).await?;
-    // Read once, not for each task.
+    // Read once instead of for each task.
     let targets = api.access.permitted_targets(&caller.0).await?;
     let may_run = |name: &TaskName| {
         let access = &api.access;

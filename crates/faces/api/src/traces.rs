@@ -37,7 +37,7 @@ pub(crate) fn start_request_span(tracer: &Tracer, request: &Request) -> Option<R
     })
 }
 
-/// Ends the span. A request without a valid token leaves no span: it needs no credentials.
+/// Ends the span. A request without a valid token is not traced, because any client can send one.
 pub(crate) fn end_request_span(tracer: &Tracer, traced: RequestSpan, status: StatusCode) {
     if status == StatusCode::UNAUTHORIZED {
         return;

@@ -1,4 +1,4 @@
-//! `GET usage`: the number of nodes that ran something, and Puppet's changes, by day.
+//! `GET usage`: for each day, the number of nodes that ran something, and of Puppet's changes.
 
 use api_types::usage::{Usage, UsageDay, UsagePagination, UsageQuery};
 use axum::Json;

@@ -282,7 +282,7 @@ impl ProcessStream {
     }
 }
 
-// === the wire ===
+// === wire forms ===
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

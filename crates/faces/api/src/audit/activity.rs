@@ -75,7 +75,7 @@ pub(crate) async fn csv_v2(
     Ok(table(format!("{HEADING},Ip Address"), cells))
 }
 
-/// The head is read after the entries, so that a client that notes it finds it at its next check.
+/// The head is read after the entries, so that a client that stores it finds it in its next check.
 pub(crate) async fn entries(
     State(api): State<SharedApiContext>,
     QueryParameters(given): QueryParameters,
@@ -84,7 +84,7 @@ pub(crate) async fn entries(
     let rows = api.store.audit_entries(query.start, query.limit).await?;
     let head = api.store.audit_head().await?;
     let kept = api.audit.read_head_file().await;
-    // Without it, the check reports that there is nothing to compare with.
+    // Without the stored head, the check reports that there is nothing to compare with.
     let kept = kept.unwrap_or_else(|error| {
         tracing::error!(%error, "cannot read the head of the audit chain beside the database");
         Some(audit::HeadFileHeads::default())

@@ -55,7 +55,7 @@ pub(crate) struct RequestOrigin {
 /// Records the authenticated caller, before the caller's permissions are checked.
 pub(crate) fn record_caller(request: &Request, caller: &ApiCaller) {
     if let Some(witness) = request.extensions().get::<Arc<AuditMarks>>() {
-        // It is set once, since there is one guard.
+        // Set only once, because a route has one guard.
         let _ = witness.caller.set(caller.clone());
     }
 }

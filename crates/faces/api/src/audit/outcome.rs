@@ -1,4 +1,4 @@
-//! The outcome of a request: [`of`], [`refusal_outcome`].
+//! The outcome of a request: [`read_outcome`], [`refusal_outcome`].
 //!
 //! Invariant: of a response that may contain a token, only the number of a job and the id of a
 //! created object are read.

@@ -32,7 +32,7 @@ use crate::request_parameters::{PathVariables, QueryParameters};
 /// The CA of this server, and the TLS settings that reject revoked certificates.
 #[derive(Clone, Debug)]
 pub struct ServerAuthority {
-    /// The CA service, shared with port 8140, so that both take turns.
+    /// The CA service, shared with port 8140, so that the limits of concurrent work apply to both.
     pub service: CaService,
     /// TLS settings of the listeners and of the broker in this process.
     pub tls: Arc<ServerTls>,
@@ -119,8 +119,8 @@ pub(crate) async fn clean(
     }))
 }
 
-/// The caller that a client certificate makes an administrator of the CA, on the CA's routes: the
-/// same certificates as on port 8140.
+/// Authenticates a client certificate that may administer the CA, on the CA's routes only; `None`
+/// for any other certificate or route. The same certificates are accepted on port 8140.
 pub(crate) fn authenticate_administrator(
     api: &SharedApiContext,
     route: &Route,

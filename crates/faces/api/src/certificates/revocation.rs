@@ -100,7 +100,7 @@ async fn wait_for_brokers(
     })
 }
 
-/// The reason why this server still accepts the certificate, if it does.
+/// The reason for which this server still accepts the certificate; `None` if it rejects it.
 async fn check_reload(
     tls: &Arc<ServerTls>,
     leaf: Option<CertificateDer<'static>>,
@@ -125,7 +125,7 @@ async fn check_reload(
     ))
 }
 
-/// Configured brokers that are not connected: they keep their sessions and cannot be asked.
+/// Configured brokers that are not connected: they keep their sessions, and their state is unknown.
 fn disconnected_brokers(api: &SharedApiContext) -> Vec<String> {
     let connected: HashSet<String> = api
         .fabric

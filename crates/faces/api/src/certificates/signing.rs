@@ -66,7 +66,8 @@ async fn sign_with(
         .await
 }
 
-/// A submitted request that cannot be signed at once is not stored, since it was never pending.
+/// Signs a submitted request. If that fails, the request is not stored, because it was never
+/// pending.
 fn submit_and_sign(
     ca: &CertificateAuthority,
     certname: &str,

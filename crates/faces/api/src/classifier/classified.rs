@@ -67,7 +67,7 @@ async fn classify_node(
     classified.map_err(|error| refusal::conflict(&error))
 }
 
-/// Stores a check-in. If that fails, the node gets its classes anyway.
+/// Stores a check-in. If that fails, the node still gets its classes.
 pub(super) async fn check_in(
     api: &SharedApiContext,
     node: &NodeFacts,

@@ -1,8 +1,8 @@
 //! Environments and classes.
 //!
 //! Environments are those of the code directory, of the puppetserver that provides classes, and
-//! those announced through the API. Invariant: without such a puppetserver no class is known, the
-//! lists are empty, and groups may use any class; announced classes restrict nothing.
+//! those announced through the API. Invariant: without such a puppetserver no classes are known,
+//! the lists are empty, and groups may use any class; announced environments restrict nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ async fn find_environment(
     }
 }
 
-/// All known environments, each with whether it could be read.
+/// All known environments; the value is false if an environment could not be read.
 async fn all(api: &SharedApiContext) -> Result<BTreeMap<String, bool>, ApiFailure> {
     let announced = api.classifier.announced_environments().await?;
     let mut all: BTreeMap<String, bool> = announced.into_iter().map(|name| (name, false)).collect();

@@ -33,7 +33,7 @@ fn document(given: &NodeClassification) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("classes".to_owned(), json!(given.classes));
     all.insert("parameters".to_owned(), json!(given.parameters));
-    // The agent must use the environment of an ENC: none is given if the agent may choose.
+    // An agent must use the environment of an ENC, so none is returned if the agent may choose.
     if let Some(name) = given
         .environment
         .as_ref()

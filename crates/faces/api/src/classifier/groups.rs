@@ -32,7 +32,7 @@ pub(crate) async fn list(
         if !query.inherited {
             return responses::group(&group);
         }
-        // It was deleted in between: the earlier version is used.
+        // The group was deleted in the meantime: the version read before is used.
         let whole = api.classifier.group_with_inherited(group.id);
         whole.map_or_else(
             |_| responses::group(&group),
@@ -134,7 +134,7 @@ pub(crate) async fn children(
     Ok(Json(GroupTrees(trees(&api, &caller, id, depth))))
 }
 
-/// The group, or the visible groups below it if it may not be seen.
+/// The group with its descendants, or the visible groups below it if the caller may not see it.
 fn trees(api: &SharedApiContext, caller: &ApiCaller, id: GroupId, depth: u32) -> Vec<GroupTree> {
     let Ok(children) = api.classifier.children(id) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Routes under `/classifier-api`: node groups and what nodes get from them.
+//! Routes under `/classifier-api`: node groups and the classification of nodes.
 //!
 //! Invariants: the classifier decides which rights an edit needs, on the tree that it edits; groups
 //! that a caller may not see are left out of lists and refused elsewhere; errors are named as in

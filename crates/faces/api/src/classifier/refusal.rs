@@ -51,7 +51,7 @@ pub(super) fn conflict(conflict: &GroupConflict) -> ApiFailure {
     refused.into()
 }
 
-/// The error if no source of facts answers.
+/// The error if no source of facts is available.
 pub(super) fn no_facts_error(error: &FactSourceError) -> ApiFailure {
     tracing::warn!(error = %error_causes::chain(error), "no facts to classify with");
     ApiError::new(kinds::FACTS_UNAVAILABLE, format!("{error}; try again")).into()

@@ -87,7 +87,7 @@ fn quote(text: &mut String, value: &str) {
             }
             '\n' => text.push_str("\\n"),
             '\t' => text.push_str("\\t"),
-            // Not printable in YAML, or a line break there.
+            // Not printable in YAML, or treated as a line break.
             '\0'..='\u{1f}'
             | '\u{7f}'..='\u{9f}'
             | '\u{2028}'

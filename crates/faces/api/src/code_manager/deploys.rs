@@ -67,7 +67,7 @@ pub(crate) async fn deploy(
     Ok(Json(all))
 }
 
-/// What is done with an environment.
+/// The action that the command requests for each environment.
 fn action(command: &CodeDeploysCommand) -> Result<DeploymentAction, ApiError> {
     let (mut names, dry_run) = (command.modules.clone(), command.dry_run);
     if names.len() > MODS || names.iter().any(|name| name.len() > NAME_BYTES) {
@@ -87,7 +87,7 @@ fn action(command: &CodeDeploysCommand) -> Result<DeploymentAction, ApiError> {
     }
 }
 
-/// Deploys all environments.
+/// Selects all environments for deployment.
 async fn select_all_environments(
     manager: &CodeManager,
     action: DeploymentAction,
@@ -117,7 +117,8 @@ async fn select_all_environments(
     Ok(wanted)
 }
 
-/// The environments that are named; an invalid name is reported with the name of its branch here.
+/// Parses the environments that the command names. The error for a branch name contains the name of
+/// its environment on this server.
 fn parse_named_environments(
     api: &SharedApiContext,
     caller: &ApiCaller,
@@ -143,7 +144,7 @@ fn parse_named_environments(
     Ok(wanted)
 }
 
-/// Waits for the ends of deployments, in the order in which they were asked for.
+/// Waits until the deployments end, in the order in which they were requested.
 pub(crate) async fn wait_for_all(
     submitted: SubmittedDeployments,
 ) -> Result<Vec<Deployment>, ApiFailure> {
@@ -153,7 +154,8 @@ pub(crate) async fn wait_for_all(
     for (end, (environment, id)) in submitted.ends.into_iter().zip(submitted.deployments) {
         match timeout_at(deadline, end).await {
             Ok(Ok(deployment)) => all.push(deployment),
-            // The server is stopping, or the wait timed out: the deployment goes on in both cases.
+            // The server is stopping, or the wait timed out: the deployment continues in both
+            // cases.
             Ok(Err(_)) | Err(_) => {
                 late.push(json!({"environment": environment.as_str(), "id": id}))
             }

@@ -43,8 +43,8 @@ pub(crate) fn manager(api: &SharedApiContext) -> Result<&CodeManager, ApiFailure
     service(api)?.manager()
 }
 
-/// Keeps deployments from an environment, for a plan or a job. What is live may have changed while that was
-/// waited for, and is given.
+/// Holds an environment for a plan or a job, so that no deployment switches it. Also returns the
+/// live code, which may have changed while the hold was awaited.
 pub(crate) async fn hold_environment(
     api: &SharedApiContext,
     name: &str,
@@ -65,7 +65,7 @@ pub(crate) async fn hold_environment(
     Ok((hold, live))
 }
 
-/// It is the worker's until that is over.
+/// Assigns the hold to `worker`, a plan or a job; it is released when the worker ends.
 pub(crate) async fn assign_hold(
     api: &SharedApiContext,
     worker: CodeUser,

@@ -29,7 +29,8 @@ pub struct CodeDeploymentParts {
 // === impl CodeService ===
 
 impl CodeService {
-    /// Deployments, now or later. Webhooks that show the secret need no token.
+    /// Creates the service from deployments that have started or start later. Webhooks signed with
+    /// the secret need no token.
     pub fn new(
         started: Feature<CodeDeploymentParts>,
         webhook_secret: Option<Feature<WebhookSecret>>,
@@ -64,7 +65,8 @@ impl CodeService {
         Ok(&self.started.get().map_err(unavailable)?.manager)
     }
 
-    /// The secret of webhooks; an error while its file cannot be read. A forge has no token, so the error names no path.
+    /// The secret of webhooks; an error while its file cannot be read. The error names no path,
+    /// because a forge sends no token.
     pub(super) fn webhook_secret(&self) -> Result<Option<&WebhookSecret>, ApiFailure> {
         let secret = self.webhook_secret.as_ref().map(Feature::get).transpose();
         secret.map_err(|fault| {

@@ -252,7 +252,7 @@ pub(crate) async fn unpin(
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
-    // It makes no difference if it was not pinned before.
+    // No error if the version was not pinned before.
     manager.unpin(&of).await?;
     Ok(Json(CodePinned {
         environment: command.environment,

@@ -217,7 +217,7 @@ async fn start_deployments(
     if submitted.is_err()
         && let Ok(mut deliveries) = service.deliveries.lock()
     {
-        // The forge sends it again, and the retry must be handled.
+        // The forge sends the message again, and that retry must be handled.
         deliveries.forget(&taken);
     }
     let deploys = submitted?

@@ -41,7 +41,7 @@ pub(crate) async fn add_ssh_targets(
         return Err(ApiError::new(kinds::NOT_PERMITTED, msg).into());
     }
     let nodes = match request.nodes.take() {
-        // The nodes on which the caller may run it.
+        // The nodes on which the caller may run the task.
         Some(nodes) => nodes,
         None => {
             let nodes = api
@@ -78,7 +78,7 @@ pub(crate) async fn add_ssh_targets(
         let sealed = api.connections.seal(&connection);
         request.over_ssh.add(hosts, sealed);
     }
-    // The nodes are fixed now: the scope may resolve to others later.
+    // The nodes are fixed here, because the scope may resolve to others later.
     request.nodes = Some(nodes);
     Ok(())
 }

@@ -130,12 +130,12 @@ fn matches_etag(headers: &HeaderMap, etag: &str) -> bool {
     known.any(|known| known.split(',').any(|it| [etag, "*"].contains(&it.trim())))
 }
 
-/// A range outside of the content.
+/// The error for a range outside of the content.
 #[derive(Debug, PartialEq, Eq)]
 struct UnsatisfiableRange;
 
-/// The requested part: offset and length. Several ranges and invalid ones are answered with the
-/// whole, as RFC 9110 allows.
+/// The requested part: offset and length. Several ranges or an invalid one are answered with the
+/// whole content, as RFC 9110 allows.
 fn requested_range(
     headers: &HeaderMap,
     size_bytes: u64,

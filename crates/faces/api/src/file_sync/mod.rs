@@ -68,7 +68,7 @@ pub(crate) async fn latest(
     Ok(Json([(REPOSITORY.to_owned(), latest)].into()))
 }
 
-/// The versions, which a follower keeps if it has them.
+/// Returns the versions, which a follower keeps if it has them already.
 pub(crate) async fn versions(
     State(api): State<SharedApiContext>,
 ) -> Result<Json<FileSyncVersions>, ApiFailure> {

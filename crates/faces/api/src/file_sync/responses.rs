@@ -5,7 +5,7 @@ use code_deployments::CodeManager;
 use file_sync::FollowerState;
 use serde_json::{Map, Value, json};
 
-/// The followers, each with whether it has the live versions.
+/// All followers; each says if it has the live versions.
 pub(crate) fn clients(manager: &CodeManager) -> CodeClientStatus {
     let followers = manager.file_sync().map(|sync| sync.followers());
     let followers = followers.unwrap_or_default();

@@ -21,7 +21,7 @@ pub(crate) fn types(plan: &PlanMetadata, code: &dyn CodeVersion) -> ParameterTyp
     plan.parameters.iter().filter_map(read).collect()
 }
 
-/// The names of the given parameters that are secret.
+/// Checks the given parameters; returns the names of those that are secret.
 ///
 /// # Errors
 /// A validation error with all mistakes.
@@ -74,14 +74,15 @@ fn unknown_parameter_error(key: &str, plan: &PlanMetadata) -> String {
     format!("unknown parameter '{key}'; the plan takes {takes}")
 }
 
-/// Without a default it must be given, whatever its type is: so it is in the Puppet language.
+/// The error for an absent parameter without a default: as in the Puppet language, it is required
+/// whatever its type is.
 fn missing_parameter_error(parameter: &PlanParameter) -> String {
     let PlanParameter { name, kind, .. } = parameter;
     format!("parameter '{name}' is missing; it expects a value of type {kind}")
 }
 
 fn wrong_type(parameter: &PlanParameter, types: &ParameterTypes, value: &Value) -> Option<String> {
-    // The plan replaces it by its default.
+    // The plan uses the default instead.
     if value.is_null() && parameter.default.is_some() {
         return None;
     }

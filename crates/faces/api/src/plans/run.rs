@@ -184,7 +184,7 @@ struct PermittedPlan {
     replaced_functions: BTreeMap<String, String>,
 }
 
-/// Finds the plan. A caller who may not run it does not learn whether it exists.
+/// Finds the plan. To a caller who may not run it, an unknown plan looks the same as a known one.
 async fn find_permitted_plan(
     api: &SharedApiContext,
     caller: &ApiCaller,
@@ -294,7 +294,7 @@ async fn values(
             }
             (Some(PlanParamKind::Query), query) => ScopeKind::Query(query),
             (Some(PlanParamKind::NodeGroup), Value::String(group)) => ScopeKind::NodeGroup(group),
-            // `check` refused it before.
+            // `check` has refused other values already.
             (Some(PlanParamKind::NodeGroup), other) => ScopeKind::NodeGroup(other.to_string()),
         };
         let scope = engine_scope(api, caller, scope)

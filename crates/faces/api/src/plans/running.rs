@@ -79,7 +79,7 @@ pub(crate) async fn resume(
     Ok((StatusCode::ACCEPTED, Json(resumed)))
 }
 
-/// What a plan held before it failed, it holds again.
+/// Holds the environment again if the plan held it before it failed; `None` if it did not.
 async fn hold_plan_environment(
     api: &SharedApiContext,
     number: i64,

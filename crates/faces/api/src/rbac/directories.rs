@@ -19,7 +19,7 @@ use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
 use crate::request_parameters::PathVariables;
 
-/// Version 1 of the API knows one directory.
+/// Version 1 of the API supports only one directory.
 pub(crate) async fn first_directory(State(api): State<SharedApiContext>) -> Json<Value> {
     let first = api
         .external_directories
@@ -220,7 +220,7 @@ fn is_empty_settings(given: &Value) -> bool {
 }
 
 fn read(given: Value) -> Result<LdapSettings, ApiError> {
-    // The error names the key and repeats no value that could be the password.
+    // The error names the key and repeats no value, because it could be the password.
     decode_errors::json::from_value(given).map_err(|error| {
         let key = error.unknown_key().or(error.missing_key());
         schema(

@@ -55,7 +55,7 @@ pub(crate) async fn update(
 ) -> Result<Json<Group>, ApiFailure> {
     let id = id("group", &given)?;
     same_id(&id, &asked.id)?;
-    // A caller who may change no group learns nothing about existing groups.
+    // A caller who may not change any group learns nothing about existing groups.
     let members = rbac::RequestedPermission::any("user_roles", "edit_members");
     let import = rbac::RequestedPermission::any("user_groups", "import");
     if api.access.authorize(&caller.0, members).is_err()

@@ -81,7 +81,8 @@ pub(crate) fn revoke_error(error: RevokeError) -> ApiFailure {
     }
 }
 
-/// The error for tokens that were not revoked. All others were, as `other_tokens_revoked` tells.
+/// The error for tokens that were not revoked. All others were revoked, as `other_tokens_revoked`
+/// states.
 fn partly_revoked_error(faults: &RevokeFaults) -> ApiFailure {
     let kind = match faults.not_permitted.is_empty() {
         true => kinds::INVALID_TOKEN,
@@ -97,7 +98,8 @@ fn partly_revoked_error(faults: &RevokeFaults) -> ApiFailure {
     ApiFailure(refused)
 }
 
-/// What was not revoked, and the next step. Tokens themselves are counted, never repeated.
+/// Lists the items that were not revoked, and the next step. Tokens themselves are counted, never
+/// repeated.
 fn describe_not_revoked(faults: &RevokeFaults) -> String {
     let quoted = |names: &[String]| {
         let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();

@@ -18,7 +18,7 @@ use crate::failure::ApiFailure;
 use crate::guard::ApiCaller;
 use crate::request_parameters::{PathVariables, QueryParameters};
 
-/// Needs a token: a certificate is not enough.
+/// Requires a token: a certificate is not enough.
 pub(crate) async fn create(
     State(api): State<SharedApiContext>,
     caller: ApiCaller,
@@ -50,7 +50,8 @@ pub(crate) async fn authenticate(
     Ok(Json(token_facts(session.map_err(session_error)?)))
 }
 
-/// The error is about the token in the body, not that of the request: so not 401.
+/// The status is not 401, because the error is about the token in the body, not that of the
+/// request.
 fn session_error(error: AuthenticateError) -> ApiFailure {
     let text = error.to_string();
     let (kind, status) = match error {

@@ -39,7 +39,7 @@ pub(super) async fn check(
                 .collect();
             let request = plans::run::prepare_plan(api, caller, *command).await?;
             let sensitive = request.sensitive();
-            // Only values are kept sealed.
+            // Only parameter values are stored sealed, not node groups and queries.
             if let Some(name) = resolved.iter().find(|name| sensitive.contains(name)) {
                 let place = format!("input.parameters.{name}.type");
                 let what =
@@ -82,7 +82,7 @@ async fn check_task(
             .await;
         found.map_err(|error| scope_refusal(&error))?;
     }
-    // Only those that were given; a default of the metadata is no secret.
+    // Only given parameters; a default in the metadata is not a secret.
     let given = |name: &String| request.params.contains_key(name);
     Ok(valid.sensitive.into_iter().filter(given).collect())
 }

@@ -23,7 +23,7 @@ use crate::guard::ApiCaller;
 use crate::state::ApiContext;
 use crate::{plans, puppet_runs, task};
 
-/// Creates jobs for the schedules. Created before the router and bound to it later; until then
+/// Creates jobs for the schedules. It exists before the router and is bound to it later; until then
 /// slots wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScheduleLauncher {

@@ -2,7 +2,8 @@
 //!
 //! Invariants: creating a scheduled job needs the permission to run it at once; only its owner can
 //! edit it, since it runs with the owner's permissions; and when it starts, it runs as the command
-//! for the same action, sent by its owner at that moment ([`Scheduler`]).
+//! for the same action, sent by its owner at that moment
+//! ([`ScheduleLauncher`](launch::ScheduleLauncher)).
 
 mod check;
 mod commands;

@@ -1,7 +1,7 @@
-//! The scheduler with its launcher, as one component: [`Scheduler`].
+//! The scheduler with its launcher, as one component: [`JobScheduler`].
 //!
-//! Invariant: it is started before the router, which it waits for; nothing is launched before the
-//! engines that a launch needs are available.
+//! Invariant: the scheduler is started before the router and waits for it; nothing is launched
+//! before the engines that a launch needs are available.
 
 use std::fmt;
 use std::sync::Arc;

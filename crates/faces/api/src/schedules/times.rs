@@ -27,7 +27,7 @@ const OVERLAPS: [(&str, OverlapPolicy); 3] = [
     ("allow", OverlapPolicy::Allow),
 ];
 
-/// The timetable; `now_ms` is used as the start if none is required.
+/// The timetable of a schedule; `now_ms` is its start if the schedule has none and needs one.
 pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, ApiError> {
     let zone = schedule.timezone.unwrap_or_else(|| "UTC".to_owned());
     let repeats = [

@@ -32,7 +32,8 @@ pub enum ProgramHead {
 /// An interpreter as a `#!` line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptInterpreter {
-    /// The path after `#!`; it ends with a carriage return if nothing stands between the two.
+    /// The path after `#!`; it ends with a carriage return if the line has one directly after the
+    /// path.
     pub path: String,
     /// The program that `env` looks for in `PATH`; `None` if the line does not use `env`.
     pub by_env: Option<String>,

@@ -8,8 +8,8 @@
 /// The key of a task's result whose value is secret.
 pub const SENSITIVE_KEY: &str = "_sensitive";
 
-/// The end of the key as it is written in JSON. Other text may stand between the opening quote and
-/// this mark.
+/// The end of the key as it is written in JSON. The text between the opening quote and this mark
+/// does not matter.
 const MARK: &[u8] = b"_sensitive\"";
 
 /// Searches for the key in standard output that arrives in pieces of any size.

@@ -1,7 +1,8 @@
 //! Messages of a pxp-agent 1.15.25 and of a pcp-broker 1.8.0, as stored in `tests/exchanges`.
 //!
-//! The programs themselves are not available to the tests. The files hold messages in the form that
-//! both were seen to send: order of keys, times, error texts, and data chunks byte for byte.
+//! The programs themselves are not available to the tests. The files hold messages in the form in
+//! which both programs were observed to send them: order of keys, times, error texts, and data
+//! chunks byte for byte.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
 use pcp::PcpMessage;

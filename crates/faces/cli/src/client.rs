@@ -15,11 +15,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::CommandFailure;
-use crate::ProgramName;
-use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
-use crate::input::read_limited;
+use crate::defaults::{CONNECT_TIMEOUT, PAGE, REQUEST_TIMEOUT};
+use crate::input::{read_if_exists, read_limited};
 use crate::settings::{ClientIdentity, ClientSettings, ConnectionFlags};
+use crate::{CommandFailure, ProgramName};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ApiClient {
@@ -113,6 +112,27 @@ impl ApiClient {
         decode(self.send(request).await?).await
     }
 
+    /// All items of a list that has pages, or those in one state.
+    pub(crate) async fn all_pages<P: DeserializeOwned, T>(
+        &self,
+        path: &[&str],
+        state: Option<&str>,
+        items: impl Fn(P) -> Vec<T>,
+    ) -> Result<Vec<T>, CommandFailure> {
+        let mut all = Vec::new();
+        loop {
+            let (limit, offset) = (PAGE.to_string(), all.len().to_string());
+            let mut query = vec![("limit", limit.as_str()), ("offset", offset.as_str())];
+            query.extend(state.map(|state| ("state", state)));
+            let page = items(self.get(path, &query).await?);
+            let is_last = (page.len() as u64) < PAGE;
+            all.extend(page);
+            if is_last {
+                return Ok(all);
+            }
+        }
+    }
+
     /// The text of a response.
     pub(crate) async fn text(&self, path: &[&str]) -> Result<String, CommandFailure> {
         let request = self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT);
@@ -165,7 +185,16 @@ impl ApiClient {
         decode(self.send_with_body(Method::PUT, path, body).await?).await
     }
 
-    /// Sends a command whose response has no content.
+    /// Posts a command whose response has no content.
+    pub(crate) async fn command(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<(), CommandFailure> {
+        self.send_without_content(Method::POST, path, body).await
+    }
+
+    /// Sends a request whose response has no content.
     pub(crate) async fn send_without_content(
         &self,
         method: Method,
@@ -227,22 +256,16 @@ impl ApiClient {
     /// Builds a request. `path` segments are escaped, so that a name can never become another
     /// route.
     fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, CommandFailure> {
-        let place = || format!("--service-url {}", self.base);
-        let mut url = Url::parse(&self.base).map_err(|_| CommandFailure::Content {
-            place: place(),
-            what: "it is not a URL; write one such as https://tutti.example.com:8143".to_owned(),
+        let invalid =
+            |what: &str| CommandFailure::content(format_args!("--service-url {}", self.base), what);
+        let mut url = Url::parse(&self.base).map_err(|_| {
+            invalid("it is not a URL; write one such as https://tutti.example.com:8143")
         })?;
         if url.scheme() != "https" {
-            return Err(CommandFailure::Content {
-                place: place(),
-                what: "the API is served over https:// only".to_owned(),
-            });
+            return Err(invalid("the API is served over https:// only"));
         }
         url.path_segments_mut()
-            .map_err(|()| CommandFailure::Content {
-                place: place(),
-                what: "it has no host".to_owned(),
-            })?
+            .map_err(|()| invalid("it has no host"))?
             .pop_if_empty()
             .extend(path);
         let request = self.http.request(method, url);
@@ -251,12 +274,8 @@ impl ApiClient {
                 let mut value =
                     http::HeaderValue::from_str(token.expose_secret()).map_err(|_| {
                         let what =
-                            "it has characters that are invalid in a token; run `tutti login`"
-                                .to_owned();
-                        CommandFailure::Content {
-                            place: "the token file".to_owned(),
-                            what,
-                        }
+                            "it has characters that are invalid in a token; run `tutti login`";
+                        CommandFailure::content("the token file", what)
                     })?;
                 value.set_sensitive(true);
                 request.header("x-authentication", value)
@@ -266,17 +285,20 @@ impl ApiClient {
     }
 }
 
+/// The segments of a route below `prefix`.
+pub(crate) fn route<'a, const P: usize, const N: usize>(
+    prefix: [&'a str; P],
+    rest: [&'a str; N],
+) -> Vec<&'a str> {
+    prefix.into_iter().chain(rest).collect()
+}
+
 /// Reads the token file.
 pub(crate) fn token(path: &Path) -> Result<SecretString, CommandFailure> {
-    match read_limited(path) {
-        Ok(text) if !text.trim().is_empty() => Ok(SecretString::from(text.trim().to_owned())),
-        Ok(_) => Err(CommandFailure::NoToken(path.to_owned())),
-        Err(CommandFailure::Read { source, .. })
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
-            Err(CommandFailure::NoToken(path.to_owned()))
-        }
-        Err(failure) => Err(failure),
+    let text = read_if_exists(path)?.unwrap_or_default();
+    match text.trim() {
+        "" => Err(CommandFailure::NoToken(path.to_owned())),
+        token => Ok(SecretString::from(token.to_owned())),
     }
 }
 
@@ -288,11 +310,7 @@ fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>, Co
                 .to_owned(),
         ));
     };
-    let place = || path.display().to_string();
-    let invalid = |what: String| CommandFailure::Content {
-        place: place(),
-        what,
-    };
+    let invalid = |what: String| CommandFailure::content(path.display(), what);
     let text = read_limited(path).map_err(|failure| match failure {
         CommandFailure::Read { source, .. } => CommandFailure::Usage(format!(
             "cannot read the CA certificate {}: {source}; give --cacert FILE",
@@ -320,12 +338,11 @@ fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>, Co
         None => Ok(Arc::new(config.with_no_client_auth())),
         Some(identity) => {
             let (chain, key) = read_identity(identity)?;
-            let unfit = |_| CommandFailure::Content {
-                place: identity.cert.display().to_string(),
-                what: format!(
-                    "it does not belong to the key {}; give a certificate and its key",
-                    identity.key.display()
-                ),
+            let unfit = |_| {
+                let key = identity.key.display();
+                let what =
+                    format!("it does not belong to the key {key}; give a certificate and its key");
+                CommandFailure::content(identity.cert.display(), what)
             };
             let config = config.with_client_auth_cert(chain, key).map_err(unfit)?;
             Ok(Arc::new(config))
@@ -337,9 +354,8 @@ fn tls_config(settings: &ClientSettings) -> Result<Arc<rustls::ClientConfig>, Co
 fn read_identity(
     identity: &ClientIdentity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), CommandFailure> {
-    let invalid = |path: &Path, needed: &str| CommandFailure::Content {
-        place: path.display().to_string(),
-        what: format!("{needed} in PEM is needed here"),
+    let invalid = |path: &Path, needed: &str| {
+        CommandFailure::content(path.display(), format!("{needed} in PEM is needed here"))
     };
     let text = read_limited(&identity.cert)?;
     let chain = CertificateDer::pem_slice_iter(text.as_bytes())

@@ -3,14 +3,13 @@
 //! Invariant: secrets come from files or standard input, and are not shown again.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use api_types::connections::Guarded;
 use api_types::{
     ConnectionCreated, ConnectionItem, ConnectionList, ConnectionsQuery, CreateConnection,
     DeleteConnection, Object,
 };
-use reqwest::Method;
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
@@ -18,10 +17,9 @@ use crate::access::login::first_line;
 use crate::client::ApiClient;
 use crate::defaults::NAMES_SHOWN;
 use crate::input::read_limited;
-use crate::output::{OutputOptions, json};
-use crate::settings;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table, targets, values};
+use crate::present::{Column, OutputOptions};
+use crate::terminal::{escape_control, escaped_name};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult, present, targets, values};
 
 /// Verbs of `tutti connection`.
 #[derive(Debug, clap::Subcommand)]
@@ -30,7 +28,13 @@ pub enum ConnectionVerb {
     #[command(after_long_help = "Examples:
   tutti connection list
   tutti connection list -n switch1.example.com --format json")]
-    List(ListOptions),
+    List {
+        /// Certnames, separated by commas; or @FILE with one on each line; all when absent
+        #[arg(long, short = 'n', value_name = "NODES")]
+        nodes: Option<String>,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Configure how nodes are reached over SSH, so that tasks can run there
     #[command(
         visible_alias = "create",
@@ -41,17 +45,11 @@ pub enum ConnectionVerb {
     Add(AddOptions),
     /// Delete the connections of nodes, and their secrets
     #[command(after_long_help = "Example:\n  tutti connection delete switch1.example.com")]
-    Delete(DeleteOptions),
-}
-
-/// Arguments of `tutti connection list`.
-#[derive(Debug, clap::Args)]
-pub struct ListOptions {
-    /// Certnames, separated by commas; or @FILE with one on each line; all when absent
-    #[arg(long, short = 'n', value_name = "NODES")]
-    nodes: Option<String>,
-    #[command(flatten)]
-    shown: OutputOptions,
+    Delete {
+        /// Certnames, or @FILE with one on each line (@- is stdin)
+        #[arg(required = true)]
+        nodes: Vec<String>,
+    },
 }
 
 /// Arguments of `tutti connection add`.
@@ -95,70 +93,65 @@ pub struct AddOptions {
     replace: bool,
 }
 
-/// Arguments of `tutti connection delete`.
-#[derive(Debug, clap::Args)]
-pub struct DeleteOptions {
-    /// Certnames, or @FILE with one on each line (@- is stdin)
-    #[arg(required = true)]
-    nodes: Vec<String>,
-}
-
-pub(crate) async fn run(
-    verb: ConnectionVerb,
-    connection: &settings::ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: ConnectionVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        ConnectionVerb::List(options) => list(&options, &client).await,
-        ConnectionVerb::Add(options) => add(&options, &client).await,
-        ConnectionVerb::Delete(options) => delete(&options, &client).await,
+        ConnectionVerb::List { nodes, shown } => list(nodes.as_deref(), shown, client).await,
+        ConnectionVerb::Add(options) => add(&options, client).await,
+        ConnectionVerb::Delete { nodes } => delete(&nodes, client).await,
     }
 }
 
-async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+/// The connections of these nodes, or all.
+async fn fetch(
+    client: &ApiClient,
+    certnames: Option<Vec<String>>,
+) -> Result<ConnectionList, CommandFailure> {
     let query = ConnectionsQuery {
-        certnames: options.nodes.as_deref().map(targets::parse).transpose()?,
+        certnames,
         ..ConnectionsQuery::default()
     };
     let path = ["inventory", "v1", "query", "connections"];
-    let list: ConnectionList = client.post(&path, &query).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
-    if list.items.is_empty() {
-        say!("No node is reached without an agent; `tutti connection add` changes that.");
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = list.items.iter().flat_map(rows).collect();
-    table::print(&["NODE", "TYPE", "USER", "HOST", "PORT", "RUN AS"], rows);
-    Ok(EXIT_SUCCESS)
+    client.post(&path, &query).await
 }
 
-/// One row for each node of a connection.
-fn rows(item: &ConnectionItem) -> Vec<Vec<String>> {
+async fn list(nodes: Option<&str>, shown: OutputOptions, client: &ApiClient) -> VerbResult {
+    let list = fetch(client, nodes.map(targets::parse).transpose()?).await?;
+    let of_nodes = list.items.iter().flat_map(|item| {
+        let names = item.certnames.iter().flatten();
+        names.map(move |name| (name, item))
+    });
+    let of_nodes: Vec<_> = of_nodes.collect();
+    let empty = "No node is reached without an agent; `tutti connection add` changes that.";
+    let columns: [Column<'_, (&String, &ConnectionItem)>; 6] = [
+        ("NODE", &|(name, _)| escaped_name(name)),
+        ("TYPE", &|(_, item)| {
+            escape_control(item.kind.as_deref().unwrap_or_default())
+        }),
+        ("USER", &|(_, item)| parameter(item, "user")),
+        ("HOST", &|(_, item)| parameter(item, "hostname")),
+        ("PORT", &|(_, item)| parameter(item, "port")),
+        ("RUN AS", &|(_, item)| parameter(item, "run-as")),
+    ];
+    shown
+        .format
+        .present(&list, |list| match list.items.is_empty() {
+            true => say!("{empty}"),
+            false => present::table(&of_nodes, &columns),
+        })
+}
+
+fn parameter(item: &ConnectionItem, key: &str) -> String {
     let parameters = item.parameters.as_ref();
-    let parameter = |key: &str| match parameters.and_then(|parameters| parameters.get(key)) {
+    match parameters.and_then(|parameters| parameters.get(key)) {
         None | Some(Value::Null) => "-".to_owned(),
         Some(Value::String(text)) => escape_control(text),
         Some(other) => escape_control(&other.to_string()),
-    };
-    let names = item.certnames.iter().flatten().map(|name| {
-        vec![
-            terminal::style_name(escape_control(name)),
-            escape_control(item.kind.as_deref().unwrap_or_default()),
-            parameter("user"),
-            parameter("hostname"),
-            parameter("port"),
-            parameter("run-as"),
-        ]
-    });
-    names.collect()
+    }
 }
 
-async fn add(options: &AddOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let certnames = names(&options.nodes)?;
-    let count = certnames.len();
+async fn add(options: &AddOptions, client: &ApiClient) -> VerbResult {
+    let certnames = targets::parse_all(&options.nodes)?;
+    let nodes = values::format_count(certnames.len(), "node");
     let duplicates = if options.replace { "replace" } else { "error" };
     let command = CreateConnection {
         certnames,
@@ -170,30 +163,20 @@ async fn add(options: &AddOptions, client: &ApiClient) -> Result<u8, CommandFail
     let path = ["inventory", "v1", "command", "create-connection"];
     let created: Result<ConnectionCreated, CommandFailure> = client.post(&path, &command).await;
     let created = created.map_err(with_replace_hint)?;
-    let nodes = values::format_count(count, "node");
-    say!(
-        "Made connection {} of {nodes}",
-        escape_control(&created.connection_id)
-    );
+    let id = escape_control(&created.connection_id);
+    say!("Made connection {id} of {nodes}");
     Ok(EXIT_SUCCESS)
 }
 
 /// Adds the option of this client that solves the conflict, which the service cannot know.
-fn with_replace_hint(failure: CommandFailure) -> CommandFailure {
-    match failure {
-        CommandFailure::Refused {
-            status: status @ 409,
-            kind,
-            msg,
-            permission,
-        } => CommandFailure::Refused {
-            status,
-            kind,
-            msg: format!("{msg}; --replace puts this one in its place"),
-            permission,
-        },
-        other => other,
+fn with_replace_hint(mut failure: CommandFailure) -> CommandFailure {
+    if let CommandFailure::Refused {
+        status: 409, msg, ..
+    } = &mut failure
+    {
+        msg.push_str("; --replace puts this one in its place");
     }
+    failure
 }
 
 fn parameters(options: &AddOptions) -> Object {
@@ -214,28 +197,15 @@ fn parameters(options: &AddOptions) -> Object {
 }
 
 fn secrets(options: &AddOptions) -> Result<Object, CommandFailure> {
-    let line = |path: &Path| first_line(path).map(|line| line.expose_secret().to_owned());
+    let line = |path: &Option<PathBuf>| {
+        let line = path.as_deref().map(first_line).transpose()?;
+        Ok::<_, CommandFailure>(line.map(|line| line.expose_secret().to_owned()))
+    };
+    let key = options.private_key.as_deref();
     let given = [
-        (
-            "password",
-            options.password_file.as_deref().map(line).transpose()?,
-        ),
-        (
-            "private-key-content",
-            options
-                .private_key
-                .as_deref()
-                .map(read_limited)
-                .transpose()?,
-        ),
-        (
-            "sudo-password",
-            options
-                .sudo_password_file
-                .as_deref()
-                .map(line)
-                .transpose()?,
-        ),
+        ("password", line(&options.password_file)?),
+        ("private-key-content", key.map(read_limited).transpose()?),
+        ("sudo-password", line(&options.sudo_password_file)?),
     ];
     let given = given.into_iter();
     Ok(given
@@ -243,14 +213,9 @@ fn secrets(options: &AddOptions) -> Result<Object, CommandFailure> {
         .collect())
 }
 
-async fn delete(options: &DeleteOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let certnames = names(&options.nodes)?;
-    let query = ConnectionsQuery {
-        certnames: Some(certnames.clone()),
-        ..ConnectionsQuery::default()
-    };
-    let path = ["inventory", "v1", "query", "connections"];
-    let list: ConnectionList = client.post(&path, &query).await?;
+async fn delete(nodes: &[String], client: &ApiClient) -> VerbResult {
+    let certnames = targets::parse_all(nodes)?;
+    let list = fetch(client, Some(certnames.clone())).await?;
     let there: HashSet<&String> = list
         .items
         .iter()
@@ -268,9 +233,7 @@ async fn delete(options: &DeleteOptions, client: &ApiClient) -> Result<u8, Comma
     let nodes = values::format_count(there.len(), "node");
     let path = ["inventory", "v1", "command", "delete-connection"];
     let command = DeleteConnection { certnames: there };
-    client
-        .send_without_content(Method::POST, &path, &command)
-        .await?;
+    client.command(&path, &command).await?;
     say!("Forgot the connections of {nodes}");
     if !unknown.is_empty() {
         say!("There was none of {}", first_names(&unknown));
@@ -280,18 +243,10 @@ async fn delete(options: &DeleteOptions, client: &ApiClient) -> Result<u8, Comma
 
 /// The first few names, with the number of others.
 fn first_names(names: &[String]) -> String {
-    let first: Vec<String> = names
-        .iter()
-        .take(NAMES_SHOWN)
-        .map(|name| escape_control(name))
-        .collect();
+    let first = names.iter().take(NAMES_SHOWN);
+    let first: Vec<_> = first.map(|name| escape_control(name)).collect();
     match names.len().saturating_sub(NAMES_SHOWN) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
     }
-}
-
-fn names(given: &[String]) -> Result<Vec<String>, CommandFailure> {
-    let names: Result<Vec<_>, _> = given.iter().map(|given| targets::parse(given)).collect();
-    Ok(names?.concat())
 }

@@ -5,9 +5,8 @@
 use serde_json::Value;
 
 use crate::client::ApiClient;
-use crate::output::json;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, EXIT_SUCCESS, ProgramName, query};
+use crate::{CommandFailure, OutputFormat, ProgramName, VerbResult, query};
 
 /// Verbs of `puppet db`.
 #[derive(Debug, clap::Subcommand)]
@@ -33,7 +32,7 @@ pub(crate) async fn run(
     verb: &DbVerb,
     connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let (word, file) = match verb {
         DbVerb::Status(flags) => return status(flags, connection, name).await,
         DbVerb::Export { file } => ("export", file),
@@ -48,12 +47,11 @@ async fn status(
     flags: &query::PuppetDbFlags,
     connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let path = ["status", "v1", "services"];
     let told: Value = match flags.server(connection, name)? {
         Some(server) => server.get(&path).await?,
         None => ApiClient::with_token(connection)?.get(&path, &[]).await?,
     };
-    json(&told);
-    Ok(EXIT_SUCCESS)
+    OutputFormat::Json.present(&told, |_| ())
 }

@@ -5,7 +5,7 @@
 
 use crate::client::ApiClient;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, terminal};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, terminal};
 
 /// The server's error kind for groups that conflict.
 const CONFLICT: &str = "classification-conflict";
@@ -17,10 +17,7 @@ pub(crate) struct Options {
     certname: String,
 }
 
-pub(crate) async fn run(
-    options: Options,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: Options, connection: &ConnectionFlags) -> VerbResult {
     let client = ApiClient::with_token(connection)?;
     let path = ["classifier-api", "v1", "enc", &options.certname];
     match client.text(&path).await {

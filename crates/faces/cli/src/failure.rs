@@ -1,5 +1,6 @@
 //! The reasons why a command fails. Main type: [`CommandFailure`].
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use crate::terminal;
@@ -136,6 +137,32 @@ fn file_cause(error: &std::io::Error) -> String {
 // === impl Failure ===
 
 impl CommandFailure {
+    /// Content of a file or option that is not valid.
+    pub(crate) fn content(place: impl Display, what: impl Into<String>) -> Self {
+        Self::Content {
+            place: place.to_string(),
+            what: what.into(),
+        }
+    }
+
+    /// The failure to read a file, from the error of the operating system.
+    pub(crate) fn read(path: impl Into<PathBuf>) -> impl Fn(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Read {
+            path: path.clone(),
+            source,
+        }
+    }
+
+    /// The failure to write a file, from the error of the operating system.
+    pub(crate) fn write(path: impl Into<PathBuf>) -> impl Fn(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Write {
+            path: path.clone(),
+            source,
+        }
+    }
+
     /// The message for a terminal: the parts for programs and search engines are dim.
     pub(crate) fn to_terminal_text(&self) -> String {
         match self {

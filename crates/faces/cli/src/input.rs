@@ -2,7 +2,10 @@
 //!
 //! Invariant: no more than [`FILE_BYTES`] are read, and an error names the file.
 
+use std::fmt::Display;
 use std::path::Path;
+
+use serde::de::DeserializeOwned;
 
 use crate::CommandFailure;
 use crate::defaults::FILE_BYTES;
@@ -13,21 +16,15 @@ use crate::defaults::FILE_BYTES;
 /// The file cannot be read, is larger, or is not UTF-8.
 pub fn read_limited(path: &Path) -> Result<String, CommandFailure> {
     use std::io::Read as _;
-    let fail = |source| CommandFailure::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let fail = CommandFailure::read(path);
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(fail)?;
+    let file = std::fs::File::open(path).map_err(&fail)?;
     file.take(FILE_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(fail)?;
     if text.len() as u64 > FILE_BYTES {
         let what = format!("it is larger than {} MiB", FILE_BYTES >> 20);
-        return Err(CommandFailure::Content {
-            place: path.display().to_string(),
-            what,
-        });
+        return Err(CommandFailure::content(path.display(), what));
     }
     Ok(text)
 }
@@ -45,5 +42,22 @@ pub fn read_if_exists(path: &Path) -> Result<Option<String>, CommandFailure> {
             Ok(None)
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// Parses JSON; an error names `place`.
+pub(crate) fn parse_json<T: DeserializeOwned>(
+    place: impl Display,
+    text: &str,
+) -> Result<T, CommandFailure> {
+    decode_errors::json::from_str(text)
+        .map_err(|error| CommandFailure::content(place, error.to_string()))
+}
+
+/// The value of an option, or with `@FILE` the content of that file, with the place for errors.
+pub(crate) fn text_or_file(option: &str, text: &str) -> Result<(String, String), CommandFailure> {
+    match text.strip_prefix('@') {
+        Some(path) => Ok((path.to_owned(), read_limited(Path::new(path))?)),
+        None => Ok((option.to_owned(), text.to_owned())),
     }
 }

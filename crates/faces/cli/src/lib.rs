@@ -30,9 +30,9 @@ pub mod local_server;
 mod named_list;
 mod node;
 mod node_group;
-pub mod output;
 mod params;
 mod plan;
+pub mod present;
 pub mod program_name;
 mod puppet_app;
 mod query;
@@ -52,6 +52,7 @@ mod webhook;
 
 use std::process::ExitCode;
 
+use client::ApiClient;
 pub use defaults::KEEP_VERSIONS;
 pub use failure::CommandFailure;
 pub use generate::{Shell, completions, man_pages};
@@ -67,6 +68,9 @@ pub const EXIT_SUCCESS: u8 = 0;
 pub const EXIT_NODES_FAILED: u8 = 1;
 /// Exit code if the command was used wrongly, or the service could not do it.
 pub const EXIT_ERROR: u8 = 2;
+
+/// The exit code of a verb, or the reason why it could not do its work.
+pub type VerbResult = Result<u8, CommandFailure>;
 
 /// The verbs of the client.
 #[expect(
@@ -196,7 +200,7 @@ pub async fn run(command: ClientCommand, name: ProgramName, run_local: LocalRunn
 }
 
 /// Prints the failure, if the command failed, and returns the exit code.
-pub fn exit_code(ended: Result<u8, CommandFailure>) -> ExitCode {
+pub fn exit_code(ended: VerbResult) -> ExitCode {
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -210,19 +214,29 @@ pub fn exit_code(ended: Result<u8, CommandFailure>) -> ExitCode {
     }
 }
 
-async fn dispatch(
-    command: ClientCommand,
-    name: ProgramName,
-    run_local: LocalRunner,
-) -> Result<u8, CommandFailure> {
+impl<V: clap::Subcommand> WithConnection<V> {
+    /// Runs the verb with a client that has the token of the token file.
+    async fn run(self, run: impl AsyncFnOnce(V, &ApiClient) -> VerbResult) -> VerbResult {
+        self.run_as(ProgramName::Tutti, run).await
+    }
+
+    /// The same for a client that was called as `name`, whose output depends on it.
+    async fn run_as(
+        self,
+        name: ProgramName,
+        run: impl AsyncFnOnce(V, &ApiClient) -> VerbResult,
+    ) -> VerbResult {
+        let client = ApiClient::with_token(&self.connection)?.with_program_name(name);
+        Box::pin(run(self.verb, &client)).await
+    }
+}
+
+async fn dispatch(command: ClientCommand, name: ProgramName, run_local: LocalRunner) -> VerbResult {
     match command {
         ClientCommand::Login(LoginOptions {
             options,
             connection,
-        }) => {
-            let settings = connection.settings()?;
-            Box::pin(access::login::run(options, &settings)).await
-        }
+        }) => Box::pin(access::login::run(options, &connection.settings()?)).await,
         ClientCommand::Enc(EncOptions {
             options,
             connection,
@@ -232,34 +246,24 @@ async fn dispatch(
             connection,
         }) => Box::pin(query::run(&options, &connection, name)).await,
         ClientCommand::Access(over) => Box::pin(access::run(over.verb, &over.connection)).await,
-        ClientCommand::Task(over) => Box::pin(task::run(over.verb, &over.connection, name)).await,
-        ClientCommand::Job(over) => Box::pin(job::run(over.verb, &over.connection, name)).await,
-        ClientCommand::Command(over) => {
-            Box::pin(action::run_command_verb(over.verb, &over.connection)).await
-        }
-        ClientCommand::Script(over) => {
-            Box::pin(action::run_script_verb(over.verb, &over.connection)).await
-        }
-        ClientCommand::File(over) => {
-            Box::pin(action::run_file_verb(over.verb, &over.connection)).await
-        }
+        ClientCommand::Task(over) => over.run_as(name, task::run).await,
+        ClientCommand::Job(over) => over.run_as(name, job::run).await,
+        ClientCommand::Command(over) => over.run(action::run_command_verb).await,
+        ClientCommand::Script(over) => over.run(action::run_script_verb).await,
+        ClientCommand::File(over) => over.run(action::run_file_verb).await,
         ClientCommand::Audit(over) => {
             Box::pin(audit::run(over.verb, over.connection, run_local)).await
         }
-        ClientCommand::Node(over) => Box::pin(node::run(over.verb, &over.connection)).await,
+        ClientCommand::Node(over) => over.run(node::run).await,
         ClientCommand::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,
-        ClientCommand::Schedule(over) => Box::pin(schedule::run(over.verb, &over.connection)).await,
-        ClientCommand::NodeGroup(over) => {
-            Box::pin(node_group::run(over.verb, &over.connection)).await
-        }
-        ClientCommand::Connection(over) => {
-            Box::pin(connection::run(over.verb, &over.connection)).await
-        }
-        ClientCommand::Webhook(over) => Box::pin(webhook::run(over.verb, &over.connection)).await,
+        ClientCommand::Schedule(over) => over.run(schedule::run).await,
+        ClientCommand::NodeGroup(over) => over.run(node_group::run).await,
+        ClientCommand::Connection(over) => over.run(connection::run).await,
+        ClientCommand::Webhook(over) => over.run(webhook::run).await,
         ClientCommand::User(over) => Box::pin(rbac::user::run(over.verb, &over.connection)).await,
-        ClientCommand::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
+        ClientCommand::Role(over) => over.run(rbac::role::run).await,
         ClientCommand::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
-        ClientCommand::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
+        ClientCommand::Group(over) => over.run(rbac::group::run).await,
         ClientCommand::Code(over) => {
             Box::pin(code::run(over.verb, &over.connection, name, run_local)).await
         }

@@ -6,7 +6,7 @@
 use std::pin::Pin;
 
 use crate::audit::AuditVerification;
-use crate::{CommandFailure, code};
+use crate::{VerbResult, code};
 
 /// A command for the files of this machine, with its arguments.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub enum LocalCommand {
 }
 
 /// The exit code of a command, once it ends.
-pub type LocalExit = Pin<Box<dyn Future<Output = Result<u8, CommandFailure>>>>;
+pub type LocalExit = Pin<Box<dyn Future<Output = VerbResult>>>;
 
 /// Runs a local command.
 pub type LocalRunner = fn(LocalCommand) -> LocalExit;

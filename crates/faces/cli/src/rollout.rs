@@ -3,9 +3,8 @@
 use api_types::Job;
 use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
 
-use crate::CommandFailure;
-use crate::terminal;
 use crate::values::duration;
+use crate::{CommandFailure, terminal};
 
 /// Batches, pauses between them, and the number of nodes that may fail.
 #[derive(Clone, Debug, clap::Args)]

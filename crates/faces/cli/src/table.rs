@@ -17,7 +17,7 @@ const CUT_MIN: usize = 12;
 /// Prints rows under a bold heading. Columns are in order of importance: on a narrow terminal one
 /// is shortened and those after it are left out, since cells broken over lines cannot be read.
 /// Output into a pipe is complete.
-pub fn print(heading: &[&str], rows: Vec<Vec<String>>) {
+pub(crate) fn print(heading: &[&str], rows: Vec<Vec<String>>) {
     say!("{}", render(heading, rows, terminal::table_width()));
 }
 
@@ -80,16 +80,6 @@ fn shorten(cell: &str, room: usize) -> String {
     });
     let kept: String = kept.collect();
     format!("{}…", kept.trim_end())
-}
-
-/// Prints `key : value` lines, the keys in one column.
-pub fn fields(fields: &[(&str, String)]) {
-    let width = fields.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
-    for (key, value) in fields {
-        let pad = " ".repeat(width - key.len());
-        let value = if value.is_empty() { "-" } else { value };
-        say!("{}{pad}  {value}", terminal::style_dim(key));
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use api_types::kinds::UNKNOWN_NODE;
-use api_types::{InventoryItem, InventoryList, Job, NodeSelection, NodeSelectionQuery, Scope};
+use api_types::{InventoryItem, InventoryList, NodeSelection, NodeSelectionQuery, Scope};
 use serde_json::Value;
 
 use crate::client::ApiClient;
@@ -152,9 +152,7 @@ async fn nodes_of(
     job: &str,
     states: &[&str],
 ) -> Result<Vec<String>, CommandFailure> {
-    let told: Job = client
-        .get(&["orchestrator", "v1", "jobs", job], &[])
-        .await?;
+    let told = follow::fetch_job(client, job).await?;
     let number = terminal::escape_control(&told.name);
     if !JOB_OVER.contains(&told.state.as_str()) {
         let state = terminal::escape_control(&told.state);
@@ -295,6 +293,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, CommandFailure> {
     Ok(names)
 }
 
+/// Parses several such arguments.
+pub(crate) fn parse_all(texts: &[String]) -> Result<Vec<String>, CommandFailure> {
+    let names: Result<Vec<_>, _> = texts.iter().map(|text| parse(text)).collect();
+    Ok(names?.concat())
+}
+
 /// The items between commas and line ends; a comma within a regular expression belongs to it.
 fn split(text: &str) -> Vec<String> {
     let mut items = Vec::new();
@@ -339,10 +343,7 @@ pub(crate) fn read_stdin() -> Result<String, CommandFailure> {
         .lock()
         .take(FILE_BYTES)
         .read_to_string(&mut text);
-    read.map_err(|source| CommandFailure::Read {
-        path: "standard input".into(),
-        source,
-    })?;
+    read.map_err(CommandFailure::read("standard input"))?;
     Ok(text)
 }
 

@@ -64,6 +64,11 @@ pub fn style_name(text: impl Display) -> String {
     text.cyan().to_string()
 }
 
+/// An escaped name in the style of names.
+pub fn escaped_name(text: &str) -> String {
+    style_name(escape_control(text))
+}
+
 /// Style for changes that noop prevented.
 pub fn style_noop(text: impl Display) -> String {
     text.magenta().to_string()
@@ -77,6 +82,11 @@ pub fn style_dim(text: impl Display) -> String {
 /// Style for headings of tables: bold.
 pub fn style_heading(text: impl Display) -> String {
     text.bold().to_string()
+}
+
+/// Escaped text in the style of headings.
+pub fn escaped_heading(text: &str) -> String {
+    style_heading(escape_control(text))
 }
 
 /// A state in its colour.

@@ -1,5 +1,7 @@
 //! Formats times, durations and results. Main functions: [`duration`], [`result_lines`].
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value};
 
 use crate::terminal::escape_control;
@@ -13,6 +15,16 @@ pub(crate) fn duration(seconds: f64) -> String {
         60..=3599 => format!("{} min {:02} s", whole / 60, whole % 60),
         _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
     }
+}
+
+/// A value, or nothing.
+pub(crate) fn or_empty(value: Option<impl Display>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// A time, or `never`.
+pub(crate) fn or_never(time: Option<impl Display>) -> String {
+    time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }
 
 /// `1 row`, `2 rows`.

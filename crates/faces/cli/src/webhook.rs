@@ -5,11 +5,10 @@ use clap::ValueEnum as _;
 use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
-use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
-use crate::settings::ConnectionFlags;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table};
+use crate::client::{ApiClient, route};
+use crate::present::{Fields, OutputOptions};
+use crate::terminal::{self, escape_control, escaped_name};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Route of the API.
 const WEBHOOKS: [&str; 3] = ["tutti", "v1", "webhooks"];
@@ -23,7 +22,12 @@ pub enum WebhookVerb {
     /// Show one webhook and the state of its deliveries
     #[command(after_long_help = "Example:
   tutti webhook show 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
-    Show(ShowOptions),
+    Show {
+        /// Id of the webhook
+        id: String,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Create a webhook that receives events; the signing key is shown once
     #[command(after_long_help = "Examples:
   tutti webhook create https://ci.example.com/tutti --event job_finished --event node_failed
@@ -37,27 +41,17 @@ pub enum WebhookVerb {
     /// Delete a webhook: nothing is sent any more
     #[command(after_long_help = "Example:
   tutti webhook delete 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
-    Delete(WebhookIdOptions),
+    Delete {
+        /// Id of the webhook
+        id: String,
+    },
     /// Send a test message now and report whether it was accepted
     #[command(after_long_help = "Example:
   tutti webhook test 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
-    Test(WebhookIdOptions),
-}
-
-/// Arguments of `tutti webhook delete` and `test`.
-#[derive(Debug, clap::Args)]
-pub struct WebhookIdOptions {
-    /// Id of the webhook
-    id: String,
-}
-
-/// Arguments of `tutti webhook show`.
-#[derive(Debug, clap::Args)]
-pub struct ShowOptions {
-    /// Id of the webhook
-    id: String,
-    #[command(flatten)]
-    shown: OutputOptions,
+    Test {
+        /// Id of the webhook
+        id: String,
+    },
 }
 
 /// Arguments of `tutti webhook create`.
@@ -123,97 +117,60 @@ pub struct EditOptions {
     renew_secret: bool,
 }
 
-pub(crate) async fn run(
-    verb: WebhookVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: WebhookVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        WebhookVerb::List(shown) => list(&shown, &client).await,
-        WebhookVerb::Show(options) => show(&options, &client).await,
-        WebhookVerb::Create(options) => create(options, &client).await,
-        WebhookVerb::Edit(options) => edit(options, &client).await,
-        WebhookVerb::Delete(one) => {
-            client.delete(&path(&one.id)).await?;
-            say!("Deleted webhook {}", escape_control(&one.id));
+        WebhookVerb::List(shown) => list(shown.format, client).await,
+        WebhookVerb::Show { id, shown } => show(&id, shown.format, client).await,
+        WebhookVerb::Create(options) => create(options, client).await,
+        WebhookVerb::Edit(options) => edit(options, client).await,
+        WebhookVerb::Delete { id } => {
+            client.delete(&route(WEBHOOKS, [&id])).await?;
+            say!("Deleted webhook {}", escape_control(&id));
             Ok(EXIT_SUCCESS)
         }
-        WebhookVerb::Test(one) => test(&one, &client).await,
+        WebhookVerb::Test { id } => test(&id, client).await,
     }
 }
 
-async fn list(shown: &OutputOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn list(format: OutputFormat, client: &ApiClient) -> VerbResult {
     let list: WebhookList = client.get(&WEBHOOKS, &[]).await?;
-    if shown.format == OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
-    if list.items.is_empty() {
-        say!("No webhooks yet; `tutti webhook create` makes one.");
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = list.items.iter().map(|hook| {
-        vec![
-            terminal::style_name(escape_control(&hook.id)),
-            state(hook),
-            escape_control(&hook.url),
-            events(hook),
-            escape_control(&hook.template),
-            hook.delivered.to_string(),
-            escape_control(&hook.description),
-        ]
-    });
-    let heading = [
-        "ID",
-        "STATE",
-        "URL",
-        "EVENTS",
-        "TEMPLATE",
-        "DELIVERED",
-        "DESCRIPTION",
-    ];
-    table::print(&heading, rows.collect());
-    Ok(EXIT_SUCCESS)
+    format.list(
+        &list,
+        &list.items,
+        "No webhooks yet; `tutti webhook create` makes one.",
+        &[
+            ("ID", &|hook| escaped_name(&hook.id)),
+            ("STATE", &state),
+            ("URL", &|hook| escape_control(&hook.url)),
+            ("EVENTS", &events),
+            ("TEMPLATE", &|hook| escape_control(&hook.template)),
+            ("DELIVERED", &|hook| hook.delivered.to_string()),
+            ("DESCRIPTION", &|hook| escape_control(&hook.description)),
+        ],
+    )
 }
 
-async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let hook: Webhook = client.get(&path(&options.id), &[]).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&hook);
-        return Ok(EXIT_SUCCESS);
-    }
-    let mut fields = vec![
-        ("webhook", escape_control(&hook.id)),
-        ("state", state(&hook)),
-        ("url", escape_control(&hook.url)),
-        ("events", events(&hook)),
-        ("template", escape_control(&hook.template)),
-        ("description", escape_control(&hook.description)),
-        (
-            "made",
-            format!(
-                "{} by {}",
-                hook.created_timestamp,
-                escape_control(&hook.created_by)
-            ),
-        ),
-        ("delivered", hook.delivered.to_string()),
-        ("given up", hook.given_up.to_string()),
-    ];
-    fields.extend(
-        hook.failing_since
-            .map(|time| ("failing since", time.to_string())),
-    );
-    fields.extend(
-        hook.last_error
-            .as_ref()
-            .map(|why| ("last error", escape_control(why))),
-    );
-    table::fields(&fields);
-    Ok(EXIT_SUCCESS)
+async fn show(id: &str, format: OutputFormat, client: &ApiClient) -> VerbResult {
+    let hook: Webhook = client.get(&route(WEBHOOKS, [id]), &[]).await?;
+    format.present(&hook, |hook| {
+        let by = escape_control(&hook.created_by);
+        Fields::default()
+            .text("webhook", &hook.id)
+            .value("state", state(hook))
+            .text("url", &hook.url)
+            .value("events", events(hook))
+            .text("template", &hook.template)
+            .text("description", &hook.description)
+            .value("made", format_args!("{} by {by}", hook.created_timestamp))
+            .value("delivered", hook.delivered)
+            .value("given up", hook.given_up)
+            .optional("failing since", hook.failing_since)
+            .optional_text("last error", hook.last_error.as_deref())
+            .print();
+    })
 }
 
-async fn create(options: CreateOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn create(options: CreateOptions, client: &ApiClient) -> VerbResult {
     let secret = options.secret_file.as_deref().map(first_line).transpose()?;
     let new = NewWebhook {
         url: options.url,
@@ -228,7 +185,7 @@ async fn create(options: CreateOptions, client: &ApiClient) -> Result<u8, Comman
     Ok(EXIT_SUCCESS)
 }
 
-async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult {
     let events = options.all_events || !options.events.is_empty();
     let change = WebhookEdit {
         url: options.url,
@@ -238,32 +195,24 @@ async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFai
         enabled: (options.enable || options.disable).then_some(options.enable),
         renew_secret: options.renew_secret,
     };
-    let changed: WebhookWithSecret = client.put(&path(&options.id), &change).await?;
+    let changed: WebhookWithSecret = client.put(&route(WEBHOOKS, [&options.id]), &change).await?;
     say!("Changed webhook {}", escape_control(&changed.webhook.id));
     print_secret(&changed);
     Ok(EXIT_SUCCESS)
 }
 
-async fn test(one: &WebhookIdOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let [service, version, hooks, id] = path(&one.id);
-    let path = [service, version, hooks, id, "test"];
+async fn test(id: &str, client: &ApiClient) -> VerbResult {
+    let path = route(WEBHOOKS, [id, "test"]);
     let outcome: WebhookTest = client.post_empty(&path).await?;
     say!("sent: {}", escape_control(&outcome.body));
     if outcome.delivered {
-        say!(
-            "{} the receiver accepted the message",
-            terminal::style_success("✓")
-        );
+        let mark = terminal::style_success("✓");
+        say!("{mark} the receiver accepted the message");
         return Ok(EXIT_SUCCESS);
     }
-    let why = outcome
-        .error
-        .unwrap_or_else(|| "the reason is unknown".to_owned());
-    say!(
-        "{} the message was not accepted: {}",
-        terminal::style_failure("✗"),
-        escape_control(&why)
-    );
+    let why = outcome.error.as_deref().unwrap_or("the reason is unknown");
+    let (mark, why) = (terminal::style_failure("✗"), escape_control(why));
+    say!("{mark} the message was not accepted: {why}");
     Ok(EXIT_NODES_FAILED)
 }
 
@@ -277,17 +226,10 @@ impl TemplateChoice {
     }
 }
 
-fn path(id: &str) -> [&str; 4] {
-    let [service, version, hooks] = WEBHOOKS;
-    [service, version, hooks, id]
-}
-
 fn print_secret(hook: &WebhookWithSecret) {
     if let Some(secret) = &hook.secret {
-        say!(
-            "Its key, which is not shown again: {}",
-            escape_control(secret)
-        );
+        let secret = escape_control(secret);
+        say!("Its key, which is not shown again: {secret}");
     }
 }
 

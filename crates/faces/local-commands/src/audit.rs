@@ -9,11 +9,12 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use audit::{ChainFault, ChainHead, ChainReport, ChainVerifier, ExpectedChain, HeadFileHeads};
+use serde_json::json;
 use store::{Store, StoreConfig};
 
 use cli::audit::{AuditPages, AuditVerification, AuditVerifyOptions, RecordedHead};
-use cli::output::json;
-use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, say, table, terminal};
+use cli::present::Fields;
+use cli::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, say, terminal};
 
 use crate::defaults::AUDIT_LINE_BYTES;
 
@@ -154,24 +155,18 @@ fn verify_file(
 }
 
 fn print_report(options: &AuditVerifyOptions, verified: Result<ChainReport, ChainFault>) -> u8 {
-    let shown = options.shown.format;
+    let format = options.shown.format;
     match verified {
-        Ok(report) if shown == OutputFormat::Json => {
-            json(&serde_json::json!({ "whole": true, "report": report }));
-            EXIT_SUCCESS
-        }
         Ok(report) => {
-            print(&report);
+            if !format.print_json(&json!({ "whole": true, "report": report })) {
+                print(&report);
+            }
             EXIT_SUCCESS
         }
         Err(fault) => {
-            if shown == OutputFormat::Json {
-                json(&serde_json::json!({ "whole": false, "fault": fault.to_string() }));
-            } else {
-                say!(
-                    "{} {fault}",
-                    terminal::style_failure("The chain is not whole:")
-                );
+            if !format.print_json(&json!({ "whole": false, "fault": fault.to_string() })) {
+                let heading = terminal::style_failure("The chain is not whole:");
+                say!("{heading} {fault}");
             }
             EXIT_NODES_FAILED
         }
@@ -187,24 +182,19 @@ fn print(report: &ChainReport) {
         _ => terminal::style_success("The chain is whole."),
     };
     say!("{heading}");
-    let mut fields = vec![
-        (
-            "entries",
-            format!("{} ({} to {})", report.entries, report.first, report.last),
-        ),
-        ("refusals", report.denied.to_string()),
-        ("without result", describe_without_result(report)),
-        ("head", report.head.clone()),
-        ("compared", describe_comparison(report)),
-    ];
-    if report.heads_pruned > 0 {
-        let what = format!(
-            "{} not compared: older than what was kept",
-            report.heads_pruned
-        );
-        fields.push(("other heads", what));
-    }
-    table::fields(&fields);
+    let entries = format_args!("{} ({} to {})", report.entries, report.first, report.last);
+    let pruned = Some(report.heads_pruned).filter(|count| *count > 0);
+    Fields::default()
+        .value("entries", entries)
+        .value("refusals", report.denied)
+        .value("without result", describe_without_result(report))
+        .value("head", &report.head)
+        .value("compared", describe_comparison(report))
+        .optional(
+            "other heads",
+            pruned.map(|count| format!("{count} not compared: older than what was kept")),
+        )
+        .print();
 }
 
 fn describe_comparison(report: &ChainReport) -> String {

@@ -12,7 +12,7 @@ use super::pasted_lines::PastedLines;
 use crate::client::ApiClient;
 use crate::rbac::find::current_user;
 use crate::settings::{ClientSettings, ConnectionFlags};
-use crate::{CommandFailure, EXIT_SUCCESS, terminal};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult, terminal};
 
 /// Token lifetime for one command: a working day, since a plan may wait for an answer.
 const ONE_COMMAND: &str = "8h";
@@ -46,7 +46,7 @@ pub struct Options {
     debug: bool,
 }
 
-pub(crate) async fn run(options: Options, settings: &ClientSettings) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: Options, settings: &ClientSettings) -> VerbResult {
     let client = ApiClient::without_token(settings)?;
     let print = options.print;
     let (reply, login) = if options.oidc {

@@ -8,7 +8,7 @@ mod pasted_lines;
 use secrecy::ExposeSecret as _;
 
 use crate::settings::{ConfigTool, ConnectionFlags};
-use crate::{CommandFailure, EXIT_SUCCESS, client};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult, client};
 
 /// Verbs of `tutti access`.
 #[derive(Debug, clap::Subcommand)]
@@ -26,10 +26,7 @@ pub enum AccessVerb {
     DeleteTokenFile,
 }
 
-pub(crate) async fn run(
-    verb: AccessVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(verb: AccessVerb, connection: &ConnectionFlags) -> VerbResult {
     let settings = connection.settings_for(ConfigTool::Access)?;
     match verb {
         AccessVerb::Login(options) => login::run(options, &settings).await,

@@ -50,7 +50,7 @@ pub(super) async fn token(
 fn send_result(url: &str, address: &str) {
     anstream::eprintln!(
         "Log in with a browser, on this machine or another one, at this address:\n\n{}\n\n{}",
-        terminal::style_name(terminal::escape_control(url)),
+        terminal::escaped_name(url),
         terminal::style_dim(format!(
             "A browser on another machine cannot come back: it ends at {address}?…, with a page that \
              does not load.\nCopy that whole address from it, paste it here and press Return."

@@ -4,9 +4,9 @@ use api_types::ActionType;
 use serde_json::Value;
 
 use super::start::JobOptions;
-use crate::CommandFailure;
 use crate::client::ApiClient;
 use crate::input::read_limited;
+use crate::{CommandFailure, VerbResult};
 
 /// Arguments of `tutti command run`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Options {
     job: JobOptions,
 }
 
-pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let line = match options.command.strip_prefix('@') {
         Some(path) => read_limited(path.as_ref())?,
         None => options.command,

@@ -1,5 +1,5 @@
 //! `tutti file download SOURCE DIRECTORY`: a job of the task `bolt_shim::download`, whose results become files.
-//! Main type: [`ConfigFileKeys`].
+//! Main type: [`DownloadedFiles`].
 //!
 //! Invariant: nodes choose names and contents, never paths: whatever a node sends is written below
 //! `DIRECTORY/NODE/`, through no link.
@@ -17,9 +17,13 @@ use serde_json::{Value, json};
 
 use super::start::ActionOptions;
 use crate::client::ApiClient;
+use crate::present::print_indented;
 use crate::task::print_left_out_nodes;
+use crate::terminal::{
+    self, escape_control, escaped_name, style_failure, style_state, style_success,
+};
 use crate::values::result_lines;
-use crate::{CommandFailure, EXIT_NODES_FAILED, OutputFormat, follow, terminal};
+use crate::{CommandFailure, EXIT_NODES_FAILED, OutputFormat, VerbResult, follow};
 
 /// The task that returns the content of files.
 const TASK: &str = "bolt_shim::download";
@@ -52,7 +56,7 @@ struct DownloadedItem {
     is_executable: bool,
 }
 
-pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let Options {
         source,
         directory,
@@ -98,12 +102,10 @@ pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, Comm
         .iter()
         .map(|node| (node, write_files(node, &directory, &name)))
         .collect();
-    match format {
-        OutputFormat::Json => crate::output::json(&to_json_document(&number, &kept)),
-        OutputFormat::Human => kept
-            .iter()
-            .for_each(|(node, kept)| print(node, kept, &source)),
-    }
+    format.present(&to_json_document(&number, &kept), |_| {
+        kept.iter()
+            .for_each(|(node, kept)| print(node, kept, &source));
+    })?;
     let all_kept = kept.iter().all(|(_, kept)| kept.is_ok());
     Ok(if all_kept {
         code
@@ -222,22 +224,16 @@ fn to_json_document(number: &str, kept: &[(&JobNode, Result<PathBuf, String>)]) 
 }
 
 fn print(node: &JobNode, kept: &Result<PathBuf, String>, source: &str) {
-    let name = terminal::style_name(terminal::escape_control(&node.name));
+    let name = escaped_name(&node.name);
     match kept {
-        Ok(path) => say!(
-            "{} {name}  {} -> {}",
-            terminal::style_success("✓"),
-            terminal::escape_control(source),
-            path.display()
-        ),
+        Ok(path) => {
+            let (mark, source) = (style_success("✓"), escape_control(source));
+            say!("{mark} {name}  {source} -> {}", path.display());
+        }
         Err(why) => {
-            say!(
-                "{} {name} {}",
-                terminal::style_failure("✗"),
-                terminal::style_state(&node.state)
-            );
-            why.lines()
-                .for_each(|line| say!("    {}", terminal::escape_control(line)));
+            let (mark, state) = (style_failure("✗"), style_state(&node.state));
+            say!("{mark} {name} {state}");
+            print_indented(why);
         }
     }
 }

@@ -10,9 +10,8 @@ mod script;
 mod start;
 mod upload;
 
-use crate::CommandFailure;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti command`.
 #[derive(Debug, clap::Subcommand)]
@@ -58,31 +57,19 @@ tasks:run:bolt_shim::download on the nodes.")]
     Download(download::Options),
 }
 
-pub(crate) async fn run_command_verb(
-    verb: CommandVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run_command_verb(verb: CommandVerb, client: &ApiClient) -> VerbResult {
     let CommandVerb::Run(options) = verb;
-    Box::pin(command::run(options, &client)).await
+    Box::pin(command::run(options, client)).await
 }
 
-pub(crate) async fn run_script_verb(
-    verb: ScriptVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run_script_verb(verb: ScriptVerb, client: &ApiClient) -> VerbResult {
     let ScriptVerb::Run(options) = verb;
-    Box::pin(script::run(options, &client)).await
+    Box::pin(script::run(options, client)).await
 }
 
-pub(crate) async fn run_file_verb(
-    verb: FileVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run_file_verb(verb: FileVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        FileVerb::Upload(options) => Box::pin(upload::run(options, &client)).await,
-        FileVerb::Download(options) => Box::pin(download::run(options, &client)).await,
+        FileVerb::Upload(options) => Box::pin(upload::run(options, client)).await,
+        FileVerb::Download(options) => Box::pin(download::run(options, client)).await,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::start::JobOptions;
 use super::upload::{content, file_name};
-use crate::CommandFailure;
+use crate::VerbResult;
 use crate::client::ApiClient;
 
 /// Arguments of `tutti script run`.
@@ -22,7 +22,7 @@ pub struct Options {
     job: JobOptions,
 }
 
-pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let name = file_name(&options.script)?;
     let heading = format!("script {name}");
     let params = vec![

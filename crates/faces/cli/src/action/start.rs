@@ -4,11 +4,11 @@ use api_types::{ActionCommand, ActionType, JobCreated, Object};
 use serde_json::Value;
 
 use crate::client::ApiClient;
-use crate::output::OutputOptions;
+use crate::present::OutputOptions;
 use crate::rollout::RolloutArguments;
 use crate::targets::TargetOptions;
 use crate::task::{EnvironmentOption, print_left_out_nodes};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, follow, terminal};
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult, follow, terminal};
 
 /// Targets and limits of an action.
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ impl JobOptions {
         kind: ActionType,
         params: Vec<(&str, Value)>,
         heading: &str,
-    ) -> Result<u8, CommandFailure> {
+    ) -> VerbResult {
         let ActionOptions {
             targets,
             environment,

@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::start::JobOptions;
-use crate::CommandFailure;
 use crate::client::ApiClient;
 use crate::defaults::ACTION_FILE_BYTES;
+use crate::{CommandFailure, VerbResult};
 
 /// Arguments of `tutti file upload`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub struct Options {
     job: JobOptions,
 }
 
-pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let Options {
         source,
         destination,

@@ -1,11 +1,14 @@
-//! `tutti audit export`. Main type: [`ConfigFileKeys`].
+//! `tutti audit export`. Main type: [`Options`].
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use api_types::audit::AuditEntry;
+use serde_json::json;
 
 use super::AuditPages;
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti audit export`.
 #[derive(Debug, clap::Args)]
@@ -18,46 +21,38 @@ pub struct Options {
     start: u32,
 }
 
-pub(crate) async fn run(options: &Options, pages: &AuditPages) -> Result<u8, CommandFailure> {
-    let mut start = i64::from(options.start);
+pub(crate) async fn run(options: &Options, pages: &AuditPages) -> VerbResult {
+    let start = i64::from(options.start);
     let Some(path) = &options.out else {
-        loop {
-            let page = pages.next_page(start).await?;
-            let Some(last) = page.items.last() else {
-                return Ok(EXIT_SUCCESS);
-            };
-            start = last.seq + 1;
-            for entry in &page.items {
-                say!("{}", serde_json::json!(entry));
-            }
-        }
-    };
-    let mut file = BufWriter::new(create(path)?);
-    let failed = |source| CommandFailure::Write {
-        path: path.clone(),
-        source,
-    };
-    loop {
-        let page = pages.next_page(start).await?;
-        let Some(last) = page.items.last() else {
-            break;
+        let print = |entry: &AuditEntry| {
+            say!("{}", json!(entry));
+            Ok(())
         };
-        start = last.seq + 1;
-        for entry in &page.items {
-            writeln!(file, "{}", serde_json::json!(entry)).map_err(failed)?;
-        }
-    }
-    let file = file
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
+        return for_each_entry(pages, start, print).await;
+    };
+    let failed = CommandFailure::write(path);
+    // Never overwrites a file: an export is evidence.
+    let mut file = BufWriter::new(File::create_new(path).map_err(&failed)?);
+    let write = |entry: &AuditEntry| writeln!(file, "{}", json!(entry)).map_err(&failed);
+    for_each_entry(pages, start, write).await?;
+    let file = file.into_inner();
+    let file = file.map_err(|error| failed(error.into_error()))?;
     file.sync_all().map_err(failed)?;
     Ok(EXIT_SUCCESS)
 }
 
-/// Creates the file and never overwrites one: an export is evidence.
-fn create(path: &Path) -> Result<File, CommandFailure> {
-    File::create_new(path).map_err(|source| CommandFailure::Write {
-        path: path.to_owned(),
-        source,
-    })
+/// Takes all entries from number `start` on, page by page.
+async fn for_each_entry(
+    pages: &AuditPages,
+    mut start: i64,
+    mut take: impl FnMut(&AuditEntry) -> Result<(), CommandFailure>,
+) -> VerbResult {
+    loop {
+        let page = pages.next_page(start).await?;
+        let Some(last) = page.items.last() else {
+            return Ok(EXIT_SUCCESS);
+        };
+        page.items.iter().try_for_each(&mut take)?;
+        start = last.seq + 1;
+    }
 }

@@ -1,11 +1,12 @@
-//! `tutti audit list`. Main type: [`ConfigFileKeys`].
+//! `tutti audit list`. Main type: [`Options`].
 
-use api_types::activity::{ActivityCommitV2, ActivityV2};
+use api_types::activity::ActivityV2;
 
+use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::defaults::AUDIT_SHOWN;
-use crate::output::{OutputOptions, json};
-use crate::{CommandFailure, EXIT_SUCCESS, table, terminal};
+use crate::present::OutputOptions;
+use crate::terminal::escape_control;
 
 /// Arguments of `tutti audit list`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let limit = options.limit.to_string();
     let since = options.since.as_ref();
     let since = since.map(|time| serde_json::json!([{ "start": time }]).to_string());
@@ -33,30 +34,23 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
     let list: ActivityV2 = client
         .get(&["activity-api", "v2", "events"], &query)
         .await?;
-    if options.shown.format == crate::OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
-    if list.commits.is_empty() {
-        say!("There are no audit entries.");
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = list.commits.iter().map(row).collect();
-    table::print(&["TIME", "WHO", "WHAT", "FROM"], rows);
-    Ok(EXIT_SUCCESS)
-}
-
-fn row(commit: &ActivityCommitV2) -> Vec<String> {
-    let message = commit.events.first();
-    let message = message.map_or("", |event| event.message.as_str());
-    let who = match commit.subject.name.as_str() {
-        "" => "anonymous",
-        name => name,
-    };
-    vec![
-        commit.timestamp.to_string(),
-        terminal::escape_control(who),
-        terminal::escape_control(message),
-        terminal::escape_control(commit.ip_address.as_deref().unwrap_or_default()),
-    ]
+    options.shown.format.list(
+        &list,
+        &list.commits,
+        "There are no audit entries.",
+        &[
+            ("TIME", &|commit| commit.timestamp.to_string()),
+            ("WHO", &|commit| match commit.subject.name.as_str() {
+                "" => "anonymous".to_owned(),
+                name => escape_control(name),
+            }),
+            ("WHAT", &|commit| {
+                let message = commit.events.first();
+                escape_control(message.map_or("", |event| event.message.as_str()))
+            }),
+            ("FROM", &|commit| {
+                escape_control(commit.ip_address.as_deref().unwrap_or_default())
+            }),
+        ],
+    )
 }

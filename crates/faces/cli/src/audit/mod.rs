@@ -5,7 +5,7 @@ mod list;
 mod pages;
 mod verify;
 
-use crate::CommandFailure;
+use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::local::{LocalCommand, LocalRunner};
 use crate::settings::ConnectionFlags;
@@ -31,7 +31,7 @@ pub(crate) async fn run(
     verb: AuditVerb,
     connection: ConnectionFlags,
     run_local: LocalRunner,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     match verb {
         AuditVerb::List(options) => list::run(&options, &ApiClient::with_token(&connection)?).await,
         AuditVerb::Export(options) => export::run(&options, &AuditPages::open(&connection)?).await,

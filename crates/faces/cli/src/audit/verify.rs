@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::output::OutputOptions;
+use crate::present::OutputOptions;
 use crate::settings::ConnectionFlags;
 
 /// Arguments of `tutti audit verify`.

@@ -7,12 +7,12 @@ use api_types::{CodeDeploy, CodeDeploysCommand};
 
 use super::CODE_MANAGER;
 use super::directory::LocalCodeOptions;
-use super::display::{print_changes, print_warnings, short};
+use super::display::{print_changes, print_error, print_warnings, short};
 use crate::client::ApiClient;
 use crate::defaults::{DEPLOY_TIMEOUT, KEEP_VERSIONS};
-use crate::output::json;
-use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, terminal};
+use crate::present::OutputOptions;
+use crate::terminal::{self, escape_control};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, ProgramName, VerbResult};
 
 /// Arguments of `tutti code deploy`.
 #[derive(Debug, clap::Args)]
@@ -60,9 +60,8 @@ pub struct Options {
         conflicts_with = "local"
     )]
     reason: String,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    pub format: OutputFormat,
+    #[command(flatten)]
+    pub shown: OutputOptions,
     /// With --local: number of versions of each environment to keep beside the live one, or all
     #[arg(
         long,
@@ -128,11 +127,7 @@ impl Options {
     }
 }
 
-pub(super) async fn run(
-    options: &Options,
-    client: &ApiClient,
-    name: ProgramName,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: &Options, client: &ApiClient, name: ProgramName) -> VerbResult {
     options.check()?;
     let command = CodeDeploysCommand {
         environments: options.environments.clone(),
@@ -148,12 +143,13 @@ pub(super) async fn run(
     };
     let told = client.post_with_timeout(&CODE_MANAGER, &command, DEPLOY_TIMEOUT);
     let deploys: Vec<CodeDeploy> = told.await?;
-    match (options.format, name) {
-        (OutputFormat::Human, ProgramName::Tutti) => {
-            deploys.iter().for_each(|it| print(it, options.dry_run))
-        }
-        _ => json(&deploys),
-    }
+    options
+        .shown
+        .format
+        .under(name)
+        .present(&deploys, |deploys| {
+            deploys.iter().for_each(|it| print(it, options.dry_run));
+        })?;
     let is_well = |it: &CodeDeploy| it.status != "failed" && it.late_followers.is_empty();
     let is_well = deploys.iter().all(is_well);
     Ok(match is_well {
@@ -163,35 +159,26 @@ pub(super) async fn run(
 }
 
 fn print(deploy: &CodeDeploy, is_dry: bool) {
-    let name = terminal::style_name(escape_control(&deploy.environment));
+    let name = terminal::escaped_name(&deploy.environment);
     match deploy.status.as_str() {
         "complete" => print_completed(&name, deploy, is_dry),
         "failed" => {
-            say!(
-                "{} {name}: {}",
-                terminal::style_failure("✗"),
-                failure(is_dry)
-            );
-            let said = deploy.error.as_ref().map_or("", |error| &error.msg);
-            said.lines()
-                .for_each(|line| say!("    {}", escape_control(line)));
+            let mark = terminal::style_failure("✗");
+            say!("{mark} {name}: {}", failure(is_dry));
+            print_error(deploy.error.as_ref());
         }
         "syncing" if !deploy.late_followers.is_empty() => {
             print_completed(&name, deploy, is_dry);
             for late in &deploy.late_followers {
+                let mark = terminal::style_failure("✗");
                 let (name, why) = (escape_control(&late.name), escape_control(&late.why));
-                say!(
-                    "    {} {name} does not have it yet: {why}",
-                    terminal::style_failure("✗")
-                );
+                say!("    {mark} {name} does not have it yet: {why}");
             }
         }
         other => {
+            let state = escape_control(other);
             let id = deploy.id.map_or_else(String::new, |id| format!(" as {id}"));
-            say!(
-                "… {name}: {}{id}; `tutti code status` tells how it ends",
-                escape_control(other)
-            );
+            say!("… {name}: {state}{id}; `tutti code status` tells how it ends");
         }
     }
 }
@@ -205,8 +192,9 @@ pub fn failure(is_dry: bool) -> &'static str {
 }
 
 fn print_completed(name: &str, deploy: &CodeDeploy, is_dry: bool) {
+    let mark = terminal::style_success("✓");
     let Some(told) = &deploy.deployment else {
-        say!("{} {name}", terminal::style_success("✓"));
+        say!("{mark} {name}");
         return;
     };
     let version = told.version.as_deref().map(short);
@@ -226,10 +214,7 @@ fn print_completed(name: &str, deploy: &CodeDeploy, is_dry: bool) {
     let commit = told.control_commit.as_deref().map(short);
     let commit = commit.map_or_else(String::new, |commit| format!("commit {commit}, "));
     let modules = told.modules;
-    say!(
-        "{} {name}: {version} {what} ({commit}{modules} modules)",
-        terminal::style_success("✓")
-    );
+    say!("{mark} {name}: {version} {what} ({commit}{modules} modules)");
     // For a first deployment everything is new.
     if told.version_before.is_some() {
         print_changes(told.changes.as_ref());

@@ -2,12 +2,12 @@
 
 use api_types::CodeDiff;
 
-use super::CODE;
+use super::code_route;
 use super::display::{print_changes, short};
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::output::json;
+use crate::present::OutputOptions;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
 
 /// Arguments of `tutti code diff`.
 #[derive(Debug, clap::Args)]
@@ -28,30 +28,26 @@ pub struct Options {
     /// Compare with another environment
     #[arg(long, value_name = "ENVIRONMENT")]
     with: Option<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["diff"]).collect();
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("diff");
     let mut query = vec![("environment", options.environment.as_str())];
     query.extend(options.from.as_deref().map(|it| ("from", it)));
     query.extend(options.to.as_deref().map(|it| ("to", it)));
     query.extend(options.with.as_deref().map(|it| ("to_environment", it)));
     let diff: CodeDiff = client.get(&path, &query).await?;
-    if options.format == OutputFormat::Json {
-        json(&diff);
-        return Ok(EXIT_SUCCESS);
-    }
+    options.shown.format.present(&diff, print)
+}
+
+fn print(diff: &CodeDiff) {
     say!("{} → {}", short(&diff.from), short(&diff.to));
     print_changes(Some(&diff.changes));
     for file in &diff.files {
-        say!(
-            "  {:<8} {}",
-            escape_control(&file.change),
-            escape_control(&file.path)
-        );
+        let (change, path) = (escape_control(&file.change), escape_control(&file.path));
+        say!("  {change:<8} {path}");
     }
     if diff.cut {
         say!("  … and more files");
@@ -59,5 +55,4 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
     if diff.files.is_empty() {
         say!("  The files are the same.");
     }
-    Ok(EXIT_SUCCESS)
 }

@@ -1,7 +1,8 @@
 //! Formats versions and the differences between them for a terminal.
 
-use api_types::{CodeChanges, CodeDeployment, Timestamp};
+use api_types::{CodeChanges, CodeDeployment, ErrorBody, Timestamp};
 
+use crate::present::print_indented;
 use crate::terminal::escape_control;
 
 /// The first digits, enough to tell versions apart.
@@ -28,19 +29,13 @@ pub(super) fn print_changes(changes: Option<&CodeChanges>) {
         escape_control(short(digits))
     };
     if let Some(control) = &changes.control {
-        say!(
-            "    the control repository: {} → {}",
-            digits(&control.from),
-            digits(&control.to)
-        );
+        let (from, to) = (digits(&control.from), digits(&control.to));
+        say!("    the control repository: {from} → {to}");
     }
     for module in &changes.modules {
         let directory = escape_control(&module.directory);
-        say!(
-            "    {directory}: {} → {}",
-            digits(&module.from),
-            digits(&module.to)
-        );
+        let (from, to) = (digits(&module.from), digits(&module.to));
+        say!("    {directory}: {from} → {to}");
     }
 }
 
@@ -49,6 +44,17 @@ pub(super) fn print_warnings(told: &CodeDeployment) {
     told.notes
         .iter()
         .for_each(|note| say!("    {}", escape_control(note)));
+}
+
+/// Prints the error of a deployment, if there is one.
+pub(super) fn print_error(error: Option<&ErrorBody>) {
+    print_indented(error.map_or("", |error| &error.msg));
+}
+
+/// The action of a deployment, and whether it is a dry run.
+pub(super) fn describe_action(told: &CodeDeployment) -> String {
+    let dry = if told.dry_run { " (dry run)" } else { "" };
+    format!("{}{dry}", escape_control(&told.action))
 }
 
 /// Megabytes with one decimal digit.

@@ -2,13 +2,13 @@
 
 use api_types::{CodeCollected, CodeGcCommand};
 
-use super::CODE;
+use super::code_route;
 use super::display::{megabytes, short};
+use crate::VerbResult;
 use crate::client::ApiClient;
 use crate::defaults::DEPLOY_TIMEOUT;
-use crate::output::json;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
+use crate::present::OutputOptions;
+use crate::terminal::escaped_name;
 
 /// Arguments of `tutti code gc`.
 #[derive(Debug, clap::Args)]
@@ -23,34 +23,31 @@ pub struct Options {
     /// Only list the versions that would be removed
     #[arg(long)]
     dry_run: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["gc"]).collect();
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("gc");
     let command = CodeGcCommand {
         dry_run: options.dry_run,
     };
     let told: CodeCollected = client
         .post_with_timeout(&path, &command, DEPLOY_TIMEOUT)
         .await?;
-    if options.format == OutputFormat::Json {
-        json(&told);
-        return Ok(EXIT_SUCCESS);
-    }
+    let format = options.shown.format;
+    format.present(&told, |told| print(told, options.dry_run))
+}
+
+fn print(told: &CodeCollected, is_dry: bool) {
     for gone in &told.versions {
         say!(
             "- {} {}",
-            terminal::style_name(escape_control(&gone.environment)),
+            escaped_name(&gone.environment),
             short(&gone.version)
         );
     }
-    let what = match options.dry_run {
-        true => "would go",
-        false => "went",
-    };
+    let what = if is_dry { "would go" } else { "went" };
     say!(
         "{} versions {what}, and {} contents that no version has: {:.1} MB; {:.1} MB are left",
         told.versions.len(),
@@ -62,9 +59,6 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
         0 => String::new(),
         count => format!("; {count} unused ones were removed"),
     };
-    say!(
-        "Copies of repositories take {:.1} MB{unused}.",
-        megabytes(told.repositories_bytes)
-    );
-    Ok(EXIT_SUCCESS)
+    let copies = megabytes(told.repositories_bytes);
+    say!("Copies of repositories take {copies:.1} MB{unused}.");
 }

@@ -2,12 +2,14 @@
 
 use api_types::{CodeDeployment, CodeHistory};
 
-use super::CODE;
-use super::display::{format_timestamp, print_changes, print_warnings, short};
+use super::code_route;
+use super::display::{
+    describe_action, format_timestamp, print_changes, print_error, print_warnings, short,
+};
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::output::json;
-use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, terminal};
+use crate::present::OutputOptions;
+use crate::terminal::{self, escape_control, escaped_name};
 
 /// Arguments of `tutti code history`.
 #[derive(Debug, clap::Args)]
@@ -25,35 +27,30 @@ pub struct Options {
     /// Deployments before this number
     #[arg(long, value_name = "DEPLOYMENT")]
     before: Option<i64>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["history"]).collect();
-    let (limit, before) = (
-        options.limit.to_string(),
-        options.before.map(|it| it.to_string()),
-    );
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("history");
+    let limit = options.limit.to_string();
+    let before = options.before.map(|it| it.to_string());
     let mut query = vec![("limit", limit.as_str())];
     query.extend(options.environment.as_deref().map(|it| ("environment", it)));
     query.extend(before.as_deref().map(|it| ("before", it)));
     let history: CodeHistory = client.get(&path, &query).await?;
-    match options.format {
-        OutputFormat::Json => json(&history),
-        OutputFormat::Human if history.items.is_empty() => say!("There are no deployments."),
-        OutputFormat::Human => history.items.iter().for_each(print),
-    }
-    Ok(EXIT_SUCCESS)
+    options
+        .shown
+        .format
+        .present(&history, |history| match history.items.as_slice() {
+            [] => say!("There are no deployments."),
+            items => items.iter().for_each(print),
+        })
 }
 
 fn print(told: &CodeDeployment) {
     let version = told.version.as_deref().map_or("", short);
-    let what = match told.dry_run {
-        true => format!("{} (dry run)", escape_control(&told.action)),
-        false => escape_control(&told.action),
-    };
+    let what = describe_action(told);
     let how = match told.state.as_str() {
         "synced" => terminal::style_success("✓"),
         "failed" => terminal::style_failure("✗"),
@@ -62,7 +59,7 @@ fn print(told: &CodeDeployment) {
     say!(
         "{how} {} {} {what} {version} by {} at {}",
         told.id,
-        terminal::style_name(escape_control(&told.environment)),
+        escaped_name(&told.environment),
         escape_control(&told.owner),
         format_timestamp(&told.queued_timestamp)
     );
@@ -73,7 +70,5 @@ fn print(told: &CodeDeployment) {
         print_changes(told.changes.as_ref());
     }
     print_warnings(told);
-    let said = told.error.as_ref().map_or("", |error| &error.msg);
-    said.lines()
-        .for_each(|line| say!("    {}", escape_control(line)));
+    print_error(told.error.as_ref());
 }

@@ -24,7 +24,7 @@ use crate::local::LocalCommand::{
 };
 use crate::local::LocalRunner;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, ProgramName};
+use crate::{ProgramName, VerbResult};
 
 pub use deploy::{Options as DeployOptions, VersionsToKeep, failure as failure_text};
 pub use directory::LocalCodeOptions;
@@ -70,8 +70,10 @@ pub enum CodeVerb {
     PrintConfig,
 }
 
-/// Route prefix of Tutti's own code API.
-const CODE: [&str; 3] = ["tutti", "v1", "code"];
+/// A route of Tutti's own code API.
+fn code_route(name: &str) -> [&str; 4] {
+    ["tutti", "v1", "code", name]
+}
 
 /// Route prefix of Code Manager's API.
 const CODE_MANAGER: [&str; 3] = ["code-manager", "v1", "deploys"];
@@ -81,7 +83,7 @@ pub(crate) async fn run(
     connection: &ConnectionFlags,
     name: ProgramName,
     run_local: LocalRunner,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let client = || ApiClient::with_token(connection);
     match verb {
         CodeVerb::Deploy(options) if options.place.local => run_local(CodeDeploy(options)).await,

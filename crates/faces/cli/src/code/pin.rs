@@ -2,11 +2,10 @@
 
 use api_types::{CodePinCommand, CodePinned, CodeUnpinCommand};
 
-use super::CODE;
+use super::code_route;
 use super::display::short;
 use crate::client::ApiClient;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{EXIT_SUCCESS, VerbResult, terminal};
 
 /// Arguments of `tutti code pin`.
 #[derive(Debug, clap::Args)]
@@ -32,8 +31,8 @@ pub struct UnpinOptions {
     environment: String,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["pin"]).collect();
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("pin");
     let command = CodePinCommand {
         environment: options.environment.clone(),
         reason: options.reason.clone(),
@@ -41,20 +40,21 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
     let pinned: CodePinned = client.post(&path, &command).await?;
     say!(
         "{} stays with {}",
-        terminal::style_name(escape_control(&pinned.environment)),
+        terminal::escaped_name(&pinned.environment),
         pinned.version.as_deref().map_or("", short)
     );
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn unpin(one: &UnpinOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["unpin"]).collect();
-    let environment = one.environment.clone();
-    let command = CodeUnpinCommand { environment };
+pub(super) async fn unpin(one: &UnpinOptions, client: &ApiClient) -> VerbResult {
+    let path = code_route("unpin");
+    let command = CodeUnpinCommand {
+        environment: one.environment.clone(),
+    };
     let pinned: CodePinned = client.post(&path, &command).await?;
     say!(
         "{} can be deployed again",
-        terminal::style_name(escape_control(&pinned.environment))
+        terminal::escaped_name(&pinned.environment)
     );
     Ok(EXIT_SUCCESS)
 }

@@ -2,10 +2,11 @@
 
 use api_types::{CodeDeployment, CodePromoteCommand};
 
-use super::CODE;
+use super::code_route;
 use super::rollback::print_switched;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
+use crate::present::OutputOptions;
 
 /// Arguments of `tutti code promote`.
 #[derive(Debug, clap::Args)]
@@ -28,13 +29,12 @@ pub struct Options {
     /// Reason, shown in the history
     #[arg(long, default_value = "", hide_default_value = true)]
     reason: String,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["promote"]).collect();
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("promote");
     let command = CodePromoteCommand {
         from: options.from.clone(),
         version: options.version.clone(),
@@ -42,6 +42,5 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
         reason: options.reason.clone(),
     };
     let told: CodeDeployment = client.post(&path, &command).await?;
-    print_switched(&told, options.format);
-    Ok(EXIT_SUCCESS)
+    options.shown.format.present(&told, print_switched)
 }

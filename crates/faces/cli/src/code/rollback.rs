@@ -2,13 +2,13 @@
 
 use api_types::{CodeDeployment, CodeRollbackCommand};
 
-use super::CODE;
+use super::code_route;
 use super::directory::LocalCodeOptions;
 use super::display::{print_changes, print_warnings, short};
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::output::json;
-use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, terminal};
+use crate::present::OutputOptions;
+use crate::terminal::{escaped_name, style_success};
 
 /// Arguments of `tutti code rollback`.
 #[derive(Debug, clap::Args)]
@@ -34,36 +34,28 @@ pub struct Options {
         conflicts_with = "local"
     )]
     reason: String,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
     #[command(flatten)]
     pub place: LocalCodeOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["rollback"]).collect();
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("rollback");
     let command = CodeRollbackCommand {
         environment: options.environment.clone(),
         version: options.version.clone(),
         reason: options.reason.clone(),
     };
     let told: CodeDeployment = client.post(&path, &command).await?;
-    print_switched(&told, options.format);
-    Ok(EXIT_SUCCESS)
+    options.shown.format.present(&told, print_switched)
 }
 
 /// Prints the live version after the switch.
-pub(super) fn print_switched(told: &CodeDeployment, format: OutputFormat) {
-    if format == OutputFormat::Json {
-        return json(told);
-    }
-    say!(
-        "{} {}: {} is live",
-        terminal::style_success("✓"),
-        terminal::style_name(escape_control(&told.environment)),
-        told.version.as_deref().map_or("", short)
-    );
+pub(super) fn print_switched(told: &CodeDeployment) {
+    let (mark, name) = (style_success("✓"), escaped_name(&told.environment));
+    let version = told.version.as_deref().map_or("", short);
+    say!("{mark} {name}: {version} is live");
     print_changes(told.changes.as_ref());
     print_warnings(told);
 }

@@ -6,12 +6,10 @@ use serde_json::{Value, json as object};
 use super::CODE_MANAGER;
 use super::display::{format_timestamp, megabytes, short};
 use crate::client::ApiClient;
-use crate::output::json;
+use crate::present::{OutputOptions, json};
 use crate::settings::ConnectionFlags;
-use crate::terminal::escape_control;
-use crate::{
-    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, table, terminal,
-};
+use crate::terminal::{self, escape_control};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, table};
 
 /// Arguments of `tutti code status`.
 #[derive(Debug, clap::Args)]
@@ -25,17 +23,12 @@ pub struct Options {
     /// Number of a deployment
     #[arg(value_name = "DEPLOYMENT")]
     id: Option<i64>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
 }
 
-pub(super) async fn run(
-    options: &Options,
-    client: &ApiClient,
-    name: ProgramName,
-) -> Result<u8, CommandFailure> {
-    let is_human = (options.format, name) == (OutputFormat::Human, ProgramName::Tutti);
+pub(super) async fn run(options: &Options, client: &ApiClient, name: ProgramName) -> VerbResult {
+    let is_human = (options.shown.format, name) == (OutputFormat::Human, ProgramName::Tutti);
     let path: Vec<&str> = CODE_MANAGER.into_iter().chain(["status"]).collect();
     let Some(id) = options.id else {
         let status: Value = client.get(&path, &[]).await?;
@@ -60,7 +53,7 @@ fn print_status(status: &CodeDeployStatus) {
     say!(
         "{} {}: {} since {}",
         status.id,
-        terminal::style_name(escape_control(&status.environment)),
+        terminal::escaped_name(&status.environment),
         escape_control(&status.status),
         format_timestamp(&status.queued_at)
     );
@@ -90,7 +83,7 @@ fn print_status(status: &CodeDeployStatus) {
 fn print(status: &CodeDeploysStatus) {
     let rows = status.file_sync_storage_status.deployed.iter().map(|live| {
         vec![
-            terminal::style_name(escape_control(&live.environment)),
+            terminal::escaped_name(&live.environment),
             short(&live.version).to_owned(),
             short(&live.deploy_signature).to_owned(),
             format_timestamp(&live.date),
@@ -110,10 +103,7 @@ fn print(status: &CodeDeploysStatus) {
             (false, true) => "has what is live",
             (false, false) => "does not have what is live yet",
         };
-        say!(
-            "The follower {} {state}.",
-            terminal::style_name(escape_control(name))
-        );
+        say!("The follower {} {state}.", terminal::escaped_name(name));
         for (environment, why) in follower["errors"].as_object().into_iter().flatten() {
             let why = why.as_str().unwrap_or_default();
             say!(
@@ -156,7 +146,7 @@ fn print_outcomes(newest: &[CodeDeployment]) {
         let commit = outcome.control_commit.as_deref().map_or("", short);
         let finished = outcome.finished_timestamp.as_ref();
         vec![
-            terminal::style_name(escape_control(&outcome.environment)),
+            terminal::escaped_name(&outcome.environment),
             match outcome.state.as_str() {
                 "failed" => terminal::style_failure("✗ failed"),
                 _ => terminal::style_success("✓ done"),
@@ -174,7 +164,7 @@ fn print_outcomes(newest: &[CodeDeployment]) {
         newest.iter().map(row).collect(),
     );
     for failed in newest.iter().filter(|outcome| outcome.state == "failed") {
-        let environment = terminal::style_name(escape_control(&failed.environment));
+        let environment = terminal::escaped_name(&failed.environment);
         say!("{} {environment} failed:", terminal::style_failure("✗"));
         if !failed.reason.is_empty() {
             say!("    reason: {}", escape_control(&failed.reason));
@@ -199,7 +189,7 @@ fn print_refusal(why: &str, error: &ErrorBody) {
 }
 
 /// Prints the configuration as `puppet-code print-config` does.
-pub(super) fn print_config(connection: &ConnectionFlags) -> Result<u8, CommandFailure> {
+pub(super) fn print_config(connection: &ConnectionFlags) -> VerbResult {
     let settings = connection.settings()?;
     json(&object!({
         "service-url": settings.service_url,

@@ -5,14 +5,14 @@
 
 use api_types::{CodeVerified, CodeVerifiedVersion, CodeVerifyCommand};
 
-use super::CODE;
+use super::code_route;
 use super::directory::LocalCodeOptions;
 use super::display::{megabytes, short};
 use crate::client::ApiClient;
 use crate::defaults::DEPLOY_TIMEOUT;
-use crate::output::json;
+use crate::present::OutputOptions;
 use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, table};
 
 /// Arguments of `tutti code verify`.
 #[derive(Debug, clap::Args)]
@@ -28,15 +28,14 @@ pub struct Options {
     /// Restore damaged files
     #[arg(long)]
     pub repair: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value = "human")]
-    format: OutputFormat,
+    #[command(flatten)]
+    shown: OutputOptions,
     #[command(flatten)]
     pub place: LocalCodeOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let path: Vec<&str> = CODE.into_iter().chain(["verify"]).collect();
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
+    let path = code_route("verify");
     let command = CodeVerifyCommand {
         repair: options.repair,
     };
@@ -48,9 +47,8 @@ pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
 
 /// Prints the result of a verification and returns the exit code.
 pub fn print(verified: &CodeVerified, options: &Options) -> u8 {
-    match options.format {
-        OutputFormat::Json => json(verified),
-        OutputFormat::Human => print_table(verified, options.repair),
+    if !options.shown.format.print_json(verified) {
+        print_table(verified, options.repair);
     }
     let is_whole =
         |version: &CodeVerifiedVersion| ["whole", "repaired"].contains(&version.state.as_str());
@@ -111,7 +109,7 @@ fn row(version: &CodeVerifiedVersion) -> Vec<String> {
         state => escape_control(state),
     };
     vec![
-        terminal::style_name(escape_control(&version.environment)),
+        terminal::escaped_name(&version.environment),
         short(&version.version).to_owned(),
         if version.live { "live" } else { "" }.to_owned(),
         state,

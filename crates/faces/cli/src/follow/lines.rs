@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::terminal::{error_output, escape_control, style_dim, style_name};
+use crate::terminal::{error_output, escape_control, escaped_name, style_dim};
 use crate::values::{PROGRAM_KEYS, is_program_result};
 
 /// Prefix of Puppet's error messages.
@@ -213,11 +213,7 @@ fn remember(errors: &mut Vec<String>, line: &str) {
 fn label_line(node: &str, line: &[u8], is_stderr: bool) -> String {
     let text = escape_control(String::from_utf8_lossy(line).trim_end_matches('\r'));
     let text = if is_stderr { error_output(text) } else { text };
-    format!(
-        "{} {} {text}",
-        style_name(escape_control(node)),
-        style_dim("│")
-    )
+    format!("{} {} {text}", escaped_name(node), style_dim("│"))
 }
 
 #[cfg(test)]

@@ -16,12 +16,11 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::ApiClient;
-use crate::defaults::PAGE;
 use crate::stream::{EventStream, StreamItem};
 use crate::values::{duration, result_lines};
 use crate::{
     CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, ProgramName,
-    terminal,
+    VerbResult, present, terminal,
 };
 
 use code::CodeVersionCounts;
@@ -36,14 +35,8 @@ const FAILED_SHOWN: usize = 20;
 const NODES_FOR_A_LIST: u64 = 10;
 
 /// Watches job `number` to its end, prints the result and returns the exit code.
-pub(crate) async fn follow(
-    client: &ApiClient,
-    number: &str,
-    format: OutputFormat,
-) -> Result<u8, CommandFailure> {
-    let job: Job = client
-        .get(&["orchestrator", "v1", "jobs", number], &[])
-        .await?;
+pub(crate) async fn follow(client: &ApiClient, number: &str, format: OutputFormat) -> VerbResult {
+    let job = fetch_job(client, number).await?;
     let mut view = JobView::new(&job, format, client.name);
     if view.human && client.name == ProgramName::Puppet {
         puppet_output::job_created_lines(&job)
@@ -57,13 +50,12 @@ pub(crate) async fn follow(
 }
 
 /// Watches job `number` to its end without printing results, and returns the exit code.
-pub(crate) async fn watch(client: &ApiClient, number: &str) -> Result<u8, CommandFailure> {
-    let path = ["orchestrator", "v1", "jobs", number];
-    let job: Job = client.get(&path, &[]).await?;
+pub(crate) async fn watch(client: &ApiClient, number: &str) -> VerbResult {
+    let job = fetch_job(client, number).await?;
     let mut view = JobView::new(&job, OutputFormat::Json, client.name);
     match follow_until_end(client, number, &mut view).await? {
         JobWatchEnd::Detached => Ok(EXIT_ERROR),
-        JobWatchEnd::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
+        JobWatchEnd::Over => Ok(exit_code(&fetch_job(client, number).await?)),
     }
 }
 
@@ -271,10 +263,7 @@ impl JobView {
             ),
         };
         let mut shown = rest.lines.clone();
-        shown.push(format!(
-            "{mark} {} {word}",
-            terminal::style_name(terminal::escape_control(node))
-        ));
+        shown.push(format!("{mark} {} {word}", terminal::escaped_name(node)));
         let result = rest.without_seen_output(result);
         if !result.is_null() {
             shown.extend(
@@ -304,15 +293,12 @@ async fn summary(
     number: &str,
     format: OutputFormat,
     code: &CodeVersionCounts,
-) -> Result<u8, CommandFailure> {
-    let job: Job = client
-        .get(&["orchestrator", "v1", "jobs", number], &[])
-        .await?;
+) -> VerbResult {
+    let job = fetch_job(client, number).await?;
     match format {
         OutputFormat::Json => {
             let items = all_nodes(client, number).await?;
-            let document = json!({"job": job, "items": items});
-            crate::output::json(&document);
+            present::json(&json!({"job": job, "items": items}));
         }
         OutputFormat::Human => {
             print_human_summary(client, &job).await?;
@@ -382,7 +368,7 @@ async fn print_failed_nodes(
         for node in nodes.items {
             say!(
                 "  {}  {}",
-                terminal::style_name(terminal::escape_control(&node.name)),
+                terminal::escaped_name(&node.name),
                 failure_reason(&node)
             );
         }
@@ -410,6 +396,11 @@ fn failure_reason(node: &JobNode) -> String {
     )
 }
 
+pub(crate) async fn fetch_job(client: &ApiClient, number: &str) -> Result<Job, CommandFailure> {
+    let path = ["orchestrator", "v1", "jobs", number];
+    client.get(&path, &[]).await
+}
+
 /// All nodes of the job.
 pub(crate) async fn all_nodes(
     client: &ApiClient,
@@ -424,17 +415,7 @@ pub(crate) async fn nodes_in(
     number: &str,
     state: Option<&str>,
 ) -> Result<Vec<JobNode>, CommandFailure> {
-    let mut nodes = Vec::new();
-    loop {
-        let (limit, offset) = (PAGE.to_string(), nodes.len().to_string());
-        let mut query = vec![("limit", limit.as_str()), ("offset", offset.as_str())];
-        query.extend(state.map(|state| ("state", state)));
-        let path = ["orchestrator", "v1", "jobs", number, "nodes"];
-        let page: JobNodes = client.get(&path, &query).await?;
-        let last = (page.items.len() as u64) < PAGE;
-        nodes.extend(page.items);
-        if last {
-            return Ok(nodes);
-        }
-    }
+    let path = ["orchestrator", "v1", "jobs", number, "nodes"];
+    let items = |page: JobNodes| page.items;
+    client.all_pages(&path, state, items).await
 }

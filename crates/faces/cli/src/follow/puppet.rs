@@ -29,10 +29,7 @@ pub(crate) struct NodeRun<'a> {
 
 /// The line for a node that starts.
 pub(crate) fn start_line(node: &str) -> String {
-    format!(
-        "Started puppet run on {} ...",
-        terminal::style_name(escape_control(node))
-    )
+    format!("Started puppet run on {} ...", terminal::escaped_name(node))
 }
 
 // === impl Ran ===
@@ -101,7 +98,7 @@ impl<'a> NodeRun<'a> {
     }
 
     fn headline(&self) -> String {
-        let node = terminal::style_name(escape_control(self.node));
+        let node = terminal::escaped_name(self.node);
         let why = match &self.message {
             Some(message) => format!(": {}", escape_control(message)),
             None => String::new(),

@@ -19,10 +19,7 @@ pub(super) fn job_created_lines(job: &Job) -> [String; 3] {
 
 /// The line of a node that starts.
 pub(super) fn node_started_line(node: &str) -> String {
-    format!(
-        "Started on {} ...",
-        terminal::style_name(escape_control(node))
-    )
+    format!("Started on {} ...", terminal::escaped_name(node))
 }
 
 /// The lines of a node that ended in `state`.
@@ -37,10 +34,7 @@ pub(super) fn node_ended_lines(
         "skipped" => terminal::style_warning("Skipped"),
         _ => terminal::style_failure("Failed"),
     };
-    let mut lines = vec![format!(
-        "{word} on node {}",
-        terminal::style_name(escape_control(node))
-    )];
+    let mut lines = vec![format!("{word} on node {}", terminal::escaped_name(node))];
     let output = result
         .get("_output")
         .and_then(Value::as_str)

@@ -1,13 +1,14 @@
-//! `tutti job list`. Main type: [`ConfigFileKeys`].
+//! `tutti job list`. Main types: [`Options`], [`JobFilter`].
 
 use api_types::{Job, JobList};
 use serde_json::Value;
 
 use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
-use crate::output::{OutputOptions, json};
-use crate::values::duration;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, plan, table, terminal};
+use crate::present::OutputOptions;
+use crate::terminal::{escape_control, style_dim, style_state};
+use crate::values::{duration, or_empty};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, plan};
 
 /// Arguments of `tutti job list`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +39,7 @@ pub(crate) struct JobFilter {
     pub(crate) state: Option<String>,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     show(client, options.limit, &options.filter, options.shown.format).await
 }
 
@@ -54,17 +55,8 @@ pub(crate) async fn fetch_newest(
         ("order", "desc"),
         ("limit", limit.as_str()),
     ];
-    let given = [
-        ("type", &filter.kind),
-        ("node", &filter.node),
-        ("owner", &filter.owner),
-        ("state", &filter.state),
-    ];
-    query.extend(
-        given
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value.as_deref()?))),
-    );
+    let given = filter.conditions().into_iter();
+    query.extend(given.filter_map(|(key, value)| Some((key, value?))));
     client.get(&["orchestrator", "v1", "jobs"], &query).await
 }
 
@@ -74,29 +66,40 @@ pub(super) async fn show(
     limit: u64,
     filter: &JobFilter,
     format: OutputFormat,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let list = fetch_newest(client, limit, filter).await?;
-    if format == OutputFormat::Json {
-        json(&list);
+    let empty = match filter.is_empty() {
+        true => "No jobs yet; `tutti task list` shows what can be run.",
+        false => "No job fits; `tutti job list` without filters lists all.",
+    };
+    format.list(
+        &list,
+        &list.items,
+        empty,
+        &[
+            ("ID", &|job| escape_control(&job.name)),
+            ("STATUS", &|job| style_state(&job.state)),
+            ("TYPE", &|job| escape_control(&job.kind)),
+            ("WHAT", &|job| {
+                let mark = if is_in_any_environment(job) { "*" } else { "" };
+                format!("{}{mark}", describe_work(job))
+            }),
+            ("NODES", &|job| {
+                let states = job.node_states.as_ref();
+                let good = states.and_then(|states| states.get("finished"));
+                format!("{}/{}", good.copied().unwrap_or(0), job.node_count)
+            }),
+            ("TOOK", &|job| or_empty(job.duration.map(duration))),
+            ("STARTED", &|job| or_empty(job.created_timestamp)),
+            ("OWNER", &|job| escape_control(&job.owner.login)),
+            ("TARGET", &target),
+        ],
+    )?;
+    if format == OutputFormat::Json || list.items.is_empty() {
         return Ok(EXIT_SUCCESS);
     }
-    if list.items.is_empty() {
-        match filter.is_empty() {
-            true => say!("No jobs yet; `tutti task list` shows what can be run."),
-            false => say!("No job fits; `tutti job list` without filters lists all."),
-        }
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = list.items.iter().map(row).collect();
-    let heading = [
-        "ID", "STATUS", "TYPE", "WHAT", "NODES", "TOOK", "STARTED", "OWNER", "TARGET",
-    ];
-    table::print(&heading, rows);
     if list.items.iter().any(is_in_any_environment) {
-        say!(
-            "{}",
-            terminal::style_dim("* the environment was not enforced")
-        );
+        say!("{}", style_dim("* the environment was not enforced"));
     }
     if filter.is_empty() {
         plan::print_questions(client).await;
@@ -107,35 +110,19 @@ pub(super) async fn show(
 // === impl Filter ===
 
 impl JobFilter {
-    fn is_empty(&self) -> bool {
-        let Self {
-            kind,
-            node,
-            owner,
-            state,
-        } = self;
-        [kind, node, owner, state]
-            .iter()
-            .all(|given| given.is_none())
+    /// The conditions by their names in the API.
+    fn conditions(&self) -> [(&'static str, Option<&str>); 4] {
+        [
+            ("type", self.kind.as_deref()),
+            ("node", self.node.as_deref()),
+            ("owner", self.owner.as_deref()),
+            ("state", self.state.as_deref()),
+        ]
     }
-}
 
-fn row(job: &Job) -> Vec<String> {
-    let states = job.node_states.clone().unwrap_or_default();
-    let good = states.get("finished").copied().unwrap_or(0);
-    let mark = if is_in_any_environment(job) { "*" } else { "" };
-    vec![
-        terminal::escape_control(&job.name),
-        terminal::style_state(&job.state),
-        terminal::escape_control(&job.kind),
-        format!("{}{mark}", describe_work(job)),
-        format!("{good}/{}", job.node_count),
-        job.duration.map_or_else(String::new, duration),
-        job.created_timestamp
-            .map_or_else(String::new, |time| time.to_string()),
-        terminal::escape_control(&job.owner.login),
-        target(job),
-    ]
+    fn is_empty(&self) -> bool {
+        self.conditions().iter().all(|(_, value)| value.is_none())
+    }
 }
 
 /// True for a Puppet run on nodes of any environment.
@@ -150,9 +137,9 @@ pub(crate) fn describe_work(job: &Job) -> String {
     }
     let task = job.options.get("task").and_then(Value::as_str);
     match (task, job.environment.name.as_str()) {
-        (Some(task), _) => terminal::escape_control(task),
+        (Some(task), _) => escape_control(task),
         (None, "") => "puppet".to_owned(),
-        (None, environment) => format!("puppet in {}", terminal::escape_control(environment)),
+        (None, environment) => format!("puppet in {}", escape_control(environment)),
     }
 }
 
@@ -168,7 +155,7 @@ pub(super) fn action(job: &Job) -> Option<String> {
     };
     let text = job.options.get("params")?.get(key)?.as_str()?;
     let line = text.lines().next().unwrap_or_default();
-    Some(format!("{kind} {}", terminal::escape_control(line)))
+    Some(format!("{kind} {}", escape_control(line)))
 }
 
 /// The requested targets: names, a query, or a group.
@@ -177,8 +164,8 @@ pub(super) fn target(job: &Job) -> String {
     if let Some(nodes) = scope["nodes"].as_array() {
         let first = nodes.first().and_then(Value::as_str).unwrap_or_default();
         return match nodes.len() {
-            0 | 1 => terminal::escape_control(first),
-            more => format!("{} and {} more", terminal::escape_control(first), more - 1),
+            0 | 1 => escape_control(first),
+            more => format!("{} and {} more", escape_control(first), more - 1),
         };
     }
     let told = ["query", "node_group", "application"]
@@ -191,5 +178,5 @@ pub(super) fn target(job: &Job) -> String {
             };
             Some(format!("{} {text}", key.replace('_', " ")))
         });
-    terminal::escape_control(&told.unwrap_or_else(|| "the whole environment".to_owned()))
+    escape_control(&told.unwrap_or_else(|| "the whole environment".to_owned()))
 }

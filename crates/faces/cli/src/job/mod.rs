@@ -7,9 +7,8 @@ mod run;
 mod show;
 mod stop;
 
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, ProgramName};
 
 /// Verbs of `tutti job`.
 #[derive(Debug, clap::Subcommand)]
@@ -45,17 +44,12 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
     Stop(stop::Options),
 }
 
-pub(crate) async fn run(
-    verb: JobVerb,
-    connection: &ConnectionFlags,
-    name: ProgramName,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?.with_program_name(name);
+pub(crate) async fn run(verb: JobVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        JobVerb::Run(options) => Box::pin(run::run(*options, &client)).await,
-        JobVerb::Plan(options) => plan::run(&options, &client).await,
-        JobVerb::List(options) => list::run(&options, &client).await,
-        JobVerb::Show(options) => Box::pin(show::run(&options, &client)).await,
-        JobVerb::Stop(options) => stop::run(options, &client).await,
+        JobVerb::Run(options) => Box::pin(run::run(*options, client)).await,
+        JobVerb::Plan(options) => plan::run(&options, client).await,
+        JobVerb::List(options) => list::run(&options, client).await,
+        JobVerb::Show(options) => Box::pin(show::run(&options, client)).await,
+        JobVerb::Stop(options) => stop::run(options, client).await,
     }
 }

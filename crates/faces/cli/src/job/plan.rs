@@ -1,4 +1,4 @@
-//! `tutti job plan`: what `job run` would run on. Main type: [`ConfigFileKeys`].
+//! `tutti job plan`: what `job run` would run on. Main type: [`PuppetRunPreview`].
 //!
 //! Invariant: nothing is started and no job number is used; the nodes and their batches are
 //! determined as the server would do it.
@@ -10,13 +10,13 @@ use api_types::rollout::RolloutOptions;
 use api_types::{InventoryItem, InventoryList, PuppetDbQuery, Scope};
 use serde_json::{Value, json};
 
-use super::puppet::PuppetRunTargets;
+use super::puppet::{PuppetRunTargets, describe_environment};
 use crate::client::ApiClient;
-use crate::output::{self, OutputOptions};
+use crate::present::{Column, Fields, OutputOptions};
 use crate::rollout::{self, RolloutArguments};
-use crate::{
-    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, node_group, table, terminal,
-};
+use crate::terminal::{self, escaped_name};
+use crate::values::or_empty;
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, node_group, present};
 
 /// Arguments of `tutti job plan`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ struct PuppetRunPreview {
     nodes: Vec<(InventoryItem, Option<usize>)>,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let rollout = options.rollout.to_checked_options()?;
     let scope = options.place.targets.scope(client).await?;
     let target = options.place.targets.describe_targets(&scope);
@@ -76,14 +76,11 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
         batches,
         nodes,
     };
-    match options.shown.format {
-        OutputFormat::Json => output::json(&preview.to_json()),
-        OutputFormat::Human => preview.print(),
-    }
-    Ok(if all_connected {
-        EXIT_SUCCESS
-    } else {
-        EXIT_NODES_FAILED
+    let format = options.shown.format;
+    format.present(&preview.to_json(), |_| preview.print())?;
+    Ok(match all_connected {
+        true => EXIT_SUCCESS,
+        false => EXIT_NODES_FAILED,
     })
 }
 
@@ -122,44 +119,31 @@ impl PuppetRunPreview {
     }
 
     fn print(&self) {
-        let environment = match self.environment.as_str() {
-            "" => "each node's own".to_owned(),
-            name if self.enforced => terminal::escape_control(name),
-            name => format!("{} (not enforced)", terminal::escape_control(name)),
-        };
+        let environment = describe_environment(&self.environment, self.enforced);
         let limit = self.concurrency.map(|limit| limit.to_string());
         let limit = limit.unwrap_or_else(|| "the server's limit".to_owned());
-        let mut fields = vec![
-            ("environment", environment),
-            ("target", self.target.clone()),
-            ("at once", limit),
-        ];
-        fields.extend(rollout::describe_rollout(&self.rollout).map(|words| ("rollout", words)));
         let batches = self.batches.as_deref();
-        fields.extend(batches.map(|sizes| ("batches", rollout::describe_batch_sizes(sizes))));
-        fields.push(("nodes", self.nodes.len().to_string()));
-        table::fields(&fields);
+        Fields::default()
+            .value("environment", environment)
+            .value("target", &self.target)
+            .value("at once", limit)
+            .optional("rollout", rollout::describe_rollout(&self.rollout))
+            .optional("batches", batches.map(rollout::describe_batch_sizes))
+            .value("nodes", self.nodes.len())
+            .print();
         say!("");
-        let mut head = vec!["NODE", "CONNECTED"];
-        if self.batches.is_some() {
-            head.push("BATCH");
+        let mut columns: Vec<Column<'_, (InventoryItem, Option<usize>)>> = vec![
+            ("NODE", &|(item, _)| escaped_name(&item.name)),
+            ("CONNECTED", &|(item, _)| match item.connected {
+                true => terminal::style_success("yes"),
+                false => terminal::style_failure("no"),
+            }),
+        ];
+        if batches.is_some() {
+            columns.push(("BATCH", &|(_, batch)| or_empty(*batch)));
         }
-        table::print(&head, self.nodes.iter().map(row).collect());
+        present::table(&self.nodes, &columns);
     }
-}
-
-fn row((item, batch): &(InventoryItem, Option<usize>)) -> Vec<String> {
-    let connected = if item.connected {
-        terminal::style_success("yes")
-    } else {
-        terminal::style_failure("no")
-    };
-    let mut row = vec![
-        terminal::style_name(terminal::escape_control(&item.name)),
-        connected,
-    ];
-    row.extend(batch.map(|batch| batch.to_string()));
-    row
 }
 
 /// The nodes of a scope, from the routes that resolve it.
@@ -196,8 +180,7 @@ async fn certnames(client: &ApiClient, scope: Scope) -> Result<Vec<String>, Comm
 }
 
 async fn group_query(client: &ApiClient, group: &str) -> Result<Value, CommandFailure> {
-    let [service, version, groups] = node_group::find::GROUPS;
-    let path = [service, version, groups, group, "rules"];
+    let path = node_group::find::route([group, "rules"]);
     let rules: NodeGroupRules = client.get(&path, &[]).await?;
     let translated = rules.translated.inventory_query_format;
     let Some(condition) = translated.filter(|query| !query.is_null()) else {

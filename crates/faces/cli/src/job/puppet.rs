@@ -1,6 +1,7 @@
 //! Options shared by `job run`, `job plan` and `schedule run`. Main types: [`PuppetRunTargets`],
 //! [`PuppetRunFlags`].
 
+use crate::terminal::escape_control;
 use api_types::{DeployCommand, Object, RunCode, Scope};
 
 use crate::client::ApiClient;
@@ -86,6 +87,15 @@ impl From<JobCodeChoice> for RunCode {
             JobCodeChoice::Latest => Self::Latest,
             JobCodeChoice::Lock => Self::Lock,
         }
+    }
+}
+
+/// The environment of a Puppet run, and whether nodes of other environments run too.
+pub(super) fn describe_environment(name: &str, enforced: bool) -> String {
+    match escape_control(name).as_str() {
+        "" => "each node's own".to_owned(),
+        name if enforced => name.to_owned(),
+        name => format!("{name} (not enforced)"),
     }
 }
 

@@ -4,9 +4,9 @@ use api_types::{DeployCommand, JobCreated};
 
 use super::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::client::ApiClient;
-use crate::output::OutputOptions;
+use crate::present::OutputOptions;
 use crate::rollout::RolloutArguments;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, follow, terminal};
+use crate::{EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, follow, terminal};
 
 /// Arguments of `tutti job run`.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let scope = options.place.targets.scope(client).await?;
     let told = options.place.targets.describe_targets(&scope);
     let (environment, enforce_environment) = options.place.environment(client);

@@ -1,19 +1,19 @@
-//! `tutti job show ID`. Main type: [`ConfigFileKeys`].
+//! `tutti job show ID`. Main type: [`Options`].
 
 use api_types::{Job, JobNode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::list;
+use super::puppet::describe_environment;
 use crate::client::ApiClient;
 use crate::defaults::JOBS_SHOWN;
 use crate::follow::code::CodeVersionCounts;
 use crate::follow::puppet::NodeRun;
-use crate::follow::{all_nodes, follow, is_puppet, nodes_in};
-use crate::output::{OutputOptions, json};
-use crate::values::{duration, result_lines};
-use crate::{
-    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, rollout, table, terminal,
-};
+use crate::follow::{all_nodes, fetch_job, follow, is_puppet, nodes_in};
+use crate::present::{Fields, OutputOptions};
+use crate::terminal::{error_output, escape_control, escaped_name, style_dim, style_state};
+use crate::values::{duration, or_empty, result_lines};
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, rollout};
 
 /// Arguments of `tutti job show`.
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let Some(number) = &options.job else {
         let all = list::JobFilter::default();
         return list::show(client, JOBS_SHOWN, &all, options.shown.format).await;
@@ -45,19 +45,14 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
     if options.follow {
         return follow(client, number, options.shown.format).await;
     }
-    let job: Job = client
-        .get(&["orchestrator", "v1", "jobs", number], &[])
-        .await?;
+    let job = fetch_job(client, number).await?;
     let nodes = nodes(client, number, &options.state).await?;
-    match options.shown.format {
-        OutputFormat::Json => json(&serde_json::json!({"job": job, "items": nodes})),
-        OutputFormat::Human => print(&job, &nodes),
-    }
-    let failed = matches!(job.state.as_str(), "failed" | "stopped");
-    Ok(if failed {
-        EXIT_NODES_FAILED
-    } else {
-        EXIT_SUCCESS
+    let document = json!({"job": job, "items": nodes});
+    let format = options.shown.format;
+    format.present(&document, |_| print(&job, &nodes))?;
+    Ok(match job.state.as_str() {
+        "failed" | "stopped" => EXIT_NODES_FAILED,
+        _ => EXIT_SUCCESS,
     })
 }
 
@@ -78,60 +73,48 @@ async fn nodes(
 }
 
 fn print(job: &Job, nodes: &[JobNode]) {
-    let option = |key: &str| job.options.get(key).cloned().unwrap_or(Value::Null);
-    let text = |key: &str| {
-        option(key)
-            .as_str()
-            .map(terminal::escape_control)
-            .unwrap_or_default()
-    };
-    let time = |time: Option<api_types::Timestamp>| time.map_or("-".to_owned(), |t| t.to_string());
-    let mut fields = vec![
-        ("job", terminal::escape_control(&job.name)),
-        ("status", terminal::style_state(&job.state)),
-        ("type", terminal::escape_control(&job.kind)),
-    ];
-    if !job.description.is_empty() {
-        fields.push(("description", terminal::escape_control(&job.description)));
-    }
+    let option = |key: &str| job.options.get(key);
     let puppet = is_puppet(job);
+    let description = Some(job.description.as_str()).filter(|text| !text.is_empty());
+    let mut fields = Fields::default()
+        .text("job", &job.name)
+        .value("status", style_state(&job.state))
+        .text("type", &job.kind)
+        .optional_text("description", description);
     if puppet {
-        fields.push(("environment", environment(job)));
-        let flags = flags(job);
-        fields.extend((!flags.is_empty()).then(|| ("flags", flags.join(" "))));
+        let flags = Some(flags(job).join(" ")).filter(|flags| !flags.is_empty());
+        fields = fields
+            .value("environment", environment(job))
+            .optional("flags", flags);
     } else {
-        let params = terminal::escape_control(&option("params").to_string());
-        match list::action(job) {
-            Some(action) => fields.push(("action", action)),
-            None => fields.push(("task", text("task"))),
+        let task = option("task").and_then(Value::as_str);
+        fields = match list::action(job) {
+            Some(action) => fields.value("action", action),
+            None => fields.text("task", task.unwrap_or_default()),
+        };
+        let params = option("params").unwrap_or(&Value::Null).to_string();
+        fields = fields
+            .text("parameters", &params)
+            .text("environment", &job.environment.name);
+    }
+    let noop = option("noop") == Some(&Value::Bool(true));
+    fields = fields
+        .optional("noop", noop.then_some("yes"))
+        .optional("rollout", rollout::describe_job_rollout(job))
+        .optional("batch", rollout::describe_progress(job))
+        .value("target", list::target(job))
+        .text("owner", &job.owner.login)
+        .value("created", or_empty(job.created_timestamp))
+        .value("finished", or_empty(job.finished_timestamp))
+        .value("took", or_empty(job.duration.map(duration)))
+        .value("nodes", job.node_count);
+    if puppet {
+        let names = std::iter::once("code").chain(std::iter::repeat(""));
+        for (name, line) in names.zip(describe_code_used(nodes)) {
+            fields = fields.value(name, line);
         }
-        fields.push(("parameters", params));
-        fields.push((
-            "environment",
-            terminal::escape_control(&job.environment.name),
-        ));
     }
-    if option("noop") == Value::Bool(true) {
-        fields.push(("noop", "yes".to_owned()));
-    }
-    fields.extend(rollout::describe_job_rollout(job).map(|words| ("rollout", words)));
-    fields.extend(rollout::describe_progress(job).map(|words| ("batch", words)));
-    fields.extend([
-        ("target", list::target(job)),
-        ("owner", terminal::escape_control(&job.owner.login)),
-        ("created", time(job.created_timestamp)),
-        ("finished", time(job.finished_timestamp)),
-        ("took", job.duration.map_or("-".to_owned(), duration)),
-        ("nodes", job.node_count.to_string()),
-    ]);
-    let code = if puppet {
-        describe_code_used(nodes)
-    } else {
-        Vec::new()
-    };
-    let names = std::iter::once("code").chain(std::iter::repeat(""));
-    fields.extend(names.zip(code));
-    table::fields(&fields);
+    fields.print();
     for node in nodes {
         print_node(node, puppet);
     }
@@ -147,11 +130,7 @@ fn describe_code_used(nodes: &[JobNode]) -> Vec<String> {
 
 fn environment(job: &Job) -> String {
     let enforced = job.options.get("enforce_environment") != Some(&Value::Bool(false));
-    match job.environment.name.as_str() {
-        "" => "each node's own".to_owned(),
-        name if enforced => terminal::escape_control(name),
-        name => format!("{} (not enforced)", terminal::escape_control(name)),
-    }
+    describe_environment(&job.environment.name, enforced)
 }
 
 /// The flags of Puppet that were set.
@@ -161,11 +140,8 @@ fn flags(job: &Job) -> Vec<String> {
         match job.options.get(*key)? {
             Value::Bool(true) => Some(format!("--{name}")),
             Value::Null | Value::Bool(false) => None,
-            Value::String(text) => Some(format!("--{name} {}", terminal::escape_control(text))),
-            other => Some(format!(
-                "--{name} {}",
-                terminal::escape_control(&other.to_string())
-            )),
+            Value::String(text) => Some(format!("--{name} {}", escape_control(text))),
+            other => Some(format!("--{name} {}", escape_control(&other.to_string()))),
         }
     });
     flags.collect()
@@ -197,19 +173,14 @@ fn print_node(node: &JobNode, puppet: bool) {
         }
         (None, None) => String::new(),
     };
-    let name = terminal::style_name(terminal::escape_control(&node.name));
-    let batch = node
-        .batch
-        .map_or_else(String::new, |batch| format!("  batch {batch}"));
-    say!(
-        "\n{name}  {}{}",
-        terminal::style_state(&node.state),
-        terminal::style_dim(batch + &took)
-    );
+    let name = escaped_name(&node.name);
+    let batch = or_empty(node.batch.map(|batch| format!("  batch {batch}")));
+    let state = style_state(&node.state);
+    say!("\n{name}  {state}{}", style_dim(batch + &took));
     let message = node.details.get("message").and_then(Value::as_str);
     if puppet {
         if let Some(message) = message {
-            say!("    {}", terminal::escape_control(message));
+            say!("    {}", escape_control(message));
         }
         for line in NodeRun::from_node(node).details() {
             say!("    {line}");
@@ -221,13 +192,10 @@ fn print_node(node: &JobNode, puppet: bool) {
             say!("    {line}");
         }
     } else if let Some(message) = message {
-        say!("    {}", terminal::escape_control(message));
+        say!("    {}", escape_control(message));
     }
     let stderr = node.details.get("stderr").and_then(Value::as_str);
     for line in stderr.unwrap_or_default().lines() {
-        say!(
-            "    {}",
-            terminal::error_output(terminal::escape_control(line))
-        );
+        say!("    {}", error_output(escape_control(line)));
     }
 }

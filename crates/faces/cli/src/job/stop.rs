@@ -3,7 +3,7 @@
 use api_types::{StopCommand, StopReply};
 
 use crate::client::ApiClient;
-use crate::{CommandFailure, EXIT_SUCCESS, terminal};
+use crate::{EXIT_SUCCESS, VerbResult, terminal};
 
 /// Arguments of `tutti job stop`.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct Options {
     force: bool,
 }
 
-pub(crate) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let command = StopCommand {
         job: options.job,
         force: options.force,

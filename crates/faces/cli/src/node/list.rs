@@ -1,27 +1,20 @@
-//! `tutti node list`. Main type: [`ConfigFileKeys`].
+//! `tutti node list`. Main function: [`run`].
 
 use api_types::InventoryList;
 
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table, terminal};
+use crate::terminal::{escape_control, escaped_name, style_dim};
+use crate::values::or_empty;
+use crate::{OutputFormat, VerbResult, present};
 
-/// Arguments of `tutti node list`.
-#[derive(Debug, clap::Args)]
-pub struct Options {
-    #[command(flatten)]
-    shown: OutputOptions,
+pub(crate) async fn run(format: OutputFormat, client: &ApiClient) -> VerbResult {
+    let path = ["orchestrator", "v1", "inventory"];
+    let mut list: InventoryList = client.get(&path, &[]).await?;
+    list.items.sort_by(|one, other| one.name.cmp(&other.name));
+    format.present(&list, print)
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let mut list: InventoryList = client
-        .get(&["orchestrator", "v1", "inventory"], &[])
-        .await?;
-    list.items.sort_by(|one, other| one.name.cmp(&other.name));
-    if options.shown.format == OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
+fn print(list: &InventoryList) {
     let returning = match list.returning.len() {
         0 => String::new(),
         count => {
@@ -30,21 +23,18 @@ pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, Com
     };
     if list.items.is_empty() {
         say!("No node is connected{returning}.");
-        return Ok(EXIT_SUCCESS);
+        return;
     }
-    let count = list.items.len();
-    let rows = list.items.into_iter().map(|item| {
-        vec![
-            terminal::style_name(terminal::escape_control(&item.name)),
-            item.timestamp
-                .map_or_else(String::new, |time| time.to_string()),
-            terminal::escape_control(&item.broker.unwrap_or_default()),
-        ]
-    });
-    table::print(&["NODE", "CONNECTED SINCE", "BROKER"], rows.collect());
-    say!(
-        "{}",
-        terminal::style_dim(format!("{count} connected{returning}"))
+    present::table(
+        &list.items,
+        &[
+            ("NODE", &|item| escaped_name(&item.name)),
+            ("CONNECTED SINCE", &|item| or_empty(item.timestamp)),
+            ("BROKER", &|item| {
+                escape_control(item.broker.as_deref().unwrap_or_default())
+            }),
+        ],
     );
-    Ok(EXIT_SUCCESS)
+    let count = list.items.len();
+    say!("{}", style_dim(format!("{count} connected{returning}")));
 }

@@ -4,16 +4,16 @@ mod list;
 mod ping;
 mod show;
 
-use crate::CommandFailure;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
+use crate::present::OutputOptions;
 
 /// Verbs of `tutti node`.
 #[derive(Debug, clap::Subcommand)]
 pub enum NodeVerb {
     /// List the connected nodes
     #[command(after_long_help = "Example:\n  tutti node list")]
-    List(list::Options),
+    List(OutputOptions),
     /// Show a node: its connection or the reason why it has none, its agent, groups, facts and last
     /// jobs
     #[command(after_long_help = "Examples:
@@ -27,14 +27,10 @@ pub enum NodeVerb {
     Ping(ping::Options),
 }
 
-pub(crate) async fn run(
-    verb: NodeVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: NodeVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        NodeVerb::List(options) => list::run(&options, &client).await,
-        NodeVerb::Show(options) => show::run(&options, &client).await,
-        NodeVerb::Ping(options) => ping::run(&options, &client).await,
+        NodeVerb::List(shown) => list::run(shown.format, client).await,
+        NodeVerb::Show(options) => show::run(&options, client).await,
+        NodeVerb::Ping(options) => ping::run(&options, client).await,
     }
 }

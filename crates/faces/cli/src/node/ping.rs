@@ -1,11 +1,11 @@
-//! `tutti node ping`. Main type: [`ConfigFileKeys`].
+//! `tutti node ping`. Main type: [`Options`].
 
 use api_types::{PingCommand, PingItem, PingReply};
 
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
+use crate::present::OutputOptions;
 use crate::targets::NodeNames;
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, terminal};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, terminal};
 
 /// Arguments of `tutti node ping`.
 #[derive(Debug, clap::Args)]
@@ -16,31 +16,24 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let nodes = options.targets.resolve(client).await?;
-    let command = PingCommand { nodes };
-    let reply: PingReply = client
-        .post(&["orchestrator", "v1", "command", "ping"], &command)
-        .await?;
-    match options.shown.format {
-        OutputFormat::Json => json(&reply),
-        OutputFormat::Human => reply.items.iter().for_each(print),
-    }
+    let path = ["orchestrator", "v1", "command", "ping"];
+    let reply: PingReply = client.post(&path, &PingCommand { nodes }).await?;
+    let format = options.shown.format;
+    format.present(&reply, |reply| reply.items.iter().for_each(print))?;
     let all = reply.items.iter().all(|item| item.replied);
     Ok(if all { EXIT_SUCCESS } else { EXIT_NODES_FAILED })
 }
 
 fn print(item: &PingItem) {
-    let name = terminal::style_name(terminal::escape_control(&item.name));
+    let name = terminal::escaped_name(&item.name);
     match item.duration_ms.filter(|_| item.replied) {
         Some(ms) => say!("{} {name}  {ms:.2} ms", terminal::style_success("✓")),
         None => {
             let why = item.error.as_deref().unwrap_or("no answer");
-            say!(
-                "{} {name}  {}",
-                terminal::style_failure("✗"),
-                terminal::escape_control(why)
-            );
+            let why = terminal::escape_control(why);
+            say!("{} {name}  {why}", terminal::style_failure("✗"));
         }
     }
 }

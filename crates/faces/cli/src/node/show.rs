@@ -1,4 +1,4 @@
-//! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`ConfigFileKeys`].
+//! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`NodeDocument`].
 //!
 //! Invariant: parts that the user may not see are left out, and the others are shown.
 
@@ -10,9 +10,13 @@ use crate::client::ApiClient;
 use crate::defaults::NODE_JOBS;
 use crate::job::list::{self, JobFilter};
 use crate::node_group::find;
-use crate::output::{OutputOptions, json};
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table, targets};
+use crate::present::{Fields, OutputOptions};
+use crate::terminal::{
+    escape_control, escaped_name, style_dim, style_failure, style_heading, style_name, style_state,
+    style_success,
+};
+use crate::values::or_empty;
+use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, VerbResult, present, targets};
 
 /// Arguments of `tutti node show`.
 #[derive(Debug, clap::Args)]
@@ -27,9 +31,23 @@ pub struct Options {
 }
 
 /// Groups and environment from the classifier.
+#[derive(serde::Serialize)]
 struct ClassificationSummary {
     environment: String,
     groups: Vec<String>,
+}
+
+/// The server's item, with the other parts as additional keys.
+#[derive(serde::Serialize)]
+struct NodeDocument {
+    #[serde(flatten)]
+    item: InventoryItem,
+    #[serde(flatten)]
+    classification: Option<ClassificationSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jobs: Option<Vec<Job>>,
 }
 
 /// The most important facts: heading, and path of the fact.
@@ -43,31 +61,31 @@ const WANTED: [(&str, &[&str]); 7] = [
     ("puppet", &["puppetversion"]),
 ];
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let name = targets::resolve_one_node(client, &options.node).await?;
-    let item: InventoryItem = client
-        .get(&["orchestrator", "v1", "inventory", &name], &[])
-        .await?;
+    let path = ["orchestrator", "v1", "inventory", &name];
+    let item: InventoryItem = client.get(&path, &[]).await?;
     let classification = allow_missing(classification(client, &name).await)?;
     let facts = allow_missing(facts(client, &name).await)?;
     let filter = JobFilter {
         node: Some(name),
         ..JobFilter::default()
     };
-    let jobs =
-        allow_missing(list::fetch_newest(client, NODE_JOBS, &filter).await)?.map(|list| list.items);
-    match options.shown.format {
-        OutputFormat::Json => json(&document(&item, classification, facts, jobs)),
-        OutputFormat::Human => {
-            print(&item, classification.as_ref());
-            print_facts(facts.unwrap_or_default(), options.facts);
-            print_jobs(&jobs.unwrap_or_default());
-        }
-    }
-    Ok(if item.connected {
-        EXIT_SUCCESS
-    } else {
-        EXIT_NODES_FAILED
+    let jobs = allow_missing(list::fetch_newest(client, NODE_JOBS, &filter).await)?;
+    let node = NodeDocument {
+        item,
+        classification,
+        facts,
+        jobs: jobs.map(|list| list.items),
+    };
+    options.shown.format.present(&node, |node| {
+        print(&node.item, node.classification.as_ref());
+        print_facts(node.facts.as_ref(), options.facts);
+        print_jobs(node.jobs.as_deref().unwrap_or_default());
+    })?;
+    Ok(match node.item.connected {
+        true => EXIT_SUCCESS,
+        false => EXIT_NODES_FAILED,
     })
 }
 
@@ -90,10 +108,7 @@ async fn classification(
     let groups = find::fetch_groups(client).await?;
     let path = ["classifier-api", "v1", "classified", "nodes", node];
     let told: Classified = client.post(&path, &ClassifyNode::default()).await?;
-    let name = |id: &String| {
-        let group = groups.iter().find(|group| group.id == *id);
-        group.map_or_else(|| id.clone(), |group| group.name.clone())
-    };
+    let name = |id: &String| find::name_of(&groups, id).to_owned();
     Ok(ClassificationSummary {
         groups: told.groups.iter().map(name).collect(),
         environment: told.environment,
@@ -106,46 +121,37 @@ async fn facts(client: &ApiClient, node: &str) -> Result<Map<String, Value>, Com
         "facts",
         ["extract", ["name", "value"], ["=", "certname", node]]
     ]);
-    let rows: Vec<Value> = client
-        .post(&["pdb", "query", "v4"], &json!({"query": query}))
-        .await?;
+    let query = json!({ "query": query });
+    let rows: Vec<Value> = client.post(&["pdb", "query", "v4"], &query).await?;
     let fact = |row: Value| Some((row["name"].as_str()?.to_owned(), row["value"].clone()));
     Ok(rows.into_iter().filter_map(fact).collect())
 }
 
 fn print(item: &InventoryItem, classification: Option<&ClassificationSummary>) {
     let connected = match item.connected {
-        true => terminal::style_success("yes"),
-        false => terminal::style_failure("no"),
+        true => style_success("yes"),
+        false => style_failure("no"),
     };
-    let mut fields = vec![
-        ("node", terminal::style_name(escape_control(&item.name))),
-        ("connected", connected),
-    ];
-    fields.extend(item.timestamp.map(|time| ("since", time.to_string())));
-    fields.extend(
-        item.broker
-            .as_ref()
-            .map(|broker| ("broker", escape_control(broker))),
-    );
-    match (&item.agent_version, item.connected) {
-        (Some(version), _) => {
-            fields.push(("agent", format!("tutti-agent {}", escape_control(version))))
-        }
-        (None, true) => fields.push(("agent", "pxp-agent".to_owned())),
-        (None, false) => {}
-    }
-    fields.extend(item.absence.map(|absence| {
-        (
-            "why not",
-            describe_absence(absence, &escape_control(&item.name)),
+    let agent = match (&item.agent_version, item.connected) {
+        (Some(version), _) => Some(format!("tutti-agent {}", escape_control(version))),
+        (None, true) => Some("pxp-agent".to_owned()),
+        (None, false) => None,
+    };
+    let why = |absence| describe_absence(absence, &escape_control(&item.name));
+    let groups = classification.map(|of| of.groups.join(", "));
+    Fields::default()
+        .value("node", escaped_name(&item.name))
+        .value("connected", connected)
+        .optional("since", item.timestamp)
+        .optional_text("broker", item.broker.as_deref())
+        .optional("agent", agent)
+        .optional("why not", item.absence.map(why))
+        .optional_text(
+            "environment",
+            classification.map(|of| of.environment.as_str()),
         )
-    }));
-    if let Some(classification) = classification {
-        fields.push(("environment", escape_control(&classification.environment)));
-        fields.push(("groups", escape_control(&classification.groups.join(", "))));
-    }
-    table::fields(&fields);
+        .optional_text("groups", groups.as_deref())
+        .print();
 }
 
 /// The cause of a missing connection, and the next step.
@@ -170,18 +176,14 @@ fn describe_absence(absence: NodeAbsence, node: &str) -> String {
     }
 }
 
-fn print_facts(facts: Map<String, Value>, all: bool) {
-    if facts.is_empty() {
+fn print_facts(facts: Option<&Map<String, Value>>, all: bool) {
+    let Some(facts) = facts.filter(|facts| !facts.is_empty()) else {
         return;
-    }
-    say!("\n{}", terminal::style_heading("Facts"));
+    };
+    say!("\n{}", style_heading("Facts"));
     if all {
-        for (name, value) in &facts {
-            say!(
-                "  {}  {}",
-                terminal::style_name(escape_control(name)),
-                escape_control(&text(value))
-            );
+        for (name, value) in facts {
+            say!("  {}  {}", escaped_name(name), text(value));
         }
         return;
     }
@@ -190,69 +192,31 @@ fn print_facts(facts: Map<String, Value>, all: bool) {
             .iter()
             .try_fold(facts.get(path[0]), |value, key| Some(value?.get(*key)));
         if let Some(Some(value)) = value {
-            say!(
-                "  {}  {}",
-                terminal::style_name(title),
-                escape_control(&text(value))
-            );
+            say!("  {}  {}", style_name(title), text(value));
         }
     }
-    say!(
-        "  {}",
-        terminal::style_dim(format!("{} in all: --facts", facts.len()))
-    );
+    let count = format!("{} in all: --facts", facts.len());
+    say!("  {}", style_dim(count));
 }
 
 fn text(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    let text = value.as_str().map(escape_control);
+    text.unwrap_or_else(|| escape_control(&value.to_string()))
 }
 
 fn print_jobs(jobs: &[Job]) {
     if jobs.is_empty() {
         return;
     }
-    say!("\n{}", terminal::style_heading("Last jobs"));
-    let row = |job: &Job| {
-        let created = job
-            .created_timestamp
-            .map_or_else(String::new, |time| time.to_string());
-        vec![
-            escape_control(&job.name),
-            terminal::style_state(&job.state),
-            list::describe_work(job),
-            created,
-            escape_control(&job.owner.login),
-        ]
-    };
-    table::print(
-        &["ID", "STATUS", "WHAT", "STARTED", "OWNER"],
-        jobs.iter().map(row).collect(),
+    say!("\n{}", style_heading("Last jobs"));
+    present::table(
+        jobs,
+        &[
+            ("ID", &|job| escape_control(&job.name)),
+            ("STATUS", &|job| style_state(&job.state)),
+            ("WHAT", &list::describe_work),
+            ("STARTED", &|job| or_empty(job.created_timestamp)),
+            ("OWNER", &|job| escape_control(&job.owner.login)),
+        ],
     );
-}
-
-/// The server's item, with the other parts as additional keys.
-fn document(
-    item: &InventoryItem,
-    classification: Option<ClassificationSummary>,
-    facts: Option<Map<String, Value>>,
-    jobs: Option<Vec<Job>>,
-) -> Value {
-    let mut document = json!(item);
-    if let Some(ClassificationSummary {
-        environment,
-        groups,
-    }) = classification
-    {
-        document["environment"] = Value::from(environment);
-        document["groups"] = json!(groups);
-    }
-    if let Some(facts) = facts {
-        document["facts"] = Value::Object(facts);
-    }
-    if let Some(jobs) = jobs {
-        document["jobs"] = json!(jobs);
-    }
-    document
 }

@@ -6,9 +6,12 @@ use api_types::classifier::NodeGroup;
 use uuid::Uuid;
 
 use crate::CommandFailure;
-use crate::client::ApiClient;
+use crate::client::{self, ApiClient};
 
-pub(crate) const GROUPS: [&str; 3] = ["classifier-api", "v1", "groups"];
+/// The segments of a route below that of all groups.
+pub(crate) fn route<const N: usize>(rest: [&str; N]) -> Vec<&str> {
+    client::route(["classifier-api", "v1", "groups"], rest)
+}
 
 /// The id of the group with this id or name.
 pub(crate) async fn resolve_id(client: &ApiClient, called: &str) -> Result<String, CommandFailure> {
@@ -23,13 +26,12 @@ pub(crate) async fn group(client: &ApiClient, called: &str) -> Result<NodeGroup,
     if Uuid::parse_str(called).is_err() {
         return single_match(fetch_groups(client).await?, called);
     }
-    let [service, version, groups] = GROUPS;
-    client.get(&[service, version, groups, called], &[]).await
+    client.get(&route([called]), &[]).await
 }
 
 /// All groups that the user may see.
 pub(crate) async fn fetch_groups(client: &ApiClient) -> Result<Vec<NodeGroup>, CommandFailure> {
-    client.get(&GROUPS, &[]).await
+    client.get(&route([]), &[]).await
 }
 
 fn single_match(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup, CommandFailure> {
@@ -44,4 +46,10 @@ fn single_match(groups: Vec<NodeGroup>, called: &str) -> Result<NodeGroup, Comma
              `tutti node-group list --ids`"
         ))),
     }
+}
+
+/// The name of the group with this id; the id if no such group is visible.
+pub(crate) fn name_of<'a>(groups: &'a [NodeGroup], id: &'a str) -> &'a str {
+    let group = groups.iter().find(|group| group.id == id);
+    group.map_or(id, |group| &group.name)
 }

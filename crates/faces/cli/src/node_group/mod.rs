@@ -6,9 +6,11 @@ mod read;
 mod rule_arguments;
 mod write;
 
-use crate::CommandFailure;
+use std::path::PathBuf;
+
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
+use crate::present::OutputOptions;
 
 /// Verbs of `tutti node-group`.
 #[derive(Debug, clap::Subcommand)]
@@ -17,7 +19,13 @@ pub enum NodeGroupVerb {
     #[command(after_long_help = "Examples:
   tutti node-group list
   tutti node-group list --format json > groups.json")]
-    List(read::ListOptions),
+    List {
+        /// Show the ids of the groups
+        #[arg(long)]
+        ids: bool,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Show one group: its rule, its classes, its variables
     #[command(after_long_help = "Example:\n  tutti node-group show 'Web servers'")]
     Show(read::ShowOptions),
@@ -35,7 +43,10 @@ pub enum NodeGroupVerb {
     Edit(write::EditOptions),
     /// Delete a group that has no child groups
     #[command(after_long_help = "Example:\n  tutti node-group delete 'Web servers'")]
-    Delete(write::DeleteOptions),
+    Delete {
+        /// Name or id of the group
+        group: String,
+    },
     /// Pin nodes to a group, whatever its rule
     #[command(after_long_help = "Examples:
   tutti node-group pin 'Web servers' web9.example.com
@@ -47,36 +58,44 @@ pub enum NodeGroupVerb {
     Unpin(nodes::PinOptions),
     /// Unpin nodes from all groups
     #[command(after_long_help = "Example:\n  tutti node-group unpin-from-all web9.example.com")]
-    UnpinFromAll(nodes::UnpinFromAllOptions),
+    UnpinFromAll {
+        /// Certnames, or @FILE with one on each line (@- is stdin)
+        #[arg(required = true)]
+        nodes: Vec<String>,
+    },
     /// Show a group's rule in several forms: its own, with those of its parents, as queries
     #[command(after_long_help = "Example:\n  tutti node-group rules 'Web servers'")]
     Rules(read::ShowOptions),
     /// Show the groups of a node, and what it gets from each
     #[command(after_long_help = "Example:\n  tutti node-group explain web1.example.com")]
-    Explain(nodes::ExplainOptions),
+    Explain {
+        /// Certname of the node
+        node: String,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Replace all groups by those of a file in the format of Puppet Enterprise's classifier
     #[command(after_long_help = "Example:
   curl … https://pe.example.com:4433/classifier-api/v1/groups > groups.json
   tutti node-group import groups.json")]
-    Import(write::ImportOptions),
+    Import {
+        /// File with an array of groups
+        file: PathBuf,
+    },
 }
 
-pub(crate) async fn run(
-    verb: NodeGroupVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: NodeGroupVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        NodeGroupVerb::List(options) => read::list(&options, &client).await,
-        NodeGroupVerb::Show(options) => read::show(&options, &client).await,
-        NodeGroupVerb::Create(options) => write::create(options, &client).await,
-        NodeGroupVerb::Edit(options) => write::edit(options, &client).await,
-        NodeGroupVerb::Delete(one) => write::delete(&one, &client).await,
-        NodeGroupVerb::Pin(pins) => nodes::pin(&pins, "pin", &client).await,
-        NodeGroupVerb::Unpin(pins) => nodes::pin(&pins, "unpin", &client).await,
-        NodeGroupVerb::UnpinFromAll(nodes) => nodes::unpin_from_all(&nodes, &client).await,
-        NodeGroupVerb::Rules(options) => read::rules(&options, &client).await,
-        NodeGroupVerb::Explain(options) => nodes::explain(&options, &client).await,
-        NodeGroupVerb::Import(options) => write::import(&options, &client).await,
+        NodeGroupVerb::List { ids, shown } => read::list(ids, shown.format, client).await,
+        NodeGroupVerb::Show(options) => read::show(&options, client).await,
+        NodeGroupVerb::Create(options) => write::create(options, client).await,
+        NodeGroupVerb::Edit(options) => write::edit(options, client).await,
+        NodeGroupVerb::Delete { group } => write::delete(&group, client).await,
+        NodeGroupVerb::Pin(pins) => nodes::pin(&pins, "pin", client).await,
+        NodeGroupVerb::Unpin(pins) => nodes::pin(&pins, "unpin", client).await,
+        NodeGroupVerb::UnpinFromAll { nodes } => nodes::unpin_from_all(&nodes, client).await,
+        NodeGroupVerb::Rules(options) => read::rules(&options, client).await,
+        NodeGroupVerb::Explain { node, shown } => nodes::explain(&node, shown, client).await,
+        NodeGroupVerb::Import { file } => write::import(&file, client).await,
     }
 }

@@ -7,19 +7,9 @@ use serde_json::Value;
 
 use super::find;
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
-
-/// Arguments of `tutti node-group list`.
-#[derive(Debug, clap::Args)]
-pub struct ListOptions {
-    /// Show the ids of the groups
-    #[arg(long)]
-    ids: bool,
-    #[command(flatten)]
-    shown: OutputOptions,
-}
+use crate::present::{Column, Fields, OutputOptions};
+use crate::terminal::{escape_control, escaped_heading, escaped_name, style_heading};
+use crate::{OutputFormat, VerbResult, present};
 
 /// Arguments of `tutti node-group show` and `rules`.
 #[derive(Debug, clap::Args)]
@@ -30,33 +20,20 @@ pub struct ShowOptions {
     shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn list(ids: bool, format: OutputFormat, client: &ApiClient) -> VerbResult {
     let groups = find::fetch_groups(client).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&groups);
-        return Ok(EXIT_SUCCESS);
+    let mut columns: Vec<Column<'_, (usize, &NodeGroup)>> = vec![
+        ("GROUP", &|(depth, group)| {
+            format!("{}{}", "  ".repeat(*depth), escaped_name(&group.name))
+        }),
+        ("ENVIRONMENT", &|(_, group)| environment(group)),
+        ("CLASSES", &|(_, group)| keys(&group.classes)),
+        ("RULE", &|(_, group)| text(group.rule.as_ref())),
+    ];
+    if ids {
+        columns.push(("ID", &|(_, group)| escape_control(&group.id)));
     }
-    let mut heading = vec!["GROUP", "ENVIRONMENT", "CLASSES", "RULE"];
-    heading.extend(options.ids.then_some("ID"));
-    let rows = tree(&groups).into_iter().map(|(depth, group)| {
-        let name = terminal::style_name(escape_control(&group.name));
-        let trumps = if group.environment_trumps {
-            " (trumps)"
-        } else {
-            ""
-        };
-        let classes: Vec<_> = keys(&group.classes).collect();
-        let mut row = vec![
-            format!("{}{name}", "  ".repeat(depth)),
-            format!("{}{trumps}", escape_control(&group.environment)),
-            classes.join(", "),
-            text(group.rule.as_ref()),
-        ];
-        row.extend(options.ids.then(|| escape_control(&group.id)));
-        row
-    });
-    table::print(&heading, rows.collect());
-    Ok(EXIT_SUCCESS)
+    format.present(&groups, |_| present::table(&tree(&groups), &columns))
 }
 
 /// Each group after its parent, with its depth. A group whose parent is not visible, or that is its
@@ -85,85 +62,72 @@ fn tree(groups: &[NodeGroup]) -> Vec<(usize, &NodeGroup)> {
     tree
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> VerbResult {
     let group = find::group(client, &options.group).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&group);
-        return Ok(EXIT_SUCCESS);
+    options.shown.format.present(&group, |group| {
+        let edited = format!("{} ({} times)", group.last_edited, group.serial_number);
+        Fields::default()
+            .value("group", escaped_heading(&group.name))
+            .text("id", &group.id)
+            .text("parent", &group.parent)
+            .optional_text("description", group.description.as_deref())
+            .value("environment", environment(group))
+            .value("rule", text(group.rule.as_ref()))
+            .value("edited", edited)
+            .print();
+        let value = |value: &Value| text(Some(value));
+        print_part("Classes", &group.classes, value);
+        print_part("Configuration data", &group.config_data, value);
+        print_part("Variables", &group.variables, value);
+    })
+}
+
+/// Prints the classes, configuration data or variables of a group or node below a title.
+pub(super) fn print_part(title: &str, parts: &Value, format: impl Fn(&Value) -> String) {
+    let parts = parts.as_object().filter(|parts| !parts.is_empty());
+    if let Some(parts) = parts {
+        say!("\n{}", style_heading(title));
+        for (name, value) in parts {
+            say!("  {}  {}", escaped_name(name), format(value));
+        }
     }
+}
+
+pub(super) async fn rules(options: &ShowOptions, client: &ApiClient) -> VerbResult {
+    let id = find::resolve_id(client, &options.group).await?;
+    let path = find::route([&id, "rules"]);
+    let rules: NodeGroupRules = client.get(&path, &[]).await?;
+    options.shown.format.present(&rules, |rules| {
+        let queries = &rules.translated;
+        Fields::default()
+            .value("rule", text(rules.rule.as_ref()))
+            .value("with those above", text(rules.rule_with_inherited.as_ref()))
+            .value(
+                "as a query of nodes",
+                text(queries.nodes_query_format.as_ref()),
+            )
+            .value(
+                "of the inventory",
+                text(queries.inventory_query_format.as_ref()),
+            )
+            .print();
+    })
+}
+
+/// The environment of a group, and whether it overrides others.
+fn environment(group: &NodeGroup) -> String {
     let trumps = if group.environment_trumps {
         " (trumps)"
     } else {
         ""
     };
-    let mut fields = vec![
-        (
-            "group",
-            terminal::style_heading(escape_control(&group.name)),
-        ),
-        ("id", escape_control(&group.id)),
-        ("parent", escape_control(&group.parent)),
-        (
-            "environment",
-            format!("{}{trumps}", escape_control(&group.environment)),
-        ),
-        ("rule", text(group.rule.as_ref())),
-        (
-            "edited",
-            format!("{} ({} times)", group.last_edited, group.serial_number),
-        ),
-    ];
-    if let Some(description) = &group.description {
-        fields.insert(3, ("description", escape_control(description)));
-    }
-    table::fields(&fields);
-    for (title, parts) in [
-        ("Classes", &group.classes),
-        ("Configuration data", &group.config_data),
-        ("Variables", &group.variables),
-    ] {
-        let parts = parts.as_object().filter(|parts| !parts.is_empty());
-        if let Some(parts) = parts {
-            say!("\n{}", terminal::style_heading(title));
-            for (name, value) in parts {
-                say!(
-                    "  {}  {}",
-                    terminal::style_name(escape_control(name)),
-                    text(Some(value))
-                );
-            }
-        }
-    }
-    Ok(EXIT_SUCCESS)
+    format!("{}{trumps}", escape_control(&group.environment))
 }
 
-pub(super) async fn rules(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let id = find::resolve_id(client, &options.group).await?;
-    let [service, version, groups] = find::GROUPS;
-    let path = [service, version, groups, id.as_str(), "rules"];
-    let rules: NodeGroupRules = client.get(&path, &[]).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&rules);
-        return Ok(EXIT_SUCCESS);
-    }
-    table::fields(&[
-        ("rule", text(rules.rule.as_ref())),
-        ("with those above", text(rules.rule_with_inherited.as_ref())),
-        (
-            "as a query of nodes",
-            text(rules.translated.nodes_query_format.as_ref()),
-        ),
-        (
-            "of the inventory",
-            text(rules.translated.inventory_query_format.as_ref()),
-        ),
-    ]);
-    Ok(EXIT_SUCCESS)
-}
-
-fn keys(value: &Value) -> impl Iterator<Item = String> {
+fn keys(value: &Value) -> String {
     let keys = value.as_object().into_iter().flatten();
-    keys.map(|(key, _)| escape_control(key))
+    let keys: Vec<_> = keys.map(|(key, _)| escape_control(key)).collect();
+    keys.join(", ")
 }
 
 /// JSON in one line; `-` for no value.

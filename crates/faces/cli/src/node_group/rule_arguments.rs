@@ -1,27 +1,21 @@
 //! Parses rules, classes and variables of a group from the command line. Main functions: [`rule`],
 //! [`class`], [`read_variable`].
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::CommandFailure;
-use crate::input::read_limited;
+use crate::input::{parse_json, text_or_file};
 use crate::terminal::escape_control;
 
 /// Parses a rule in JSON, or `@FILE` that contains it.
 pub(super) fn rule(text: &str) -> Result<Value, CommandFailure> {
-    let (place, text) = match text.strip_prefix('@') {
-        Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
-        None => ("--rule".to_owned(), text.to_owned()),
-    };
-    let rule: Value = json(&place, &text)?;
-    match rule {
-        Value::Array(_) => Ok(rule),
-        _ => Err(CommandFailure::Content {
-            place,
-            what: r#"a rule is an array, as in ["~", "name", "^web"]"#.to_owned(),
-        }),
+    let (place, text) = text_or_file("--rule", text)?;
+    match parse_json(&place, &text)? {
+        rule @ Value::Array(_) => Ok(rule),
+        _ => {
+            let what = r#"a rule is an array, as in ["~", "name", "^web"]"#;
+            Err(CommandFailure::content(place, what))
+        }
     }
 }
 
@@ -30,36 +24,25 @@ pub(super) fn class(text: &str) -> Result<(String, Value), CommandFailure> {
     let Some((name, parameters)) = text.split_once('=') else {
         return Ok((text.to_owned(), Value::Object(serde_json::Map::new())));
     };
-    match json("--class", parameters)? {
+    match parse_json("--class", parameters)? {
         parameters @ Value::Object(_) => Ok((name.to_owned(), parameters)),
-        _ => Err(CommandFailure::Content {
-            place: "--class".to_owned(),
-            what: format!(
-                "the parameters of {} must be a JSON object",
-                escape_control(name)
-            ),
-        }),
+        _ => {
+            let name = escape_control(name);
+            let what = format!("the parameters of {name} must be a JSON object");
+            Err(CommandFailure::content("--class", what))
+        }
     }
 }
 
 /// Parses `NAME=VALUE`; a value that is no JSON is taken as text.
 pub(super) fn variable(text: &str) -> Result<(String, Value), CommandFailure> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        let what = format!(
-            "`{}` is not a variable; write name=value",
-            escape_control(text)
-        );
+        let text = escape_control(text);
+        let what = format!("`{text}` is not a variable; write name=value");
         return Err(CommandFailure::Usage(what));
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))
-}
-
-fn json(place: &str, text: &str) -> Result<Value, CommandFailure> {
-    decode_errors::json::from_str(text).map_err(|error| CommandFailure::Content {
-        place: place.to_owned(),
-        what: error.to_string(),
-    })
 }
 
 #[cfg(test)]

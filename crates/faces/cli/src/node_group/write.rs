@@ -1,10 +1,9 @@
 //! `tutti node-group create`, `edit`, `delete` and `import`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use api_types::Object;
 use api_types::classifier::{NodeGroup, NodeGroupDelta, NodeGroupInput};
-use reqwest::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -12,7 +11,7 @@ use super::{find, rule_arguments};
 use crate::client::ApiClient;
 use crate::input::read_limited;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
 
 /// The id of the root group, the same in every classifier.
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
@@ -79,30 +78,14 @@ struct GroupParts {
     variables: Vec<String>,
 }
 
-/// Arguments of `tutti node-group delete`.
-#[derive(Debug, clap::Args)]
-pub struct DeleteOptions {
-    /// Name or id of the group
-    group: String,
-}
-
-/// Arguments of `tutti node-group import`.
-#[derive(Debug, clap::Args)]
-pub struct ImportOptions {
-    /// File with an array of groups
-    file: PathBuf,
-}
-
-pub(super) async fn create(
-    options: CreateOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn create(options: CreateOptions, client: &ApiClient) -> VerbResult {
     let parent = match &options.parent {
         Some(called) => find::resolve_id(client, called).await?,
         None => ROOT.to_owned(),
     };
     let parts = options.parts;
     let variables = objects(&parts.variables, rule_arguments::variable)?;
+    let rule = parts.rule.as_deref();
     let id = Uuid::new_v4().to_string();
     let input = NodeGroupInput {
         name: options.name,
@@ -112,16 +95,12 @@ pub(super) async fn create(
         description: parts.description,
         environment: parts.environment,
         environment_trumps: options.environment_trumps.then_some(true),
-        rule: parts
-            .rule
-            .as_deref()
-            .map(rule_arguments::rule)
-            .transpose()?,
+        rule: rule.map(rule_arguments::rule).transpose()?,
         config_data: None,
         variables: (!variables.is_empty()).then_some(variables),
         serial_number: None,
     };
-    let group: NodeGroup = client.put(&path(&id), &input).await?;
+    let group: NodeGroup = client.put(&find::route([&id]), &input).await?;
     say!(
         "Made node group {} ({})",
         escape_control(&group.name),
@@ -130,7 +109,7 @@ pub(super) async fn create(
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult {
     let id = find::resolve_id(client, &options.group).await?;
     let mut delta = Object::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -140,34 +119,21 @@ pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8,
     set("name", options.name.map(Value::from));
     set("environment", parts.environment.map(Value::from));
     set("description", parts.description.map(Value::from));
-    set(
-        "environment_trumps",
-        options.environment_trumps.map(Value::from),
-    );
+    let trumps = options.environment_trumps;
+    set("environment_trumps", trumps.map(Value::from));
     if let Some(parent) = &options.parent {
-        set(
-            "parent",
-            Some(find::resolve_id(client, parent).await?.into()),
-        );
+        let parent = find::resolve_id(client, parent).await?;
+        set("parent", Some(parent.into()));
     }
     match parts.rule {
         Some(rule) => set("rule", Some(rule_arguments::rule(&rule)?)),
         None => set("rule", options.no_rule.then_some(Value::Null)),
     }
+    let removed = |names: Vec<String>| names.into_iter().map(|name| (name, Value::Null));
     let mut classes = objects(&parts.classes, rule_arguments::class)?;
-    classes.extend(
-        options
-            .no_classes
-            .into_iter()
-            .map(|name| (name, Value::Null)),
-    );
+    classes.extend(removed(options.no_classes));
     let mut variables = objects(&parts.variables, rule_arguments::variable)?;
-    variables.extend(
-        options
-            .no_variables
-            .into_iter()
-            .map(|name| (name, Value::Null)),
-    );
+    variables.extend(removed(options.no_variables));
     for (key, object) in [("classes", classes), ("variables", variables)] {
         set(key, (!object.is_empty()).then_some(Value::Object(object)));
     }
@@ -176,40 +142,34 @@ pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8,
             "name at least one change; see --help".to_owned(),
         ));
     }
-    let group: NodeGroup = client.post(&path(&id), &NodeGroupDelta(delta)).await?;
+    let group: NodeGroup = client
+        .post(&find::route([&id]), &NodeGroupDelta(delta))
+        .await?;
     say!("Changed node group {}", escape_control(&group.name));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &DeleteOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let id = find::resolve_id(client, &one.group).await?;
-    client.delete(&path(&id)).await?;
-    say!("Deleted node group {}", escape_control(&one.group));
+pub(super) async fn delete(called: &str, client: &ApiClient) -> VerbResult {
+    let id = find::resolve_id(client, called).await?;
+    client.delete(&find::route([&id])).await?;
+    say!("Deleted node group {}", escape_control(called));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn import(
-    options: &ImportOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
-    let groups = groups(&options.file)?;
+pub(super) async fn import(file: &Path, client: &ApiClient) -> VerbResult {
+    let parsed = decode_errors::json::from_str(&read_limited(file)?);
+    let groups: Vec<Value> = parsed.map_err(|error| {
+        let what = format!("it must be an array of groups: {error}");
+        CommandFailure::content(file.display(), what)
+    })?;
     let path = ["classifier-api", "v1", "import-hierarchy"];
-    client
-        .send_without_content(Method::POST, &path, &groups)
-        .await?;
+    client.command(&path, &groups).await?;
+    let count = groups.len();
     say!(
-        "All groups are replaced by the {} of {}",
-        groups.len(),
-        options.file.display()
+        "All groups are replaced by the {count} of {}",
+        file.display()
     );
     Ok(EXIT_SUCCESS)
-}
-
-fn groups(file: &Path) -> Result<Vec<Value>, CommandFailure> {
-    decode_errors::json::from_str(&read_limited(file)?).map_err(|error| CommandFailure::Content {
-        place: file.display().to_string(),
-        what: format!("it must be an array of groups: {error}"),
-    })
 }
 
 /// Applies `part` to each text and collects the results into an object.
@@ -218,9 +178,4 @@ fn objects(
     part: impl Fn(&str) -> Result<(String, Value), CommandFailure>,
 ) -> Result<Object, CommandFailure> {
     texts.iter().map(|text| part(text)).collect()
-}
-
-fn path(id: &str) -> [&str; 4] {
-    let [service, version, groups] = find::GROUPS;
-    [service, version, groups, id]
 }

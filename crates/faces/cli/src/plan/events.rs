@@ -4,9 +4,9 @@ use api_types::{PlanEvent, PlanEvents};
 
 use super::{follow, preview};
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
+use crate::present::{OutputOptions, json};
 use crate::terminal::{self, escape_control, style_dim};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Arguments of `tutti plan events`.
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let format = options.shown.format;
     if options.follow {
         return follow::follow(client, &options.job, format).await;
@@ -40,7 +40,7 @@ pub(super) fn print(events: &[PlanEvent]) {
             continue;
         }
         let time = style_dim(event.timestamp);
-        let kind = terminal::style_name(escape_control(&event.kind));
+        let kind = terminal::escaped_name(&event.kind);
         say!("{time}  {kind}  {}", escape_control(&event.message));
     }
 }

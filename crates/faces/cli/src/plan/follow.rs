@@ -11,19 +11,17 @@ use super::question::PlanPrompt;
 use super::{preview, read};
 use crate::client::ApiClient;
 use crate::defaults::{PLAN_POLL, RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX};
-use crate::output::json;
+use crate::present::json;
 use crate::terminal::{self, escape_control, style_dim};
-use crate::{CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat};
+use crate::{
+    CommandFailure, EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, VerbResult,
+};
 
 /// The error kind if another user answered first.
 const NOT_ASKED: &str = "tutti/not-asked";
 
 /// Watches plan job `number` from its start to its end and returns the exit code.
-pub(super) async fn follow(
-    client: &ApiClient,
-    number: &str,
-    format: OutputFormat,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn follow(client: &ApiClient, number: &str, format: OutputFormat) -> VerbResult {
     Box::pin(follow_from(client, number, "0", format)).await
 }
 
@@ -33,7 +31,7 @@ pub(super) async fn follow_from(
     number: &str,
     start: &str,
     format: OutputFormat,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let interrupt = signal(SignalKind::interrupt());
     let mut watch = PlanWatch {
         client,

@@ -13,10 +13,10 @@ mod targets;
 pub(crate) use self::read::print_questions;
 pub(crate) use self::run::fetch_plan_detail as plan_detail;
 pub(crate) use self::targets::PlanTargets;
-use crate::CommandFailure;
 use crate::access::login;
 use crate::client::ApiClient;
 use crate::settings::ConnectionFlags;
+use crate::{CommandFailure, VerbResult};
 
 /// Verbs of `tutti plan`.
 #[derive(Debug, clap::Subcommand)]
@@ -73,10 +73,7 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
     Resume(running::ResumeOptions),
 }
 
-pub(crate) async fn run(
-    verb: PlanVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(verb: PlanVerb, connection: &ConnectionFlags) -> VerbResult {
     let client = client(&verb, connection).await?;
     match verb {
         PlanVerb::Run(options) => Box::pin(run::run(options, &client)).await,

@@ -35,7 +35,7 @@ fn format_effect(details: &Object) -> Vec<String> {
     let mut object = text("object").lines();
     let first = escape_control(object.next().unwrap_or_default());
     let number = terminal::style_heading(format!("{number:>3}."));
-    let function = terminal::style_name(escape_control(text("function")));
+    let function = terminal::escaped_name(text("function"));
     let site = style_dim(escape_control(text("site")));
     let mut lines = vec![format!("{number} {function} {first}  {site}")];
     let mut add = |line: String| lines.push(format!("     {line}"));

@@ -92,7 +92,7 @@ impl PlanPrompt {
         let item = |(key, text): &(String, String)| {
             format!(
                 "  {}  {}",
-                terminal::style_name(escape_control(key)),
+                terminal::escaped_name(key),
                 escape_control(text)
             )
         };

@@ -7,10 +7,12 @@ use super::{events, preview};
 use crate::client::ApiClient;
 use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
 use crate::named_list::{self, NamedLine};
-use crate::output::{OutputOptions, json};
+use crate::present::{OutputOptions, json};
 use crate::terminal::{self, escape_control, style_dim};
 use crate::values::{duration, result_lines};
-use crate::{CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, table, task};
+use crate::{
+    CommandFailure, EXIT_NODES_FAILED, EXIT_SUCCESS, OutputFormat, VerbResult, table, task,
+};
 
 /// Arguments of `tutti plan show`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +52,7 @@ pub struct ListOptions {
     shown: OutputOptions,
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let Some(plan) = &options.plan else {
         return plans(&environment, options.all, options.shown.format, client).await;
@@ -67,7 +69,7 @@ pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     plans(&environment, options.all, options.shown.format, client).await
 }
@@ -78,7 +80,7 @@ async fn plans(
     all: bool,
     format: OutputFormat,
     client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let query = [("environment", environment)];
     let mut list: PlanList = client.get(&["orchestrator", "v1", "plans"], &query).await?;
     list.items.retain(|plan| all || plan.permitted);
@@ -141,7 +143,7 @@ fn print_replaced_functions(functions: &[PlanFunctionReplaced]) {
         let file = format!("{}/{}", function.module, function.file);
         say!(
             "    {}  {}",
-            terminal::style_name(escape_control(&function.name)),
+            terminal::escaped_name(&function.name),
             style_dim(escape_control(&file))
         );
     }
@@ -163,7 +165,7 @@ fn parameter(key: &str, about: &Value) {
     }
     say!(
         "  {}  {}",
-        terminal::style_name(escape_control(key)),
+        terminal::escaped_name(key),
         style_dim(notes.join(", "))
     );
     if let Some(description) = about["description"].as_str() {
@@ -175,7 +177,7 @@ fn is_required(about: &Value) -> bool {
     about.get("default_value").is_none()
 }
 
-pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> VerbResult {
     let Some(number) = &options.job else {
         return list_jobs(options.limit, options.shown.format, client).await;
     };
@@ -195,11 +197,7 @@ pub(super) async fn jobs(options: &JobsOptions, client: &ApiClient) -> Result<u8
     })
 }
 
-async fn list_jobs(
-    limit: u64,
-    format: OutputFormat,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+async fn list_jobs(limit: u64, format: OutputFormat, client: &ApiClient) -> VerbResult {
     let list = fetch_newest(&limit.to_string(), client).await?;
     if format == OutputFormat::Json {
         json(&list);

@@ -10,9 +10,9 @@ use api_types::{
 use super::follow;
 use super::targets::PlanTargets;
 use crate::client::ApiClient;
-use crate::output::OutputOptions;
+use crate::present::OutputOptions;
 use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, params, task};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, params, task};
 
 /// Arguments of `tutti plan run`.
 #[derive(Debug, clap::Args)]
@@ -108,7 +108,7 @@ impl NoopMode {
     }
 }
 
-pub(super) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let detail = fetch_plan_detail(client, &options.plan, &environment).await?;
     let params = params::parse(&options.pairs, options.params.as_deref(), |key| {

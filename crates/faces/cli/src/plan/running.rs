@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::follow;
 use super::question::PlanPrompt;
 use crate::client::ApiClient;
-use crate::output::OutputOptions;
+use crate::present::OutputOptions;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Arguments of `tutti plan stop`.
 #[derive(Debug, clap::Args)]
@@ -50,17 +50,14 @@ pub struct ApproveOptions {
     deny: bool,
 }
 
-pub(super) async fn stop(options: &StopOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn stop(options: &StopOptions, client: &ApiClient) -> VerbResult {
     let stopped = follow::stop(client, &options.job, options.jobs).await?;
     let jobs = if options.jobs { " and its jobs" } else { "" };
     say!("Stopping plan job {}{jobs}", escape_control(&stopped.name));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn resume(
-    options: ResumeOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn resume(options: ResumeOptions, client: &ApiClient) -> VerbResult {
     // Earlier events are not shown again.
     let start = super::events::fetch_end_cursor(client, &options.job).await?;
     let command = PlanResumeCommand {
@@ -83,10 +80,7 @@ pub(super) async fn resume(
     follow::follow_from(client, &resumed.name, &start, format).await
 }
 
-pub(super) async fn approve(
-    options: ApproveOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn approve(options: ApproveOptions, client: &ApiClient) -> VerbResult {
     let question = fetch_question(client, &options.job, options.step.as_deref()).await?;
     let answer = match &options.answer {
         Some(text) => question.parse_answer(text)?,

@@ -5,10 +5,10 @@ use serde_json::{Value, json as object};
 
 use crate::client::ApiClient;
 use crate::defaults::PAGE;
-use crate::output::{OutputOptions, json};
+use crate::present::{OutputOptions, json};
 use crate::terminal::{self, escape_control};
 use crate::values::duration;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, VerbResult, table};
 
 /// Arguments of `tutti plan steps`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(super) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let steps = fetch_steps(client, options).await?;
     if options.shown.format == OutputFormat::Json {
         json(&object!({ "items": steps }));

@@ -12,9 +12,9 @@ use api_types::PuppetDbQuery;
 use serde_json::Value;
 
 use crate::client::ApiClient;
-use crate::output::json;
+use crate::present::json;
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, targets};
+use crate::{EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, targets};
 
 /// Arguments of `tutti query`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     options: &Options,
     connection: &ConnectionFlags,
     name: ProgramName,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let query = PuppetDbQuery {
         query: Some(targets::query_value(&options.query)?),
         limit: options.limit,

@@ -8,12 +8,13 @@ use api_types::User;
 use api_types::rbac::{Group, Role};
 use uuid::Uuid;
 
-use crate::client::ApiClient;
-use crate::{CommandFailure, terminal};
+use crate::CommandFailure;
+use crate::client::{ApiClient, route};
+use crate::terminal::escape_control;
 
 /// The segments of a route in version 1 of the API.
 pub(crate) fn route_v1<const N: usize>(rest: [&str; N]) -> Vec<&str> {
-    ["rbac-api", "v1"].into_iter().chain(rest).collect()
+    route(["rbac-api", "v1"], rest)
 }
 
 pub(crate) async fn users(client: &ApiClient) -> Result<Vec<User>, CommandFailure> {
@@ -34,11 +35,20 @@ pub(crate) async fn user(client: &ApiClient, called: &str) -> Result<User, Comma
     if myself.login == called {
         return Ok(myself);
     }
-    let found = users(client)
-        .await?
-        .into_iter()
-        .find(|user| user.login == called);
-    found.ok_or_else(|| unknown_name_error("user", called))
+    find("user", called, users(client).await?, |user| {
+        user.login == called
+    })
+}
+
+/// The user with this login or id; the current user if none is named.
+pub(crate) async fn user_or_self(
+    client: &ApiClient,
+    called: Option<&str>,
+) -> Result<User, CommandFailure> {
+    match called {
+        Some(called) => user(client, called).await,
+        None => current_user(client).await,
+    }
 }
 
 pub(crate) async fn roles(client: &ApiClient) -> Result<Vec<Role>, CommandFailure> {
@@ -47,7 +57,7 @@ pub(crate) async fn roles(client: &ApiClient) -> Result<Vec<Role>, CommandFailur
 
 /// The role with this number or name.
 pub(crate) async fn role(client: &ApiClient, called: &str) -> Result<Role, CommandFailure> {
-    one_role(&roles(client).await?, called).cloned()
+    find_role(&roles(client).await?, called).cloned()
 }
 
 /// The numbers of the roles with these numbers or names.
@@ -59,19 +69,14 @@ pub(crate) async fn role_ids(
         return Ok(Vec::new());
     }
     let roles = roles(client).await?;
-    let ids = called
-        .iter()
-        .map(|called| one_role(&roles, called).map(|role| role.id));
-    ids.collect()
+    let id = |called: &String| find_role(&roles, called).map(|role| role.id);
+    called.iter().map(id).collect()
 }
 
-fn one_role<'a>(roles: &'a [Role], called: &str) -> Result<&'a Role, CommandFailure> {
+fn find_role<'a>(roles: &'a [Role], called: &str) -> Result<&'a Role, CommandFailure> {
     let number = called.parse::<i64>().ok();
     let fits = |role: &&Role| Some(role.id) == number || role.display_name == called;
-    roles
-        .iter()
-        .find(fits)
-        .ok_or_else(|| unknown_name_error("role", called))
+    find("role", called, roles, fits)
 }
 
 pub(crate) async fn groups(client: &ApiClient) -> Result<Vec<Group>, CommandFailure> {
@@ -83,11 +88,23 @@ pub(crate) async fn group(client: &ApiClient, called: &str) -> Result<Group, Com
     if Uuid::parse_str(called).is_ok() {
         return client.get(&route_v1(["groups", called]), &[]).await;
     }
-    let found = groups(client)
-        .await?
-        .into_iter()
-        .find(|group| group.login == called);
-    found.ok_or_else(|| unknown_name_error("group", called))
+    find("group", called, groups(client).await?, |group| {
+        group.login == called
+    })
+}
+
+fn find<T>(
+    kind: &str,
+    called: &str,
+    all: impl IntoIterator<Item = T>,
+    fits: impl Fn(&T) -> bool,
+) -> Result<T, CommandFailure> {
+    all.into_iter().find(fits).ok_or_else(|| {
+        let called = escape_control(called);
+        CommandFailure::Usage(format!(
+            "there is no {kind} `{called}` that you may see; `tutti {kind} list` shows them"
+        ))
+    })
 }
 
 /// The names of roles by number; empty if the user may not see roles.
@@ -96,30 +113,19 @@ pub(crate) struct RoleNames(HashMap<i64, String>);
 
 impl RoleNames {
     pub(crate) async fn read(client: &ApiClient) -> Result<Self, CommandFailure> {
-        match roles(client).await {
-            Ok(roles) => Ok(Self::from_roles(roles)),
-            Err(CommandFailure::Refused { status: 403, .. }) => Ok(Self::default()),
-            Err(failure) => Err(failure),
-        }
-    }
-
-    pub(crate) fn from_roles(roles: Vec<Role>) -> Self {
+        let roles = match roles(client).await {
+            Err(CommandFailure::Refused { status: 403, .. }) => Vec::new(),
+            roles => roles?,
+        };
         let names = roles.into_iter().map(|role| (role.id, role.display_name));
-        Self(names.collect())
+        Ok(Self(names.collect()))
     }
 
     pub(crate) fn join_names(&self, ids: &[i64]) -> String {
         let names = ids.iter().map(|id| match self.0.get(id) {
-            Some(name) => terminal::escape_control(name),
+            Some(name) => escape_control(name),
             None => id.to_string(),
         });
         names.collect::<Vec<_>>().join(", ")
     }
-}
-
-fn unknown_name_error(kind: &str, called: &str) -> CommandFailure {
-    let called = terminal::escape_control(called);
-    CommandFailure::Usage(format!(
-        "there is no {kind} `{called}` that you may see; `tutti {kind} list` shows them"
-    ))
 }

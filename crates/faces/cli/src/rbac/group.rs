@@ -4,10 +4,9 @@ use api_types::rbac::{Group, GroupImport, GroupUpdate};
 
 use super::find::{self, RoleNames, route_v1};
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
-use crate::settings::ConnectionFlags;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
+use crate::present::{Fields, OutputOptions};
+use crate::terminal::{escape_control, escaped_heading, escaped_name};
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Verbs of `tutti group`.
 #[derive(Debug, clap::Subcommand)]
@@ -17,7 +16,12 @@ pub enum GroupVerb {
     List(OutputOptions),
     /// Show one group, its roles and its members
     #[command(after_long_help = "Example:\n  tutti group show linux-admins")]
-    Show(ShowOptions),
+    Show {
+        /// Name of the group in the directory, or its id
+        group: String,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Import a group of an external directory; its members get its roles at their next login
     #[command(
         visible_alias = "create",
@@ -29,16 +33,10 @@ pub enum GroupVerb {
     Edit(EditOptions),
     /// Delete a group; its members lose the roles that they had through it
     #[command(after_long_help = "Example:\n  tutti group delete linux-admins")]
-    Delete(DeleteOptions),
-}
-
-/// Arguments of `tutti group show`.
-#[derive(Debug, clap::Args)]
-pub struct ShowOptions {
-    /// Name of the group in the directory, or its id
-    group: String,
-    #[command(flatten)]
-    shown: OutputOptions,
+    Delete {
+        /// Name of the group in the directory, or its id
+        group: String,
+    },
 }
 
 /// Arguments of `tutti group import`.
@@ -77,25 +75,14 @@ pub struct EditOptions {
     directory: Option<String>,
 }
 
-/// Arguments of `tutti group delete`.
-#[derive(Debug, clap::Args)]
-pub struct DeleteOptions {
-    /// Name of the group in the directory, or its id
-    group: String,
-}
-
-pub(crate) async fn run(
-    verb: GroupVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: GroupVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        GroupVerb::List(shown) => list(&shown, &client).await,
-        GroupVerb::Show(options) => show(&options, &client).await,
-        GroupVerb::Import(options) => import(options, &client).await,
-        GroupVerb::Edit(options) => edit(options, &client).await,
-        GroupVerb::Delete(one) => {
-            let group = find::group(&client, &one.group).await?;
+        GroupVerb::List(shown) => list(shown.format, client).await,
+        GroupVerb::Show { group, shown } => show(&group, shown.format, client).await,
+        GroupVerb::Import(options) => import(options, client).await,
+        GroupVerb::Edit(options) => edit(options, client).await,
+        GroupVerb::Delete { group } => {
+            let group = find::group(client, &group).await?;
             client.delete(&route_v1(["groups", &group.id])).await?;
             say!("Forgot group {}", escape_control(&group.login));
             Ok(EXIT_SUCCESS)
@@ -103,57 +90,47 @@ pub(crate) async fn run(
     }
 }
 
-async fn list(shown: &OutputOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn list(format: OutputFormat, client: &ApiClient) -> VerbResult {
     let groups = find::groups(client).await?;
-    if shown.format == OutputFormat::Json {
-        json(&groups);
-        return Ok(EXIT_SUCCESS);
-    }
-    if groups.is_empty() {
-        say!("No groups yet; `tutti group import` takes one of the directory.");
-        return Ok(EXIT_SUCCESS);
-    }
-    let roles = RoleNames::read(client).await?;
-    let rows = groups.iter().map(|group| {
-        vec![
-            terminal::style_name(escape_control(&group.login)),
-            escape_control(&group.display_name),
-            roles.join_names(&group.role_ids),
-            group.user_ids.len().to_string(),
-        ]
-    });
-    table::print(&["GROUP", "NAME", "ROLES", "USERS"], rows.collect());
-    Ok(EXIT_SUCCESS)
+    let roles = match groups.is_empty() || format == OutputFormat::Json {
+        true => RoleNames::default(),
+        false => RoleNames::read(client).await?,
+    };
+    format.list(
+        &groups,
+        &groups,
+        "No groups yet; `tutti group import` takes one of the directory.",
+        &[
+            ("GROUP", &|group| escaped_name(&group.login)),
+            ("NAME", &|group| escape_control(&group.display_name)),
+            ("ROLES", &|group| roles.join_names(&group.role_ids)),
+            ("USERS", &|group| group.user_ids.len().to_string()),
+        ],
+    )
 }
 
-async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let group = find::group(client, &options.group).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&group);
+async fn show(called: &str, format: OutputFormat, client: &ApiClient) -> VerbResult {
+    let group = find::group(client, called).await?;
+    if format.print_json(&group) {
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
     let users = find::users(client).await?.into_iter();
     let users = users.filter(|user| group.user_ids.contains(&user.id));
     let users: Vec<_> = users.map(|user| escape_control(&user.login)).collect();
-    table::fields(&[
-        (
-            "group",
-            terminal::style_heading(escape_control(&group.login)),
-        ),
-        ("id", escape_control(&group.id)),
-        ("name", escape_control(&group.display_name)),
-        ("roles", roles.join_names(&group.role_ids)),
-        ("users", users.join(", ")),
-        (
-            "directory",
-            escape_control(group.identity_provider_id.as_deref().unwrap_or("none")),
-        ),
-    ]);
+    let directory = group.identity_provider_id.as_deref().unwrap_or("none");
+    Fields::default()
+        .value("group", escaped_heading(&group.login))
+        .text("id", &group.id)
+        .text("name", &group.display_name)
+        .value("roles", roles.join_names(&group.role_ids))
+        .value("users", users.join(", "))
+        .text("directory", directory)
+        .print();
     Ok(EXIT_SUCCESS)
 }
 
-async fn import(options: ImportOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn import(options: ImportOptions, client: &ApiClient) -> VerbResult {
     let body = GroupImport {
         login: options.group,
         display_name: options.name,
@@ -170,7 +147,7 @@ async fn import(options: ImportOptions, client: &ApiClient) -> Result<u8, Comman
     Ok(EXIT_SUCCESS)
 }
 
-async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult {
     let group = find::group(client, &options.group).await?;
     let update = GroupUpdate {
         id: group.id.clone(),

@@ -1,16 +1,17 @@
 //! `tutti token …`. Main type: [`TokenVerb`].
 
-use api_types::rbac::{AuthenticateToken, NewToken, TokenFacts, TokenItem, TokenList};
+use api_types::rbac::{AuthenticateToken, NewToken, TokenFacts, TokenList};
 use api_types::{RevokeTokens, TokenReply};
 use reqwest::Method;
 use secrecy::ExposeSecret as _;
 
 use super::find::{self, RoleNames, route_v1};
 use crate::client::{self, ApiClient};
-use crate::output::{OutputOptions, json};
+use crate::present::{Fields, OutputOptions};
 use crate::settings::ConnectionFlags;
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
+use crate::terminal::{escape_control, escaped_name};
+use crate::values::or_never;
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Verbs of `tutti token`.
 #[derive(Debug, clap::Subcommand)]
@@ -76,20 +77,17 @@ pub struct RevokeOptions {
     this: bool,
 }
 
-pub(crate) async fn run(
-    verb: TokenVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(verb: TokenVerb, connection: &ConnectionFlags) -> VerbResult {
     let client = ApiClient::with_token(connection)?;
     match verb {
         TokenVerb::Create(options) => create(options, &client).await,
         TokenVerb::List(options) => list(&options, &client).await,
-        TokenVerb::Show(shown) => show(&shown, &client, connection).await,
+        TokenVerb::Show(shown) => show(shown.format, &client, connection).await,
         TokenVerb::Revoke(options) => revoke(options, &client, connection).await,
     }
 }
 
-async fn create(options: CreateOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn create(options: CreateOptions, client: &ApiClient) -> VerbResult {
     let new = NewToken {
         lifetime: options.lifetime,
         label: options.label,
@@ -101,55 +99,32 @@ async fn create(options: CreateOptions, client: &ApiClient) -> Result<u8, Comman
     Ok(EXIT_SUCCESS)
 }
 
-async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let user = match &options.user {
-        Some(called) => find::user(client, called).await?,
-        None => find::current_user(client).await?,
-    };
-    let tokens: TokenList = client
-        .get(&route_v1(["users", &user.id, "tokens"]), &[])
-        .await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&tokens);
-        return Ok(EXIT_SUCCESS);
-    }
-    if tokens.items.is_empty() {
-        say!("User {} has no tokens.", escape_control(&user.login));
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = tokens.items.iter().map(row).collect();
-    let heading = [
-        "ID",
-        "LABEL",
-        "ENDS",
-        "LAST USED",
-        "MADE",
-        "CLIENT",
-        "DESCRIPTION",
-    ];
-    table::print(&heading, rows);
-    Ok(EXIT_SUCCESS)
-}
-
-fn row(token: &TokenItem) -> Vec<String> {
+async fn list(options: &ListOptions, client: &ApiClient) -> VerbResult {
+    let user = find::user_or_self(client, options.user.as_deref()).await?;
+    let path = route_v1(["users", &user.id, "tokens"]);
+    let tokens: TokenList = client.get(&path, &[]).await?;
     let text = |text: &Option<String>| escape_control(text.as_deref().unwrap_or_default());
-    let ends = token.expiration_date;
-    vec![
-        terminal::style_name(escape_control(&token.id)),
-        text(&token.label),
-        ends.map_or_else(|| "never".to_owned(), |time| time.to_string()),
-        token.last_active_date.to_string(),
-        token.creation_date.to_string(),
-        text(&token.client),
-        text(&token.description),
-    ]
+    options.shown.format.list(
+        &tokens,
+        &tokens.items,
+        &format!("User {} has no tokens.", escape_control(&user.login)),
+        &[
+            ("ID", &|token| escaped_name(&token.id)),
+            ("LABEL", &|token| text(&token.label)),
+            ("ENDS", &|token| or_never(token.expiration_date)),
+            ("LAST USED", &|token| token.last_active_date.to_string()),
+            ("MADE", &|token| token.creation_date.to_string()),
+            ("CLIENT", &|token| text(&token.client)),
+            ("DESCRIPTION", &|token| text(&token.description)),
+        ],
+    )
 }
 
 async fn show(
-    shown: &OutputOptions,
+    format: OutputFormat,
     client: &ApiClient,
     connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let token = client::token(&connection.settings()?.token_file)?;
     let body = AuthenticateToken {
         token: token.expose_secret().to_owned(),
@@ -157,35 +132,19 @@ async fn show(
     };
     let path = ["rbac-api", "v2", "auth", "token", "authenticate"];
     let facts: TokenFacts = client.post(&path, &body).await?;
-    if shown.format == OutputFormat::Json {
-        json(&facts);
+    if format.print_json(&facts) {
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
-    let ends = facts.expiration;
-    let mut fields = vec![
-        ("login", terminal::style_name(escape_control(&facts.login))),
-        ("roles", roles.join_names(&facts.role_ids)),
-        ("id", escape_control(&facts.id)),
-        ("made", facts.creation.to_string()),
-        (
-            "ends",
-            ends.map_or_else(|| "never".to_owned(), |time| time.to_string()),
-        ),
-    ];
-    fields.extend(
-        facts
-            .label
-            .iter()
-            .map(|label| ("label", escape_control(label))),
-    );
-    fields.extend(
-        facts
-            .description
-            .iter()
-            .map(|text| ("description", escape_control(text))),
-    );
-    table::fields(&fields);
+    Fields::default()
+        .value("login", escaped_name(&facts.login))
+        .value("roles", roles.join_names(&facts.role_ids))
+        .text("id", &facts.id)
+        .value("made", facts.creation)
+        .value("ends", or_never(facts.expiration))
+        .optional_text("label", facts.label.as_deref())
+        .optional_text("description", facts.description.as_deref())
+        .print();
     Ok(EXIT_SUCCESS)
 }
 
@@ -193,7 +152,7 @@ async fn revoke(
     options: RevokeOptions,
     client: &ApiClient,
     connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let mut body = RevokeTokens {
         revoke_tokens: Vec::new(),
         revoke_tokens_by_labels: options.labels,

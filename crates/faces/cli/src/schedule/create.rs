@@ -1,17 +1,17 @@
 //! `tutti schedule task`, `tutti schedule run` and `tutti schedule plan`.
 
-use api_types::schedules::{CreateScheduledJob, ScheduledJob, ScheduledJobReply, ScheduledType};
+use api_types::schedules::{CreateScheduledJob, ScheduledJobReply, ScheduledType};
 use api_types::{DeployCommand, Object};
 use serde_json::{Value, json};
 
-use super::{SCHEDULED, path};
+use super::{SCHEDULED, read};
 use crate::client::ApiClient;
 use crate::job::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::plan::{PlanTargets, plan_detail};
 use crate::rollout::RolloutArguments;
 use crate::targets::TargetOptions;
 use crate::terminal::style_heading;
-use crate::{CommandFailure, EXIT_SUCCESS, params, task};
+use crate::{EXIT_SUCCESS, VerbResult, params, task};
 
 /// Arguments of `tutti schedule task`.
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,7 @@ struct JobLimits {
     description: Option<String>,
 }
 
-pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.targets.scope(client).await?;
@@ -122,7 +122,7 @@ pub(super) async fn task(options: TaskOptions, client: &ApiClient) -> Result<u8,
     create(&job, client).await
 }
 
-pub(super) async fn run(options: RunOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn run(options: RunOptions, client: &ApiClient) -> VerbResult {
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.place.targets.scope(client).await?;
     let (environment, enforce_environment) = options.place.environment(client);
@@ -158,7 +158,7 @@ pub(super) async fn run(options: RunOptions, client: &ApiClient) -> Result<u8, C
     create(&job, client).await
 }
 
-pub(super) async fn plan(options: PlanOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn plan(options: PlanOptions, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let detail = plan_detail(client, &options.plan, &environment).await?;
@@ -182,18 +182,15 @@ pub(super) async fn plan(options: PlanOptions, client: &ApiClient) -> Result<u8,
     create(&job, client).await
 }
 
-async fn create(job: &CreateScheduledJob, client: &ApiClient) -> Result<u8, CommandFailure> {
+async fn create(job: &CreateScheduledJob, client: &ApiClient) -> VerbResult {
     let reply: ScheduledJobReply = client.post(&SCHEDULED, job).await?;
     let number = reply.scheduled_job.name;
-    let made: ScheduledJob = client.get(&path(&number), &[]).await?;
-    let next = made
-        .next_run
-        .map(|next| format!("; it starts first at {}", next.time));
-    say!(
-        "Scheduled job {}{}",
-        style_heading(&number),
-        next.unwrap_or_else(|| "; it never starts".to_owned())
+    let made = read::fetch(client, &number).await?;
+    let next = made.next_run.map_or_else(
+        || "it never starts".to_owned(),
+        |next| format!("it starts first at {}", next.time),
     );
+    say!("Scheduled job {}; {next}", style_heading(&number));
     Ok(EXIT_SUCCESS)
 }
 

@@ -7,10 +7,10 @@ mod when;
 use api_types::schedules::UpdateScheduledJob;
 use serde_json::Value;
 
-use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
+use crate::client::{ApiClient, route};
+use crate::present::OutputOptions;
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{EXIT_SUCCESS, VerbResult};
 
 /// Route of the API.
 const SCHEDULED: [&str; 4] = ["orchestrator", "v1", "scheduled_jobs", "environment_jobs"];
@@ -38,50 +38,65 @@ pub enum ScheduleVerb {
     Plan(create::PlanOptions),
     /// List the scheduled jobs, the next to start first
     #[command(after_long_help = "Example:\n  tutti schedule list")]
-    List(read::ListOptions),
+    List {
+        /// Only scheduled jobs of this type: task, deploy (Puppet runs) or plan
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<String>,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Show one scheduled job
     #[command(after_long_help = "Example:\n  tutti schedule show 3")]
-    Show(read::ShowOptions),
+    Show {
+        /// Number of the scheduled job
+        schedule: String,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Show the next starts of a scheduled job
     #[command(after_long_help = "Example:\n  tutti schedule preview 3")]
-    Preview(read::ShowOptions),
+    Preview {
+        /// Number of the scheduled job
+        schedule: String,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Delete a scheduled job for ever; jobs that it started go on
     #[command(after_long_help = "Example:\n  tutti schedule delete 3")]
-    Delete(DeleteOptions),
+    Delete {
+        /// Number of the scheduled job
+        schedule: String,
+    },
 }
 
-/// Arguments of `tutti schedule delete`.
-#[derive(Debug, clap::Args)]
-pub struct DeleteOptions {
-    /// Number of the scheduled job
-    schedule: String,
-}
-
-pub(crate) async fn run(
-    verb: ScheduleVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: ScheduleVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        ScheduleVerb::Task(options) => Box::pin(create::task(options, &client)).await,
-        ScheduleVerb::Run(options) => Box::pin(create::run(options, &client)).await,
-        ScheduleVerb::Plan(options) => Box::pin(create::plan(options, &client)).await,
-        ScheduleVerb::List(options) => read::list(&options, &client).await,
-        ScheduleVerb::Show(options) => read::show(&options, &client).await,
-        ScheduleVerb::Preview(options) => read::preview(&options, &client).await,
-        ScheduleVerb::Delete(one) => {
+        ScheduleVerb::Task(options) => Box::pin(create::task(options, client)).await,
+        ScheduleVerb::Run(options) => Box::pin(create::run(options, client)).await,
+        ScheduleVerb::Plan(options) => Box::pin(create::plan(options, client)).await,
+        ScheduleVerb::List { kind, shown } => {
+            read::list(kind.as_deref(), shown.format, client).await
+        }
+        ScheduleVerb::Show { schedule, shown } => {
+            let job = read::fetch(client, &schedule).await?;
+            shown.format.present(&job, read::print)
+        }
+        ScheduleVerb::Preview { schedule, shown } => {
+            let job = read::fetch(client, &schedule).await?;
+            let upcoming = &job.upcoming;
+            shown
+                .format
+                .present(upcoming, |_| read::print_upcoming(&job))
+        }
+        ScheduleVerb::Delete { schedule } => {
             let change = UpdateScheduledJob {
                 enabled: Some(false),
                 ..UpdateScheduledJob::default()
             };
-            let _: Value = client.put(&path(&one.schedule), &change).await?;
-            say!("Deleted scheduled job {}", escape_control(&one.schedule));
+            let path = route(SCHEDULED, [&schedule]);
+            let _: Value = client.put(&path, &change).await?;
+            say!("Deleted scheduled job {}", escape_control(&schedule));
             Ok(EXIT_SUCCESS)
         }
     }
-}
-
-fn path(number: &str) -> [&str; 5] {
-    let [service, version, jobs, of] = SCHEDULED;
-    [service, version, jobs, of, number]
 }

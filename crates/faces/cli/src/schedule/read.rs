@@ -1,124 +1,76 @@
 //! `tutti schedule list`, `show` and `preview`.
 
-use api_types::schedules::{LastRun, ScheduledJob, ScheduledJobList, ScheduledType};
-use serde_json::Value;
+use api_types::schedules::{ScheduledJob, ScheduledJobList, ScheduledType};
+use serde_json::{Value, json};
 
+use super::SCHEDULED;
 use super::when::describe_schedule;
-use super::{SCHEDULED, path};
-use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
+use crate::client::{ApiClient, route};
+use crate::present::Fields;
 use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
+use crate::{CommandFailure, OutputFormat, VerbResult};
 
-/// Arguments of `tutti schedule list`.
-#[derive(Debug, clap::Args)]
-pub struct ListOptions {
-    /// Only scheduled jobs of this type: task, deploy (Puppet runs) or plan
-    #[arg(long = "type", value_name = "TYPE")]
-    kind: Option<String>,
-    #[command(flatten)]
-    shown: OutputOptions,
-}
-
-/// Arguments of `tutti schedule show` and `preview`.
-#[derive(Debug, clap::Args)]
-pub struct ShowOptions {
-    /// Number of the scheduled job
-    schedule: String,
-    #[command(flatten)]
-    shown: OutputOptions,
-}
-
-pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let kind = options.kind.as_deref();
+pub(super) async fn list(
+    kind: Option<&str>,
+    format: OutputFormat,
+    client: &ApiClient,
+) -> VerbResult {
     let query: Vec<_> = kind.map(|kind| ("type", kind)).into_iter().collect();
     let list: ScheduledJobList = client.get(&SCHEDULED, &query).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&list);
-        return Ok(EXIT_SUCCESS);
-    }
-    if list.items.is_empty() {
-        say!(
-            "There are no scheduled jobs; `tutti schedule task` and `tutti schedule run` create them."
-        );
-        return Ok(EXIT_SUCCESS);
-    }
-    let rows = list.items.iter().map(|job| {
-        vec![
-            escape_control(&job.name),
-            format_next_run(job),
-            describe_target(job),
-            describe_schedule(&job.schedule),
-            job.last_run
-                .as_ref()
-                .map_or_else(String::new, |run| format_last_run(job.kind, run)),
-            escape_control(&job.owner.login),
-            escape_control(&job.description),
-        ]
-    });
-    let heading = ["ID", "NEXT", "WHAT", "WHEN", "LAST", "OWNER", "DESCRIPTION"];
-    table::print(&heading, rows.collect());
-    Ok(EXIT_SUCCESS)
+    format.list(
+        &list,
+        &list.items,
+        "There are no scheduled jobs; `tutti schedule task` and `tutti schedule run` create them.",
+        &[
+            ("ID", &|job| escape_control(&job.name)),
+            ("NEXT", &format_next_run),
+            ("WHAT", &describe_target),
+            ("WHEN", &|job| describe_schedule(&job.schedule)),
+            ("LAST", &|job| format_last_run(job).unwrap_or_default()),
+            ("OWNER", &|job| escape_control(&job.owner.login)),
+            ("DESCRIPTION", &|job| escape_control(&job.description)),
+        ],
+    )
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let job: ScheduledJob = client.get(&path(&options.schedule), &[]).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&job);
-        return Ok(EXIT_SUCCESS);
-    }
-    let mut fields = vec![
-        ("scheduled job", escape_control(&job.name)),
-        (
-            "enabled",
-            if job.enabled { "yes" } else { "no, deleted" }.to_owned(),
-        ),
-        ("what", describe_target(&job)),
-        ("when", describe_schedule(&job.schedule)),
-        (
-            "input",
-            escape_control(&Value::Object(job.input.clone()).to_string()),
-        ),
-        ("environment", escape_control(&job.environment)),
-        ("owner", escape_control(&job.owner.login)),
-        ("next start", format_next_run(&job)),
-        ("runs", job.runs.to_string()),
-    ];
-    fields.extend(
-        job.last_run
-            .as_ref()
-            .map(|run| ("last start", format_last_run(job.kind, run))),
-    );
-    if let Some(skip) = &job.last_skip {
-        let text = format!("{}: {}", skip.time, escape_control(&skip.msg));
-        fields.push(("last left out", text));
-    }
-    if !job.description.is_empty() {
-        fields.insert(2, ("description", escape_control(&job.description)));
-    }
-    table::fields(&fields);
-    Ok(EXIT_SUCCESS)
-}
-
-pub(super) async fn preview(
-    options: &ShowOptions,
+pub(super) async fn fetch(
     client: &ApiClient,
-) -> Result<u8, CommandFailure> {
-    let job: ScheduledJob = client.get(&path(&options.schedule), &[]).await?;
-    if options.shown.format == OutputFormat::Json {
-        json(&job.upcoming);
-        return Ok(EXIT_SUCCESS);
-    }
+    number: &str,
+) -> Result<ScheduledJob, CommandFailure> {
+    client.get(&route(SCHEDULED, [number]), &[]).await
+}
+
+pub(super) fn print(job: &ScheduledJob) {
+    let enabled = if job.enabled { "yes" } else { "no, deleted" };
+    let description = Some(job.description.as_str()).filter(|text| !text.is_empty());
+    let skip = job.last_skip.as_ref();
+    Fields::default()
+        .text("scheduled job", &job.name)
+        .value("enabled", enabled)
+        .optional_text("description", description)
+        .value("what", describe_target(job))
+        .value("when", describe_schedule(&job.schedule))
+        .text("input", &json!(job.input).to_string())
+        .text("environment", &job.environment)
+        .text("owner", &job.owner.login)
+        .value("next start", format_next_run(job))
+        .value("runs", job.runs)
+        .optional("last start", format_last_run(job))
+        .optional(
+            "last left out",
+            skip.map(|skip| format!("{}: {}", skip.time, escape_control(&skip.msg))),
+        )
+        .print();
+}
+
+pub(super) fn print_upcoming(job: &ScheduledJob) {
     if job.upcoming.is_empty() {
-        say!(
-            "Scheduled job {} has no more starts.",
-            escape_control(&job.name)
-        );
+        let name = escape_control(&job.name);
+        say!("Scheduled job {name} has no more starts.");
     }
     for time in &job.upcoming {
         say!("{time}");
     }
-    Ok(EXIT_SUCCESS)
 }
 
 fn format_next_run(job: &ScheduledJob) -> String {
@@ -140,18 +92,19 @@ fn describe_target(job: &ScheduledJob) -> String {
     }
 }
 
-/// The last start and its job, or the reason why there is none.
-fn format_last_run(kind: ScheduledType, run: &LastRun) -> String {
-    let job = match kind {
+/// The last start and its job, or the reason why there is none; `None` before the first start.
+fn format_last_run(scheduled: &ScheduledJob) -> Option<String> {
+    let job = match scheduled.kind {
         ScheduledType::Plan => "plan job",
         ScheduledType::Task | ScheduledType::Deploy => "job",
     };
-    match (&run.job.name, &run.job.submission_error) {
+    let run = scheduled.last_run.as_ref()?;
+    Some(match (&run.job.name, &run.job.submission_error) {
         (Some(number), _) => format!("{} as {job} {number}", run.time),
         (None, Some(error)) => {
             let why = terminal::style_failure(escape_control(&error.msg));
             format!("{} no {job}: {why}", run.time)
         }
         (None, None) => run.time.to_string(),
-    }
+    })
 }

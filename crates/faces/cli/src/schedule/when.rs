@@ -76,11 +76,11 @@ pub(super) struct ScheduleArguments {
 impl ScheduleArguments {
     /// The schedule in the API's form. `now` is the base of the first start of `--every`.
     pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule, CommandFailure> {
-        let every = self
-            .every
-            .as_deref()
-            .map(duration::parse_seconds)
-            .transpose()?;
+        let seconds = |text: Option<String>| {
+            let text = text.as_deref();
+            text.map(duration::parse_seconds).transpose()
+        };
+        let every = seconds(self.every)?;
         let start_time = match (&self.at, every) {
             (Some(at), _) => Some(parse_time("--at", at)?),
             (None, Some(seconds)) => Some(time_after(now, seconds)?),
@@ -103,18 +103,10 @@ impl ScheduleArguments {
             cron: self.cron,
             calendar,
             timezone: self.timezone,
-            spread_seconds: self
-                .spread
-                .as_deref()
-                .map(duration::parse_seconds)
-                .transpose()?,
+            spread_seconds: seconds(self.spread)?,
             overlap: self.overlap,
             missed: self.missed,
-            grace_seconds: self
-                .grace
-                .as_deref()
-                .map(duration::parse_seconds)
-                .transpose()?,
+            grace_seconds: seconds(self.grace)?,
             blackouts: self
                 .blackouts
                 .iter()

@@ -5,8 +5,8 @@ use api_types::TaskList;
 use super::EnvironmentOption;
 use crate::client::ApiClient;
 use crate::named_list::{self, NamedLine};
-use crate::output::{OutputOptions, json};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
+use crate::present::{OutputOptions, json};
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Arguments of `tutti task list`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(super) enum TaskSelection {
     Permitted,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     show(
         client,
@@ -41,7 +41,7 @@ pub(super) async fn show(
     environment: &str,
     which: TaskSelection,
     format: OutputFormat,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let path = ["orchestrator", "v1", "tasks"];
     let query = [("environment", environment)];
     let mut list: TaskList = client.get(&path, &query).await?;

@@ -10,8 +10,7 @@ use api_types::{Object, TaskDetail};
 use serde_json::Value;
 
 use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, ProgramName};
+use crate::{CommandFailure, VerbResult};
 
 /// Verbs of `tutti task`.
 #[expect(
@@ -54,16 +53,11 @@ impl EnvironmentOption {
 /// The default environment.
 const PRODUCTION: &str = "production";
 
-pub(crate) async fn run(
-    verb: TaskVerb,
-    connection: &ConnectionFlags,
-    name: ProgramName,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?.with_program_name(name);
+pub(crate) async fn run(verb: TaskVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        TaskVerb::Run(options) => Box::pin(run::run(options, &client)).await,
-        TaskVerb::Show(options) => show::run(&options, &client).await,
-        TaskVerb::List(options) => list::run(&options, &client).await,
+        TaskVerb::Run(options) => Box::pin(run::run(options, client)).await,
+        TaskVerb::Show(options) => show::run(&options, client).await,
+        TaskVerb::List(options) => list::run(&options, client).await,
     }
 }
 

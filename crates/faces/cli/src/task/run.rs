@@ -1,14 +1,15 @@
 //! `tutti task run TASK -n NODES key=value …`. Main type: [`ConfigFileKeys`].
 
-use api_types::{Job, JobCreated, Object, TaskCommand};
+use api_types::{JobCreated, Object, TaskCommand};
 use serde_json::Value;
 
 use super::{EnvironmentOption, fetch_task_detail, is_text};
 use crate::client::ApiClient;
-use crate::output::OutputOptions;
+use crate::present::OutputOptions;
 use crate::rollout::RolloutArguments;
 use crate::targets::TargetOptions;
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, follow, params, terminal};
+use crate::terminal::{self, style_heading};
+use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, ProgramName, VerbResult, follow, params};
 
 /// Number of left-out nodes that are named.
 const NODES_NAMED: usize = 10;
@@ -51,7 +52,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: Options, client: &ApiClient) -> VerbResult {
     let scope = options.targets.scope(client).await?;
     let told = options.targets.describe_targets(&scope);
     let TaskToRun {
@@ -132,9 +133,7 @@ async fn rerun_task(
     client: &ApiClient,
     number: &str,
 ) -> Result<TaskToRun, CommandFailure> {
-    let job: Job = client
-        .get(&["orchestrator", "v1", "jobs", number], &[])
-        .await?;
+    let job = follow::fetch_job(client, number).await?;
     let refused = |why: &str| {
         let number = terminal::escape_control(&job.name);
         Err(CommandFailure::Usage(format!("job {number} {why}")))
@@ -152,28 +151,19 @@ async fn rerun_task(
     if options.params.is_some() {
         return refused("has its own parameters; name the task to give others");
     }
+    let params = job.options.get("params").and_then(Value::as_object);
     Ok(TaskToRun {
         environment: job.environment.name.clone(),
         task: task.to_owned(),
-        params: job
-            .options
-            .get("params")
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default(),
+        params: params.cloned().unwrap_or_default(),
         noop: options.noop || client.noop || job.options.get("noop") == Some(&Value::Bool(true)),
     })
 }
 
 fn announce(task: &str, told: &str, number: &str, noop: bool) {
-    let (task, mode) = (
-        terminal::style_heading(task),
-        if noop { " (noop)" } else { "" },
-    );
-    say!(
-        "Job {}: {task}{mode} on {told}\n",
-        terminal::style_heading(number)
-    );
+    let (number, task) = (style_heading(number), style_heading(task));
+    let mode = if noop { " (noop)" } else { "" };
+    say!("Job {number}: {task}{mode} on {told}\n");
 }
 
 /// Prints the nodes that are not part of the job because the user may not run the task on them.
@@ -182,12 +172,8 @@ pub(crate) fn print_left_out_nodes(created: &JobCreated) {
     if count == 0 {
         return;
     }
-    let names: Vec<_> = created
-        .not_permitted
-        .iter()
-        .take(NODES_NAMED)
-        .map(|name| terminal::escape_control(name))
-        .collect();
+    let names = created.not_permitted.iter().take(NODES_NAMED);
+    let names: Vec<_> = names.map(|name| terminal::escape_control(name)).collect();
     let more = if count > NODES_NAMED { ", …" } else { "" };
     let text = format!(
         "you may not run this task on {count} of the nodes, which were left out: {}{more}",

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::list::{self, TaskSelection};
 use super::{EnvironmentOption, split_name};
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
-use crate::terminal::{escape_control, style_dim, style_heading, style_name};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat};
+use crate::present::{OutputOptions, json};
+use crate::terminal::{escape_control, escaped_heading, escaped_name, style_dim};
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult};
 
 /// Arguments of `tutti task show`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub struct Options {
     shown: OutputOptions,
 }
 
-pub(crate) async fn run(options: &Options, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(crate) async fn run(options: &Options, client: &ApiClient) -> VerbResult {
     let environment = options.environment.effective_environment(client);
     let Some(task) = &options.task else {
         let which = if options.all {
@@ -54,10 +54,7 @@ fn print(detail: &TaskDetail) {
             .map(escape_control)
     };
     let description = text("description").unwrap_or_default();
-    say!(
-        "{}  {description}\n",
-        style_heading(escape_control(&detail.name))
-    );
+    say!("{}  {description}\n", escaped_heading(&detail.name));
     let parameters = detail.metadata.get("parameters").and_then(Value::as_object);
     let needed = parameters
         .into_iter()
@@ -101,11 +98,7 @@ fn parameter(key: &str, about: &Value) {
     if about["sensitive"] == Value::Bool(true) {
         notes.push("sensitive".to_owned());
     }
-    say!(
-        "  {}  {}",
-        style_name(escape_control(key)),
-        style_dim(notes.join(", "))
-    );
+    say!("  {}  {}", escaped_name(key), style_dim(notes.join(", ")));
     if let Some(description) = about["description"].as_str() {
         say!("      {}", escape_control(description));
     }

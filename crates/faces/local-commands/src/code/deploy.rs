@@ -93,7 +93,7 @@ async fn deploy_round(
         true => remove(deployer, &environments).await?,
         false => Vec::new(),
     };
-    if options.format == OutputFormat::Human {
+    if options.shown.format == OutputFormat::Human {
         for name in &removed {
             say!("- {name}: removed, since its branch is gone; its versions are kept");
         }
@@ -176,7 +176,7 @@ async fn deploy_each(
         let Some(ended) = ended else {
             continue;
         };
-        if options.format == OutputFormat::Human {
+        if options.shown.format == OutputFormat::Human {
             ended.print(options.dry_run);
         }
         all.push(ended);
@@ -186,7 +186,7 @@ async fn deploy_each(
 
 /// Prints the results and returns the exit code.
 fn report(options: &DeployOptions, all: &[EnvironmentResult]) -> u8 {
-    if options.format == OutputFormat::Json {
+    if options.shown.format == OutputFormat::Json {
         say!(
             "{:#}",
             json!(

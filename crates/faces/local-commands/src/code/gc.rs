@@ -32,7 +32,7 @@ pub(super) async fn collect(options: &DeployOptions, deployer: &Deployer) {
     let deployer = deployer.clone();
     let collected = tokio::task::spawn_blocking(move || deployer.collect(&kept, true)).await;
     match collected {
-        Ok(Ok(collected)) if options.format == OutputFormat::Human => print(&collected),
+        Ok(Ok(collected)) if options.shown.format == OutputFormat::Human => print(&collected),
         Ok(Err(error)) => {
             let why = chain(&error);
             anstream::eprintln!(

@@ -10,7 +10,7 @@ use serde_json::json;
 use cli::code::RollbackOptions;
 use cli::code::VersionsOptions;
 use cli::code::short;
-use cli::{CommandFailure, EXIT_SUCCESS, OutputFormat, say, table, terminal};
+use cli::{CommandFailure, EXIT_SUCCESS, present, say, terminal};
 use error_causes::chain;
 
 use super::directory;
@@ -28,47 +28,43 @@ pub(crate) fn run(options: &VersionsOptions) -> Result<u8, CommandFailure> {
     if let Some(wanted) = &options.environment {
         all.retain(|version| version.environment.as_str() == wanted);
     }
-    match options.format {
-        OutputFormat::Json => {
-            let shown = all.iter().map(|version| {
-                json!({
-                    "environment": version.environment.as_str(),
-                    "version": version.signature.as_str(),
-                    "live": version.is_live,
-                    "lock": version.lock,
-                })
-            });
-            say!("{:#}", json!(shown.collect::<Vec<_>>()));
-        }
-        OutputFormat::Human => {
-            let rows = all.iter().map(row).collect();
-            table::print(
-                &["ENVIRONMENT", "VERSION", "", "COMMIT", "BRANCH", "MODULES"],
-                rows,
-            );
-        }
+    let shown = all.iter().map(|version| {
+        json!({
+            "environment": version.environment.as_str(),
+            "version": version.signature.as_str(),
+            "live": version.is_live,
+            "lock": version.lock,
+        })
+    });
+    let shown: Vec<_> = shown.collect();
+    if options.shown.format.print_json(&shown) {
+        return Ok(EXIT_SUCCESS);
     }
+    let lock = |version: &LocalVersion, text: fn(&VersionLock) -> String| {
+        version.lock.as_ref().map(text).unwrap_or_default()
+    };
+    present::table(
+        &all,
+        &[
+            ("ENVIRONMENT", &|version| version.environment.to_string()),
+            ("VERSION", &|version| {
+                short(version.signature.as_str()).to_owned()
+            }),
+            ("", &|version| {
+                if version.is_live { "live" } else { "" }.to_owned()
+            }),
+            ("COMMIT", &|version| {
+                lock(version, |lock| short(&lock.control.commit).to_owned())
+            }),
+            ("BRANCH", &|version| {
+                lock(version, |lock| lock.control.branch.clone())
+            }),
+            ("MODULES", &|version| {
+                lock(version, |lock| lock.modules.len().to_string())
+            }),
+        ],
+    );
     Ok(EXIT_SUCCESS)
-}
-
-fn row(version: &LocalVersion) -> Vec<String> {
-    let control = version.lock.as_ref().map(|lock| &lock.control);
-    let modules = version
-        .lock
-        .as_ref()
-        .map(|lock| lock.modules.len().to_string());
-    vec![
-        version.environment.to_string(),
-        short(version.signature.as_str()).to_owned(),
-        if version.is_live {
-            "live".to_owned()
-        } else {
-            String::new()
-        },
-        control.map_or_else(String::new, |control| short(&control.commit).to_owned()),
-        control.map_or_else(String::new, |control| control.branch.clone()),
-        modules.unwrap_or_default(),
-    ]
 }
 
 fn list_versions(versions: &VersionStore) -> Result<Vec<LocalVersion>, CommandFailure> {

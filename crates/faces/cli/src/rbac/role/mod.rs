@@ -4,22 +4,27 @@ mod permission;
 mod read;
 mod write;
 
-use crate::CommandFailure;
+use crate::VerbResult;
 use crate::client::ApiClient;
-use crate::settings::ConnectionFlags;
+use crate::present::OutputOptions;
 
 /// Verbs of `tutti role`.
 #[derive(Debug, clap::Subcommand)]
 pub enum RoleVerb {
     /// List the roles
     #[command(after_long_help = "Example:\n  tutti role list")]
-    List(read::ListOptions),
+    List(OutputOptions),
     /// Show one role: its permissions and its members
     #[command(after_long_help = "Example:\n  tutti role show Operators")]
-    Show(read::ShowOptions),
+    Show {
+        /// Name or number of the role
+        role: String,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// List all available permissions
     #[command(after_long_help = "Example:\n  tutti role permissions")]
-    Permissions(read::ListOptions),
+    Permissions(OutputOptions),
     /// Create a role
     #[command(after_long_help = "Example:
   tutti role create 'Package updates' --permission tasks:run:package \\
@@ -31,7 +36,10 @@ pub enum RoleVerb {
     Edit(write::EditOptions),
     /// Delete a role
     #[command(after_long_help = "Example:\n  tutti role delete 'Package updates'")]
-    Delete(write::DeleteOptions),
+    Delete {
+        /// Name or number of the role
+        role: String,
+    },
     /// Add permissions to a role
     #[command(after_long_help = "Example:
   tutti role add-permission 'Package updates' tasks:run:service")]
@@ -54,27 +62,23 @@ pub enum RoleVerb {
     RemoveGroup(write::MembersOptions),
 }
 
-pub(crate) async fn run(
-    verb: RoleVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: RoleVerb, client: &ApiClient) -> VerbResult {
     match verb {
-        RoleVerb::List(options) => read::list(&options, &client).await,
-        RoleVerb::Show(options) => read::show(&options, &client).await,
-        RoleVerb::Permissions(options) => read::permissions(&options, &client).await,
-        RoleVerb::Create(options) => write::create(options, &client).await,
-        RoleVerb::Edit(options) => write::edit(options, &client).await,
-        RoleVerb::Delete(one) => write::delete(&one, &client).await,
+        RoleVerb::List(shown) => read::list(shown.format, client).await,
+        RoleVerb::Show { role, shown } => read::show(&role, shown.format, client).await,
+        RoleVerb::Permissions(shown) => read::permissions(shown.format, client).await,
+        RoleVerb::Create(options) => write::create(options, client).await,
+        RoleVerb::Edit(options) => write::edit(options, client).await,
+        RoleVerb::Delete { role } => write::delete(&role, client).await,
         RoleVerb::AddPermission(given) => {
-            write::change_permissions(given, "add-permissions", &client).await
+            write::change_permissions(given, "add-permissions", client).await
         }
         RoleVerb::RemovePermission(given) => {
-            write::change_permissions(given, "remove-permissions", &client).await
+            write::change_permissions(given, "remove-permissions", client).await
         }
-        RoleVerb::AddUser(members) => write::users(&members, "add-users", &client).await,
-        RoleVerb::RemoveUser(members) => write::users(&members, "remove-users", &client).await,
-        RoleVerb::AddGroup(members) => write::groups(&members, "add-groups", &client).await,
-        RoleVerb::RemoveGroup(members) => write::groups(&members, "remove-groups", &client).await,
+        RoleVerb::AddUser(members) => write::users(&members, "add-users", client).await,
+        RoleVerb::RemoveUser(members) => write::users(&members, "remove-users", client).await,
+        RoleVerb::AddGroup(members) => write::groups(&members, "add-groups", client).await,
+        RoleVerb::RemoveGroup(members) => write::groups(&members, "remove-groups", client).await,
     }
 }

@@ -1,13 +1,13 @@
 //! `tutti role create`, `edit`, `delete`, and the verbs that add to a role or remove from it.
 
 use api_types::rbac::{NewRole, Role, RoleGroups, RolePermissions, RoleUpdate, RoleUsers};
-use reqwest::Method;
+use serde::Serialize;
 
 use super::permission;
 use crate::client::ApiClient;
 use crate::rbac::find::{self, route_v1};
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti role create`.
 #[derive(Debug, clap::Args)]
@@ -38,13 +38,6 @@ pub struct EditOptions {
     description: Option<String>,
 }
 
-/// Arguments of `tutti role delete`.
-#[derive(Debug, clap::Args)]
-pub struct DeleteOptions {
-    /// Name or number of the role
-    role: String,
-}
-
 /// Arguments of `tutti role add-permission` and `remove-permission`.
 #[derive(Debug, clap::Args)]
 pub struct PermissionsOptions {
@@ -65,10 +58,7 @@ pub struct MembersOptions {
     members: Vec<String>,
 }
 
-pub(super) async fn create(
-    options: CreateOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn create(options: CreateOptions, client: &ApiClient) -> VerbResult {
     let new = NewRole {
         display_name: options.name,
         description: options.description,
@@ -85,7 +75,7 @@ pub(super) async fn create(
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult {
     let role = find::role(client, &options.role).await?;
     let update = RoleUpdate {
         id: role.id,
@@ -97,15 +87,13 @@ pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8,
     };
     let number = role.id.to_string();
     let role: Role = client.put(&route_v1(["roles", &number]), &update).await?;
-    print_changed(&role);
-    Ok(EXIT_SUCCESS)
+    print_changed(&role)
 }
 
-pub(super) async fn delete(one: &DeleteOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let role = find::role(client, &one.role).await?;
-    client
-        .delete(&route_v1(["roles", &role.id.to_string()]))
-        .await?;
+pub(super) async fn delete(called: &str, client: &ApiClient) -> VerbResult {
+    let role = find::role(client, called).await?;
+    let number = role.id.to_string();
+    client.delete(&route_v1(["roles", &number])).await?;
     say!("Deleted role {}", escape_control(&role.display_name));
     Ok(EXIT_SUCCESS)
 }
@@ -115,22 +103,14 @@ pub(super) async fn change_permissions(
     given: PermissionsOptions,
     command: &str,
     client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let permissions = permission::parse_all(&given.permissions)?;
     let role = find::role(client, &given.role).await?;
     let body = RolePermissions {
         role_id: role.id,
         permissions,
     };
-    client
-        .send_without_content(
-            Method::POST,
-            &route_v1(["command", "roles", command]),
-            &body,
-        )
-        .await?;
-    print_changed(&role);
-    Ok(EXIT_SUCCESS)
+    change(&role, command, &body, client).await
 }
 
 /// Changes users; `command` is `add-users` or `remove-users`.
@@ -138,21 +118,13 @@ pub(super) async fn users(
     members: &MembersOptions,
     command: &str,
     client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let role = find::role(client, &members.role).await?;
     let body = RoleUsers {
         role_id: role.id,
         user_ids: user_ids(client, &members.members).await?,
     };
-    client
-        .send_without_content(
-            Method::POST,
-            &route_v1(["command", "roles", command]),
-            &body,
-        )
-        .await?;
-    print_changed(&role);
-    Ok(EXIT_SUCCESS)
+    change(&role, command, &body, client).await
 }
 
 /// Changes groups; `command` is `add-groups` or `remove-groups`.
@@ -160,7 +132,7 @@ pub(super) async fn groups(
     members: &MembersOptions,
     command: &str,
     client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let role = find::role(client, &members.role).await?;
     let mut group_ids = Vec::with_capacity(members.members.len());
     for called in &members.members {
@@ -170,19 +142,23 @@ pub(super) async fn groups(
         role_id: role.id,
         group_ids,
     };
-    client
-        .send_without_content(
-            Method::POST,
-            &route_v1(["command", "roles", command]),
-            &body,
-        )
-        .await?;
-    print_changed(&role);
-    Ok(EXIT_SUCCESS)
+    change(&role, command, &body, client).await
 }
 
-fn print_changed(role: &Role) {
+async fn change(
+    role: &Role,
+    command: &str,
+    body: &impl Serialize,
+    client: &ApiClient,
+) -> VerbResult {
+    let path = route_v1(["command", "roles", command]);
+    client.command(&path, body).await?;
+    print_changed(role)
+}
+
+fn print_changed(role: &Role) -> VerbResult {
     say!("Changed role {}", escape_control(&role.display_name));
+    Ok(EXIT_SUCCESS)
 }
 
 async fn user_ids(client: &ApiClient, called: &[String]) -> Result<Vec<String>, CommandFailure> {

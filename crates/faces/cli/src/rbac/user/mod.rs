@@ -4,8 +4,9 @@ mod password;
 mod read;
 mod write;
 
-use crate::CommandFailure;
+use crate::VerbResult;
 use crate::client::ApiClient;
+use crate::present::OutputOptions;
 use crate::settings::ConnectionFlags;
 
 /// Verbs of `tutti user`.
@@ -13,10 +14,15 @@ use crate::settings::ConnectionFlags;
 pub enum UserVerb {
     /// List the users
     #[command(after_long_help = "Example:\n  tutti user list")]
-    List(read::ListOptions),
+    List(OutputOptions),
     /// Show one user; yourself without a login
     #[command(after_long_help = "Examples:\n  tutti user show\n  tutti user show anna")]
-    Show(read::ShowOptions),
+    Show {
+        /// Login or id of the user; yourself when absent
+        user: Option<String>,
+        #[command(flatten)]
+        shown: OutputOptions,
+    },
     /// Create a user
     #[command(after_long_help = "Examples:
   tutti user create anna --name 'Anna Miller' --role Operators --password-file /root/anna
@@ -47,34 +53,34 @@ pub enum UserVerb {
     Password(password::OwnPasswordOptions),
     /// Create a token with which a user can set a password once within a day
     #[command(after_long_help = "Example:\n  tutti user reset anna > reset-token-of-anna")]
-    Reset(password::ResetOptions),
+    Reset {
+        /// Login or id of the user
+        user: String,
+    },
     /// Set a password with a reset token; no login is needed
     #[command(after_long_help = "Example:
   tutti user set-password --reset-token-file reset-token-of-anna")]
     SetPassword(password::SetOptions),
 }
 
-pub(crate) async fn run(
-    verb: UserVerb,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
-    if let UserVerb::SetPassword(options) = verb {
-        return password::set(&options, connection).await;
-    }
-    let client = ApiClient::with_token(connection)?;
+pub(crate) async fn run(verb: UserVerb, connection: &ConnectionFlags) -> VerbResult {
+    let client = || ApiClient::with_token(connection);
     match verb {
-        UserVerb::List(options) => read::list(&options, &client).await,
-        UserVerb::Show(options) => read::show(&options, &client).await,
-        UserVerb::Create(options) => write::create(options, &client).await,
-        UserVerb::Edit(options) => write::edit(options, &client).await,
-        UserVerb::Delete(one) => write::delete(&one, &client).await,
-        UserVerb::Revoke(one) => write::command(&one, "revoke", "Revoked", &client).await,
-        UserVerb::Reinstate(one) => write::command(&one, "reinstate", "Reinstated", &client).await,
-        UserVerb::AddRole(roles) => write::roles(&roles, "add-roles", &client).await,
-        UserVerb::RemoveRole(roles) => write::roles(&roles, "remove-roles", &client).await,
-        UserVerb::Password(options) => password::change_own(&options, &client).await,
-        UserVerb::Reset(options) => password::reset(&options, &client).await,
-        // Handled above, since it needs no token.
+        UserVerb::List(shown) => read::list(shown.format, &client()?).await,
+        UserVerb::Show { user, shown } => {
+            read::show(user.as_deref(), shown.format, &client()?).await
+        }
+        UserVerb::Create(options) => write::create(options, &client()?).await,
+        UserVerb::Edit(options) => write::edit(options, &client()?).await,
+        UserVerb::Delete(one) => write::delete(&one, &client()?).await,
+        UserVerb::Revoke(one) => write::command(&one, "revoke", "Revoked", &client()?).await,
+        UserVerb::Reinstate(one) => {
+            write::command(&one, "reinstate", "Reinstated", &client()?).await
+        }
+        UserVerb::AddRole(roles) => write::roles(&roles, "add-roles", &client()?).await,
+        UserVerb::RemoveRole(roles) => write::roles(&roles, "remove-roles", &client()?).await,
+        UserVerb::Password(options) => password::change_own(&options, &client()?).await,
+        UserVerb::Reset { user } => password::reset(&user, &client()?).await,
         UserVerb::SetPassword(options) => password::set(&options, connection).await,
     }
 }

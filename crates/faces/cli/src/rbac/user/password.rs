@@ -13,7 +13,7 @@ use crate::access::login::{ask_password, first_line};
 use crate::client::ApiClient;
 use crate::rbac::find::{self, route_v1};
 use crate::settings::ConnectionFlags;
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{CommandFailure, EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti user password`.
 #[derive(Debug, clap::Args)]
@@ -24,13 +24,6 @@ pub struct OwnPasswordOptions {
     /// File whose first line is the new password
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-}
-
-/// Arguments of `tutti user reset`.
-#[derive(Debug, clap::Args)]
-pub struct ResetOptions {
-    /// Login or id of the user
-    user: String,
 }
 
 /// Arguments of `tutti user set-password`.
@@ -44,10 +37,7 @@ pub struct SetOptions {
     password_file: Option<PathBuf>,
 }
 
-pub(super) async fn change_own(
-    options: &OwnPasswordOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn change_own(options: &OwnPasswordOptions, client: &ApiClient) -> VerbResult {
     let current = read_secret(options.current_password_file.as_ref(), "Present password")?;
     let password = read_secret(options.password_file.as_ref(), "New password")?;
     let body = OwnPassword {
@@ -62,21 +52,15 @@ pub(super) async fn change_own(
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn reset(
-    options: &ResetOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
-    let user = find::user(client, &options.user).await?;
+pub(super) async fn reset(called: &str, client: &ApiClient) -> VerbResult {
+    let user = find::user(client, called).await?;
     let path = route_v1(["users", &user.id, "password", "reset"]);
     let ResetToken(token) = client.post_empty(&path).await?;
     say!("{token}");
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn set(
-    options: &SetOptions,
-    connection: &ConnectionFlags,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn set(options: &SetOptions, connection: &ConnectionFlags) -> VerbResult {
     let client = ApiClient::without_token(&connection.settings()?)?;
     let token = read_secret(options.reset_token_file.as_ref(), "Reset token")?;
     let password = read_secret(options.password_file.as_ref(), "New password")?;
@@ -84,9 +68,7 @@ pub(super) async fn set(
         token: token.expose_secret().trim().to_owned(),
         password: password.expose_secret().to_owned(),
     };
-    client
-        .send_without_content(Method::POST, &route_v1(["auth", "reset"]), &body)
-        .await?;
+    client.command(&route_v1(["auth", "reset"]), &body).await?;
     say!("The password is set; log in with `tutti login`.");
     Ok(EXIT_SUCCESS)
 }

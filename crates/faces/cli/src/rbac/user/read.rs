@@ -3,93 +3,65 @@
 use api_types::User;
 
 use crate::client::ApiClient;
-use crate::output::{OutputOptions, json};
+use crate::present::Fields;
 use crate::rbac::find::{self, RoleNames};
-use crate::terminal::{self, escape_control};
-use crate::{CommandFailure, EXIT_SUCCESS, OutputFormat, table};
+use crate::terminal::{escape_control, escaped_name, style_failure, style_warning};
+use crate::values::or_never;
+use crate::{EXIT_SUCCESS, OutputFormat, VerbResult, present};
 
-/// Arguments of `tutti user list`.
-#[derive(Debug, clap::Args)]
-pub struct ListOptions {
-    #[command(flatten)]
-    shown: OutputOptions,
-}
-
-/// Arguments of `tutti user show`.
-#[derive(Debug, clap::Args)]
-pub struct ShowOptions {
-    /// Login or id of the user; yourself when absent
-    user: Option<String>,
-    #[command(flatten)]
-    shown: OutputOptions,
-}
-
-pub(super) async fn list(options: &ListOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn list(format: OutputFormat, client: &ApiClient) -> VerbResult {
     let mut users = find::users(client).await?;
     users.sort_by(|one, other| one.login.cmp(&other.login));
-    if options.shown.format == OutputFormat::Json {
-        json(&users);
+    if format.print_json(&users) {
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
-    let rows = users.iter().map(|user| {
-        vec![
-            terminal::style_name(escape_control(&user.login)),
-            state(user),
-            escape_control(&user.display_name),
-            roles.join_names(&user.role_ids),
-            last_login(user),
-            escape_control(&user.email),
-        ]
-    });
-    let heading = ["LOGIN", "STATE", "NAME", "ROLES", "LAST LOGIN", "EMAIL"];
-    table::print(&heading, rows.collect());
+    present::table(
+        &users,
+        &[
+            ("LOGIN", &|user| escaped_name(&user.login)),
+            ("STATE", &state),
+            ("NAME", &|user| escape_control(&user.display_name)),
+            ("ROLES", &|user| roles.join_names(&user.role_ids)),
+            ("LAST LOGIN", &|user| or_never(user.last_login)),
+            ("EMAIL", &|user| escape_control(&user.email)),
+        ],
+    );
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn show(options: &ShowOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
-    let user = match &options.user {
-        Some(called) => find::user(client, called).await?,
-        None => find::current_user(client).await?,
-    };
-    if options.shown.format == OutputFormat::Json {
-        json(&user);
+pub(super) async fn show(
+    called: Option<&str>,
+    format: OutputFormat,
+    client: &ApiClient,
+) -> VerbResult {
+    let user = find::user_or_self(client, called).await?;
+    if format.print_json(&user) {
         return Ok(EXIT_SUCCESS);
     }
     let roles = RoleNames::read(client).await?;
-    let mut fields = vec![
-        ("login", escape_control(&user.login)),
-        ("id", escape_control(&user.id)),
-        ("name", escape_control(&user.display_name)),
-        ("email", escape_control(&user.email)),
-        ("state", state(&user)),
-        ("roles", roles.join_names(&user.role_ids)),
-    ];
-    if !user.inherited_role_ids.is_empty() {
-        let inherited = roles.join_names(&user.inherited_role_ids);
-        fields.push(("roles by groups", inherited));
-    }
-    fields.push(("last login", last_login(&user)));
-    table::fields(&fields);
+    let inherited = Some(&user.inherited_role_ids).filter(|ids| !ids.is_empty());
+    Fields::default()
+        .text("login", &user.login)
+        .text("id", &user.id)
+        .text("name", &user.display_name)
+        .text("email", &user.email)
+        .value("state", state(&user))
+        .value("roles", roles.join_names(&user.role_ids))
+        .optional(
+            "roles by groups",
+            inherited.map(|ids| roles.join_names(ids)),
+        )
+        .value("last login", or_never(user.last_login))
+        .print();
     Ok(EXIT_SUCCESS)
 }
 
 fn state(user: &User) -> String {
     match user {
-        User {
-            is_revoked: true, ..
-        } => terminal::style_failure("revoked"),
-        User {
-            is_superuser: true, ..
-        } => terminal::style_warning("superuser"),
-        User {
-            is_remote: true, ..
-        } => "of a directory".to_owned(),
+        _ if user.is_revoked => style_failure("revoked"),
+        _ if user.is_superuser => style_warning("superuser"),
+        _ if user.is_remote => "of a directory".to_owned(),
         _ => "active".to_owned(),
     }
-}
-
-fn last_login(user: &User) -> String {
-    let time = user.last_login;
-    time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use api_types::User;
 use api_types::rbac::{NewUser, UserName, UserRoles, UserUpdate};
-use reqwest::Method;
 use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
 use crate::client::ApiClient;
 use crate::rbac::find::{self, route_v1};
 use crate::terminal::escape_control;
-use crate::{CommandFailure, EXIT_SUCCESS};
+use crate::{EXIT_SUCCESS, VerbResult};
 
 /// Arguments of `tutti user create`.
 #[derive(Debug, clap::Args)]
@@ -65,15 +64,9 @@ pub struct RolesOptions {
     roles: Vec<String>,
 }
 
-pub(super) async fn create(
-    options: CreateOptions,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
-    let password = options
-        .password_file
-        .as_deref()
-        .map(first_line)
-        .transpose()?;
+pub(super) async fn create(options: CreateOptions, client: &ApiClient) -> VerbResult {
+    let file = options.password_file.as_deref();
+    let password = file.map(first_line).transpose()?;
     let has_password = password.is_some();
     let new = NewUser {
         display_name: options.name.unwrap_or_else(|| options.login.clone()),
@@ -91,7 +84,7 @@ pub(super) async fn create(
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> VerbResult {
     let user = find::user(client, &options.user).await?;
     let update = UserUpdate {
         id: user.id.clone(),
@@ -112,7 +105,7 @@ pub(super) async fn edit(options: EditOptions, client: &ApiClient) -> Result<u8,
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &UserOptions, client: &ApiClient) -> Result<u8, CommandFailure> {
+pub(super) async fn delete(one: &UserOptions, client: &ApiClient) -> VerbResult {
     let user = find::user(client, &one.user).await?;
     client.delete(&route_v1(["users", &user.id])).await?;
     say!("Deleted user {}", escape_control(&user.login));
@@ -125,23 +118,17 @@ pub(super) async fn command(
     command: &str,
     done: &str,
     client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+) -> VerbResult {
     let user = find::user(client, &one.user).await?;
     let body = UserName { user_id: user.id };
     let path = route_v1(["command", "users", command]);
-    client
-        .send_without_content(Method::POST, &path, &body)
-        .await?;
+    client.command(&path, &body).await?;
     say!("{done} user {}", escape_control(&user.login));
     Ok(EXIT_SUCCESS)
 }
 
 /// Changes roles; `command` is `add-roles` or `remove-roles`.
-pub(super) async fn roles(
-    options: &RolesOptions,
-    command: &str,
-    client: &ApiClient,
-) -> Result<u8, CommandFailure> {
+pub(super) async fn roles(options: &RolesOptions, command: &str, client: &ApiClient) -> VerbResult {
     let user = find::user(client, &options.user).await?;
     let role_ids = find::role_ids(client, &options.roles).await?;
     let body = UserRoles {
@@ -149,9 +136,7 @@ pub(super) async fn roles(
         role_ids,
     };
     let path = route_v1(["command", "users", command]);
-    client
-        .send_without_content(Method::POST, &path, &body)
-        .await?;
+    client.command(&path, &body).await?;
     say!("Changed the roles of user {}", escape_control(&user.login));
     Ok(EXIT_SUCCESS)
 }

@@ -1,8 +1,9 @@
 //! Environments and classes.
 //!
 //! Environments are those of the code directory, of the puppetserver that provides classes, and
-//! those announced through the API. Invariant: without such a puppetserver no classes are known,
-//! the lists are empty, and groups may use any class; announced environments restrict nothing.
+//! those announced through the API. Invariant: the lists are for information only, groups may use
+//! any environment and class. Without such a puppetserver no classes are known, and their lists are
+//! empty.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

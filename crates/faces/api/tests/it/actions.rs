@@ -1,4 +1,4 @@
-//! `POST command/action`: what it runs, who may, and what is refused.
+//! `POST command/action`: executed actions, required permissions, and refusals.
 
 use api::defaults::ACTION_FILE_BYTES;
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::task_rights::{as_somebody, right};
 use crate::world::{Reply, World};
 
-/// The shipped module, as far as the server reads it.
+/// Writes the metadata of the shipped module `bolt_shim`, the part that the server reads.
 pub(crate) fn write_shim(world: &World) {
     let tasks = world
         .dir

@@ -1,7 +1,6 @@
-//! Agents in memory, behind a broker's link.
+//! Agents in memory, connected through a broker's link.
 //!
-//! An agent runs every task at once, unless it is held; it writes its live output as far as it
-//! has leave.
+//! An agent runs every task at once, unless it is held; it sends live output up to its credit.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,16 +17,16 @@ use pxp::{
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// What every task of an agent does.
+/// The behaviour of an agent for every task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Manner {
-    /// Its result; nothing on standard output otherwise.
+    /// Result of a task; by default nothing on standard output.
     pub(crate) result: ActionResult,
-    /// Written live before the end.
+    /// Live output, sent before the end of the task.
     pub(crate) writes: Vec<u8>,
-    /// It ends only when [`Agents::let_go`] says so.
+    /// True if a task ends only after [`Agents::let_go`].
     pub(crate) held: bool,
-    /// What a Puppet run says.
+    /// Result of a Puppet run; `None`: that of a task.
     pub(crate) puppet: Option<Value>,
 }
 
@@ -37,7 +36,7 @@ pub(crate) struct Agents(Arc<Inner>);
 struct Inner {
     port: Mutex<Option<Arc<BrokerPort>>>,
     manners: Mutex<HashMap<Certname, Manner>>,
-    /// Nodes whose session the broker holds.
+    /// Nodes that have a session with the broker.
     sessions: Mutex<HashSet<Certname>>,
     credits: Mutex<HashMap<TransactionId, watch::Sender<u64>>>,
     written: watch::Sender<u64>,
@@ -81,7 +80,7 @@ impl Agents {
         self.port().add_node(certname, Some(Arc::new(capabilities)));
     }
 
-    /// The agent's session ends.
+    /// Ends the session of an agent.
     pub(crate) fn leaves(&self, certname: &str) {
         let certname: Certname = certname.parse().expect("a certname");
         lock(&self.0.sessions).remove(&certname);
@@ -92,7 +91,7 @@ impl Agents {
         self.0.go.send_replace(true);
     }
 
-    /// Bytes of live output that all agents have sent.
+    /// Number of bytes of live output that all agents have sent.
     pub(crate) fn written(&self) -> watch::Receiver<u64> {
         self.0.written.subscribe()
     }

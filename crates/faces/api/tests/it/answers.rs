@@ -1,4 +1,4 @@
-//! What each route answers, key by key.
+//! The response of each route, key by key.
 
 use api_types::routes;
 use http::StatusCode;
@@ -10,7 +10,7 @@ use crate::world::World;
 
 const URL: &str = "https://tutti.example.com:8143/orchestrator/v1";
 
-/// With everything that differs from run to run replaced by what it is.
+/// Replaces values that differ from run to run by a placeholder such as `<time>`.
 pub(crate) fn plain(mut value: Value) -> Value {
     strip(&mut value);
     value
@@ -303,7 +303,7 @@ async fn jobs_are_ordered_by_number_filtered_and_paged() {
         let list = world.ok(&format!("/orchestrator/v1/jobs?{query}")).await;
         assert_eq!(list["pagination"]["total"], total, "{query}");
     }
-    // What is shown as a second is found by it.
+    // The time is shown without milliseconds, and a filter with that text still matches the job.
     let shown = world.ok("/orchestrator/v1/jobs/11").await["finished_timestamp"].clone();
     let query = format!("max_finish_timestamp={}", shown.as_str().unwrap());
     let list = world.ok(&format!("/orchestrator/v1/jobs?{query}")).await;
@@ -359,7 +359,7 @@ async fn nodes_are_filtered_and_say_why_they_could_not_run() {
         .ok("/orchestrator/v1/jobs/1/nodes?limit=1&offset=1&order=desc")
         .await;
     assert_eq!(page["items"][0]["name"], "away", "of b, away, a");
-    // A job with a node that could not run has failed.
+    // A job fails if one of its nodes could not run.
     assert_eq!(world.ok("/orchestrator/v1/jobs/1").await["state"], "failed");
 }
 
@@ -419,7 +419,7 @@ async fn the_events_of_a_job_and_where_they_go_on() {
             "details": {"node": "a", "detail": {"noop": false}}, "message": "Started on a ..."
         })
     );
-    // `start` is inclusive, and next-events the first one that was not given.
+    // `start` is inclusive, and `next-events` is the first event that was not returned.
     let start = items[1]["id"].as_str().unwrap();
     let rest = plain(
         world
@@ -472,7 +472,7 @@ async fn tasks_of_an_environment() {
             "permitted": true
         })
     );
-    // Left out of the list, but there.
+    // A private task is not listed, but can be shown.
     assert_eq!(
         world.ok("/orchestrator/v1/tasks/test/hidden").await["name"],
         "test::hidden"

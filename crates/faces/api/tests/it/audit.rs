@@ -1,5 +1,5 @@
-//! The audit of requests: what leaves an entry, that none is left without one, and that no secret
-//! is in it.
+//! The audit of requests: requests that write an entry, commands that are refused without one, and
+//! the absence of secrets.
 
 use std::net::SocketAddr;
 
@@ -37,7 +37,7 @@ async fn login(world: &World, login: &str, password: &str) -> Reply {
     world.send(request).await
 }
 
-/// A user without any role, and his token.
+/// Creates a user without any role; returns the user's token.
 async fn nobody(world: &World) -> String {
     let user = NewUserRow {
         id: "5f1c9f3e-0000-4000-8000-000000000001".to_owned(),
@@ -129,12 +129,12 @@ async fn a19_no_entry_no_action() {
     assert!(reply.text().contains("audit"), "{}", reply.text());
     let jobs = world.ok("/orchestrator/v1/jobs").await;
     assert_eq!(jobs["items"], json!([]), "nothing was done");
-    // No token leaves either.
+    // No token is issued either.
     let password = world.password();
     let reply = login(&world, "admin", &password).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(!reply.text().contains("token\""), "{}", reply.text());
-    // A right one and a refused one work again when there is room again.
+    // Commands and logins work again when entries can be written again.
     database.execute_batch("DROP TRIGGER full").unwrap();
     assert_eq!(world.post(TASK, body).await.status, StatusCode::ACCEPTED);
     assert_eq!(
@@ -233,7 +233,8 @@ async fn a_request_that_breaks_off_leaves_a_result() {
     let nodes = world.nodes(1, &Manner::default());
     let body = json!({"task": "test", "params": {}, "scope": {"nodes": nodes}}).to_string();
     let mut request = Box::pin(world.post(TASK, body));
-    // Polled until its intent is there, then dropped, as a server does when the client is gone.
+    // Polled until the entry of the intent is written, then dropped, as by a server whose client
+    // disconnects.
     loop {
         tokio::select! {
             biased;

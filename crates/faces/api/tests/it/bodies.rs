@@ -1,4 +1,5 @@
-//! Bodies that take their time: who sent them is asked for again, and nobody else waits.
+//! Slow bodies: the caller is authenticated again when the body has arrived, and other requests are
+//! not delayed.
 
 use std::convert::Infallible;
 
@@ -14,7 +15,8 @@ use crate::world::World;
 
 const TASK: &str = "/orchestrator/v1/command/task";
 
-/// A body whose second half comes when it is told to; and when the first one was taken.
+/// A body in two halves: the receiver signals that the first half was read, the sender releases the
+/// second.
 fn halves(text: &str) -> (Body, oneshot::Receiver<()>, oneshot::Sender<()>) {
     let (taken, is_taken) = oneshot::channel();
     let (go, goes) = oneshot::channel();
@@ -81,7 +83,8 @@ async fn who_is_revoked_while_his_body_comes_does_nothing() {
     assert_eq!(phases.filter(|phase| *phase == "intent").count(), 0);
 }
 
-/// It may be as large as one may have, and is read twice: by the audit and by the handler.
+/// Such a body counts with the maximum size of a client, and is read twice: by the audit and by the
+/// handler.
 #[tokio::test]
 async fn a_body_that_does_not_say_its_length_is_counted_once() {
     let world = World::new().await;
@@ -105,7 +108,8 @@ async fn a_stalled_large_body_holds_up_no_small_one_and_ends_within_a_window() {
     let (body, taken, _never) = halves(&task(&nodes).to_string());
     let others = async {
         taken.await.unwrap();
-        // The same user has no memory for another one: refused before the first is given up.
+        // The same user has no memory for another large body: it is refused before the first one
+        // times out.
         let refused = world.send(large(Body::empty())).await;
         assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(
@@ -123,7 +127,7 @@ async fn a_stalled_large_body_holds_up_no_small_one_and_ends_within_a_window() {
         "{}",
         reply.text()
     );
-    // Its memory came free.
+    // The memory of the first body was released.
     let reply = world
         .send(large(Body::from(task(&nodes).to_string())))
         .await;

@@ -21,7 +21,7 @@ async fn world(stopping: &CancellationToken) -> World {
     .await
 }
 
-/// The next message of the orchestrator.
+/// Receives the next message of the orchestrator; `None` if the connection is closed.
 async fn heard(broker: &mut Broker) -> Option<PcpMessage> {
     loop {
         match broker.next().await? {
@@ -34,7 +34,7 @@ async fn heard(broker: &mut Broker) -> Option<PcpMessage> {
     }
 }
 
-/// Tells the orchestrator that this agent is connected, as it asks.
+/// Answers the orchestrator's inventory request: this agent is connected.
 async fn introduce(broker: &mut Broker, agent: &str) {
     loop {
         let request = heard(broker).await.expect("an inventory request");
@@ -95,7 +95,7 @@ async fn a_certificate_that_is_not_on_the_list_is_refused() {
         panic!("{refused:?}")
     };
     assert_eq!(response.status().as_u16(), 403);
-    // A token of an administrator does not replace the certificate.
+    // An administrator's token does not replace the certificate.
     let path = format!("/server?token={}", world.token);
     let refused = site.dial("agent.example.com", &path).await;
     assert!(matches!(refused, Err(WsError::Http(_))));
@@ -111,7 +111,7 @@ async fn a_broker_whose_certificate_is_revoked_is_cut_and_cannot_come_back() {
     let mut broker = site.dial(name, "/server").await.expect("let in");
     introduce(&mut broker, "far.example.com").await;
     changes.next().await.expect("no lag").expect("it came");
-    // The certificate of another is not its business: it still answers.
+    // The revocation of another certificate does not affect this broker: it still answers.
     let refused = site.dial("other.example.com", "/server").await;
     assert!(refused.is_err(), "not on the list");
     site.revoke("other.example.com");

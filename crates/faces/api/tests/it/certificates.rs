@@ -1,4 +1,5 @@
-//! The certificate authority over the API: permissions, what is refused, and revocations that are seen through.
+//! The certificate authority over the API: permissions, refusals, and revocations that wait for
+//! brokers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ const ALL: &str = "/puppet-ca/v1/certificate_statuses/all";
 /// Longer than any test.
 const FOR_EVER: Duration = Duration::from_secs(3_600);
 
-/// A request that each route takes.
+/// A valid request for each route of this file.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     Some(match route.operation_id {
         "certificate_statuses" => (ALL, String::new()),
@@ -39,7 +40,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     })
 }
 
-/// A server that is a CA, whose brokers have so much time to end sessions.
+/// A server with a CA, whose brokers have `revocation_wait` to end sessions.
 async fn world(revocation_wait: Duration) -> (World, CertificateAuthority) {
     let mut world = World::new().await;
     let mut names = PrivilegedNames::default();
@@ -55,7 +56,7 @@ async fn world(revocation_wait: Duration) -> (World, CertificateAuthority) {
     (world, ca)
 }
 
-/// Makes the server a CA that knows the server's privileged names.
+/// Adds a CA to the server, with the server's privileged names.
 fn certify(world: &mut World, revocation_wait: Duration) -> CertificateAuthority {
     let options = InitOptions {
         common_name: "Puppet CA: test".to_owned(),
@@ -75,7 +76,7 @@ fn certify(world: &mut World, revocation_wait: Duration) -> CertificateAuthority
     ca
 }
 
-/// Makes the server a CA that has the certificate of the samples.
+/// Adds a CA that has issued the certificate of the sample requests.
 pub(crate) fn with_samples(world: &mut World) {
     let ca = certify(world, Duration::ZERO);
     submit(&ca, "web1.example.com", None);
@@ -116,7 +117,7 @@ async fn ask(world: &World, method: &str, path: &str, token: &str, body: Value) 
     world.send(request).await
 }
 
-/// A request with a verified certificate instead of a token.
+/// Sends a request with a verified certificate instead of a token.
 async fn ask_with(world: &World, method: &str, path: &str, cert: &str, body: Value) -> Reply {
     let request = Request::builder().method(method).uri(path);
     let request = request.header(header::HOST, "tutti.example.com:8143");
@@ -242,7 +243,7 @@ async fn certificates_that_administer_the_ca_do_so_here_too_and_nothing_else() {
         let reply = ask_with(&world, "GET", "/orchestrator/v1/jobs", cert, json!(null)).await;
         assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{}", reply.text());
     }
-    // A name with rights is signed for the server itself, as at its console.
+    // A privileged name is signed for the server's own certificate, as on its command line.
     submit(&ca, "ops", None);
     let path = "/puppet-ca/v1/certificate_status/ops";
     let body = json!({"desired_state": "signed", "allow_privileged_names": true});
@@ -268,7 +269,7 @@ async fn a_revocation_is_answered_when_the_session_has_ended() {
     world.agents.add("web1.example.com", Manner::default());
     let answer = ask(&world, "PUT", WEB1, &world.token, revoked());
     tokio::pin!(answer);
-    // Until the list is in force the session is held, and so is the answer.
+    // The response waits until the revocation list is in force and the session has ended.
     let tls = Arc::clone(&world.state.certificates.as_ref().unwrap().tls);
     let mut reloads = tls.subscribe_reloads();
     tokio::select! {
@@ -338,7 +339,7 @@ async fn names_that_are_none_reach_no_file() {
     assert_eq!(files(world.dir.path()), before);
 }
 
-/// Names of files of the authority.
+/// Names of the CA's files.
 fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for sub in ["ca", "ca/signed", "ca/requests"] {

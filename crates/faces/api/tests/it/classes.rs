@@ -13,7 +13,7 @@ use crate::world::{Reply, World};
 
 const BASE: &str = "/classifier-api/v1";
 
-/// Tells one class of `production` and one of `elsewhere`, or why it does not.
+/// A class source with one class in `production` and in `elsewhere`, or an error.
 #[derive(Debug, Default)]
 struct Fake {
     error: Mutex<Option<ClassSourceError>>,
@@ -52,7 +52,7 @@ fn sourced(world: &World) -> Arc<Fake> {
     fake
 }
 
-/// Lets every route of environments and classes have something to answer.
+/// Adds environments and classes, so that every route has something to return.
 pub(crate) async fn prepare(world: &World) {
     sourced(world);
     let classifier = &world.state.classifier;
@@ -130,7 +130,7 @@ async fn environments_are_announced_and_taken_back() {
     assert_eq!(ok(&world, "/environments/staging").await, staging);
     let classes = ok(&world, "/environments/staging/classes").await;
     assert_eq!(classes, json!([]));
-    // What there is code for stays what it is.
+    // Announcing an environment that has code changes nothing.
     let production = send(&world, "PUT", "/environments/production").await;
     let expected = json!({"name": "production", "sync_succeeded": true});
     assert_eq!(production.json(), expected);

@@ -9,7 +9,7 @@ use crate::world::{Reply, World};
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 const BASE: &str = "/classifier-api/v1";
 
-/// For the tests of doors: a request that is right in everything but the token.
+/// A request that is valid except for its token, for the tests in `doors`.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let root =
         || json!({"name": "All Nodes", "parent": ROOT, "classes": {}, "rule": ["~", "name", ".*"]});
@@ -99,7 +99,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     Some((path, body))
 }
 
-/// Lets the node `a` be known to `GET nodes`.
+/// Stores a check-in of the node `a`, so that `GET nodes` lists it.
 pub(crate) async fn check_in(world: &World) {
     let node = classifier::NodeFacts::without_facts("a".parse().expect("a certname"));
     let kept = world.state.classifier.check_in(&node, None).await;
@@ -152,7 +152,7 @@ async fn groups_are_created_read_edited_and_deleted_with_the_documented_statuses
         send(&world, "POST", &path, delta).await.status,
         StatusCode::CONFLICT
     );
-    // What was read can be put back.
+    // A group that was read can be written back unchanged.
     let same = send(&world, "PUT", &path, reply.json()).await;
     assert_eq!(same.status, StatusCode::OK, "{}", same.text());
     assert_eq!(same.json()["serial_number"], 2);
@@ -412,7 +412,7 @@ async fn a_node_is_classified_explained_and_given_to_puppet() {
     );
     let seen = world.ok(&format!("{BASE}/nodes/n1")).await;
     assert_eq!(seen["transaction_uuid"], "t1");
-    // Without facts, by name: pinned.
+    // A node without facts is classified by its name: it is pinned.
     let pin = send(
         &world,
         "POST",

@@ -1,4 +1,4 @@
-//! What real clients do, request by request, over a real socket with TLS 1.2.
+//! Requests of real clients, one by one, over a real socket with TLS 1.2.
 
 use pxp::action::ActionResult;
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ fn says(text: &str, exitcode: i64) -> Manner {
     }
 }
 
-/// The `orchestrator_client` gem: a command, the job's state until it is over, the report, the
-/// nodes, the events.
+/// The `orchestrator_client` gem: a command, the job's state until it ends, the report, the nodes,
+/// the events.
 #[tokio::test]
 async fn the_gem_runs_a_task_and_waits() {
     let world = World::new().await;
@@ -47,7 +47,7 @@ async fn the_gem_runs_a_task_and_waits() {
     assert_eq!(report["items"].as_array().unwrap().len(), 2);
     let found = gem.ask("GET", &format!("jobs/{name}/nodes"), None).await;
     assert_eq!(found["items"].as_array().unwrap().len(), 2);
-    // each_event reads on from next-events until the job's last event is there.
+    // `each_event` continues from `next-events` until the job's last event.
     let (mut start, mut kinds) = (None::<String>, Vec::new());
     while !kinds
         .iter()
@@ -110,8 +110,8 @@ async fn the_gem_stops_a_job_and_gets_errors_as_json() {
     site.end().await;
 }
 
-/// Bolt's pcp transport: are they there, run, wait, and one result for each target, by the very
-/// name that was sent.
+/// Bolt's pcp transport: check connections, run, wait, and expect one result for each target, under
+/// exactly the name that was sent.
 #[tokio::test]
 async fn bolt_runs_a_task_on_its_targets() {
     let world = World::new().await;
@@ -166,7 +166,8 @@ async fn bolt_runs_a_task_on_its_targets() {
     site.end().await;
 }
 
-/// A poller of finished jobs (`pe_event_forwarding`): newest first, by number, no gaps.
+/// A client that polls for finished jobs (`pe_event_forwarding`): newest first, by number, without
+/// gaps.
 #[tokio::test]
 async fn a_poller_counts_jobs_by_their_numbers() {
     let world = World::new().await;
@@ -174,7 +175,7 @@ async fn a_poller_counts_jobs_by_their_numbers() {
     let site = Site::start(&world).await;
     let mut poller = site.connect(&world.token).await;
     for n in 1..=12 {
-        // A refused command takes no number.
+        // A refused command uses no job number.
         poller
             .send("POST", "command/task", Some(json!({"task": "none"})))
             .await;

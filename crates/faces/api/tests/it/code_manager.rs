@@ -36,7 +36,7 @@ const QUEUE: &str = "/api/v1/queue";
 const CODE: &str = "/tutti/v1/code";
 const SECRET: &str = "a secret of webhooks";
 
-/// A request that each route takes.
+/// A valid request for each route of this file.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let none = || String::new();
     Some(match route.operation_id {
@@ -45,7 +45,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
             (DEPLOYS, body.to_string())
         }
         "code_status" => (STATUS, none()),
-        // A tag is no environment: nothing is deployed, and nobody needs a right for that.
+        // A tag is not an environment: nothing is deployed, so no permission is needed.
         "code_webhook" => (
             "/code-manager/v1/webhook?type=github",
             json!({"ref": "refs/tags/v1"}).to_string(),
@@ -115,8 +115,8 @@ impl VersionsInUse for Nothing {
     }
 }
 
-/// A service over a repository with the branch `production`, of which two versions are there and
-/// `staging` has one. Its environments are not those of the tasks.
+/// A service over a repository with the branch `production`. Two versions of `production` are on
+/// the server, and one of `staging`. These environments are separate from those of the tasks.
 pub(crate) async fn start(world: &World) -> CodeService {
     let root = world.dir.path();
     git(
@@ -224,7 +224,7 @@ async fn post(world: &World, path: &str, body: Value) -> Reply {
     world.post(path, body.to_string()).await
 }
 
-/// Somebody who may deploy `production` and nothing else.
+/// Creates a user who may only deploy `production`; returns the user's token.
 async fn deployer(world: &World) -> String {
     let access = &world.state.access;
     let by = access.api_user();
@@ -320,7 +320,7 @@ async fn a_deployment_is_answered_as_code_manager_does() {
     assert_eq!(told["deployment"]["changes"]["control"]["to"], commit);
     assert_eq!(live(&world, "production"), "3");
 
-    // Without waiting it is queued, and told of by its number.
+    // Without waiting, the deployment is queued, and its id is returned.
     let reply = post(&world, DEPLOYS, json!({"environments": ["production"]}))
         .await
         .json();
@@ -359,7 +359,7 @@ async fn what_fails_is_told_inside_the_list_beside_what_does_not() {
         status["deploys-status"]["failed"][0]["environment"],
         "nowhere"
     );
-    // A branch by its own name: told what it is called here.
+    // For the name of a branch, the error contains the name of its environment.
     let told = post(&world, DEPLOYS, json!({"environments": ["feature/y"]}))
         .await
         .json();
@@ -589,14 +589,14 @@ async fn a_signed_webhook_deploys_what_was_pushed() {
     let wrong = hook(&world, &forged, "", &other).await;
     assert_eq!(wrong.status, StatusCode::UNAUTHORIZED);
     assert_eq!(wrong.kind(), "tutti/webhook-unsigned");
-    // A wrong signature is not made good by a token.
+    // A token does not make up for a wrong signature.
     let token = format!("?token={}", world.token);
     let wrong = hook(&world, &forged, &token, &other).await;
     assert_eq!(wrong.kind(), "tutti/webhook-unsigned");
 }
 
-/// The header with the id of a delivery is not signed, so an observer of a message can send it again with another
-/// id.
+/// The header with the id of a delivery is not signed, so an observer of a message can send it
+/// again with another id.
 #[tokio::test]
 async fn a_webhook_replay_is_detected_by_the_signed_body_too() {
     let world = World::deploying().await;
@@ -633,7 +633,7 @@ async fn a_webhook_replay_is_detected_by_the_signed_body_too() {
             );
         }
     }
-    // Of another push the body is another one.
+    // Another push has another body.
     let other = json!({"ref": "refs/heads/production", "after": "2f"}).to_string();
     let other_signed = signature(&other);
     let headers = [
@@ -644,7 +644,8 @@ async fn a_webhook_replay_is_detected_by_the_signed_body_too() {
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
 }
 
-/// Waits for the end of a deployment: the next one of the same environment has its turn behind it.
+/// Waits for the end of a deployment, by another one of the same environment that is queued behind
+/// it.
 async fn over(world: &World, id: i64) {
     let wait = json!({"environments": ["production"], "dry-run": true, "wait": true});
     post(world, DEPLOYS, wait).await;
@@ -674,7 +675,7 @@ async fn a_webhook_with_a_token_or_with_nothing() {
     let reply = hook(&world, &gitlab, "", &gone).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
     over(&world, reply.json()["deploys"][0]["id"].as_i64().unwrap()).await;
-    // It is said to be gone, and the repository has it.
+    // The message reports a deleted branch, but the repository still has it.
     assert_eq!(live(&world, "production"), "2");
     let prefix = hook(&world, &gitlab, "?prefix=team", &body).await;
     assert_eq!(

@@ -23,7 +23,7 @@ const DELETE: &str = "/inventory/v1/command/delete-connection";
 const QUERY: &str = "/inventory/v1/query/connections";
 const TASK: &str = "/orchestrator/v1/command/task";
 
-/// A request for one of these routes that is right in everything but the token.
+/// A request for one of these routes that is valid except for its token.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let sample = match route.operation_id {
         "create_connection" => (CREATE, created(&["bare"], json!({"duplicates": "replace"}))),
@@ -60,7 +60,7 @@ async fn a_read_of_stored_secrets_is_in_the_audit() {
         let reads = entries.into_iter().filter(|it| it["phase"] == "event");
         reads.collect::<Vec<Value>>()
     };
-    // What hands out no secret is no read of one.
+    // A read that returns no secret is not recorded as one.
     for query in [
         "",
         "?sensitive=false",
@@ -186,7 +186,7 @@ async fn what_is_wrong_is_named_and_no_secret_is_repeated() {
     assert_eq!(reply.kind(), invalid);
 }
 
-/// A world with a host, its stand-in and a task that tells what it gets.
+/// A world with an SSH host, the runner for it, and a task that returns its input.
 struct Site {
     world: World,
     sshd: Sshd,
@@ -258,7 +258,8 @@ impl Site {
         self.world.ok(&path).await["items"].clone()
     }
 
-    /// A run that goes on, once it is under way; and what ends it when nobody else does.
+    /// Starts a task that does not end, and waits until it runs. Returns the job, and the process
+    /// group with which the test can end it.
     async fn endless(&self) -> (String, rustix::process::Pid) {
         let begun = self.sshd.tmp().join("begun");
         let job = self
@@ -276,7 +277,7 @@ impl Site {
         (job, group)
     }
 
-    /// Ends the engine and the SSH runner, and starts others on the same database.
+    /// Stops the engine and the SSH runner, and starts new ones on the same database.
     async fn restart(&self) -> (Jobs, SshRunner) {
         let world = &self.world;
         world.state.jobs.shutdown().await;
@@ -305,8 +306,8 @@ impl Site {
         (jobs.await.unwrap(), runner)
     }
 
-    /// A rollout on four nodes, which are users of one host; a node in `failing` fails. Returns the job and the file
-    /// to which each run appends a line at its begin and at its end.
+    /// A rollout on four nodes, which are users of one host; a node in `failing` fails. Returns the
+    /// job, and the file to which each run appends a line at its start and at its end.
     async fn rollout(&self, options: Value, failing: &[&str]) -> (String, PathBuf) {
         let log = self.sshd.tmp().join("log");
         let targets = ["n1", "n2", "n3", "n4"].map(|name| {
@@ -329,7 +330,7 @@ impl Site {
     }
 }
 
-/// The letters of a log, in their order: `b` for the begin of a run, `e` for its end.
+/// The letters of a log, in their order: `b` for the start of a run, `e` for its end.
 fn logged(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap();
     text.lines().collect()
@@ -388,7 +389,8 @@ async fn what_is_meant_for_an_agent_that_is_away_goes_to_no_host_that_somebody_s
     assert_eq!(reply.kind(), "tutti/known-agents");
     assert_eq!(reply.json()["details"]["certnames"], json!(["a"]));
 
-    // Who may run everything everywhere decides otherwise.
+    // A caller who may run every task on all nodes may choose the connection of a node with an
+    // agent.
     let mut named = body;
     named["targets"] = json!([site.target(&["a"], json!({}))]);
     let job = site.run(named).await;
@@ -400,7 +402,7 @@ async fn what_is_meant_for_an_agent_that_is_away_goes_to_no_host_that_somebody_s
 #[tokio::test]
 async fn targets_say_how_nodes_are_reached_for_one_job_alone() {
     let site = Site::new().await;
-    // An agent is there too; the job's own word counts.
+    // The node has an agent too; the connection in the job takes precedence.
     site.world.nodes(1, &Manner::default());
     let more = json!({"run-as": "other", "sudo-password": testkit::peers::sshd::SUDO_PASSWORD});
     let job = site
@@ -515,7 +517,7 @@ async fn a_run_over_ssh_whose_server_is_gone_meanwhile_ends_as_unknown() {
         words.contains("over SSH, the server was restarted"),
         "{words}"
     );
-    // It was not run again, and still runs.
+    // The task was not run again, and its process still runs.
     rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
     jobs.shutdown().await;
     again.shutdown().await;
@@ -588,7 +590,7 @@ async fn a_rollout_over_ssh_goes_on_after_a_restart_in_its_pause() {
     while live.next().await.unwrap().is_some() {}
     let nodes = site.nodes(&job).await;
     for node in nodes.as_array().unwrap() {
-        // The targets of the job, with their secrets, outlive the restart.
+        // The job's targets, with their secrets, survive the restart.
         assert_eq!(
             (&node["state"], &node["transport"]),
             (&json!("finished"), &json!("ssh")),
@@ -641,7 +643,7 @@ async fn secrets_and_targets_need_rights_of_their_own() {
         assert_eq!(reply.status, StatusCode::FORBIDDEN, "{}", reply.text());
         assert!(!reply.text().contains("canary"));
     }
-    // The task is permitted on `a`, which is not all nodes.
+    // The task is permitted on `a`, but not on all nodes.
     let target = json!({"hostnames": ["a"], "transport": "ssh", "user": "u", "password": "canary"});
     let body = json!({"task": "test", "scope": {"nodes": ["a"]}, "targets": [target]});
     let reply = world.post(TASK, body.to_string()).await;

@@ -1,4 +1,5 @@
-//! Where Puppet Enterprise's documents are silent or contradict themselves, what this server does.
+//! Behaviour of this server where the documentation of Puppet Enterprise is silent or contradicts
+//! itself.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ async fn world_with_a_job() -> World {
     world
 }
 
-/// The duration of a job is text, of a node and a plan job a number; both are read.
+/// The duration of a job is text, that of a node or plan job a number; both can be parsed.
 #[tokio::test]
 async fn decision_1_durations() {
     let world = world_with_a_job().await;
@@ -43,7 +44,7 @@ async fn decision_1_durations() {
     }
 }
 
-/// `next-events` names the first event that was not given; `start` is inclusive.
+/// `next-events` is the first event that was not returned; `start` is inclusive.
 #[tokio::test]
 async fn decision_2_next_events() {
     let world = world_with_a_job().await;
@@ -78,7 +79,7 @@ async fn decision_4_kinds_of_401_are_those_of_rbac() {
     }
 }
 
-/// Without a scope a deploy is for a whole environment, and needs one.
+/// Without a scope, a Puppet run is for a whole environment, and needs its name.
 #[tokio::test]
 async fn decision_5_deploy_without_a_scope() {
     let world = crate::deploys::knowing(Ok(&["a"])).await;
@@ -90,7 +91,8 @@ async fn decision_5_deploy_without_a_scope() {
     assert_eq!(reply.kind(), "puppetlabs.orchestrator/validation-error");
 }
 
-/// With no permitted node a task is refused; with some it runs there, and the others are named.
+/// If no node is permitted, a task is refused; if some are, it runs there, and the others are
+/// named.
 #[tokio::test]
 async fn decision_6_nodes_that_are_not_permitted() {
     let constrained = |target: &str| json!([{"object_type": "tasks", "action": "run_with_constraints", "instance": target}]);
@@ -104,7 +106,7 @@ async fn decision_6_nodes_that_are_not_permitted() {
     assert_eq!(reply.json()["not_permitted"], json!(["d"]));
 }
 
-/// Nodes that were skipped make their job a failed one.
+/// A job with skipped nodes has failed, unless it was stopped.
 #[tokio::test]
 async fn decision_7_a_job_with_skipped_nodes_has_failed() {
     let world = World::new().await;
@@ -120,13 +122,13 @@ async fn decision_7_a_job_with_skipped_nodes_has_failed() {
     world.agents.let_go();
     world.over("1").await;
     let job = world.ok(&format!("{V1}/jobs/1")).await;
-    // A stop has a state of its own; it is not called finished either.
+    // A stopped job has its own state, and is not reported as finished either.
     assert_eq!(job["node_states"], json!({"finished": 1, "skipped": 1}));
     assert_eq!(job["state"], "stopped");
     assert_ne!(job["state"], "finished");
 }
 
-/// Refused commands take no number.
+/// Refused commands use no job number.
 #[tokio::test]
 async fn decision_8_numbers_are_contiguous() {
     let world = World::new().await;
@@ -139,8 +141,8 @@ async fn decision_8_numbers_are_contiguous() {
     }
 }
 
-/// A node has as long as the server's configuration says, unless the command says otherwise; 0 is
-/// the longest.
+/// The timeout of a node is that of the server's configuration unless the command has one; 0 is the
+/// longest.
 #[tokio::test]
 async fn decision_9_timeouts() {
     let world = World::new().await;

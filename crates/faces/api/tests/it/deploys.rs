@@ -1,4 +1,4 @@
-//! `POST command/deploy`, and what its job looks like, key by key.
+//! `POST command/deploy`, and the job that it creates, key by key.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::world::{Reply, World};
 const UUID: &str = "5f5a1b2c-0000-4000-8000-000000000001";
 const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
 
-/// Everybody says the same.
+/// A resolver that returns the same nodes for every query, group and environment.
 #[derive(Debug)]
 struct Oracle {
     nodes: Result<Vec<String>, NodeResolveError>,
@@ -76,7 +76,7 @@ pub(crate) fn changed() -> Manner {
     }
 }
 
-/// Only of Puppet runs, and only as long as they run.
+/// The run time is shown only for Puppet runs, and only while they run.
 #[tokio::test]
 async fn a_puppet_run_under_way_tells_for_how_long() {
     let world = knowing(Ok(&[])).await;
@@ -125,7 +125,7 @@ async fn what_puppet_runs_changed_is_counted_by_day() {
     let body = json!({"environment": "production", "scope": {"nodes": nodes}});
     assert_eq!(deploy(&world, body).await.status, StatusCode::ACCEPTED);
     world.over("1").await;
-    // Of two days, should the test run at midnight.
+    // The sum of two days, in case the test runs at midnight.
     let sum = async |key: &str, query: &str| {
         let usage = world.ok(&format!("/orchestrator/v1/usage{query}")).await;
         let days = usage["items"].as_array().expect("days").iter();

@@ -1,5 +1,5 @@
-//! Directories and the identity provider over the API, where none answers. What a real directory
-//! says is tested with a real one, in `tests/conformance`.
+//! Directories and the identity provider over the API, while none is reachable. Behaviour with a
+//! real directory is tested in `tests/conformance`.
 
 use api_types::Route;
 use api_types::rbac::LdapSettings;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Nobody listens on port 1.
+/// No program listens on port 1.
 fn settings() -> Value {
     json!({"hostname": "localhost", "port": 1, "base_dn": "dc=example", "user_lookup_attr": "uid",
            "login": "cn=lookup", "password": "sesame"})
 }
 
-/// Path and body; `None`: not a route of this file.
+/// Path and body of a valid request; `None` if the route is not in this file.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let (path, body) = match route.operation_id {
         "ds" => ("/rbac-api/v1/ds", Value::Null),
@@ -60,13 +60,14 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     Some((path, body))
 }
 
-/// The status of a right request, where the directory is down and there is no provider.
+/// The status of a valid request while the directory is down and there is no provider; `None` for
+/// other routes.
 pub(crate) fn opened(route: &Route) -> Option<u16> {
     let is_test = ["ds_test", "ds_test_put", "ldap_test"].contains(&route.operation_id);
     (is_test || route.operation_id.starts_with("oidc_")).then_some(400)
 }
 
-/// With a directory in place of `<directory>`, and no other.
+/// Replaces `<directory>` by the id of a new directory, and deletes all others.
 pub(crate) async fn filled(world: &World, path: String, body: String) -> (String, String) {
     let directories = &world.state.external_directories.directories;
     for one in directories.list() {
@@ -105,7 +106,7 @@ async fn a_directory_is_set_shown_without_its_password_and_taken_away() {
     let words = tested.json()["error"].as_str().unwrap().to_owned();
     assert!(words.contains("cannot be reached"), "{words}");
     assert!(tested.json()["elapsed"].is_u64());
-    // A group cannot be asked for; nobody has to ask.
+    // The directory cannot be searched for the group, which is optional.
     let group = json!({"login": "staff", "role_ids": []});
     let asked = ask("POST", "v2/groups", group).await;
     assert_eq!(asked.kind(), "puppetlabs.rbac/directory-unavailable");
@@ -124,8 +125,8 @@ async fn a_directory_is_set_shown_without_its_password_and_taken_away() {
     }
 }
 
-/// The first attack of the class "a right that makes an administrator": point a directory at a
-/// server of one's own, and log in as a member of an imported group.
+/// The first attack of the class "a permission that makes an administrator": change a directory to
+/// a server of the attacker, and log in as a member of an imported group.
 #[tokio::test]
 async fn directory_service_edit_alone_makes_no_administrator() {
     let mut world = World::new().await;
@@ -183,7 +184,7 @@ async fn directory_service_edit_alone_makes_no_administrator() {
         assert_eq!(refused.kind(), "puppetlabs.rbac/permission-denied");
     }
     assert_eq!(world.state.external_directories.directories.list(), before);
-    // To look and to test stays permitted.
+    // Viewing and testing stay permitted.
     let shown = world.get("/rbac-api/v2/ds").await;
     assert_eq!(shown.status, 200);
 }

@@ -13,8 +13,8 @@ use crate::world::{Reply, World};
 
 const FRED: &str = "00000000-0000-4000-8000-00000000f12d";
 
-/// Routes that anybody with a token reaches, and where the handler asks for a permission for each
-/// part of the change, or for the present password.
+/// Routes that every token reaches, because the handler checks a permission for each part of the
+/// change, or the current password.
 pub(crate) const HANDLER_ASKS: &[&str] = &[
     "user_update",
     "user_group_update",
@@ -22,7 +22,7 @@ pub(crate) const HANDLER_ASKS: &[&str] = &[
     "user_password",
 ];
 
-/// A request that is right in everything but the token: path with query, and body.
+/// A request that is valid except for its token: path with query, and body.
 fn sample(route: &Route) -> (&'static str, String) {
     if let Some(sample) = crate::rbac_samples::sample(route) {
         return sample;
@@ -161,7 +161,7 @@ async fn world() -> World {
     world
 }
 
-/// The token `text` of `user`, written as the store has it.
+/// Stores the token `text` of a user, in the form of the store.
 pub(crate) async fn token(world: &World, text: &str, user_id: &str, expires_ms: i64) {
     let token = NewTokenRow {
         hash: Sha256::digest(text).into(),
@@ -190,7 +190,7 @@ pub(crate) async fn ask(world: &World, route: &Route, token: Option<&str>) -> Re
         .await
 }
 
-/// A webhook's handler does, where there is no signature.
+/// True if the route requires a token. That of webhooks does if there is no signature.
 fn asks_for_a_token(route: &Route) -> bool {
     let policy = route.policy;
     matches!(policy, Policy::Authenticated | Policy::Permission { .. })
@@ -199,7 +199,7 @@ fn asks_for_a_token(route: &Route) -> bool {
             .starts_with(routes::CODE_WEBHOOK.operation_id)
 }
 
-/// Asks for a certificate, which no token replaces.
+/// True if the route requires a certificate, which no token replaces.
 pub(crate) fn asks_for_a_certificate(route: &Route) -> bool {
     matches!(route.policy, Policy::Broker | Policy::Follower)
 }
@@ -232,7 +232,7 @@ async fn without_a_token_or_with_a_wrong_one_only_public_routes_answer() {
 async fn an_expired_token_is_told_so() {
     let world = world().await;
     let admin = world.store.user_by_login("admin").await.unwrap().unwrap();
-    // Long ago it would be swept away.
+    // Only just expired: a token that expired long ago would be deleted.
     let ended = jiff::Timestamp::now().as_millisecond() - 1;
     token(&world, "old", &admin.id, ended).await;
     for route in routes::ALL.iter().filter(|route| asks_for_a_token(route)) {
@@ -293,7 +293,7 @@ async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_on
         } else if asks_for_a_certificate(route) {
             assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
         } else if route.operation_id == routes::CODE_WEBHOOK_QUEUE.operation_id {
-            // Its handler asks, since the secret of webhooks is enough, too.
+            // The handler checks the permission, because the secret of webhooks is enough, too.
             assert_eq!(reply.kind(), "puppetlabs.orchestrator/not-permitted");
         } else if HANDLER_ASKS.contains(&route.operation_id) {
             assert_eq!(reply.status, StatusCode::FORBIDDEN, "{route:?}");
@@ -341,7 +341,7 @@ async fn a_refused_request_changes_nothing_and_its_body_is_not_read() {
     let world = world().await;
     let reply = ask(&world, &routes::COMMAND_TASK, Some("wrong")).await;
     assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
-    // Not even looked at: it is no JSON, and too large.
+    // The body is not examined: it is not JSON, and too large.
     let request = Request::post("/orchestrator/v1/command/task")
         .header("content-length", "99999999999")
         .body("x".into())

@@ -15,7 +15,7 @@ const COMMIT: &str = "/file-sync/v1/commit";
 const CHECK_IN: &str = "/file-sync/v1/check-in";
 const LATEST: &str = "/file-sync/v1/latest-commits";
 
-/// A request of whoever holds this certificate.
+/// Sends a request with a certificate of this name.
 async fn send_as(
     world: &World,
     certname: Option<&str>,
@@ -57,7 +57,7 @@ fn is(reply: &Reply, status: u16, kind: &str) {
 
 const INVALID: &str = "puppetlabs.orchestrator/validation-error";
 
-/// The text of a manifest: its entries by path.
+/// Path and hash of each entry of a manifest.
 fn entries(manifest: &[u8]) -> Vec<(String, String)> {
     let text = manifest.split(|b| *b == 0).skip(1);
     let lines = text.filter(|line| !line.is_empty());
@@ -88,7 +88,7 @@ async fn who_follows_shows_a_certificate_that_is_on_the_list() {
     }
     let reply = get(&world, LATEST).await;
     assert_eq!(reply.status, StatusCode::OK);
-    // Following gives no right to publish, nor to anything else.
+    // A follower may neither publish nor do anything else.
     let body = json!({"commit-all": true}).to_string();
     let reply = send_as(&world, Some(COMPILER), Request::post(COMMIT), body).await;
     assert_eq!(reply.status, StatusCode::UNAUTHORIZED);
@@ -135,7 +135,8 @@ async fn a_staged_environment_is_published_as_file_sync_answers_it() {
     assert_eq!(newest["reason"], "by a tool (Anna <anna@example.com>)");
     assert_eq!(newest["version"], version);
 
-    // The same once more is the same version; what is gone goes with commit-all, and nothing else does.
+    // The same content is the same version; commit-all removes only the environment whose directory
+    // is gone.
     let again = commit(&world, &body).await.json();
     assert_eq!(
         again["puppet-code"]["submodules"]["staged"]["commit"],
@@ -154,7 +155,7 @@ async fn a_staged_environment_is_published_as_file_sync_answers_it() {
     assert!(all["puppet-code"]["submodules"]["other"]["commit"].is_string());
     assert!(!world.dir.path().join("live/staged").exists());
     assert!(world.dir.path().join("live/production").exists());
-    // And deploying all does not take away what another tool published.
+    // A deployment of all environments does not remove those that another tool published.
     let body = json!({"deploy-all": true, "wait": true}).to_string();
     world.post("/code-manager/v1/deploys", body).await;
     assert!(world.dir.path().join("live/other").exists());
@@ -268,7 +269,7 @@ async fn versions_are_handed_out_by_their_hashes_and_nothing_else_is() {
     is(&beyond, 416, "tutti/range-not-satisfiable");
     let size = format!("bytes */{}", whole.len());
     assert_eq!(beyond.headers["content-range"], size);
-    // What was begun goes on only with the same content.
+    // A transfer that was interrupted continues only with the same content.
     let hash = &entries[1].1;
     for (etag, status) in [
         (format!("\"{hash}\""), StatusCode::PARTIAL_CONTENT),
@@ -317,7 +318,7 @@ async fn versions_are_handed_out_by_their_hashes_and_nothing_else_is() {
     )
     .await;
     is(&unknown, 404, "tutti/unknown-content");
-    // The version before is on the server, and neither live nor about to be.
+    // The previous version is on the server, but neither live nor about to be.
     let history = world
         .ok("/tutti/v1/code/history?environment=production&limit=1")
         .await;
@@ -349,7 +350,8 @@ async fn a_follower_tells_what_it_has_and_is_told_what_is_new() {
     let has = json!({"production": {
         "generation": production["generation"], "version": production["commit"],
     }});
-    // Its question waits for the next switch; nobody else is waited for, and it never tells that it is ready.
+    // This check-in waits for the next switch. No other follower is waited for, and this one never
+    // reports that it is ready.
     let body = json!({"cursor": first["cursor"], "environments": has});
     let deploys = async {
         let body = json!({"repo-id": "puppet-code", "submodule-id": "staged"});
@@ -367,7 +369,7 @@ async fn a_follower_tells_what_it_has_and_is_told_what_is_new() {
     let compiler = &client["file-sync-clients"][COMPILER];
     assert_eq!(compiler["synced-with-file-sync-storage"], false);
     assert_eq!(compiler["deployed"][0]["version"], production["commit"]);
-    // It is named where it is waited for.
+    // The deployment that waited for the follower names it.
     let history = world
         .ok("/tutti/v1/code/history?environment=staged&limit=1")
         .await;
@@ -447,7 +449,7 @@ async fn the_status_services_name_repositories_and_followers_at_debug() {
     let live = &latest["puppet-code"]["submodules"]["production"]["commit"];
     assert_eq!(&production["latest_commit"]["commit"], live);
     assert_eq!(production["status"], "ok");
-    // A server that deploys nothing has neither.
+    // A server that deploys no code has neither of the services.
     let none = World::new().await;
     let reply = none.get(storage).await;
     assert_eq!(reply.kind(), "puppetlabs.orchestrator/unknown-service");

@@ -40,7 +40,7 @@ impl World {
         serde_json::from_str(&self.get(path).await.1).expect("JSON")
     }
 
-    /// What load balancers are told, and what it is called in full.
+    /// Checks the responses for load balancers, and the detailed status.
     async fn is(&self, status: StatusCode, state: &str, sync: &str) {
         let expected = (status.as_u16(), state.to_owned());
         assert_eq!(self.get("/status/v1/simple").await, expected);
@@ -90,7 +90,7 @@ async fn load_balancers_are_told_whether_it_has_what_is_live() {
     world.is(unavailable, "unknown", "new-commits").await;
     world.set(LeaseKnowledge::Current, live());
     world.is(ok, "running", "ok").await;
-    // All followers are so for a moment at each deployment.
+    // All followers are in this state for a moment at each deployment.
     world.set(LeaseKnowledge::Current, behind(None));
     world.is(ok, "running", "new-commits").await;
     world.set(LeaseKnowledge::Current, behind(Some("its disk is full")));

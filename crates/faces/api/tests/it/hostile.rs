@@ -1,4 +1,4 @@
-//! Hostile input to every route, and answers that harm nobody.
+//! Hostile input to every route, and responses that are harmless to a browser.
 
 use api_types::{Method, Policy, routes};
 use axum::body::Body;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::Manner;
 use crate::world::{Reply, World};
 
-/// Escaped as a path wants them: traversal, NUL, quotes, markup, bidi, long, large, negative.
+/// Ids escaped for a path: traversal, NUL, quotes, markup, bidi, long, large, negative.
 const IDS: &[&str] = &[
     "..%2f..%2fetc%2fpasswd",
     "%2e%2e",
@@ -112,7 +112,7 @@ async fn hostile_bodies_are_refused_in_json_and_nothing_breaks() {
     }
 }
 
-/// A14: whatever nodes say comes back as JSON that no browser takes for a page.
+/// A14: text from nodes is returned as JSON that no browser renders as a page.
 #[tokio::test]
 async fn a14_output_that_is_markup_stays_data() {
     let world = World::new().await;
@@ -143,7 +143,7 @@ async fn a14_output_that_is_markup_stays_data() {
     assert_eq!(nodes["items"][0]["result"]["_output"], evil);
 }
 
-/// A14: errors, pages that are not there and public routes have the same headers.
+/// A14: errors, unknown paths and public routes have the same headers.
 #[tokio::test]
 async fn a14_every_answer_tells_browsers_to_run_nothing() {
     let world = World::new().await;
@@ -162,8 +162,8 @@ async fn a14_every_answer_tells_browsers_to_run_nothing() {
     }
 }
 
-/// A15: no route of the orchestrator answers with a redirect, whoever asks; so no client carries
-/// its token elsewhere.
+/// A15: no route of the orchestrator redirects any caller, so no client sends its token to another
+/// server.
 #[tokio::test]
 async fn a15_no_answer_sends_a_client_elsewhere() {
     let world = World::new().await;

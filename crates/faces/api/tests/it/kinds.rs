@@ -1,4 +1,4 @@
-//! Every kind of error that clients of Puppet Enterprise's orchestrator know, each by a test.
+//! Every kind of error that clients of Puppet Enterprise's orchestrator handle, each in a test.
 
 use http::StatusCode;
 use jobs::NodeResolveError;
@@ -240,7 +240,7 @@ async fn kind_user_unauthenticated() {
     is(&reply, 401, "puppetlabs.rbac/user-unauthenticated");
 }
 
-/// What stands before the handlers answers in JSON, too.
+/// Errors that occur before a handler is called are JSON, too.
 #[tokio::test]
 async fn kind_of_what_is_no_route() {
     let world = World::new().await;

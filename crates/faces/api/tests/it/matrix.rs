@@ -1,5 +1,5 @@
-//! A3: every route with every default role. What is expected does not come from the code under
-//! test: the rights of the default roles and those of sensitive routes are written down here.
+//! A3: every route with every default role. The expectations do not come from the code under test:
+//! the permissions of the default roles and those of sensitive routes are written down here.
 
 use api_types::{Policy, Route, routes};
 use http::StatusCode;
@@ -17,7 +17,7 @@ const CODE_DEPLOYERS: i64 = 4;
 const PROJECT_DEPLOYERS: i64 = 5;
 pub(crate) const NOBODY: i64 = 0;
 
-/// Who besides administrators has a permission. What is not listed, nobody else has.
+/// Roles besides administrators that have a permission. No other role has one that is not listed.
 const HOLDERS: &[(&str, &[i64])] = &[
     (
         "orchestrator:view",
@@ -42,7 +42,7 @@ const HOLDERS: &[(&str, &[i64])] = &[
     ("node_groups:set_environment", &[OPERATORS]),
 ];
 
-/// Who besides administrators gets through to routes that change something or show secrets.
+/// Roles besides administrators that may use routes that change something or show secrets.
 const SENSITIVE: &[(&str, &[i64])] = &[
     ("command_task", &[]),
     ("command_action", &[]),
@@ -78,7 +78,7 @@ const SENSITIVE: &[(&str, &[i64])] = &[
     ("users", &[OPERATORS, VIEWERS]),
     ("users_v2", &[OPERATORS, VIEWERS]),
     ("roles", &[OPERATORS, VIEWERS]),
-    // Further than the door only with the right to run the task, or to change another's.
+    // Needs the permission to run the task, or to change the scheduled jobs of others.
     ("scheduled_create", &[]),
     ("scheduled_update", &[]),
     ("scheduled_delete", &[]),
@@ -88,7 +88,7 @@ const SENSITIVE: &[(&str, &[i64])] = &[
         "code_webhook_queue",
         &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS],
     ),
-    // Who may look at groups may not change them.
+    // A role that may view groups may not change them.
     ("node_group_create", &[OPERATORS]),
     ("classifier_environment_put", &[OPERATORS]),
     ("classifier_environment_delete", &[OPERATORS]),
@@ -97,7 +97,7 @@ const SENSITIVE: &[(&str, &[i64])] = &[
 
 fn expected(route: &Route, role: i64) -> bool {
     if role == ADMINISTRATORS {
-        // He has no password here to set another with.
+        // The sample request does not have this user's current password.
         return route.operation_id != "user_password";
     }
     let listed = SENSITIVE.iter().find(|(id, _)| *id == route.operation_id);
@@ -180,7 +180,7 @@ async fn a3_every_sensitive_route_is_there_and_every_permission_is_in_the_catalo
 
 const PASSWORD: &str = "a good password";
 
-/// A token of a user with this role alone.
+/// A token of a new user who has only this role.
 pub(crate) async fn member(world: &World, role: i64) -> String {
     let access = &world.state.access;
     let api_user = access.api_user();

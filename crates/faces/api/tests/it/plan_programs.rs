@@ -1,5 +1,5 @@
-//! The plans of the tests: what `test::rollout` and its neighbours do when they are run. Their files say
-//! which parameters they have.
+//! The programs of the test plans, such as `test::rollout`. Their parameters are in the files of
+//! the plans.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use store::{ListPage, Store};
 
 use crate::world::World;
 
-/// Nothing here takes a second by itself.
+/// Timeout of every wait; no step takes a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Library;
@@ -55,7 +55,7 @@ pub(crate) async fn start(store: &Store, jobs: &Jobs, dir: &Path) -> Plans {
     plans.await.expect("the plan engine starts")
 }
 
-/// Waits until there is something, looking whenever others have had their turn.
+/// Waits until `look` returns a value, and polls it every 2 ms.
 pub(crate) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     let wait = async {
         loop {
@@ -69,7 +69,7 @@ pub(crate) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T
     waited.unwrap_or_else(|_| panic!("waited in vain until {what}"))
 }
 
-/// Waits until the plan is over or waits for somebody.
+/// Waits until the plan has ended or waits for an answer.
 pub(crate) async fn settled(world: &World, plan: i64) {
     let store = &world.store;
     until("the plan gets somewhere", async || {
@@ -81,7 +81,7 @@ pub(crate) async fn settled(world: &World, plan: i64) {
     .await;
 }
 
-/// The number of a plan job that is over or waits for somebody.
+/// Runs a plan until it has ended or waits for an answer; returns the number of its plan job.
 pub(crate) async fn run(world: &World, plan: &str) -> i64 {
     let launch = PlanLaunch {
         plan: plan.to_owned(),
@@ -107,7 +107,7 @@ fn tell(branch: &PlanBranch<'_>, text: &str) -> Result<(), PlanFault> {
     Ok(())
 }
 
-/// Returns what it got, less its secret.
+/// A plan that returns its parameters, without its secret.
 fn rollout(branch: &PlanBranch<'_>, params: &Map<String, Value>) -> BranchResult {
     tell(branch, "rolling out")?;
     let mut result = params.clone();

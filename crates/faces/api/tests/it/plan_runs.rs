@@ -19,7 +19,8 @@ async fn command(world: &World, name: &str, body: Value) -> Reply {
     world.post(&path, body.to_string()).await
 }
 
-/// The plan job that this starts, when it is over or waits for somebody.
+/// Sends a command that starts a plan, and waits until the plan has ended or waits for an answer.
+/// Returns the number of the plan job.
 async fn started(world: &World, name: &str, body: Value) -> String {
     let reply = command(world, name, body).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
@@ -176,7 +177,7 @@ async fn whatever_is_wrong_with_a_command_is_told_before_anything_runs() {
         is(&reply, status, kind);
         assert!(reply.text().contains(part), "{part}: {}", reply.text());
     }
-    // The code is wrong, and the answer says where.
+    // The code is invalid, and the error contains the place.
     for (plan, place) in [
         ("test::broken", "broken.pp: "),
         ("test::latin", "it is not UTF-8"),
@@ -213,7 +214,7 @@ async fn secret_parameters_and_answers_are_nowhere() {
     let steps = world.ok(&steps).await;
     assert_eq!(steps["items"][0]["step"], "2");
     assert_eq!(steps["items"][0]["sensitive"], true);
-    // Nobody says that it is a secret; the plan did.
+    // The answer is not marked as secret; the plan's question is.
     assert!(answer("2", "CANARY-7f").await.status.is_success());
     settled(&world, asking.parse().expect("a number")).await;
     assert_eq!(plan_job(&world, &asking).await["result"], json!(["yes", 9]));
@@ -273,7 +274,7 @@ async fn parameters_that_stand_for_nodes_become_certnames() {
         400,
         VALIDATION,
     );
-    // Who may run the plan and not look nodes up.
+    // A user who may run the plan, but not query nodes.
     let world =
         as_somebody(|_| json!([{"object_type": "plans", "action": "run", "instance": "*"}]));
     let reply = command(&world.await, "environment_plan_run", query).await;
@@ -368,7 +369,7 @@ async fn started_by_bolt(world: &World) -> String {
     reply.json()["name"].as_str().expect("text").to_owned()
 }
 
-/// The plan job of a plan whose task runs and does not end.
+/// Starts a plan with a task that does not end; returns the numbers of the plan job and of its job.
 async fn working(world: &World, nodes: &[String]) -> (String, String) {
     let body = json!({"plan_name": "test::works", "params": {"nodes": nodes}});
     let reply = command(world, "plan_run", body).await;
@@ -403,7 +404,7 @@ async fn a_stopped_plan_leaves_its_jobs_alone_or_takes_them_along() {
         assert_eq!(over["result"]["kind"], "tutti/plan-stopped");
         assert_eq!(ended(&world, &job).await, state);
     }
-    // Jobs of a plan that Bolt runs, too.
+    // The same for the jobs of a plan that Bolt runs.
     let plan = started_by_bolt(&world).await;
     let body = json!({"task": "test", "scope": {"nodes": nodes}, "plan_job": plan});
     let job = command(&world, "plan_task", body).await.json();
@@ -413,7 +414,7 @@ async fn a_stopped_plan_leaves_its_jobs_alone_or_takes_them_along() {
     assert_eq!(ended(&world, job).await, "stopped");
 }
 
-/// The state that a job comes to; one that is being stopped has not come there yet.
+/// The state of a job after `stopping`.
 async fn ended(world: &World, job: &str) -> String {
     let state = until("the job is left alone or stopped", async || {
         let shown = world.ok(&format!("{V1}/jobs/{job}")).await;
@@ -445,7 +446,8 @@ async fn who_may_run_one_plan_may_go_on_with_that_one_alone() {
     let denied = "puppetlabs.orchestrator/not-permitted";
     let body = |plan: &str| json!({"plan_name": plan, "params": {}});
     started(&world, "plan_run", body("test::asks")).await;
-    // Also where there is no such plan: who may not run it does not learn that.
+    // The same error for an unknown plan: a user who may not run a plan does not learn if it
+    // exists.
     for plan in ["test::fails", "test::gone"] {
         is(&command(&world, "plan_run", body(plan)).await, 403, denied);
         let reply = command(&world, "environment_plan_run", body(plan)).await;
@@ -460,7 +462,7 @@ async fn who_may_run_one_plan_may_go_on_with_that_one_alone() {
     );
     let answer = json!({"plan_job": failed, "step": "1", "answer": 1});
     is(&command(&world, "plan_answer", answer).await, 403, denied);
-    // Another's plan, if it is one that he may run.
+    // A plan of another user can be answered by a user who may run it.
     let asking = run(&world, "test::asks").await.to_string();
     let answer = json!({"plan_job": asking, "step": "1", "answer": 1});
     let reply = command(&world, "plan_answer", answer).await;

@@ -1,4 +1,4 @@
-//! Plans as they are shown, plan jobs as Bolt tells of them, and what is said of plans to run.
+//! Plans in lists and details, plan jobs that Bolt records, and errors of both.
 
 use api_types::Route;
 use http::StatusCode;
@@ -12,7 +12,7 @@ use crate::world::{Reply, World};
 
 const V1: &str = "/orchestrator/v1";
 
-/// Those of the tests that are not private.
+/// The test plans that are not private.
 const PLANS: [&str; 5] = [
     "test::asks",
     "test::broken",
@@ -21,7 +21,7 @@ const PLANS: [&str; 5] = [
     "test::works",
 ];
 
-/// What a right request to a route comes to: the plan that is shown is not there.
+/// The status of a valid request to a route. The sample of `plan` names an unknown plan.
 pub(crate) fn opened(route: &Route) -> u16 {
     if let Some(status) = crate::directories::opened(route) {
         return status;
@@ -32,7 +32,8 @@ pub(crate) fn opened(route: &Route) -> u16 {
     }
 }
 
-/// A sample request with a plan job of the user in place of `<plan_job>`.
+/// Replaces `<plan_job>` and the like in a sample request by plan jobs, of which `<plan_job>`
+/// belongs to the user.
 pub(crate) async fn filled(
     world: &World,
     path: String,
@@ -149,7 +150,7 @@ async fn a_plan_of_bolt_is_kept_from_its_start_to_its_end() {
     let one = world.ok(&format!("{V1}/plan_jobs/1/event/2")).await;
     assert_eq!(one["details"], details);
 
-    // Twice, or late: nothing changes.
+    // Repeated or late commands change nothing.
     let reply = command(&world, "plan_finish", end).await;
     assert_eq!(reply.status, StatusCode::CONFLICT);
     assert_eq!(
@@ -316,7 +317,7 @@ async fn a_step_that_races_the_end_of_its_plan_is_refused_or_kept_as_a_step() {
     }
 }
 
-/// A new administrator, who acts from now on; gives his id.
+/// Creates an administrator whose token `world` uses from now on; returns the user's id.
 async fn become_administrator(world: &mut World, login: &str) -> String {
     const ADMINISTRATORS: i64 = 1;
     const PASSWORD: &str = "a password of his own";
@@ -435,7 +436,7 @@ async fn plans_are_shown_to_all_and_permitted_to_those_who_may_run_them() {
     assert_eq!(broken.kind(), "bolt/invalid-plan");
     let place = json!({"file": "test/plans/broken.pp", "line": 1, "column": 20});
     assert_eq!(broken.json()["details"], place);
-    // The list marks it, and shows what the others say of themselves.
+    // The list marks the broken plan, and shows the descriptions of the others.
     let items = list["items"].as_array().unwrap();
     let named = |name: &str| items.iter().find(|item| item["name"] == name).unwrap();
     assert_eq!(named("test::broken")["error"], broken.json());

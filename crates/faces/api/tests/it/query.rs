@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// A request that is right in everything but the token.
+/// A request that is valid except for its token.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let query = json!({"query": ["from", "nodes"]}).to_string();
     match route.operation_id {

@@ -1,5 +1,5 @@
-//! Users, groups, roles and tokens over HTTP: shapes, statuses, kinds; and secrets (A13) that
-//! must not get out. Who may do what, is tested in `access` and in `matrix`.
+//! Users, groups, roles and tokens over HTTP: shapes, statuses, kinds, and secrets that must not be
+//! revealed (A13). Permissions are tested in the crate `rbac` and in `matrix`.
 
 use api::ServerInfo;
 use http::{Request, StatusCode, header};
@@ -180,7 +180,7 @@ async fn the_life_of_a_role() {
     ok(&world, "POST", &command("add-users"), members, 204).await;
     let question = json!({"token": user, "permissions": [run, view,
         {"object_type": "tasks", "action": "run", "instance": "service"}]});
-    // A viewer may view; the task is his by the new role.
+    // `orchestrator:view` comes from the role of viewers, the task from the new role.
     let answer = ok(&world, "POST", "permitted", question, 200).await;
     assert_eq!(answer, json!([true, true, false]));
     let user = user.as_str().unwrap();

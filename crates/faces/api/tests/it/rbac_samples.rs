@@ -1,4 +1,4 @@
-//! Requests of the routes of RBAC that are right in everything but who sends them.
+//! Requests to the routes of RBAC that are valid except for their sender.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Path and body; `None`: not a route of RBAC. What stands in `<>`, [`filled`] replaces.
+/// Path and body; `None` if the route is not one of RBAC. [`filled`] replaces placeholders in `<>`.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let role_users = json!({"role_id": "<role>", "user_ids": ["<user>"]});
     let role_groups = json!({"role_id": "<role>", "group_ids": ["<group>"]});
@@ -137,13 +137,14 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     };
     let body = match body {
         Value::Null => String::new(),
-        // Numbers of roles are numbers.
+        // Ids of roles are JSON numbers.
         body => body.to_string().replace("\"<role>\"", "<role>"),
     };
     Some((path, body))
 }
 
-/// With things that exist, made for this request, and with the sender `token`.
+/// Replaces placeholders by the ids of objects that are created for this request, and of the sender
+/// with `token`.
 pub(crate) async fn filled(
     world: &World,
     path: &str,

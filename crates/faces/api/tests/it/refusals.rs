@@ -1,4 +1,4 @@
-//! What is wrong is refused by name, as JSON, and changes nothing.
+//! Invalid requests are refused with the place of the error, as JSON, and change nothing.
 
 use std::net::SocketAddr;
 
@@ -60,7 +60,7 @@ async fn what_is_not_there_is_a_404_with_a_body() {
         .await
         .json();
     assert_eq!(environment["details"], json!({"environment": "none"}));
-    // Where it was looked for is what people need who read the documentation beside a puppetserver.
+    // The error names the searched directory, for users who compare it with that of a puppetserver.
     let msg = environment["msg"].as_str().unwrap();
     assert!(msg.contains("/environments"), "{msg}");
 }
@@ -147,7 +147,7 @@ async fn bad_bodies_of_commands() {
     ] {
         let reply = run(&world, body.clone()).await;
         if path.is_empty() {
-            // A task without parameters in its metadata takes anything, but no agent is there.
+            // A task without parameters in its metadata accepts any, but no agent is connected.
             continue;
         }
         assert_eq!(
@@ -274,7 +274,7 @@ async fn too_large_is_a_413_before_it_is_read() {
         assert_eq!(reply.kind(), "puppetlabs.orchestrator/request-too-large");
         assert_eq!(reply.json()["details"]["max_bytes"], limit);
     }
-    // Not announced: counted.
+    // Without `Content-Length` the bytes are counted.
     let body = vec![b' '; 1024 * 1024 + 1];
     let mut request = world.request("POST", "/orchestrator/v1/inventory", body);
     request.headers_mut().remove(header::CONTENT_LENGTH);

@@ -1,5 +1,5 @@
-//! Scheduled jobs over the API: every key, every kind of error, rights, secrets, and that a slot
-//! becomes a job.
+//! Scheduled jobs over the API: every key, every kind of error, permissions, secrets, and the
+//! launch of a slot.
 
 use api_types::Route;
 use http::StatusCode;
@@ -13,7 +13,7 @@ use crate::world::{Reply, World};
 const PLACE: &str = "/orchestrator/v1/scheduled_jobs/environment_jobs";
 const LATER: &str = "2100-01-01T10:00:00+02:00";
 
-/// A right request for a route of the schedules.
+/// A valid request for a route of scheduled jobs.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let task = json!({"environment": "production", "task": "test", "params": {},
         "scope": {"nodes": ["a"]}, "scheduled_time": LATER});
@@ -41,7 +41,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     })
 }
 
-/// What the samples are about: the scheduled jobs 1 and 2.
+/// Creates the scheduled jobs of the samples: 1 and 2.
 pub(crate) async fn prepare(world: &World) {
     for _ in 0..2 {
         make(world, body()).await;
@@ -291,7 +291,7 @@ async fn every_mistake_has_its_kind_and_makes_nothing() {
     }
     let list = world.ok(PLACE).await;
     assert_eq!(list["pagination"]["total"], 0);
-    // Each node in its own environment is for Puppet runs.
+    // Only Puppet runs may leave each node in its own environment.
     make(&world, deploy(json!({"scope": {"nodes": ["a"]}}), "")).await;
 }
 
@@ -419,7 +419,7 @@ async fn the_deprecated_commands_make_the_same() {
     assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
 }
 
-/// A13: nothing shows or stores the value.
+/// A13: the value is neither shown nor stored in plain text.
 #[tokio::test]
 async fn secret_parameters_are_names_only() {
     let world = World::new().await;
@@ -442,7 +442,7 @@ async fn secret_parameters_are_names_only() {
             "{name}"
         );
     }
-    // The task forgets that it is one.
+    // The metadata of the task no longer marks the parameter as sensitive.
     let metadata = "code/environments/production/modules/test/tasks/typed.json";
     let parameters = json!({"name": {"type": "String"}, "password": {"type": "String"}});
     let forgetful = json!({ "parameters": parameters }).to_string();
@@ -452,7 +452,7 @@ async fn secret_parameters_are_names_only() {
     let job = shown(&world, &id).await;
     assert_eq!(job["input"]["sensitive_parameters"], json!(["password"]));
     assert!(!job.to_string().contains("hunter2"));
-    // The secret is still there for the run.
+    // The run still gets the secret.
     let now = world.start_soon(&id).await;
     let job = now["last_run"]["job"]["name"].as_i64().expect("a job");
     let options = world.ok(&format!("/orchestrator/v1/jobs/{job}")).await["options"].clone();
@@ -588,7 +588,7 @@ async fn a_scheduled_plan_needs_the_right_of_its_owner_at_that_moment() {
 const RITA: &str = "00000000-0000-4000-8000-000000041ca0";
 const FRED: &str = "00000000-0000-4000-8000-0000000f4ed5";
 
-/// Fred, who may see and run the task `test`.
+/// Creates the user Fred, who may view and run the task `test`.
 async fn fred(world: &World) -> String {
     let user = NewUserRow {
         id: FRED.to_owned(),
@@ -625,7 +625,8 @@ async fn as_fred(world: &World, method: &str, path: &str, body: Value) -> Reply 
     world.send(request).await
 }
 
-/// A3, A4: nobody runs by the clock what he may not run now, or with another's rights.
+/// A3, A4: a scheduled job runs nothing that its owner may not run now, and not with the
+/// permissions of another user.
 #[tokio::test]
 async fn the_clock_lends_nobody_a_right() {
     let world = World::new().await;
@@ -650,7 +651,7 @@ async fn the_clock_lends_nobody_a_right() {
     let query = with_input("scope", json!({"query": "nodes {}"}));
     let refused = as_fred(&world, "POST", PLACE, query).await;
     assert_eq!(refused.kind(), "puppetlabs.orchestrator/query-error");
-    // The administrator's own: Fred neither edits nor deletes it.
+    // A scheduled job of the administrator: Fred can neither edit nor delete it.
     let id = make(&world, body()).await;
     let path = format!("{PLACE}/{id}");
     for change in [json!({"description": "mine"}), json!({"enabled": false})] {
@@ -664,7 +665,8 @@ async fn the_clock_lends_nobody_a_right() {
         as_fred(&world, "DELETE", &old, json!(null)).await.kind(),
         not_permitted
     );
-    // Fred's is deleted by the administrator, but not edited: it runs with Fred's rights.
+    // The administrator may delete Fred's scheduled job, but not edit it: it runs with Fred's
+    // permissions.
     let edit = put(&world, "1", json!({"description": "x"})).await;
     assert_eq!(edit.kind(), not_permitted);
     assert_eq!(
@@ -726,7 +728,7 @@ async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
         display_name: String::new(),
         email: String::new(),
         password_hash: None,
-        // His rights are not what keeps him from it.
+        // The permissions of this user are not the reason for the refusal.
         is_superuser: true,
         is_remote: true,
         created_ms: 0,
@@ -738,7 +740,7 @@ async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
     };
     let (store, access) = (&world.store, &world.state.access);
     store.set_user_origin(RITA, &origin, 0).await.unwrap();
-    // Without a token and without a schedule nobody asks about her.
+    // A user without a token and without a scheduled job is not looked up in the directory.
     let due = async || {
         let due = access.due_remote_users("ldap:one", std::time::Duration::ZERO, 10);
         due.await.unwrap()
@@ -762,7 +764,7 @@ async fn the_clock_starts_nothing_for_who_is_gone_from_his_directory() {
         told["msg"].as_str().unwrap().contains("directory any more"),
         "{gone}"
     );
-    // The directory knows her again, with no login in between.
+    // The user is in the directory again, without a login in between.
     let back = rbac::RemoteUser {
         origin: origin.origin,
         subject: origin.subject,
@@ -787,7 +789,7 @@ async fn what_the_clock_does_is_in_the_audit() {
 }
 
 impl World {
-    /// The audit's entry of this action, once it is written.
+    /// Waits for the audit entry of this action, and returns it.
     async fn audited(&self, action: &str) -> String {
         let waiting = async {
             loop {
@@ -804,7 +806,7 @@ impl World {
             .expect("it is written")
     }
 
-    /// Lets a scheduled job start at once, and shows it when it has.
+    /// Makes a scheduled job start at once; returns it when it has started.
     async fn start_soon(&self, id: &str) -> Value {
         let number: i64 = id.parse().expect("a number");
         let row = self.store.schedule(number).await.unwrap().unwrap();
@@ -825,7 +827,7 @@ impl World {
             .update_schedule(number, row.revision, edit, true)
             .await;
         assert!(written.unwrap());
-        // Whatever is written wakes the clock.
+        // Every change wakes the scheduler.
         make(self, body()).await;
         let waiting = async {
             loop {

@@ -8,7 +8,7 @@ use crate::world::{Reply, World};
 
 const PATH: &str = "/orchestrator/v1/selected_nodes";
 
-/// Agents `a` and `b` are connected; `web1.example.com` and `web2.example.com` once told facts.
+/// Agents `a` and `b` are connected; `web1.example.com` and `web2.example.com` have reported facts.
 async fn world() -> World {
     let world = World::new().await;
     world.nodes(2, &Manner::default());

@@ -88,7 +88,7 @@ impl Site {
         }
     }
 
-    /// A broker's connection, with a certificate of this name.
+    /// Connects as a broker with a certificate of this name.
     pub(crate) async fn dial(&self, certname: &str, path: &str) -> Result<Broker, WsError> {
         let files = files(&self.dir, &self.ca, certname);
         let tls = pki::ClientTls::load(&files).expect("TLS");
@@ -102,7 +102,7 @@ impl Site {
         Ok(broker)
     }
 
-    /// `GET` without a token, with a certificate of this name.
+    /// Sends `GET` without a token, with a certificate of this name.
     pub(crate) async fn get_as(&self, certname: &str, path: &str) -> (StatusCode, Value) {
         let files = files(&self.dir, &self.ca, certname);
         let tls = pki::ClientTls::load(&files).expect("TLS");
@@ -121,7 +121,7 @@ impl Site {
         (status, body)
     }
 
-    /// Revokes the certificates of this name, and has the server know it.
+    /// Revokes the certificates of this name, and reloads the server's TLS settings.
     pub(crate) fn revoke(&self, certname: &str) {
         self.ca.revoke(certname).expect("revoked");
         self.server_tls.reload().expect("good files");
@@ -134,7 +134,7 @@ impl Site {
 }
 
 impl Client {
-    /// As the gem does it: the content type is there even without a content.
+    /// Sends a request as the gem does: with a content type even if there is no content.
     pub(crate) async fn ask(&mut self, method: &str, path: &str, body: Option<Value>) -> Value {
         let expected: &[StatusCode] = match method {
             "GET" => &[StatusCode::OK],
@@ -180,7 +180,7 @@ impl Client {
     }
 }
 
-/// The files of `certname`, made when they are asked for first.
+/// The TLS files of `certname`, created at first use.
 fn files(dir: &Path, ca: &CertificateAuthority, certname: &str) -> TlsFiles {
     let place = |name: &str| -> PathBuf { dir.join(format!("{certname}-{name}.pem")) };
     let files = TlsFiles {

@@ -1,4 +1,4 @@
-//! Events and output as they happen.
+//! Live events and output.
 
 use api::ServerInfo;
 use axum::body::{Body, Bytes};
@@ -117,7 +117,7 @@ async fn a_job_from_its_first_event_to_its_last() {
         events(&committed),
         ["node_running", "node_finished", "job_finished"]
     );
-    // Output is not ordered against the begin, but comes before the end.
+    // Output has no order relative to the start of the run, but comes before its end.
     let output = messages[..messages.len() - 2]
         .iter()
         .find(|message| message.event == "output");
@@ -130,8 +130,8 @@ async fn a_job_from_its_first_event_to_its_last() {
             data
         })
     );
-    // The committed ones are those of jobs/:id/events, with their numbers as ids; what ends a
-    // node brings its result along.
+    // The committed events are those of `jobs/:id/events`, with their numbers as ids; the event
+    // that ends a node contains its result.
     let polled = world
         .ok(&format!("/orchestrator/v1/jobs/{job}/events"))
         .await;
@@ -214,7 +214,7 @@ async fn a_client_that_does_not_read_holds_the_agent_back() {
     let mut reader = Reader::open(&world, "?job=1", None).await;
     let mut written = world.agents.written();
     written.wait_for(|bytes| *bytes > 0).await.unwrap();
-    // The engine answers pings in between: it is not stuck, the agent has no leave.
+    // The engine answers pings in the meantime: it is not blocked, the agent only has no credit.
     let ping = json!({"nodes": ["a"]}).to_string();
     for _ in 0..20 {
         world
@@ -337,7 +337,7 @@ async fn so_many_streams_and_no_more() {
     Reader::open(&world, "", None).await;
 }
 
-/// A user who may do everything, and his token.
+/// Creates a superuser; returns the user's token.
 async fn superuser(world: &World, number: usize) -> String {
     use sha2::{Digest as _, Sha256};
     let id = format!("5f1c9f3e-0000-4000-8000-{number:012}");
@@ -383,7 +383,7 @@ async fn a_stream_ends_soon_after_its_token() {
     let messages = of_job.rest().await;
     assert!(!events(&messages).contains(&"job_finished"));
     of_all.rest().await;
-    // That of a good token outlived the check that ended the others.
+    // The stream of a valid token survived the check that ended the others.
     let mut rest = Box::pin(goes_on.rest());
     assert!(futures_util::poll!(&mut rest).is_pending());
 }

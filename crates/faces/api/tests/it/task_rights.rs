@@ -1,4 +1,4 @@
-//! Who may run what where: task targets, queries, groups, Puppet runs.
+//! Permissions for tasks on nodes: task targets, queries, groups, Puppet runs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::world::{Reply, World};
 
 const GROUP: &str = "0e6d1f9c-1111-4222-8333-444455556666";
 
-/// The group has the node `b`; a query gives `c`; the last run of `d` was of the environment `branch`.
+/// A resolver: the group has the node `b`; a query returns `c`; the last run of `d` was in the
+/// environment `branch`.
 #[derive(Debug)]
 struct Oracle;
 
@@ -63,7 +64,7 @@ impl NodeResolver for Oracle {
     }
 }
 
-/// A world with the nodes `a` to `d`, and somebody with these rights, whose token the world has.
+/// A world with the nodes `a` to `d`, and the token of a user with these permissions.
 pub(crate) async fn as_somebody(rights: impl Fn(&str) -> Value) -> World {
     let mut world = Box::pin(World::knowing(ServerInfo::default(), Arc::new(Oracle))).await;
     world.nodes(4, &Manner::default());
@@ -133,8 +134,8 @@ async fn a_task_runs_on_the_permitted_nodes_and_the_others_are_named() {
     }
 }
 
-/// Push access to a branch is the right to write the tasks of its environment. With a right to a harmless task that
-/// is no way to the nodes of another environment.
+/// With push access to a branch, a user can write the tasks of its environment. Together with the
+/// permission for a harmless task, this must not give access to the nodes of another environment.
 #[tokio::test]
 async fn a_task_of_another_branch_does_not_run_on_nodes_of_production() {
     let world = as_somebody(|target| {
@@ -166,7 +167,7 @@ async fn a_task_of_another_branch_does_not_run_on_nodes_of_production() {
     let command = "/orchestrator/v1/command/task";
     for path in [command, "/orchestrator/v1/command/schedule_task"] {
         for (environment, task, nodes) in [
-            // The attack, and a node that is in the branch as production's code sees it.
+            // The attack, and a node that is in `branch` while the task is from `production`.
             ("branch", "test", &["a", "b"][..]),
             ("production", "test", &["d"][..]),
             ("production", "test::typed", &["a"][..]),
@@ -189,7 +190,7 @@ async fn a_task_of_another_branch_does_not_run_on_nodes_of_production() {
     let named = ask(command, "hotfix", "test::typed", &["a", "d"]).await;
     assert_eq!(named.status, StatusCode::ACCEPTED, "{}", named.text());
     assert_eq!(named.json().get("not_permitted"), None);
-    // Nor over SSH with a connection of one's own.
+    // The same over SSH with a connection that the caller chose.
     let body = json!({"environment": "branch", "task": "test", "params": {},
         "scope": {"nodes": ["a", "d"]}, "targets": [{"hostnames": ["a"], "transport": "ssh",
         "user": "root", "password": "x"}]});

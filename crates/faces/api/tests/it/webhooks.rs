@@ -1,4 +1,4 @@
-//! `/tutti/v1/webhooks`: what goes in, what is shown, what is refused.
+//! `/tutti/v1/webhooks`: creation, display and refusals.
 
 use api_types::Route;
 use axum::http::StatusCode;
@@ -9,7 +9,7 @@ use crate::world::World;
 
 const PLACE: &str = "/tutti/v1/webhooks";
 
-/// A request that each route takes; `<webhook>` is one that is there.
+/// A valid request for each route; `<webhook>` stands for the id of an existing one.
 pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     let one = "/tutti/v1/webhooks/<webhook>";
     Some(match route.operation_id {
@@ -22,12 +22,12 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
     })
 }
 
-/// Makes the webhook that a sample is about.
+/// Creates the webhook that a sample refers to.
 pub(crate) async fn filled(world: &World, path: String) -> String {
     if !path.contains("<webhook>") {
         return path;
     }
-    // Nobody listens there.
+    // No program listens on this port.
     let new = WebhookCreateRequest {
         url: "http://127.0.0.1:1/".to_owned(),
         events: vec!["job_aborted".to_owned()],

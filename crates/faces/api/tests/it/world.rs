@@ -1,4 +1,4 @@
-//! What every test owns: a directory, a store, engines, agents and the router over them.
+//! The environment of every test: a directory, a store, engines, agents and the router over them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) token: String,
 }
 
-/// A reply that was read to its end.
+/// A response whose body was read completely.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -41,7 +41,7 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
 }
 
-/// The names of a server on which one name has a right.
+/// The names of a server on which one name has a privilege.
 pub(crate) fn privileged(privilege: CertnamePrivilege, name: &str) -> Arc<PrivilegedNames> {
     let mut names = PrivilegedNames::default();
     names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
@@ -68,7 +68,7 @@ impl World {
         Box::pin(Self::knowing(info, Arc::new(jobs::EmptyResolver))).await
     }
 
-    /// A server with others who know nodes.
+    /// A server whose queries and groups are resolved by `resolve`.
     pub(crate) async fn knowing(info: ServerInfo, resolve: Arc<dyn jobs::NodeResolver>) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         write_code(dir.path());
@@ -172,7 +172,7 @@ impl World {
         token.expect("logged in").expose_secret().to_owned()
     }
 
-    /// Connected agents `a`, `b`, … that behave so.
+    /// Connects agents `a`, `b`, … with this behaviour; returns their certnames.
     pub(crate) fn nodes(&self, count: u8, manner: &Manner) -> Vec<String> {
         let names: Vec<_> = (0..count)
             .map(|n| char::from(b'a' + n).to_string())
@@ -225,7 +225,7 @@ impl World {
         reply.json()
     }
 
-    /// Starts the task `test` and gives the job's number.
+    /// Starts the task `test`; returns the number of the job.
     pub(crate) async fn run(&self, nodes: &[String]) -> String {
         let body = json!({"task": "test", "params": {}, "scope": {"nodes": nodes}});
         let reply = self
@@ -238,7 +238,7 @@ impl World {
             .to_owned()
     }
 
-    /// Waits for the job's last event.
+    /// Waits for the last event of the job.
     pub(crate) async fn over(&self, job: &str) {
         let number = job.parse().expect("a number");
         let mut live = self.state.jobs.subscribe_live(number).await;
@@ -255,7 +255,7 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.text()))
     }
 
-    /// The error's kind; checks that it has the shape that every error has.
+    /// The kind of the error; checks that its body has the common form.
     pub(crate) fn kind(&self) -> String {
         let body = self.json();
         let object = body.as_object().expect("an object");

@@ -1,5 +1,6 @@
 //! The exact JSON of every route of the orchestrator's API, in the files of `snapshots`: status,
-//! keys, types and values, less what differs from run to run. A route without one fails.
+//! keys, types and values, without those that differ from run to run. A route without a snapshot
+//! fails.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +15,10 @@ use crate::world::World;
 
 const V1: &str = "/orchestrator/v1";
 
-/// Not JSON, or the document that has a test of its own.
+/// Routes that do not return JSON, or have a test of their own.
 const ELSEWHERE: &[&str] = &["events_stream", "openapi_document"];
 
-/// After these, a plan gets somewhere by itself.
+/// Requests after which the test waits until the plan has ended or needs an answer.
 const SETTLE: &[&str] = &[
     "command_plan_run",
     "command_environment_plan_run",
@@ -26,7 +27,7 @@ const SETTLE: &[&str] = &[
     "command_plan_resume",
 ];
 
-/// Operation, method, path below `/orchestrator/v1`, body; asked in this order of one server.
+/// Operation, method, path below `/orchestrator/v1`, and body; sent in this order to one server.
 fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let none = Value::Null;
     let scope = json!({"nodes": ["a"]});
@@ -277,7 +278,7 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     ]
 }
 
-/// A server with a job and a plan job with one step, both over, and a plan job that runs.
+/// A server with an ended job and a running plan job.
 async fn prepared() -> World {
     let world = knowing(Ok(&["a"])).await;
     let nodes = world.nodes(1, &changed());
@@ -340,7 +341,7 @@ fn every_route_of_the_orchestrator_has_its_golden_answer() {
     assert_eq!(missing, Vec::<&str>::new());
 }
 
-/// The 44 routes that are worth having, by method and path, of which none may go.
+/// The 44 routes that known clients use, by method and path; none may be removed.
 #[test]
 fn the_routes_that_clients_know_are_there() {
     let known = [

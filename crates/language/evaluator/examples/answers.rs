@@ -1,5 +1,5 @@
-//! Answers programs as tests/conformance/ruby/evaluate.rb does, to look at differences by hand:
-//! `cargo run -p evaluator --example answers < programs.json`.
+//! Evaluates programs in the form that tests/conformance/ruby/evaluate.rb uses, to look at
+//! differences by hand: `cargo run -p evaluator --example answers < programs.json`.
 
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
@@ -12,7 +12,7 @@ use evaluator::{
 use pcore::Type;
 use serde_json::{Value as Json, json};
 
-/// A host with nothing in it.
+/// A host without functions, data or files.
 struct Nothing(CodeMap);
 
 impl EvaluationHost for Nothing {

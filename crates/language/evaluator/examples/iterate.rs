@@ -1,5 +1,5 @@
-//! How fast blocks are called: 10^6 integers through map, filter and reduce.
-//! `cargo run --release -p evaluator --example iterate [-- --smallest]`, which takes 1,000.
+//! Measures the speed of calls of blocks: 10^6 integers through map, filter and reduce. `cargo run
+//! --release -p evaluator --example iterate [-- --smallest]`, which takes 1,000.
 
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
@@ -18,7 +18,7 @@ const PROGRAM: &str = "
   .filter |$x| { $x % 3 == 0 }
   .reduce |$sum, $x| { $sum + $x }";
 
-/// A host with nothing in it.
+/// A host without functions, data or files.
 struct Nothing(CodeMap);
 
 impl EvaluationHost for Nothing {

@@ -1,7 +1,7 @@
 //! Blocks (lambdas) as Rust values, passed to functions. Main type: [`CodeBlock`].
 //!
-//! Invariant: a block is a closure: it keeps the frame around it, so it may be called at any later time on
-//! the thread that made it.
+//! Invariant: a block is a closure: it keeps the frame around it, so it may be called at any later
+//! time on the thread that made it.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,10 +1,13 @@
-//! Limits of an evaluation. Main types: [`EvaluationLimits`], [`SharedBytes`] and [`EvaluationBudget`], which counts.
+//! Limits of an evaluation. Main types: [`EvaluationLimits`], [`SharedBytes`] and
+//! [`EvaluationBudget`], which counts.
 //!
-//! Steps only increase. Bytes are those that a program currently holds: they are charged before a value is created,
-//! and refunded when the value is unreachable ([`crate::live_memory`]). Both are deterministic, so a repeated evaluation
-//! ends at the same point. Two limits differ from run to run, and no program can catch their errors: the stack is
-//! measured, and the memory of all evaluations together depends on the others. Invariant: everything that a program
-//! can repeat or grow is charged.
+//! Steps only increase. Bytes are those that a program currently holds: they are charged before a
+//! value is created, and refunded when the value is unreachable ([`crate::live_memory`]). Both are
+//! deterministic, so a repeated evaluation ends at the same point. Two limits differ from run to
+//! run, and no program can catch their errors: the stack is measured, and the memory of all
+//! evaluations together depends on the others.
+//!
+//! Invariant: everything that a program can repeat or grow is charged.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -52,9 +55,12 @@ impl EvaluationLimits {
 
 /// Pool of bytes that all evaluations of all threads may hold together.
 ///
-/// Each evaluation has [`OWN_BYTES`](defaults::OWN_BYTES) outside of the pool and takes further bytes from it until
-/// they are refunded. Invariant: an evaluation never has more of the pool than remains for the others. So a
-/// single evaluation gets at most half, each large one leaves bytes for the next, and only large ones are refused.
+/// Each evaluation has [`OWN_BYTES`](defaults::OWN_BYTES) outside of the pool and takes further
+/// bytes from it until they are refunded.
+///
+/// Invariant: an evaluation never has more of the pool than remains for the others. So a single
+/// evaluation gets at most half, each large one leaves bytes for the next, and only large ones are
+/// refused.
 #[derive(Debug)]
 pub struct SharedBytes {
     left: AtomicU64,
@@ -107,7 +113,8 @@ impl EvaluationBudget {
         &self.limits
     }
 
-    /// True after every [`STEPS_A_TURN`](defaults::STEPS_A_TURN) steps, when other evaluations should run.
+    /// True after every [`STEPS_A_TURN`](defaults::STEPS_A_TURN) steps, when other evaluations
+    /// should run.
     #[inline]
     pub(crate) fn is_turn_over(&self) -> bool {
         self.steps_left.get().is_multiple_of(defaults::STEPS_A_TURN)
@@ -231,7 +238,7 @@ impl SharedBytes {
     }
 }
 
-// === impl BudgetShare ===
+// === impl PoolBudgetShare ===
 
 impl PoolBudgetShare {
     fn new(of: Arc<SharedBytes>) -> Self {
@@ -328,7 +335,7 @@ mod tests {
         })
     }
 
-    /// Takes 64 KiB at a time until it is refused; gives how much it got.
+    /// Spends 64 KiB at a time until the budget is exhausted; returns the spent bytes.
     fn greedy(budget: &EvaluationBudget) -> u64 {
         let mut got = 0;
         while budget.spend_bytes(64 * KIB).is_ok() {

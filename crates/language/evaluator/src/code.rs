@@ -1,9 +1,10 @@
-//! The evaluated form of a program: names resolved to slots, literals to values. Main types: [`LoweredUnit`],
-//! [`LoweredNode`].
+//! The evaluated form of a program: names resolved to slots, literals to values. Main types:
+//! [`LoweredUnit`], [`LoweredNode`].
 //!
-//! [`crate::to_lower`] makes a unit from a parsed file; all threads that evaluate it share it. Invariant:
-//! nodes are in one list and refer to each other by index, so a unit of any depth is dropped without
-//! recursion.
+//! [`crate::lower`] makes a unit from a parsed file; all threads that evaluate it share it.
+//!
+//! Invariant: nodes are in one list and refer to each other by index, so a unit of any depth is
+//! dropped without recursion.
 
 use std::sync::Arc;
 

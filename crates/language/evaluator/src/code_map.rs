@@ -1,5 +1,5 @@
-//! Code that is held in memory: a snapshot of the files that a plan loaded, or the files of a test. Main
-//! type: [`CodeMap`].
+//! Code that is held in memory: a snapshot of the files that a plan loaded, or the files of a test.
+//! Main type: [`CodeMap`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

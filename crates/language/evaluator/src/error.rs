@@ -1,7 +1,7 @@
 //! Errors and jumps that end an evaluation early. Main types: [`EvalUnwind`], [`EvalError`].
 //!
-//! Invariant: an error gets its source location once, from the innermost expression that has one, and
-//! the text before that location is the one that Puppet writes.
+//! Invariant: an error gets its source location once, from the innermost expression that has one,
+//! and the text before that location is Puppet's.
 
 use std::any::Any;
 use std::fmt;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use pcore::Value;
 
-/// Result of an evaluation. The error is boxed to one machine word, so that values stay cheap to return.
+/// Result of an evaluation. The error is boxed to one machine word, so that values stay cheap to
+/// return.
 pub type EvalResult<T = Value> = Result<T, Box<EvalUnwind>>;
 
 /// Reason for leaving an expression without a value.
@@ -23,8 +24,8 @@ pub enum EvalUnwind {
     Return(ControlJump),
     /// `break()`: the enclosing iteration ends.
     Break(ControlJump),
-    /// The host ends the evaluation without a result. Nothing in the language catches this; the payload
-    /// is opaque to the evaluator.
+    /// The host ends the evaluation without a result. Nothing in the language catches this; the
+    /// payload is opaque to the evaluator.
     Interrupted(HostInterrupt),
 }
 

@@ -1,8 +1,8 @@
-//! Storage of variables. Main types: [`VariableFrame`] for the variables of one call, [`GlobalVariables`] for those of
-//! the top scope.
+//! Storage of variables. Main types: [`VariableFrame`] for the variables of one call,
+//! [`GlobalVariables`] for those of the top scope.
 //!
-//! Invariant: a variable is set once in its frame, and a frame is read only by the code that it was made
-//! for and by the blocks inside that code.
+//! Invariant: a variable is set once in its frame, and a frame is read only by the code for which
+//! it was made and by the blocks inside that code.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -62,7 +62,8 @@ impl VariableFrame {
         })
     }
 
-    /// Sets a variable of a free frame. False if it is already set, or if the frame belongs to code.
+    /// Sets a variable of a free frame. False if it is already set, or if the frame belongs to
+    /// code.
     pub(crate) fn define(&self, name: &str, value: Value) -> bool {
         let FrameLayout::Free(names) = &self.layout else {
             return false;

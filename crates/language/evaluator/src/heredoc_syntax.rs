@@ -1,6 +1,7 @@
 //! Syntax check of heredocs with a declared syntax, such as `@(END:json)`.
 
-/// Checks the text of a heredoc; the error describes the mistake. A syntax without a checker is accepted.
+/// Checks the text of a heredoc; the error describes the mistake. A syntax without a checker is
+/// accepted.
 pub(crate) fn check(syntax: &str, text: &str) -> Result<(), String> {
     if syntax != "json" {
         return Ok(());

@@ -1,8 +1,9 @@
-//! Interface between an evaluation and its surroundings. Main types: [`EvaluationHost`], [`CodeSource`].
+//! Interface between an evaluation and its surroundings. Main types: [`EvaluationHost`],
+//! [`CodeSource`].
 //!
-//! Invariant: the clock, randomness, disk, environment, logs and everything with an effect are reached
-//! only through these traits, so an evaluation can be repeated exactly by a host that gives the same
-//! answers.
+//! Invariant: the clock, randomness, disk, environment, logs and everything with an effect are
+//! reached only through these traits, so an evaluation can be repeated exactly by a host that
+//! returns the same results.
 
 use std::sync::Arc;
 
@@ -30,21 +31,23 @@ pub trait EvaluationHost {
         None
     }
 
-    /// True if the host function of this name merely replaces one of a module. If the environment has that module,
-    /// and the function there is written in Puppet, the module's function is called instead.
+    /// True if the host function with this name merely replaces one of a module. If the environment
+    /// has that module, and the function there is written in Puppet, the module's function is
+    /// called instead.
     fn stands_in_for(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// Notifies the host before one of its own functions is called, unless a module's Puppet function is called
-    /// instead. `place` computes the source location of the call.
+    /// Notifies the host before one of its own functions is called, unless a module's Puppet
+    /// function is called instead. `place` computes the source location of the call.
     fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> EvalResult<()> {
         let _ = (name, place);
         Ok(())
     }
 
-    /// Runs a dispatch of a host function whose body is [`Run::EvaluationHost`](crate::function::Run::EvaluationHost).
+    /// Runs a dispatch of a host function whose body is
+    /// [`DispatchBody::Host`](crate::function::DispatchBody::Host).
     fn run(
         &self,
         name: &'static str,
@@ -63,8 +66,8 @@ pub trait EvaluationHost {
         Vec::new()
     }
 
-    /// Calls a function that was found neither in core, host nor modules; `None` if the host does not
-    /// have it either.
+    /// Calls a function that is neither a core, host nor module function; `None` if the host does
+    /// not have it either.
     fn unknown_function(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -74,8 +77,8 @@ pub trait EvaluationHost {
         None
     }
 
-    /// Calls a method that the object's own [`pcore::Object::call`] does not have: methods with blocks or
-    /// effects. `None` if there is no such method.
+    /// Calls a method that the object's own [`pcore::PuppetObject::call`] does not have: methods
+    /// with blocks or effects. `None` if there is no such method.
     fn method(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -94,8 +97,8 @@ pub trait EvaluationHost {
         None
     }
 
-    /// Called regularly during long computations: the host may yield to other evaluations, or interrupt
-    /// this one by returning an error.
+    /// Called regularly during long computations: the host may yield to other evaluations, or
+    /// interrupt this one by returning an error.
     fn breathe(&self) -> EvalResult<()> {
         Ok(())
     }
@@ -106,13 +109,13 @@ pub trait EvaluationHost {
         None
     }
 
-    /// A host type such as `Target` or `ResultSet`; `None` if there is none of this name.
+    /// A host type such as `Target` or `ResultSet`; `None` if there is none with this name.
     fn named_type(&self, name: &str) -> Option<Type> {
         let _ = name;
         None
     }
 
-    /// Answer of `defined` for a class, a resource or a type, given by name or reference.
+    /// Result of `defined` for a class, a resource or a type, given by name or reference.
     fn is_defined(&self, what: &Value) -> bool {
         let _ = what;
         false
@@ -120,8 +123,8 @@ pub trait EvaluationHost {
 
     fn log(&self, level: LogLevel, message: &str, place: &SourceLocation);
 
-    /// Called when the program unwraps a `Sensitive`. The value is an ordinary value from then on, so a
-    /// host that records anything must redact these texts.
+    /// Called when the program unwraps a `Sensitive`. The value is an ordinary value from then on,
+    /// so a host that records anything must redact these texts.
     fn unwrapped(&self, value: &Value) {
         let _ = value;
     }
@@ -131,8 +134,8 @@ pub trait EvaluationHost {
         Err(EvalError::without_location("the time is not known here").into())
     }
 
-    /// Unpredictable bytes, for `shuffle` and salts. A host that repeats an evaluation returns the same
-    /// bytes again.
+    /// Unpredictable bytes, for `shuffle` and salts. A host that repeats an evaluation returns the
+    /// same bytes again.
     fn random(&self) -> EvalResult<[u8; 16]> {
         Err(EvalError::without_location("random numbers are not available here").into())
     }
@@ -158,8 +161,8 @@ pub trait EvaluationHost {
         .into())
     }
 
-    /// Evaluates an expression that needs a catalog: a resource, a collector, a relationship. `None` if
-    /// no catalog is being compiled.
+    /// Evaluates an expression that needs a catalog: a resource, a collector, a relationship.
+    /// `None` if no catalog is being compiled.
     fn catalog(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -212,8 +215,8 @@ pub trait CodeSource {
     /// The names of all modules.
     fn modules(&self) -> Vec<Arc<str>>;
 
-    /// Reads a file of a module or of the environment itself; `None` if it does not exist. `path` is
-    /// relative, separated by slashes, without `..`.
+    /// Reads a file of a module or of the environment itself; `None` if it does not exist. `path`
+    /// is relative, separated by slashes, without `..`.
     fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError>;
 }
 
@@ -229,8 +232,8 @@ pub struct CodeModule {
     pub name: Arc<str>,
     /// Directory of the module, for `module_directory` and messages.
     pub path: Arc<str>,
-    /// Modules that its metadata depends on, without their authors; `None` if it has no metadata and
-    /// therefore sees all modules.
+    /// Modules that its metadata depends on, without their authors; `None` if it has no metadata
+    /// and therefore sees all modules.
     pub dependencies: Option<Vec<Arc<str>>>,
 }
 

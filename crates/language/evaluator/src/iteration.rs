@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pcore::{Hash, IntRange, Type, TypeKind, Value};
 
-/// Elements, one after the other.
+/// An iterator over elements.
 #[derive(Debug, Clone)]
 pub(crate) enum ElementIteration {
     List {
@@ -128,7 +128,7 @@ impl ElementIteration {
         }
     }
 
-    /// The type of its elements, for the type of an iterator.
+    /// The type of the elements, for the type of an iterator.
     pub(crate) fn element_type(&self) -> Type {
         match self {
             Self::Range {

@@ -1,4 +1,5 @@
-//! Iterators as values: results of `reverse_each` and `step` without a block. Main type: [`LazyIterator`].
+//! Iterators as values: results of `reverse_each` and `step` without a block. Main type:
+//! [`LazyIterator`].
 
 use std::any::Any;
 

@@ -2,13 +2,16 @@
 //! Puppet's texts.
 //!
 //! - [`Evaluator`] evaluates programs, calls functions and blocks, runs plans.
-//! - [`EvaluationHost`] supplies everything else: code, clock, logs, and the functions that have effects.
+//! - [`EvaluationHost`] supplies everything else: code, clock, logs, and the functions that have
+//! effects.
 //! - [`EvaluationLimits`] limit steps, bytes, calls and stack.
-//! - [`EvalError`] is an error of the program, [`EvalUnwind`] anything that ends an evaluation early.
+//! - [`EvalError`] is an error of the program, [`EvalUnwind`] anything that ends an evaluation
+//! early.
 //!
 //! A text passes three stages: `syntax` parses it into an AST, `lower` resolves its names to slots
-//! ([`code`]), `evaluator` walks the result. Invariant: the behaviour of a program depends on its text
-//! and on the answers of the host only.
+//! ([`code`]), `evaluator` walks the result.
+//!
+//! Invariant: the behaviour of a program depends only on its text and on the results of the host.
 
 mod block;
 mod budget;

@@ -1,13 +1,16 @@
-//! Accounting of the memory that a program currently holds. Main types: [`MemoryRegion`], one call of a
-//! function or block, and [`MemorySweep`].
+//! Accounting of the memory that a program currently holds. Main types: [`MemoryRegion`], one call
+//! of a function or block, and [`MemorySweep`].
 //!
-//! Bytes are charged before a value is created ([`crate::budget`]). At the end of a call its variables are
-//! dropped, so the bytes charged since its start are refunded, except those held by its result. Iterations that
-//! drop the results of their block, and bodies between two statements, do the same. Invariant: refunded values are
-//! unreachable. Therefore nothing is refunded if the region ended with an error, if its result holds a value that
-//! cannot be inspected, while a branch started in it keeps the variables, or while a template is rendered; and
-//! values passed to the host count as held until the evaluation ends. Bytes that a branch still holds at its end
-//! belong to the region that waits for it ([`BranchBytes`]).
+//! Bytes are charged before a value is created ([`crate::budget`]). At the end of a call its
+//! variables are dropped, so the bytes charged since its start are refunded, except those held by
+//! its result. Iterations that drop the results of their block, and bodies between two statements,
+//! do the same.
+//!
+//! Invariant: refunded values are unreachable. Therefore nothing is refunded if the region ended
+//! with an error, if its result holds a value that cannot be inspected, while a branch started in
+//! it keeps the variables, or while a template is rendered; and values passed to the host count as
+//! held until the evaluation ends. Bytes that a branch still holds at its end belong to the region
+//! that waits for it ([`BranchBytes`]).
 //!
 //! Inspecting values takes steps, and never inspects more bytes than were charged.
 
@@ -41,8 +44,8 @@ enum VariablesHeld {
     Always,
 }
 
-/// Marks a running branch, which may hold the variables of the code that started it. The guard lives as long as
-/// the branch and the branches started in it, since they hold the same variables.
+/// Marks a running branch, which may hold the variables of the code that started it. The guard
+/// lives as long as the branch and the branches started in it, since they hold the same variables.
 #[derive(Debug)]
 pub(crate) struct BranchGuard {
     _outer: Option<Rc<BranchGuard>>,
@@ -55,7 +58,8 @@ pub struct BranchBytes {
     pinned: u64,
 }
 
-/// A loop, or the statements of a body, where most of the charged bytes are free again after each turn.
+/// A loop, or the statements of a body, where most of the charged bytes are free again after each
+/// turn.
 #[derive(Debug)]
 pub(crate) struct MemorySweep {
     charged_before: u64,
@@ -85,8 +89,8 @@ impl Evaluator<'_> {
         self.region.take()
     }
 
-    /// Ends a region: all bytes except those held by its result are refunded. The rest is charged to the enclosing
-    /// region.
+    /// Ends a region: all bytes except those held by its result are refunded. The rest is charged
+    /// to the enclosing region.
     #[inline]
     pub(crate) fn leave_region(&self, around: MemoryRegion, result: EvalResult) -> EvalResult {
         let result = match result {
@@ -115,7 +119,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Refunds the bytes charged since `charged_before` that are not held, and returns the number still held.
+    /// Refunds the bytes charged since `charged_before` that are not held, and returns the number
+    /// still held.
     fn settle(
         &self,
         charged_before: u64,
@@ -138,7 +143,7 @@ impl Evaluator<'_> {
         Ok(live)
     }
 
-    /// Counts values that the host may keep as held from now on.
+    /// Counts values that the host may keep as held from this point.
     pub(crate) fn pin(&self, values: &[Value]) {
         let values: Vec<&Value> = values.iter().collect();
         match HeldBytes::of(&values, self.budget.bytes_used()) {
@@ -150,8 +155,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Makes the guard of a branch started here, which may keep the variables of this region and of the enclosing
-    /// ones.
+    /// Makes the guard of a branch started here, which may keep the variables of this region and of
+    /// the enclosing ones.
     pub(crate) fn branch_guard(&self) -> Rc<BranchGuard> {
         let keeper = Rc::new(BranchGuard {
             _outer: self.keeper.clone(),
@@ -181,7 +186,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// True if a branch started on this stack is still running. Ended branches are removed from the list.
+    /// True if a branch started on this stack is still running. Ended branches are removed from the
+    /// list.
     fn has_branches(&self) -> bool {
         let mut branches = self.branches.borrow_mut();
         while branches.last().is_some_and(|it| it.strong_count() == 0) {
@@ -245,8 +251,8 @@ impl MemorySweep {
         })
     }
 
-    /// Inspects the held values once twice as many bytes were charged as were held at the last inspection, so that
-    /// inspecting values that stay does not take longer than creating them.
+    /// Inspects the held values once twice as many bytes were charged as were held at the last
+    /// inspection, so that inspecting values that stay does not take longer than creating them.
     fn hold_some(
         &mut self,
         evaluator: &Evaluator<'_>,
@@ -270,8 +276,9 @@ struct HeldBytes {
 }
 
 impl HeldBytes {
-    /// Measures values up to `most` bytes; `None` if one of them cannot be inspected. The walk has its own stack,
-    /// because values may be deeply nested. A value held twice is counted twice, so the result is capped at `most`.
+    /// Measures values up to `most` bytes; `None` if one of them cannot be inspected. The walk has
+    /// its own stack, because values may be deeply nested. A value held twice is counted twice, so
+    /// the result is capped at `most`.
     fn of(values: &[&Value], most: u64) -> Option<Self> {
         let mut held = Self::default();
         let mut waiting: Vec<&Value> = values.to_vec();

@@ -1,10 +1,12 @@
-//! Functions and types of the environment and of modules, by their names. Main type: [`DefinitionLoader`].
+//! Functions and types of the environment and of modules, by their names. Main type:
+//! [`DefinitionLoader`].
 //!
-//! `functions/x.pp` of the environment is the function `x`, `functions/b.pp` of module `a` is `a::b`,
-//! `types/b.pp` is `A::B`. Files of the environment are global: `environment::x` is only looked for in
-//! `functions/environment/x.pp`, as in Puppet. A module sees itself, the environment's files and the
-//! modules that its metadata names; without metadata it sees all. Invariant: once a name is resolved, it has the
-//! same meaning for the rest of the evaluation.
+//! `functions/x.pp` of the environment is the function `x`, `functions/b.pp` of module `a` is
+//! `a::b`, `types/b.pp` is `A::B`. Files of the environment are global: `environment::x` is only
+//! looked for in `functions/environment/x.pp`, as in Puppet. A module sees itself, the
+//! environment's files and the modules that its metadata names; without metadata it sees all.
+//!
+//! Invariant: once a name is resolved, it has the same meaning for the rest of the evaluation.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -43,7 +45,8 @@ type OwnedFile = (SourceFile, Option<Arc<str>>);
 
 #[derive(Debug, Clone)]
 enum AliasState {
-    /// Defined by a program: the unit and the index of the definition. Evaluated at the first use.
+    /// Defined by a program: the unit and the index of the definition. It is evaluated at first
+    /// use.
     Defined(Arc<LoweredUnit>, usize),
     /// The alias is being evaluated and has no type yet.
     Declared(Arc<pcore::NamedTypeAlias>),
@@ -72,8 +75,8 @@ impl DefinitionLoader {
         &self.parsed
     }
 
-    /// Registers the definitions of a program. Aliases are evaluated at their first use, so they may refer to each
-    /// other in any order.
+    /// Registers the definitions of a program. Aliases are evaluated at their first use, so they
+    /// may refer to each other in any order.
     pub(crate) fn define(&self, unit: &Arc<LoweredUnit>) -> EvalResult<()> {
         check_unique(unit)?;
         for (index, definition) in unit.definitions.iter().enumerate() {
@@ -216,7 +219,8 @@ impl DefinitionLoader {
         self.define_alias(evaluator, &unit, definition).map(Some)
     }
 
-    /// Evaluates an alias. Meanwhile the name refers to the alias itself, so that it may be recursive.
+    /// Evaluates an alias. Meanwhile the name refers to the alias itself, so that it may be
+    /// recursive.
     fn define_alias(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -250,7 +254,8 @@ impl DefinitionLoader {
         }
     }
 
-    /// Sets the type of an alias. An alias inside another one may be postponed until the outer one has a type.
+    /// Sets the type of an alias. An alias inside another one may be postponed until the outer one
+    /// has a type.
     fn resolve(&self, postponed: PostponedAlias) -> EvalResult<Type> {
         let is_outermost = self.resolving.get() == 0;
         match postponed.alias.resolve(&postponed.body) {
@@ -305,7 +310,8 @@ impl DefinitionLoader {
         .flatten()
     }
 
-    /// Reads the file that defines a name: from the environment for unqualified names, else from the module.
+    /// Reads the file that defines a name: from the environment for unqualified names, else from
+    /// the module.
     pub(crate) fn read(
         &self,
         code: &dyn CodeSource,

@@ -1,14 +1,14 @@
-//! The Mersenne Twister as Ruby's `RubyRandom` uses it. Main type: [`RubyRandom`].
+//! The Mersenne Twister as used by Ruby's `Random`. Main type: [`RubyRandom`].
 
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 
-/// Ruby's `RubyRandom`: numbers that follow from a seed.
+/// Ruby's `Random`: numbers determined by a seed.
 #[derive(Debug)]
 pub struct RubyRandom(MersenneTwister);
 
 impl RubyRandom {
-    /// `Random.new(seed)`, the seed a number of big-endian bytes.
+    /// `Random.new(seed)`; the seed is a number in big-endian bytes.
     #[must_use]
     pub fn new(seed: &[u8]) -> Self {
         let mut key: Vec<u32> = seed
@@ -19,7 +19,7 @@ impl RubyRandom {
             key.pop();
         }
         Self(if key.len() > 1 {
-            // Ruby takes a leading one for a guard and drops it
+            // Ruby treats a leading one as a guard and drops it
             if key.last() == Some(&1) {
                 key.pop();
             }
@@ -29,7 +29,7 @@ impl RubyRandom {
         })
     }
 
-    /// `rand(limit)`: a number from 0 to before the limit, which is at least 1.
+    /// `rand(limit)`: a number from 0 to `limit - 1`; the limit is at least 1.
     pub fn random_below(&mut self, limit: u64) -> u64 {
         self.0.word_below(limit.saturating_sub(1))
     }
@@ -105,7 +105,7 @@ impl MersenneTwister {
         word ^ (word >> 18)
     }
 
-    /// A number from 0 to the limit, as Ruby draws it: again until it fits.
+    /// A number from 0 to `limit`; as in Ruby, drawn again until it fits.
     fn word_below(&mut self, limit: u64) -> u64 {
         if limit == 0 {
             return 0;

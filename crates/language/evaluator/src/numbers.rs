@@ -2,7 +2,7 @@
 
 use pcore::Value;
 
-/// The number that a text is; `None` if it is none.
+/// The number in a text; `None` if the text is not a number.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     let text = text.strip_prefix("::").unwrap_or(text);
     let text = text.trim_matches([' ', '\t']);

@@ -1,7 +1,7 @@
 //! Ruby semantics of values that are visible in Puppet: `to_s`, `inspect`, `==`, `flatten`.
 //!
-//! Invariant: [`interpolate`] is for strings of the language; [`to_s`] and [`inspect`] are for values that
-//! Puppet passes to Ruby's own printing: error texts and functions of the 3.x API.
+//! Invariant: [`interpolate`] is for strings of the language; [`to_s`] and [`inspect`] are for
+//! values that Puppet passes to Ruby's own printing: error texts and functions of the 3.x API.
 
 use std::fmt::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::defaults::VALUE_BYTES_MAX;
 use crate::error::EvalResult;
 pub use crate::label::ruby_class as class_name;
 
-/// A value inside an interpolated string.
+/// Writes a value as in an interpolated string.
 pub(crate) fn interpolate(value: &Value, into: &mut dyn Write) -> fmt::Result {
     match value {
         Value::Undef => Ok(()),
@@ -42,7 +42,7 @@ pub(crate) fn interpolate(value: &Value, into: &mut dyn Write) -> fmt::Result {
     }
 }
 
-/// Values that hold no others, as text.
+/// Writes a value that contains no others.
 fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
     match value {
         Value::Str(text) => into.write_str(text),
@@ -54,7 +54,7 @@ fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
 #[must_use]
 pub fn to_s(value: &Value) -> String {
     let mut text = BoundedRubyText::default();
-    // what is too large ends there, and is refused when its bytes are charged
+    // the buffer ends a text that is too large, which is refused when its bytes are charged
     let _ = match value {
         Value::Array(_) | Value::Hash(_) => write_inspect(value, &mut text),
         Value::Undef => Ok(()),
@@ -64,8 +64,8 @@ pub fn to_s(value: &Value) -> String {
     text.0
 }
 
-/// Text buffer that stops growing beyond the maximum size of a value: lists that share their elements may
-/// print much larger than they are in memory.
+/// Text buffer that stops growing beyond the maximum size of a value: lists that share their
+/// elements may print much larger than they are in memory.
 #[derive(Default)]
 struct BoundedRubyText(String);
 
@@ -123,7 +123,7 @@ fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::Float(_))
 }
 
-/// Seconds, where a number is compared with a time.
+/// The number of a value for a comparison with a time: seconds.
 fn number_of(value: &Value) -> f64 {
     match value {
         Value::Int(number) => *number as f64,
@@ -132,7 +132,7 @@ fn number_of(value: &Value) -> f64 {
     }
 }
 
-/// Ruby's `==`, for which `1` is `1.0`, a time is its seconds, and texts have their case.
+/// Ruby's `==`: `1` equals `1.0`, a time equals its seconds, and texts are compared with case.
 #[must_use]
 pub fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
@@ -174,8 +174,9 @@ fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
 }
 
 impl Evaluator<'_> {
-    /// Converts a value to an argument of a function of the 3.x API: patterns, versions, times and bytes become
-    /// strings, and undef at the top level becomes an empty string. The walk is charged to the budget.
+    /// Converts a value to an argument of a function of the 3.x API: patterns, versions, times and
+    /// bytes become strings, and undef at the top level becomes an empty string. The walk is
+    /// charged to the budget.
     pub fn old_argument(&self, value: &Value) -> EvalResult {
         match value {
             Value::Undef => Ok(Value::from("")),

@@ -1,6 +1,8 @@
-//! Texts as numbers, as Ruby's `Integer(text)` and `Float(text)` read them: the whole text, or nothing.
+//! Texts as numbers, as Ruby's `Integer(text)` and `Float(text)` parse them: the whole text, or not
+//! at all.
 
-/// `Integer(text)`: all of the text, with a sign, a prefix for the base and single `_`.
+/// Ruby's `Integer(text)`: the whole text with an optional sign, a prefix for the base and single
+/// `_`; `None` if it is not a number.
 #[must_use]
 pub fn integer(text: &str) -> Option<i64> {
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
@@ -22,7 +24,7 @@ pub fn integer(text: &str) -> Option<i64> {
     i64::try_from(if negative { -number } else { number }).ok()
 }
 
-/// Ruby's `Float(text)`: parses all of the text; `None` if it is not a number.
+/// Ruby's `Float(text)`: parses the whole text; `None` if it is not a number.
 #[must_use]
 pub fn float(text: &str) -> Option<f64> {
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
@@ -54,7 +56,8 @@ pub fn float(text: &str) -> Option<f64> {
     Some(if negative { -number } else { number })
 }
 
-/// Parses the part after `0x`: hexadecimal digits and an optional binary exponent. A fraction needs an exponent.
+/// Parses the part after `0x`: hexadecimal digits and an optional binary exponent. A fraction needs
+/// an exponent.
 fn hexadecimal(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let (mantissa, exponent) = match lower.split_once('p') {
@@ -86,7 +89,7 @@ fn hexadecimal(text: &str) -> Option<f64> {
     Some(number * 2.0_f64.powi(power))
 }
 
-/// Digits with single `_` between them.
+/// Parses hexadecimal digits with single `_` between them.
 fn hex_digits(text: &str) -> Option<Vec<u32>> {
     let badly_joined = text.starts_with('_') || text.ends_with('_') || text.contains("__");
     if text.is_empty() || badly_joined {

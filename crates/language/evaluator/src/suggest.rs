@@ -1,8 +1,8 @@
-//! "did you mean": the nearest of some names.
+//! Suggestions for "did you mean": the most similar of several names.
 
 use crate::defaults::SUGGESTION_CANDIDATES_MAX;
 
-/// Longer names are not compared.
+/// Maximum length of a compared name in letters.
 const LETTERS_MAX: usize = 64;
 
 /// The known name most similar to an unknown one, if any is similar enough.

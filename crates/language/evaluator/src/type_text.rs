@@ -1,4 +1,5 @@
-//! Parsing of type expressions in strings: the dispatches of functions, `assert_type('Integer', ..)`.
+//! Parsing of type expressions in strings: the dispatches of functions, `assert_type('Integer',
+//! ..)`.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::evaluator::EvalContext;
 use crate::lower::FileScope;
 use crate::parse::{self, SourceLanguage};
 
-/// Parses a type expression. `local_types` are aliases visible only in this text; they may be recursive.
+/// Parses a type expression. `local_types` are aliases visible only in this text; they may be
+/// recursive.
 pub(crate) fn parse(
     evaluator: &mut Evaluator<'_>,
     text: &str,

@@ -1,9 +1,11 @@
-//! Unknown values, in an evaluation that only predicts what a plan will do. Main trait:
+//! Unknown values, in an evaluation that only predicts the effects of a plan. Main trait:
 //! [`UnknownValues`].
 //!
-//! An unknown value is an [`Object`](pcore::Object) of the host that is marked as unknown. Invariants: a
-//! value computed from an unknown value is unknown, and the host is notified before the program takes a
-//! branch that depends on one.
+//! An unknown value is a [`PuppetObject`](pcore::PuppetObject) of the host that is marked as
+//! unknown.
+//!
+//! Invariants: a value computed from an unknown value is unknown, and the host is notified before
+//! the program takes a branch that depends on one.
 
 use pcore::Value;
 
@@ -18,8 +20,8 @@ pub trait UnknownValues {
     /// Records that everything evaluated from here on depends on these values.
     fn depends_on(&self, values: &[Value]);
 
-    /// Same as [`depends_on`](Self::depends_on), when one of several branches is taken. `how` describes
-    /// the chosen branch to the user.
+    /// Like [`depends_on`](Self::depends_on), when one of several branches is taken. `how`
+    /// describes the chosen branch to the user.
     fn check_unknown_branch(
         &self,
         values: &[Value],

@@ -1,4 +1,4 @@
-//! `URI + reference`: references are read as RFC 3986 says.
+//! `URI + reference`: references are resolved as in RFC 3986.
 
 use pcore::{PuppetUriError, Uri};
 

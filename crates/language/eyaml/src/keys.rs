@@ -72,7 +72,7 @@ impl EyamlKeys {
     }
 }
 
-/// The content; `None` if the key is not the one of the content.
+/// The content; `None` if the key does not decrypt it.
 fn decrypt_with_key(key: &[u8], envelope: &EyamlEnvelope) -> Option<Vec<u8>> {
     if key.len() != envelope.key_bytes {
         return None;

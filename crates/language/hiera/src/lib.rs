@@ -4,8 +4,8 @@
 //! Left out, each refused by name: backends of Hiera 3 that are written in Ruby. Configurations of
 //! version 3 are read in the global layer, for yaml, json, hocon and eyaml.
 //!
-//! Invariants: everything that a lookup reads comes through [`LookupHost`]; a lookup ends within the
-//! limits of [`defaults`]; a file is parsed once, until its identity changes.
+//! Invariants: everything that a lookup reads comes through [`LookupHost`]; a lookup ends within
+//! the limits of [`defaults`]; a file is parsed once, until its identity changes.
 
 mod backend;
 mod config;

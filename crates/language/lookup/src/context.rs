@@ -1,4 +1,5 @@
-//! The context argument of a function that a hierarchy names: `Puppet::LookupContext`, [`LookupContext`].
+//! The context argument of a function that a hierarchy names: `Puppet::LookupContext`,
+//! [`LookupContext`].
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ fn defined() -> Option<Type> {
     Some(TypeKind::Object(object).into())
 }
 
-/// The type of the context, if `name` is its name; for `Host::named_type`.
+/// The type of the context, if `name` is its name; for `EvaluationHost::named_type`.
 #[must_use]
 pub fn context_type(name: &str) -> Option<Type> {
     static TYPE: LazyLock<Option<Type>> = LazyLock::new(defined);

@@ -1,7 +1,7 @@
 //! Hiera for programs: `lookup` and `hiera` of the Puppet language. Main type: [`Lookup`].
 //!
 //! A host of the evaluator holds a [`Lookup`] for one compilation or plan and passes calls of
-//! `Host::lookup`, `Host::method` and `Host::named_type` to it. It accesses the disk through
+//! `EvaluationHost::lookup`, `method` and `named_type` to it. It accesses the disk through
 //! [`LookupFiles`]. Functions written in Puppet may be backends of a hierarchy; they get a
 //! `Puppet::LookupContext` ([`context`]) and may perform lookups themselves.
 //!

@@ -67,7 +67,7 @@ impl Lookup {
         }
     }
 
-    /// Executes `lookup`, `hiera`, `hiera_array` or `hiera_hash`: for `Host::lookup`.
+    /// Executes `lookup`, `hiera`, `hiera_array` or `hiera_hash`: for `EvaluationHost::lookup`.
     pub fn call(
         &self,
         files: &dyn LookupFiles,

@@ -28,7 +28,7 @@ struct ContextMethodCall<'m> {
 
 impl Lookup {
     /// Calls a method of the context that a backend receives; `None` if the receiver is another
-    /// object. For `Host::method`.
+    /// object. For `EvaluationHost::method`.
     pub fn method(
         &self,
         files: &dyn LookupFiles,

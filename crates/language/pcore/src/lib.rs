@@ -1,14 +1,15 @@
-//! Puppet's values and its type system: what a value is, which types there are, which value belongs to
-//! which type, and how values are converted, compared, printed and put into data.
+//! Puppet's values and type system: values, types, instance checks, conversion, comparison,
+//! printing and serialization.
 //!
 //! The crate is independent of evaluation: the evaluator passes values and types to it.
 //!
 //! - [`Value`] is any value of the language: immutable, cheap to clone, shared between threads.
-//! - [`Type`] is any type of it; [`TypeKind`] says which.
-//! - [`PuppetObject`] is what native objects (a target, a result) and instances of `PuppetObject` types do.
+//! - [`Type`] is any type of the language; [`TypeKind`] is its kind with its parameters.
+//! - [`PuppetObject`] is the behaviour of native objects (a target, a result) and of instances of
+//! `Object` types.
 //!
-//! Invariant: every answer (assignable, instance, text, error) is the answer that real
-//! Puppet gives, and where it is not, docs/language.md says so with the reason.
+//! Invariant: every result (assignability, instance checks, texts, errors) is that of real Puppet;
+//! docs/language.md lists each exception with its reason.
 
 mod access;
 mod check;

@@ -12,7 +12,7 @@ use crate::access::AccessError;
 use crate::types::{AliasError, NamedTypeAlias, Type, TypeKind};
 use crate::value::{Hash, Regexp, Value};
 
-/// A text is not a type.
+/// A text is not a valid type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypeTextError {
     #[error("{0}")]
@@ -27,7 +27,7 @@ pub enum TypeTextError {
     Alias(#[from] AliasError),
 }
 
-/// Resource types that every environment has.
+/// The resource types that exist in every environment.
 const RESOURCES: [&str; 15] = [
     "Component",
     "Exec",
@@ -50,12 +50,12 @@ const RESOURCES: [&str; 15] = [
 pub type TypeLookup<'a> = &'a dyn Fn(&str) -> Option<Type>;
 
 impl Type {
-    /// Reads a type that is made of Puppet's own types.
+    /// Parses a type that consists of Puppet's own types only.
     pub fn parse(text: &str) -> Result<Self, TypeTextError> {
         Self::parse_with(text, &|_| None)
     }
 
-    /// Reads a type; other names are looked up.
+    /// Parses a type; `lookup` finds the other names.
     pub fn parse_with(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
         match Value::parse_literal_with(text, lookup)? {
             Value::Type(ty) => Ok(ty),
@@ -63,7 +63,7 @@ impl Type {
         }
     }
 
-    /// A type by its name: Puppet's own, those of resources, or looked up.
+    /// Finds a type by name: Puppet's own, a resource type, or the result of `lookup`.
     #[must_use]
     pub fn named(name: &str, lookup: TypeLookup<'_>) -> Self {
         if let Some(ty) = Self::builtin(name).or_else(|| lookup(name)) {
@@ -80,12 +80,12 @@ impl Type {
 }
 
 impl Value {
-    /// Reads a literal: numbers, texts, lists, hashes, types.
+    /// Parses a literal: numbers, texts, lists, hashes, types.
     pub fn parse_literal(text: &str) -> Result<Self, TypeTextError> {
         Self::parse_literal_with(text, &|_| None)
     }
 
-    /// The same with other names of types looked up.
+    /// Parses a literal; `lookup` finds names of types that are not Puppet's own.
     pub fn parse_literal_with(text: &str, lookup: TypeLookup<'_>) -> Result<Self, TypeTextError> {
         let parsed = parse(text)?;
         let reader = TypeExpressionReader {
@@ -108,7 +108,7 @@ pub struct AliasFile {
 
 impl AliasFile {
     /// # Errors
-    /// The text has a syntax error, or declares anything else than one type alias.
+    /// The text has a syntax error, or declares anything other than one type alias.
     pub fn parse(text: &str) -> Result<Self, TypeTextError> {
         let parsed = parse(text)?;
         let [definition] = parsed.ast.definitions() else {
@@ -120,13 +120,13 @@ impl AliasFile {
         Ok(Self { parsed, alias })
     }
 
-    /// The name as it is written, such as `Stdlib::Port`.
+    /// The name as written, such as `Stdlib::Port`.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parsed.ast.text(self.alias.name)
     }
 
-    /// Resolves `alias` to the type of this file; `lookup` may give the alias itself.
+    /// Resolves `alias` to the type of this file; `lookup` may return the alias itself.
     pub fn resolve(
         &self,
         alias: &NamedTypeAlias,

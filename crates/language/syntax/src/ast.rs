@@ -1,9 +1,9 @@
 //! The tree of one file: [`Ast`], an arena of [`Expr`]s, and the parts of expressions.
 //!
-//! An [`ExprId`] is an index; [`Ast::expr`] copies the 16 bytes of its node. Lists are [`AstSlice`]s,
-//! read by [`Ast::get`]; texts are [`Sym`]s, read by [`Ast::text`] as `&Arc<str>`, each different
-//! text once per file. Everything that is not an expression (parameters, attributes, lambdas,
-//! definitions) has a table of its own.
+//! An [`ExprId`] is an index; [`Ast::expr`] copies the 16 bytes of its node. Lists are
+//! [`AstSlice`]s, read by [`Ast::get`]; texts are [`Sym`]s, read by [`Ast::text`] as `&Arc<str>`,
+//! each different text once per file. Everything that is not an expression (parameters, attributes,
+//! lambdas, definitions) has a table of its own.
 //!
 //! Invariants: the tree never changes after parsing and can be shared between threads. Literals are
 //! parsed, escapes and heredoc margins are removed, statement calls (`notice 'x'`) are calls, and

@@ -4,8 +4,8 @@
 //! meaning of a character depends on the token before it (`/`, `{`), on the blank before it (`[`),
 //! on whether it is first on its line (`(`), and on heredocs whose text begins at the next newline.
 //!
-//! Invariants: every input results in a list of tokens that ends with [`TokenKind::End`]; every byte
-//! belongs to one token, to one comment or to the space between them; a fault is one
+//! Invariants: every input results in a list of tokens that ends with [`TokenKind::End`]; every
+//! byte belongs to one token, to one comment or to the space between them; a fault is one
 //! [`TokenKind::Error`] token at the position where Puppet would have stopped, with its diagnostic.
 
 mod epp;
@@ -122,7 +122,7 @@ struct SourceLexer<'s, 'o> {
     out: &'o mut LexedSource,
 }
 
-// === impl Lexer ===
+// === impl SourceLexer ===
 
 impl<'s, 'o> SourceLexer<'s, 'o> {
     fn new(

@@ -103,7 +103,7 @@ pub(crate) fn parse_tokens(
     })
 }
 
-// === impl Parser ===
+// === impl SourceParser ===
 
 impl SourceParser<'_> {
     fn program(&mut self) -> (Option<ExprId>, Option<EppProperties>) {

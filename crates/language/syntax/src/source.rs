@@ -29,7 +29,7 @@ pub struct SourceText {
     line_starts: OnceLock<Box<[u32]>>,
 }
 
-// === impl Span ===
+// === impl SourceSpan ===
 
 impl SourceSpan {
     #[must_use]
@@ -59,7 +59,7 @@ impl SourceSpan {
     }
 }
 
-// === impl Source ===
+// === impl SourceText ===
 
 impl SourceText {
     /// Creates a source. `name` is the path that messages show; code from a string has none.

@@ -157,7 +157,7 @@ pub(crate) const KEYWORDS: &[(&str, TokenKind)] = &[
 pub(crate) const TASK_KEYWORDS: &[(&str, TokenKind)] =
     &[("apply", TokenKind::Apply), ("plan", TokenKind::Plan)];
 
-// === impl Kind ===
+// === impl TokenKind ===
 
 impl TokenKind {
     /// The text of a token whose text is fixed; `None` for others.

@@ -122,7 +122,7 @@ pub(crate) fn validate(
     validator.diagnostics
 }
 
-// === impl Validator ===
+// === impl AstValidator ===
 
 impl<'a> AstValidator<'a> {
     fn literals(&self) -> &LiteralTable<'a> {

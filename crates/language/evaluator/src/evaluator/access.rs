@@ -1,4 +1,4 @@
-//! `[]` on values: strings, lists, hashes, objects. Types are in [`super::type_access`].
+//! `[]` on values: strings, lists, hashes, objects. [`super::type_access`] has `[]` on types.
 
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ impl Evaluator<'_> {
         self.integer_key(blame, left, place, &number)
     }
 
-    /// A key that must be a number.
+    /// Checks that a key is a number.
     fn list_number(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> EvalResult {
         match key {
             Value::Int(_) | Value::Float(_) => Ok(key.clone()),
@@ -218,7 +218,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A number, or a text that is one.
+    /// The integer in a key: a number, or a text that is one.
     fn text_index(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> EvalResult<i64> {
         let number = match key {
             Value::Str(text) => numbers::parse(text),
@@ -264,7 +264,7 @@ impl AccessLabel<'_> {
     }
 }
 
-/// Keys that are lists stand for their elements.
+/// The keys with lists among them replaced by their elements.
 pub(super) fn flatten_keys(keys: Vec<Value>) -> Vec<Value> {
     if keys.iter().any(|key| matches!(key, Value::Array(_))) {
         crate::ruby::flatten(&keys)
@@ -282,7 +282,7 @@ pub(super) fn key_type(key: &Value) -> String {
     }
 }
 
-/// An element of a list, counted from the end if negative.
+/// The element at an index; a negative index counts from the end.
 pub(crate) fn element(elements: &[Value], index: i64) -> Value {
     let index = if index < 0 {
         i64::try_from(elements.len()).unwrap_or(i64::MAX) + index
@@ -295,8 +295,8 @@ pub(crate) fn element(elements: &[Value], index: i64) -> Value {
         .unwrap_or_default()
 }
 
-/// The part that `[from, len]` means: a negative `from` counts from the end, a negative `len` is a
-/// place counted from the end.
+/// The start and length of `[from, len]`: a negative `from` counts from the end, a negative `len`
+/// is the last position, counted from the end.
 fn span(size: usize, from: i64, len: i64) -> (usize, usize) {
     let size = i128::try_from(size).unwrap_or(i128::MAX);
     let (from, len) = (i128::from(from), i128::from(len));

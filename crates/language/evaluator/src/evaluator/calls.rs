@@ -1,9 +1,11 @@
 //! Calls: of functions by name, of methods, of types (`new`).
 //!
-//! A name is looked up among the core functions, the host functions, then the functions of the environment and
-//! of the modules that the caller sees; last, the host is asked for unknown functions. If a host function only
-//! replaces one of a module, the module's own Puppet function has precedence. Invariant: arguments are evaluated
-//! exactly once, before the call.
+//! A name is looked up among the core functions, the host functions, then the functions of the
+//! environment and of the modules that the caller sees, and last among the host's unknown
+//! functions. If a host function only replaces one of a module, the module's own Puppet function
+//! has precedence.
+//!
+//! Invariant: arguments are evaluated exactly once, before the call.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,7 +23,8 @@ use crate::suggest;
 /// Result of calling a method on an object.
 enum ObjectCall {
     Gave(Value),
-    /// The object has no method of that name; the evaluated arguments are returned for a function call.
+    /// The object has no method with that name; contains the evaluated arguments for a function
+    /// call.
     HasNone(Vec<Value>),
 }
 
@@ -93,8 +96,8 @@ impl Evaluator<'_> {
         )
     }
 
-    /// Calls a method or reads an attribute of an object. The arguments are evaluated only once, even if a
-    /// function is called in the end.
+    /// Calls a method or reads an attribute of an object. The arguments are evaluated only once,
+    /// even if a function is called in the end.
     fn object_method(
         &mut self,
         cx: EvalContext<'_>,
@@ -185,7 +188,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The module's own Puppet function that has precedence over a host function; `None` if there is none.
+    /// The module's own Puppet function that has precedence over a host function; `None` if there
+    /// is none.
     fn environments_own(
         &mut self,
         cx: EvalContext<'_>,

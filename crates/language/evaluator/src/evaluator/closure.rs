@@ -1,7 +1,7 @@
 //! Code with parameters: blocks, functions written in Puppet, plans, templates.
 //!
-//! Invariant: a body is evaluated only with arguments that its parameters accept, and returns only a value
-//! that its return type accepts.
+//! Invariant: a body is evaluated only with arguments that its parameters accept, and returns only
+//! a value that its return type accepts.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ impl Evaluator<'_> {
             accepted.push(value.clone());
             frame.set(parameter.slot, value);
         }
-        // more arguments than parameters are not an error of a block: they are left out
+        // a block ignores arguments beyond its parameters
         if signature.accepts(&accepted) {
             return Ok(());
         }
@@ -203,7 +203,7 @@ impl Evaluator<'_> {
         let result = self.eval(cx, default);
         self.matches = saved;
         result.map_err(|unwind| match *unwind {
-            // a default that reads what is not there yet is a mistake of the call
+            // a default that reads a parameter without a value is a mistake of the call
             EvalUnwind::Error(error) if error.code == PARAMETER_NOT_READY => {
                 EvalError::without_location(error.message).into()
             }
@@ -276,7 +276,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// A function written in Puppet was given a block.
+    /// The error for a block passed to a function written in Puppet, which accepts none.
     #[cold]
     pub(super) fn missing_block_error(
         &mut self,
@@ -305,14 +305,14 @@ impl Evaluator<'_> {
     }
 }
 
-/// Arguments that code does not take.
+/// The message for arguments that the code does not accept.
 #[cold]
 fn misfit(code: &CodeBody, signature: &LoweredSignature, arguments: &[Value]) -> String {
     let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
     mismatch::describe_signature(&code.name, signature, &names, arguments)
 }
 
-/// Type of each argument of a parameter, with the minimum and maximum number of arguments.
+/// The type of each argument of a parameter, with the minimum and maximum number of arguments.
 fn counted(parameter: &CodeParameter, ty: Type) -> (Type, i64, Option<i64>) {
     if parameter.is_rest {
         if let Some(TypeKind::Array { element, size }) = ty.unaliased().map(Type::kind) {
@@ -326,7 +326,7 @@ fn counted(parameter: &CodeParameter, ty: Type) -> (Type, i64, Option<i64>) {
 }
 
 impl LoweredSignature {
-    /// The type of an argument: the last one repeats.
+    /// The type of the argument at an index; the last one repeats.
     pub(crate) fn type_at(&self, index: usize) -> Option<&Type> {
         self.types.get(index).or(self.types.last())
     }

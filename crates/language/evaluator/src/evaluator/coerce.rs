@@ -1,4 +1,4 @@
-//! Values as numbers: numeric strings are refused with the number that they look like.
+//! Checks that operands are numbers; for a numeric string the error names its number.
 
 use pcore::Value;
 
@@ -8,7 +8,7 @@ use crate::error::EvalResult;
 use crate::{numbers, ruby};
 
 impl Evaluator<'_> {
-    /// The number that an operand is. `id` is blamed if it is none.
+    /// Checks that an operand is a number. The error has the location of `id`.
     pub(super) fn numeric(&self, cx: EvalContext<'_>, id: NodeId, value: Value) -> EvalResult {
         match value {
             Value::Int(_)

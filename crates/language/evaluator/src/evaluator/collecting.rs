@@ -72,7 +72,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The right side of a list's `+` and `-` as a list.
+/// The right operand of a list's `+` or `-`, as a list.
 fn list_of(value: Value) -> Vec<Value> {
     match value {
         Value::Array(elements) => elements.to_vec(),
@@ -89,7 +89,7 @@ pub(crate) fn pairs(entries: &Hash) -> Vec<Value> {
         .collect()
 }
 
-/// A reference read from a URI.
+/// Resolves a reference relative to a URI.
 fn merged_uri(base: &pcore::Uri, reference: &str) -> EvalResult {
     match crate::uri::merge(base, reference) {
         Ok(uri) => Ok(Value::Uri(std::sync::Arc::new(uri))),
@@ -97,7 +97,7 @@ fn merged_uri(base: &pcore::Uri, reference: &str) -> EvalResult {
     }
 }
 
-/// Ruby's `Array#delete` for each: by `==`, for which `1` is `1.0`.
+/// Ruby's `Array#delete` of each element, which compares by `==`, so `1` equals `1.0`.
 fn without(elements: &[Value], gone: &[Value]) -> Vec<Value> {
     elements
         .iter()
@@ -116,7 +116,7 @@ fn merged(value: Value) -> EvalResult<Hash> {
             if are_pairs {
                 return pairs_to_hash(&elements);
             }
-            // Ruby's `Hash[…]` of one hash is that hash.
+            // Ruby's `Hash[…]` of a single hash is that hash.
             if let [Value::Hash(only)] = &elements[..] {
                 return Ok(Hash::clone(only));
             }

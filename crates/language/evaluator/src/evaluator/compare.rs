@@ -1,4 +1,4 @@
-//! `== != < <= > >=`, `in`, and what case options and selectors match.
+//! `== != < <= > >=`, `in`, and the match of case options and selectors.
 //!
 //! Invariant: strings compare without ASCII case, patterns with case.
 
@@ -186,7 +186,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Searches and stores the match for `$0`, `$1` and so on. A failed search keeps the earlier match.
+    /// Searches and stores the match for `$0`, `$1` and so on. A failed search keeps the earlier
+    /// match.
     pub(crate) fn search(&mut self, pattern: &Regexp, text: &str) -> EvalResult<bool> {
         let regex = match pattern.regex() {
             Ok(regex) => regex,
@@ -203,7 +204,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A compiled pattern.
+    /// The compiled form of a pattern, cached.
     pub(crate) fn regex(&self, source: &str) -> EvalResult<ruby_regex::Regex> {
         self.shared
             .patterns
@@ -225,8 +226,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// `==` between two operands: types are equal if they accept the same values, such as an alias and its type.
-/// Inside of lists and in `case`, types are equal only if they are identical.
+/// `==` between two operands: types are equal if they accept the same values, such as an alias and
+/// its type. Inside of lists and in `case`, types are equal only if they are identical.
 fn operands_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Type(left), Value::Type(right)) => same_type(left, right),
@@ -299,7 +300,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
     }
 }
 
-/// Ruby's `casecmp`: ASCII letters without case, the rest by its bytes.
+/// Ruby's `casecmp`: ASCII letters without case, other characters by their bytes.
 pub(crate) fn casecmp(a: &str, b: &str) -> Ordering {
     let lower = |text: &str| {
         text.bytes()
@@ -326,7 +327,7 @@ fn float(value: &Value) -> f64 {
     }
 }
 
-/// A time and a number of seconds.
+/// Compares a time with a number of seconds.
 fn time(time: &Value, number: &Value) -> Result<Ordering, String> {
     let nanos = match time {
         Value::Timespan(length) => length.nanos(),

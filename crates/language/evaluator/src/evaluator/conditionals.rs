@@ -1,4 +1,4 @@
-//! `if`, `unless`, `case`, selectors: each restores the match variables when it ends.
+//! `if`, `unless`, `case` and selectors; each restores the match variables when it ends.
 
 use pcore::Value;
 

@@ -25,8 +25,8 @@ use crate::mismatch;
 use crate::parse::{self, ParseCache, SourceLanguage};
 use crate::regex_matches::RegexMatch;
 
-/// Local variables by name, for texts that are evaluated within other code: the steps of a YAML plan,
-/// the code around an `apply` block.
+/// Local variables by name, for texts that are evaluated within other code: the steps of a YAML
+/// plan, the code around an `apply` block.
 #[derive(Debug, Clone)]
 pub struct VariableScope {
     frame: Option<Rc<VariableFrame>>,
@@ -106,8 +106,8 @@ impl LoadedPlan {
     }
 }
 
-/// State shared by all branches of an evaluation, from which an evaluator is made on another stack. It
-/// has no host, because each stack has its own.
+/// State shared by all branches of an evaluation, from which an evaluator is made on another stack.
+/// It has no host, because each stack has its own.
 #[derive(Debug)]
 pub struct BranchSeed {
     shared: Rc<SharedState>,
@@ -170,7 +170,8 @@ impl<'h> Evaluator<'h> {
 }
 
 impl Evaluator<'_> {
-    /// Makes the seed of a branch that runs on its own stack, with the same variables, code and budget.
+    /// Makes the seed of a branch that runs on its own stack, with the same variables, code and
+    /// budget.
     #[must_use]
     pub fn seed(&self) -> BranchSeed {
         BranchSeed {
@@ -209,7 +210,8 @@ impl Evaluator<'_> {
         self.eval(cx, unit.code(unit.main).body)
     }
 
-    /// Evaluates a text with the variables of a scope. Variables that it sets are local to the text.
+    /// Evaluates a text with the variables of a scope. Variables that it sets are local to the
+    /// text.
     pub fn evaluate_in(
         &mut self,
         scope: &VariableScope,
@@ -248,7 +250,7 @@ impl Evaluator<'_> {
         self.call_named(cx, 0, function::core(name), name, arguments, block)
     }
 
-    /// True if a function of this name is visible from everywhere.
+    /// True if a function with this name is visible from everywhere.
     pub fn has_function(&mut self, name: &str) -> EvalResult<bool> {
         if function::core(name).is_some() {
             return Ok(true);
@@ -261,7 +263,7 @@ impl Evaluator<'_> {
         self.knows_function(cx, name)
     }
 
-    /// Value of a variable as seen from a scope; `None` if there is none of that name.
+    /// Value of a variable as seen from a scope; `None` if there is none with that name.
     #[must_use]
     pub fn variable_in(&self, scope: &VariableScope, name: &str) -> Option<EvalResult> {
         self.variable_from(scope.frame.as_ref(), name)
@@ -272,7 +274,8 @@ impl Evaluator<'_> {
         crate::type_text::parse(self, text, local_types)
     }
 
-    /// Loads a plan of the environment; `None` if there is no plan of that name in the Puppet language.
+    /// Loads a plan of the environment; `None` if there is no plan with that name in the Puppet
+    /// language.
     pub fn plan(&mut self, name: &str) -> EvalResult<Option<LoadedPlan>> {
         let shared = Rc::clone(&self.shared);
         let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
@@ -328,7 +331,8 @@ impl Evaluator<'_> {
         Ok(self.signature(&plan.unit, plan.code)?.types.clone())
     }
 
-    /// Runs a plan with named arguments. The result is the value of its `return`, or `undef` without one.
+    /// Runs a plan with named arguments. The result is the value of its `return`, or `undef`
+    /// without one.
     pub fn run_plan(&mut self, plan: &LoadedPlan, arguments: &Hash) -> EvalResult {
         self.call_by_name(&plan.unit, plan.code, None, arguments, NamedCall::Plan)
     }
@@ -403,7 +407,7 @@ impl Evaluator<'_> {
 /// Treatment of a call with named arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NamedCall {
-    /// A plan: the arguments are checked, and only `return` gives a value.
+    /// A plan: the arguments are checked, and only `return` produces a value.
     Plan,
     /// A template: the arguments are checked.
     Template,

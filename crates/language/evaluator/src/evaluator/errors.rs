@@ -38,14 +38,14 @@ impl Evaluator<'_> {
             .into()
     }
 
-    /// Takes bytes of the budget, for the call that is being evaluated.
+    /// Charges bytes to the budget and to the region of the current call.
     fn take_bytes(&self, bytes: u64) -> Result<(), ExhaustedLimit> {
         self.budget.spend_bytes(bytes)?;
         self.region.charge(bytes);
         Ok(())
     }
 
-    /// Takes the bytes of a list before it is made.
+    /// Charges the bytes of a list before it is created.
     pub(crate) fn charge_list(
         &self,
         cx: EvalContext<'_>,
@@ -56,13 +56,13 @@ impl Evaluator<'_> {
             .map_err(|exhausted| self.fail_exhausted(cx, at, &exhausted))
     }
 
-    /// Takes the bytes of a text before it is made.
+    /// Charges the bytes of a text before it is created.
     pub(crate) fn charge_text(&self, cx: EvalContext<'_>, at: u32, bytes: usize) -> EvalResult<()> {
         self.take_bytes(bytes as u64)
             .map_err(|exhausted| self.fail_exhausted(cx, at, &exhausted))
     }
 
-    /// Takes the bytes and the work of a list that a function makes.
+    /// Charges the bytes and steps of a list that a function creates.
     pub fn charge(&self, elements: usize) -> EvalResult<()> {
         self.budget
             .spend_steps(elements as u64)
@@ -70,13 +70,13 @@ impl Evaluator<'_> {
             .map_err(|exhausted| self.exhausted_error(&exhausted))
     }
 
-    /// Takes the bytes and the step of one more element.
+    /// Charges the bytes and the step of one more element.
     #[inline]
     pub fn charge_element(&self) -> EvalResult<()> {
         self.charge(1)
     }
 
-    /// Refuses a text that grows too large.
+    /// Refuses a text that is larger than a value may be.
     pub fn check_size(&self, bytes: usize) -> EvalResult<()> {
         if bytes as u64 > self.budget.limits().value_bytes_max {
             return Err(self.exhausted_error(&ExhaustedLimit::ValueBytes));
@@ -84,7 +84,8 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Takes the bytes of a text that a function makes, which is no larger than a value may be.
+    /// Charges the bytes of a text that a function creates, and refuses it if it is larger than a
+    /// value may be.
     pub fn charge_bytes(&self, bytes: usize) -> EvalResult<()> {
         self.check_size(bytes)?;
         self.take_bytes(bytes as u64)
@@ -100,8 +101,8 @@ impl Evaluator<'_> {
         error.into()
     }
 
-    /// Refuses values that are nested too deeply. A loop nests values through its first or last list, so only
-    /// those are followed.
+    /// Refuses values that are nested too deeply. A loop nests values through its first or last
+    /// list, so only those are followed.
     pub(crate) fn check_nesting(
         &self,
         cx: EvalContext<'_>,

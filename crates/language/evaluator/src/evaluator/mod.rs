@@ -1,8 +1,10 @@
 //! Tree-walking evaluation of a unit. Main type: [`Evaluator`].
 //!
-//! Each stack has one evaluator: a plan has one, and each branch that it starts has its own, made from a
-//! [`BranchSeed`]. Invariant: every expression takes a step of the budget and checks the stack before it
-//! does anything else, and every error gets the location of the innermost expression.
+//! Each stack has one evaluator: a plan has one, and each branch that it starts has its own, made
+//! from a [`BranchSeed`].
+//!
+//! Invariant: every expression takes a step of the budget and checks the stack before it does
+//! anything else, and every error gets the location of the innermost expression.
 
 mod access;
 mod arithmetic;
@@ -66,8 +68,8 @@ pub struct Evaluator<'h> {
     pub(crate) rendered: Vec<Vec<Value>>,
     /// True if values may be unknown.
     pub(crate) looks_ahead: bool,
-    /// True while a function runs whose result depends on the values of its block. Used only if values
-    /// may be unknown.
+    /// True while a function runs whose result depends on the values of its block. Used only if
+    /// values may be unknown.
     pub(crate) block_decides: bool,
 }
 
@@ -83,7 +85,8 @@ pub(crate) struct SharedState {
     pub(crate) said_once: RefCell<HashSet<String>>,
 }
 
-/// Signature of a function, block or plan. It holds the unit, so that the unit's address is not reused.
+/// Signature of a function, block or plan. It holds the unit, so that the unit's address is not
+/// reused.
 pub(crate) struct CachedSignature {
     pub(crate) _unit: Arc<LoweredUnit>,
     pub(crate) signature: Rc<LoweredSignature>,
@@ -104,7 +107,7 @@ impl std::fmt::Debug for SharedState {
     }
 }
 
-/// The code and the frame that an expression is evaluated in.
+/// The code and the frame in which an expression is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvalContext<'a> {
     pub(crate) unit: &'a Arc<LoweredUnit>,
@@ -135,8 +138,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Evaluates operators and literals. Each has its own function, so that the stack frames on the way
-    /// to a deeply nested expression stay small.
+    /// Evaluates operators and literals. Each has its own function, so that the stack frames on the
+    /// way to a deeply nested expression stay small.
     fn operator(&mut self, cx: EvalContext<'_>, node: &LoweredNode) -> EvalResult {
         match &node.kind {
             NodeKind::Arithmetic {
@@ -226,7 +229,8 @@ impl Evaluator<'_> {
         Ok(last)
     }
 
-    /// Evaluates the body of a call with its own frame. Between its statements only the variables hold memory.
+    /// Evaluates the body of a call with its own frame. Between its statements only the variables
+    /// hold memory.
     pub(crate) fn body(&mut self, cx: EvalContext<'_>, id: NodeId) -> EvalResult {
         let (NodeKind::Block(statements), Some(frame)) = (&cx.unit.node(id).kind, cx.frame) else {
             return self.eval(cx, id);

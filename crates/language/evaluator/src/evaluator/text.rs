@@ -1,4 +1,4 @@
-//! Interpolated strings, heredocs, templates: values that become text.
+//! Values that become text: interpolated strings, heredocs, templates.
 
 use std::fmt::{self, Write};
 
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// A value as an interpolation shows it, within the limits of one value.
+    /// The text of a value in an interpolation, within the limits of one value.
     pub(crate) fn to_text(&self, value: &Value) -> EvalResult<String> {
         let mut bounded = BoundedInterpolation {
             text: String::new(),
@@ -151,8 +151,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// Text buffer with a maximum size: lists that share their elements may print much larger than they are in
-/// memory.
+/// Text buffer with a maximum size: lists that share their elements may print much larger than they
+/// are in memory.
 struct BoundedInterpolation {
     text: String,
     bytes_max: usize,

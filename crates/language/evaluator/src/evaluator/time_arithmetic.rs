@@ -1,4 +1,4 @@
-//! Arithmetic with points in time and lengths of time; numbers are seconds.
+//! Arithmetic with points in time and durations; numbers are seconds.
 
 use pcore::{PuppetTimestamp, Timespan, Value};
 use syntax::ast::BinaryOp;
@@ -8,7 +8,7 @@ use crate::label;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// At least one side is a time.
+/// Evaluates an operation with a time on at least one side.
 pub(super) fn times(
     operator: BinaryOp,
     left: &Value,

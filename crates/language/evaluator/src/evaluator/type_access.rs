@@ -1,4 +1,4 @@
-//! `[]` on types: pcore makes the type, the evaluator knows who is blamed.
+//! `[]` on types: pcore creates the type, the evaluator adds the location to its errors.
 
 use pcore::{Type, Value};
 
@@ -22,7 +22,7 @@ impl Evaluator<'_> {
         let Some(issue) = error.issue else {
             return raise(error.message);
         };
-        // keys may have come out of one list: then that is blamed
+        // several keys may come from one list, which is then the location
         let at = match error.argument {
             Some(place) => ids
                 .get(place)

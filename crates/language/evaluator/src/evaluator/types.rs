@@ -1,4 +1,4 @@
-//! The names of types: built in, aliases of the environment and of modules, resource types.
+//! Lookup of type names: built-in types, aliases of the environment and of modules, resource types.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The type of a name; `None` if there is none.
+    /// The type with a name; `None` if there is none.
     pub(crate) fn find_type(
         &mut self,
         cx: EvalContext<'_>,
@@ -104,7 +104,7 @@ const RESOURCE_TYPES: [&str; 29] = [
     "anchor",
 ];
 
-/// The names that a mistyped type may have meant.
+/// The candidates for the suggestion after a mistyped type name.
 const TYPE_NAMES: [&str; 42] = [
     "Any",
     "Array",

@@ -1,7 +1,7 @@
 //! Operators, conditions and calls with unknown operands.
 //!
-//! Invariants: an evaluation without unknown values pays only for the test of a flag; and a value computed
-//! from an unknown value is unknown.
+//! Invariants: an evaluation without unknown values costs only the test of a flag more; and a value
+//! computed from an unknown value is unknown.
 
 use pcore::Value;
 
@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         self.unknown_text(operands, None)
     }
 
-    /// Same as [`unknown_of`](Self::unknown_of), for a string.
+    /// Like [`unknown_of`](Self::unknown_of), for a string.
     pub(super) fn unknown_text(&self, pieces: &[&Value], text: Option<&str>) -> Option<Value> {
         let unknowns = self.unknowns()?;
         if !pieces.iter().any(|piece| piece.has_unknown()) {
@@ -113,8 +113,8 @@ impl Evaluator<'_> {
         Ok(self.unknown_of(&[left, &right]).unwrap_or_default())
     }
 
-    /// Evaluates `if` or `unless` with an unknown condition. The branch with statements is taken; if the plan
-    /// would end there, the other one too.
+    /// Evaluates `if` or `unless` with an unknown condition. The branch with statements is
+    /// evaluated; if the plan would end there, the other one too.
     #[inline(never)]
     pub(super) fn unknown_condition(
         &mut self,
@@ -179,8 +179,8 @@ impl Evaluator<'_> {
         Ok(true)
     }
 
-    /// Result of a method or attribute if the object or an argument is unknown. Functions called with method
-    /// syntax are not handled here.
+    /// Result of a method or attribute if the object or an argument is unknown. Functions called
+    /// with method syntax are not handled here.
     #[inline(never)]
     pub(super) fn unknown_method(
         &mut self,
@@ -243,7 +243,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Message of an error, taken from its `Error` value if it carries one.
+/// The message of an error, taken from its `Error` value if it carries one.
 fn words(error: &EvalError) -> String {
     let payload = error.payload.as_ref().and_then(Value::as_object);
     let msg = payload.and_then(|payload| payload.attribute("msg"));

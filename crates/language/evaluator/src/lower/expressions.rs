@@ -1,4 +1,4 @@
-//! Lowering of expressions, one kind after the other.
+//! Lowering of expressions, by kind.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl AstLowering {
         }
     }
 
-    /// Expressions with others inside.
+    /// Lowers expressions that contain other expressions.
     fn compound(&mut self, id: ExprId, at: u32) -> EvalResult<NodeId> {
         match self.ast.expr(id) {
             Expr::Concat(pieces) => {
@@ -169,7 +169,7 @@ impl AstLowering {
         ast.get(list).iter().map(|id| self.lower(*id)).collect()
     }
 
-    /// A list in which splats are unfolded, be they in parentheses.
+    /// Lowers a list in which splats are unfolded, even in parentheses.
     pub(super) fn items(&mut self, list: AstSlice<ExprId>) -> EvalResult<Box<[NodeId]>> {
         let ast = Arc::clone(&self.ast);
         ast.get(list).iter().map(|id| self.item(*id)).collect()
@@ -236,7 +236,8 @@ impl AstLowering {
         Ok(self.push(kind, at))
     }
 
-    /// A chain such as `$a + $b + $c` leans to the left and may be long: it is walked, not recursed.
+    /// Lowers a chain such as `$a + $b + $c`, which leans to the left and may be long, without
+    /// recursion.
     fn binary_chain(&mut self, id: ExprId) -> EvalResult<NodeId> {
         let mut chain = Vec::new();
         let mut leftmost = id;

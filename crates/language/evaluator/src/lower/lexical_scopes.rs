@@ -13,7 +13,7 @@ pub(super) struct LexicalScopes {
 struct ScopeNames {
     /// Name of the code in error texts.
     callee: Arc<str>,
-    /// Variables live in the top scope and have no slots.
+    /// True if the variables are in the top scope and have no slots.
     is_top: bool,
     variables: Vec<Arc<str>>,
     /// The parameter whose default is being lowered, and how many parameters there are.
@@ -30,7 +30,7 @@ impl LexicalScopes {
         });
     }
 
-    /// The names that got slots.
+    /// Closes the innermost scope; returns the names that have slots, in their order.
     pub(super) fn close(&mut self) -> Vec<Arc<str>> {
         self.scopes
             .pop()
@@ -69,7 +69,7 @@ impl LexicalScopes {
                 scope.variables.push(Arc::clone(name));
                 scope.variables.len() - 1
             });
-        // more than 65,535 variables of one function are one too many
+        // variables beyond 65,535 in one scope share the last slot
         AssignmentSlot::Slot(u16::try_from(index).unwrap_or(u16::MAX))
     }
 

@@ -1,9 +1,10 @@
-//! Lowering of the AST of a file to the evaluated form: [`parse_unit`].
+//! Lowering of the AST of a file to the evaluated form: [`unit`].
 //!
-//! Variables get slots: a name that a function, block or plan assigns, or takes as a parameter, is a slot in
-//! its frame. A name is read from the innermost frame whose slot is set, then from scopes without slots: the
-//! frame around an evaluated text, and the top scope. Invariant: names are declared in the order of the text,
-//! which is the order of evaluation.
+//! Variables get slots: a name that a function, block or plan assigns, or takes as a parameter, is
+//! a slot in its frame. A name is read from the innermost frame whose slot is set, then from scopes
+//! without slots: the frame around an evaluated text, and the top scope.
+//!
+//! Invariant: names are declared in the order of the text, which is the order of evaluation.
 
 mod calls;
 mod expressions;
@@ -27,11 +28,11 @@ use crate::error::{BUDGET_EXHAUSTED, EvalError, EvalResult};
 pub(crate) enum FileScope {
     /// In the top scope.
     Top,
-    /// In a frame of their own: templates, and texts evaluated inside something.
+    /// In a frame of their own: for templates, and for texts evaluated inside other code.
     Local,
 }
 
-/// Makes a parsed file ready for evaluation.
+/// Lowers a parsed file to a unit.
 pub(crate) fn unit(
     ast: Arc<Ast>,
     scope: FileScope,

@@ -1,4 +1,4 @@
-//! Arbitrary text, and text that looks like programs.
+//! Arbitrary texts, and texts that look like programs.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Programs that would never end, or take all there is.
+//! Programs that would never end, or exhaust memory or stack.
 
 use std::thread;
 

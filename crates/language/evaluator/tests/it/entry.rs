@@ -1,5 +1,7 @@
-//! What fuzzing and property tests do with arbitrary text: a program, evaluated with a small budget. The rule:
-//! no panic; an evaluation ends; twice it gives the same.
+//! Evaluation of arbitrary text as a program with a small budget; fuzzing and property tests run
+//! the same function.
+//!
+//! Invariant: no panic; an evaluation ends; a second evaluation has the same result.
 
 use std::cell::RefCell;
 
@@ -8,7 +10,7 @@ use evaluator::{
     SourceLocation,
 };
 
-/// Enough for some thousand iterations, little enough for some hundred programs a second.
+/// Enough for some thousand iterations, and small enough for some hundred programs a second.
 const LIMITS: EvaluationLimits = EvaluationLimits {
     steps_max: 10_000,
     bytes_max: 4 << 20,

@@ -1,4 +1,4 @@
-//! Errors: Puppet's texts at Puppet's places, with hints.
+//! Errors: Puppet's texts and locations, with hints.
 
 use crate::world::{error, failure};
 

@@ -1,4 +1,4 @@
-//! Core functions. Every answer here is real Puppet's.
+//! Core functions. Every expected result is that of real Puppet.
 
 use crate::world::{all, error, evaluator};
 use evaluator::function::{core_docs, core_functions, documentation_faults};

@@ -1,4 +1,4 @@
-//! Operators, variables, control flow, blocks. Every answer here is real Puppet's.
+//! Operators, variables, control flow, blocks. Every expected result is that of real Puppet.
 
 use crate::world::all;
 

@@ -1,10 +1,10 @@
-//! The budget counts what a program holds, not what it ever made.
+//! The budget counts the memory that a program holds, not all that it ever created.
 
 use evaluator::{BUDGET_EXHAUSTED, EvalError, EvaluationLimits, Evaluator, ParseCache};
 
 use crate::world::World;
 
-/// Enough for what these programs hold, and a small part of what they make.
+/// Enough for the values that these programs hold, and a small part of those that they create.
 const BYTES_MAX: u64 = 4 << 20;
 
 fn run(program: &str, bytes_max: u64) -> Result<String, EvalError> {
@@ -39,12 +39,12 @@ fn is_refused(program: &str) {
     }
 }
 
-/// 100 kB.
+/// A list of 100 kB.
 const LARGE: &str = "$large = Integer[1, 1000].map |$i| { sprintf('%076d', $i) }\n";
 
 #[test]
 fn a_reduce_that_merges_keys() {
-    // 24 MB are made in all, and 48 kB held
+    // creates 24 MB in all, and holds 48 kB
     works(
         "Integer[1, 1000].reduce({}) |$all, $i| { $all + { \"key${i}\" => $i } }.size",
         "1000",
@@ -121,7 +121,7 @@ fn what_is_held_is_refused() {
         "function f($n) { $x = Integer[1, 1000].map |$i| { sprintf('%0100d', $i) }\n\
            if $n > 0 { f($n - 1) }\n size($x) }\nf(100)",
     );
-    // what is around a loop stays
+    // values outside a loop stay
     is_refused(
         "Integer[1, 100].reduce({}) |$all, $i| {\n  $new = Integer[1, 1000].map |$i| { sprintf('%0100d', $i) }\n\
            $all + { $i => $new }\n}",
@@ -133,7 +133,7 @@ fn what_is_held_is_refused() {
     is_refused(
         "Integer[1, 1000].map |$i| { Sensitive(Integer[1, 1000].map |$j| { sprintf('%0100d', $j) }) }",
     );
-    // what a template has written so far
+    // the output of a template so far
     is_refused(
         "inline_epp('<% Integer[1, 100000].each |$i| { %><%= sprintf(\"%0100d\", $i) %><% } %>')",
     );

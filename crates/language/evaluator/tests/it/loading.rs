@@ -1,4 +1,4 @@
-//! Functions, types and templates that come from an environment and its modules.
+//! Functions, types and templates of an environment and its modules.
 
 use evaluator::CodeMap;
 

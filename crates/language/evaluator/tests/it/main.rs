@@ -1,4 +1,4 @@
-//! Programs in, values and errors out.
+//! Tests of `evaluator`: programs, with the expected values and errors.
 #![cfg(test)]
 
 mod arbitrary;

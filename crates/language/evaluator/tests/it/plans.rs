@@ -1,4 +1,4 @@
-//! What hosts do: plans, scopes, functions and types of their own, interruptions.
+//! Features of hosts: plans, scopes, functions and types of their own, interruptions.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! A host for tests: code in memory, logs in a list. Main functions: [`value_mismatch`], [`error`].
+//! A host for tests: code in memory, logs in a list. Main functions: [`run`], [`error`].
 
 use std::cell::RefCell;
 
@@ -23,7 +23,8 @@ impl EvaluationHost for World {
     }
 }
 
-/// The world lives as long as the test program, so that a test can hand its evaluator around.
+/// An evaluator with a host that lives as long as the test program, so that a test can pass the
+/// evaluator on.
 pub(crate) fn evaluator(code: CodeMap) -> (&'static World, Evaluator<'static>) {
     let world: &World = Box::leak(Box::new(World {
         code,
@@ -33,7 +34,7 @@ pub(crate) fn evaluator(code: CodeMap) -> (&'static World, Evaluator<'static>) {
     (world, evaluator)
 }
 
-/// The value of a program as a program writes it, or its error.
+/// The value of a program, as a program writes it, or its error.
 pub(crate) fn run(code: CodeMap, program: &str) -> Result<String, EvalError> {
     let (_, mut evaluator) = evaluator(code);
     match evaluator.evaluate(program, Some("case.pp")) {
@@ -50,7 +51,7 @@ pub(crate) fn value(program: &str) -> String {
     }
 }
 
-/// The error of a program, with its place.
+/// The error of a program, with its location.
 #[track_caller]
 pub(crate) fn error(program: &str) -> String {
     failure(program).to_string()
@@ -64,7 +65,7 @@ pub(crate) fn failure(program: &str) -> EvalError {
     }
 }
 
-/// Checks many programs: left what is evaluated, right what it gives.
+/// Checks pairs of a program and its expected result.
 #[track_caller]
 pub(crate) fn all(cases: &[(&str, &str)]) {
     for (program, expected) in cases {

@@ -1,4 +1,4 @@
-//! A host for tests: code and data in memory. Main type: [`EvaluatorLookupHost`].
+//! A host for tests: code and data in memory. Main type: [`World`].
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use crate::describe::article;
 use crate::types::{IntRange, Type, TypeKind};
 use crate::value::Value;
 
-/// Arguments with lists unfolded.
+/// The arguments with nested lists flattened.
 pub(super) fn flatten(arguments: &[Value]) -> Vec<Value> {
     let mut flat = Vec::with_capacity(arguments.len());
     for argument in arguments {
@@ -17,7 +17,7 @@ pub(super) fn flatten(arguments: &[Value]) -> Vec<Value> {
     flat
 }
 
-/// The name of the class that Ruby has for a value, which Puppet shows.
+/// The name of the Ruby class of a value, which Puppet's messages show.
 pub(super) fn ruby_class(value: &Value) -> String {
     match value {
         Value::Undef => "NilClass".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn ruby_class(value: &Value) -> String {
     }
 }
 
-/// The class as labels show it: types without their Ruby module.
+/// The class as labels show it; types without their Ruby module.
 fn class_label(value: &Value) -> String {
     match value {
         Value::Type(ty) => format!("{}-Type", ty.word()),
@@ -50,7 +50,7 @@ fn class_label(value: &Value) -> String {
     }
 }
 
-/// The general type of a value that cannot be used.
+/// The general type of a value that cannot be used as an argument.
 pub(super) fn key_type_name(value: &Value) -> String {
     match value {
         Value::Undef => "Undef".to_owned(),
@@ -59,7 +59,7 @@ pub(super) fn key_type_name(value: &Value) -> String {
     }
 }
 
-/// Checks the number of arguments and what each is.
+/// Checks the number of arguments and the type of each.
 pub(super) fn check(
     ty: &Type,
     arguments: &[Value],
@@ -82,7 +82,7 @@ pub(super) fn check(
     }
 }
 
-/// An argument is not what the type is made with.
+/// The error for an argument that the type does not accept.
 pub(super) fn specialization(
     ty: &Type,
     index: usize,
@@ -101,7 +101,7 @@ pub(super) fn specialization(
     )
 }
 
-/// An argument that must be a type.
+/// The type at `index`; an error if the argument is not a type.
 pub(super) fn type_at<'a>(
     base: &str,
     arguments: &'a [Value],
@@ -120,7 +120,7 @@ pub(super) fn type_at<'a>(
     }
 }
 
-/// True if an argument can be the bound of a range.
+/// True if an argument can be a bound of a range.
 pub(super) fn is_range_end(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Int(_) | Value::Default) => true,
@@ -129,7 +129,7 @@ pub(super) fn is_range_end(value: Option<&Value>) -> bool {
     }
 }
 
-/// A range of two ends; `default` is unbounded.
+/// The range between two bounds; `default` is unbounded.
 pub(super) fn range(from: Option<&Value>, to: Option<&Value>) -> Result<IntRange, AccessError> {
     let end = |value: Option<&Value>| value.and_then(Value::as_int);
     let (from, to) = (end(from), end(to));
@@ -139,12 +139,12 @@ pub(super) fn range(from: Option<&Value>, to: Option<&Value>) -> Result<IntRange
     })
 }
 
-/// Puppet's words, in which the last parenthesis is missing.
+/// Puppet's message, in which the last parenthesis is missing.
 pub(super) fn range_order_message(from: &str, to: &str) -> String {
     format!("'from' must be less or equal to 'to'. Got ({from}, {to}")
 }
 
-/// The size that one or two arguments say: an Integer type, or the ends of a range.
+/// The size given by one or two arguments: an Integer type, or two bounds.
 pub(super) fn size(arguments: &[Value], from: usize) -> Result<IntRange, AccessError> {
     let given = &arguments[from..];
     if let [Value::Type(ty)] = given

@@ -21,7 +21,7 @@ pub(super) fn parameterize_catalog(ty: &Type, arguments: &[Value]) -> Result<Val
     }
 }
 
-/// One type, or a list if several were asked for.
+/// The only type, or a list of types if `list` is set.
 fn one_or_list(types: Vec<Type>, list: bool) -> Value {
     let mut values: Vec<Value> = types.into_iter().map(Value::Type).collect();
     if list {

@@ -1,4 +1,4 @@
-//! Types made of other types, texts and patterns.
+//! Types with other types, texts or patterns as arguments.
 
 use std::sync::Arc;
 
@@ -152,7 +152,7 @@ fn runtime(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
         if arguments.len() != 2 {
             let label = super::type_label_uc(ty);
             let error = AccessError::arity(&label, 2, Some(2), arguments.len());
-            // Puppet's check always names 1 as the least
+            // Puppet's check always names 1 as the minimum
             let message = error
                 .message
                 .replace("accepts 2 arguments", "accepts 1 to 2 arguments");
@@ -201,7 +201,7 @@ fn uri(arguments: &[Value]) -> Result<Type, AccessError> {
     }
 }
 
-/// The hash that `URI[..]` takes.
+/// The type of the hash that `URI[..]` accepts.
 fn uri_parameters() -> Type {
     let pattern_types = [
         Type::any_pattern(),
@@ -239,7 +239,7 @@ fn tuple(ty: &Type, arguments: &[Value]) -> Result<Type, AccessError> {
     Ok(Type::tuple_of(types.iter().map(type_of).collect(), size))
 }
 
-/// The arguments before a range at the end, and the range.
+/// Splits the arguments into those before a trailing range, and the range.
 fn split_range(arguments: &[Value]) -> Result<(&[Value], Option<IntRange>), AccessError> {
     let from_end = |place: usize| {
         let index = arguments.len().checked_sub(place)?;
@@ -311,7 +311,7 @@ pub(super) fn callable(ty: &Type, arguments: &[Value]) -> Result<Type, AccessErr
     if types.is_empty() && size.is_some_and(|size| size.to.is_none_or(|to| to > 0)) {
         types.push(Type::unit());
     }
-    // without anything it takes nothing
+    // a Callable without parameters accepts no arguments
     let tuple = TupleType::new(types, size);
     Ok(Type::callable_of(CallableType::new(
         Some(tuple),

@@ -1,6 +1,6 @@
 //! Types from their arguments: `Integer[1, 2]`. Main function: [`Type::parameterize`].
 //!
-//! Invariant: errors are Puppet's, by issue and words, and say which argument is wrong.
+//! Invariant: errors have Puppet's issue code and wording, and identify the wrong argument.
 
 mod arguments;
 mod catalog;
@@ -14,14 +14,14 @@ use crate::types::{Type, TypeKind};
 use crate::value::{SemVerRangeError, Value};
 use arguments::flatten;
 
-/// A type does not take these arguments.
+/// The arguments are not valid for the type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AccessError {
-    /// The code of Puppet's issue; `None` where Puppet has none.
+    /// The code of Puppet's issue; `None` if Puppet has none.
     pub issue: Option<&'static str>,
     pub message: String,
-    /// Which argument is wrong, counted from 0; `None`: all of them.
+    /// Index of the wrong argument, counted from 0; `None` if the error concerns all of them.
     pub argument: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ impl AccessError {
         }
     }
 
-    /// Of Puppet's errors that have no code.
+    /// An error that has no code in Puppet.
     fn plain(message: impl Into<String>) -> Self {
         Self {
             issue: None,
@@ -43,7 +43,7 @@ impl AccessError {
         }
     }
 
-    /// The wrong number of arguments.
+    /// The error for a wrong number of arguments.
     fn arity(base: &str, min: usize, max: Option<usize>, given: usize) -> Self {
         let accepted = match max {
             None => format!("{min} or more arguments"),
@@ -78,8 +78,8 @@ impl From<SemVerRangeError> for AccessError {
 }
 
 impl Type {
-    /// The type with arguments: `Integer` of 1 and 2 is `Integer[1, 2]`. For resources and classes of
-    /// several titles it is a list of types.
+    /// The type with arguments: `Integer` with 1 and 2 is `Integer[1, 2]`. For resources and
+    /// classes with several titles it is a list of types.
     pub fn parameterize(&self, arguments: &[Value]) -> Result<Value, AccessError> {
         let flat = flatten(arguments);
         let flat = flat.as_slice();
@@ -143,7 +143,7 @@ fn type_label(ty: &Type) -> String {
     format!("{ty}-Type")
 }
 
-/// The same with an article at the beginning of a sentence.
+/// The label with an article, for the beginning of a sentence.
 fn type_label_uc(ty: &Type) -> String {
     let label = type_label(ty);
     let article = if article(&label) == "an" { "An" } else { "A" };

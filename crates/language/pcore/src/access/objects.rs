@@ -36,7 +36,7 @@ pub(super) fn object(
     }
 }
 
-/// Values for the type parameters, by place or by name.
+/// The object type with values for its type parameters, given by position or by name.
 fn extension(of: &Arc<ObjectTypeDefinition>, arguments: &[Value]) -> Result<Type, AccessError> {
     let parameters = of.all_type_parameters();
     let label = of.label();

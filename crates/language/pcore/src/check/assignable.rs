@@ -1,7 +1,7 @@
 //! Assignability of types: [`Type::is_assignable`].
 //!
-//! Invariant: the cases stand in the order in which Puppet asks them, since some answers
-//! of Puppet depend on it.
+//! Invariant: the cases are in the order of Puppet's implementation, since some of its results
+//! depend on that order.
 
 use super::recursion_trail::TypeCheckTrail;
 use super::{callable, collections, objects, strings};
@@ -63,7 +63,7 @@ fn variant(ty: &Type, types: &[Type], other: &Type, trail: &mut TypeCheckTrail<'
     }
 }
 
-/// Rules for a composite other type, which apply to every type.
+/// The rules for a composite `other`, which apply to every type.
 fn assignable_from_other(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match other.kind() {
         TypeKind::Unit => true,
@@ -111,8 +111,8 @@ fn assignable_from_alias(
     })
 }
 
-/// Rules of each type. `other` is never an alias; it is a `Variant`, `Optional` or `NotUndef` only in the cases
-/// described above.
+/// The rules of each type. `other` is never an alias; it is a `Variant`, `Optional` or `NotUndef`
+/// only in the cases described above.
 fn own(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>) -> bool {
     match ty.kind() {
         TypeKind::Any | TypeKind::Unit => true,

@@ -1,7 +1,7 @@
-//! Which functions and blocks stand in for which, and which arguments they take.
+//! Assignability of callables, and the arguments that a callable accepts.
 //!
-//! Invariant: parameters are compared the other way round, since who is called must take
-//! all that the caller may hand over.
+//! Invariant: parameters are compared in reverse (contravariance), since a function must accept
+//! everything that its caller may pass.
 
 use super::assignable::assignable as takes;
 use super::collections::tuple_takes_tuple;
@@ -41,7 +41,8 @@ impl Type {
     }
 }
 
-/// Maximum number of aliases followed to a callable; an alias that only leads back to itself is not callable.
+/// Maximum number of aliases followed to a callable. An alias that only leads back to itself is not
+/// callable.
 const ALIASES_MAX: u32 = 8;
 
 fn callable_within(ty: &Type, optional: bool, aliases: u32) -> bool {
@@ -62,7 +63,7 @@ fn callable_within(ty: &Type, optional: bool, aliases: u32) -> bool {
 }
 
 impl CallableType {
-    /// True if it accepts arguments of these types; a last callable is the block.
+    /// True if it accepts arguments of these types; a callable at the end is the block.
     #[must_use]
     pub fn accepts(&self, arguments: &[Type]) -> bool {
         let trail = &mut TypeCheckTrail::new();

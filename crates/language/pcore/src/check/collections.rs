@@ -1,4 +1,4 @@
-//! Which types of lists, hashes and iterables take which.
+//! Assignability of lists, hashes and iterables.
 
 use super::assignable::assignable as takes;
 use super::instance::is_instance;
@@ -32,7 +32,7 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>
     }
 }
 
-/// The size of a collection type, as `Collection` sees it: a `Struct` has all its keys.
+/// The size of a collection type, as `Collection` counts it: a `Struct` has all its keys.
 fn size_of(ty: &Type) -> Option<IntRange> {
     match ty.kind() {
         TypeKind::Collection(size) | TypeKind::Array { size, .. } | TypeKind::Hash { size, .. } => {
@@ -44,7 +44,7 @@ fn size_of(ty: &Type) -> Option<IntRange> {
     }
 }
 
-/// The size that collections see: a tuple without types has none.
+/// The size of a tuple as a collection; a tuple without types has none.
 fn tuple_size(tuple: &TupleType) -> IntRange {
     tuple
         .size
@@ -104,7 +104,7 @@ fn hash(
     }
 }
 
-/// The type that is inferred of `{}`.
+/// True for the type that is inferred for `{}`.
 pub(super) fn is_empty_hash(ty: &Type) -> bool {
     matches!(
         ty.kind(),

@@ -1,6 +1,6 @@
-//! The narrowest type that Puppet finds for two: [`Type::common`].
+//! The narrowest common supertype that Puppet finds for two types: [`Type::common`].
 //!
-//! Invariant: the result takes both, but for `Undef`, which Puppet leaves out.
+//! Invariant: the result accepts the values of both, except `Undef`, which Puppet leaves out.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::types::{EnumType, FloatRange, IntRange, StringType, Type, TypeKind};
 use crate::value::Regexp;
 
 impl Type {
-    /// A type that takes both.
+    /// A common supertype of both types.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         match (self.kind(), other.kind()) {
@@ -26,7 +26,7 @@ impl Type {
     }
 }
 
-/// Common supertype of two types of one kind, or of two kinds of strings.
+/// The common supertype of two types of one kind, or of two kinds of strings.
 fn same_kind(ty: &Type, other: &Type) -> Option<Type> {
     Some(match (ty.kind(), other.kind()) {
         (TypeKind::Array { element: a, .. }, TypeKind::Array { element: b, .. }) => {

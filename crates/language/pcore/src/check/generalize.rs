@@ -1,11 +1,11 @@
-//! A type without what it says of values: [`Type::generalize`].
+//! A type without the parameters that depend on values: [`Type::generalize`].
 
 use super::collections::is_empty_hash;
 use super::strings::size_of_all;
 use crate::types::{CallableType, InitType, StructElement, TupleType, Type, TypeKind};
 
 impl Type {
-    /// Without ranges, lengths and texts; what is inside is generalized too.
+    /// The type without ranges, lengths and texts, also in the types that it contains.
     #[must_use]
     pub fn generalize(&self) -> Self {
         match self.kind() {

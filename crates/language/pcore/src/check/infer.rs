@@ -1,5 +1,5 @@
-//! Type inference of values: [`Type::infer`] gives one type for all elements, [`Type::infer_detailed`] the
-//! type of each.
+//! Type inference of values: [`Type::infer`] results in one common type for all elements,
+//! [`Type::infer_detailed`] in the type of each.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Type {
         }
     }
 
-    /// The type that all of some types have in common.
+    /// The common supertype of all these types.
     #[must_use]
     pub fn common_of(types: impl IntoIterator<Item = Self>) -> Option<Self> {
         types

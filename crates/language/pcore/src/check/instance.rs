@@ -1,6 +1,6 @@
 //! Instance check: [`Type::is_instance`].
 //!
-//! Invariant: an alias that only leads back to itself about the same value says no.
+//! Invariant: for an alias that leads only back to itself for the same value, the result is false.
 
 use super::assignable::assignable;
 use super::matching::matches;
@@ -23,7 +23,7 @@ impl Type {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum InstanceAnswer {
     No,
-    /// Only what was asked already was asked again.
+    /// The check came back to a question that is still open, and to nothing else.
     Recursive,
     Yes,
 }

@@ -1,4 +1,4 @@
-//! Which types can be iterated, and what that yields.
+//! The types that can be iterated, and their element types.
 
 use crate::types::{IntRange, TupleType, Type, TypeKind};
 
@@ -30,7 +30,8 @@ impl Type {
         }
     }
 
-    /// The type of the elements. `None`: not known to be iterable; `Some(None)`: anything.
+    /// The type of the elements. `None` if the type is not known to be iterable; `Some(None)` if
+    /// the elements may be anything.
     pub(crate) fn iterated(&self) -> Option<Option<Type>> {
         match self.kind() {
             TypeKind::Integer(_) => Some(Some(Self::integer())),

@@ -1,12 +1,12 @@
-//! The match of `case`, selectors and type parameters: does a value match a pattern.
+//! The match of `case`, selectors and type parameters: [`matches`].
 //!
-//! Invariant: it is the language's match but for the captures of regexes, which are the
-//! evaluator's.
+//! Invariant: it is the language's match without the captures of regexes, which belong to the
+//! evaluator.
 
 use crate::value::{SemVer, Value};
 
-/// True if a value matches a pattern: a regex, a type, a version range, a list or hash of patterns, or an
-/// equal value.
+/// True if a value matches a pattern: a regex, a type, a version range, a list or hash of patterns,
+/// or an equal value.
 pub(crate) fn matches(value: &Value, pattern: &Value) -> bool {
     match pattern {
         Value::Regexp(regexp) => value.as_str().is_some_and(|text| regexp.is_match(text)),

@@ -1,6 +1,6 @@
 //! Merging of the types in one `Variant`: strings, patterns, version ranges, numbers, times.
 //!
-//! Invariant: merged types stand where Puppet puts them, since the order is printed.
+//! Invariant: merged types are at the position where Puppet puts them, since the order is printed.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn merge_types(types: Vec<Type>) -> Vec<Type> {
     })
 }
 
-/// Takes out what is chosen if it is more than one, and puts what becomes of it at the end.
+/// Replaces the chosen types, if there are at least two, by one merged type at the end.
 fn merge_chosen(
     types: Vec<Type>,
     chosen: impl Fn(&Type) -> bool,
@@ -143,8 +143,8 @@ fn versions(types: Vec<Type>) -> Vec<Type> {
     std::iter::once(merged).chain(rest).collect()
 }
 
-/// Merges ranges of one kind and puts them first. The function gives `None` for types of another kind and
-/// `Some(None)` for ranges that lie apart.
+/// Merges ranges of one kind and puts them first. `join` returns `None` for types of another kind
+/// and `Some(None)` for disjoint ranges.
 fn ranges(types: Vec<Type>, join: impl Fn(&Type, &Type) -> Option<Option<Type>>) -> Vec<Type> {
     let is_range = |ty: &Type| join(ty, ty).is_some();
     if types.iter().filter(|ty| is_range(ty)).count() < 2 {
@@ -168,7 +168,7 @@ fn ranges(types: Vec<Type>, join: impl Fn(&Type, &Type) -> Option<Option<Type>>)
     merged
 }
 
-/// One range of two that overlap or touch.
+/// One range that covers two, if they overlap or touch.
 fn join_ints(a: IntRange, b: IntRange) -> Option<IntRange> {
     let before = |low: IntRange, high: IntRange| match (low.to, high.from) {
         (Some(to), Some(from)) => to < from && to.checked_add(1) != Some(from),

@@ -1,7 +1,6 @@
-//! Questions about types: does one take another, does a value belong to one, what is the type of a
-//! value.
+//! Checks of types: assignability, instance checks and type inference.
 //!
-//! Invariant: questions about aliases that hold themselves end, by the guard in
+//! Invariant: checks of recursive aliases end, because of the guard in
 //! [`recursion_trail::TypeCheckTrail`].
 
 mod assignable;

@@ -1,14 +1,14 @@
-//! A type with the same meaning and less text: [`Type::normalize`].
+//! A shorter type with the same meaning: [`Type::normalize`].
 //!
-//! Invariant: it takes the same values as before, but for what Puppet itself forgets: the
-//! sizes of a `Collection` and of an `Array[Any]`.
+//! Invariant: the result accepts the same values, except for parameters that Puppet itself drops:
+//! the sizes of a `Collection` and of an `Array[Any]`.
 
 use super::merge;
 use crate::types::{CallableType, StructElement, TupleType, Type, TypeKind};
 
 impl Type {
-    /// Repetitions go, `Variant[T, Undef]` becomes `Optional[T]`, ranges and texts in a `Variant` are
-    /// merged.
+    /// The normalized type: repetitions are removed, `Variant[T, Undef]` becomes `Optional[T]`,
+    /// ranges and texts in a `Variant` are merged.
     #[must_use]
     pub fn normalize(&self) -> Self {
         match self.kind() {
@@ -92,7 +92,7 @@ fn normalize_variant(ty: &Type, types: &[Type]) -> Type {
             .iter()
             .filter(|one| !matches!(one.kind(), TypeKind::Undef))
             .map(|one| match one.kind() {
-                // a bare Optional takes anything
+                // a bare Optional accepts anything
                 TypeKind::Optional(inner) => inner.clone().unwrap_or_else(Type::any),
                 _ => one.clone(),
             })

@@ -1,4 +1,4 @@
-//! Which types of objects, catalog entries, URIs and the runtime take which.
+//! Assignability of objects, catalog entries, URIs and runtime types.
 
 use super::assignable::assignable as takes;
 use super::matching::matches;
@@ -52,7 +52,7 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut TypeCheckTrail<'_>
     }
 }
 
-/// True if each parameter matches the parameter of the same name in the other type.
+/// True if each parameter matches the parameter with the same name in the other type.
 fn parameters_match(mine: &Value, theirs: Option<&Hash>) -> bool {
     mine.as_hash().is_none_or(|mine| {
         mine.iter().all(|(name, wanted)| {
@@ -117,7 +117,7 @@ fn object_takes(object: &ObjectTypeDefinition, other: &Type) -> bool {
     }
 }
 
-/// True if `other` is this type or inherits from it; all object types inherit from `PuppetObject`.
+/// True if `other` is this type or inherits from it; all object types inherit from `Object`.
 pub(super) fn is_or_inherits(object: &ObjectTypeDefinition, other: &ObjectTypeDefinition) -> bool {
     if object.is_root() || object == other {
         return true;

@@ -1,13 +1,15 @@
 //! Recursion guard for checks of recursive aliases. Main type: [`TypeCheckTrail`].
 //!
-//! Two sides are followed: *this* (the type that is asked) and *that* (the type or value it is asked
-//! about). A side is recursive when the same alias (or value) comes by again. When both sides are, all
-//! that could have said no has said yes. Invariant: the trail is handed on exactly where
-//! Puppet hands its guard on, because a lost guard changes answers.
+//! There are two sides: *this* (the type that is checked) and *that* (the type or value that it is
+//! compared with). A side is recursive when the same alias (or value) is met again. When both sides
+//! are recursive, no check has failed, so the result is true.
+//!
+//! Invariant: the trail is passed on exactly where Puppet passes its guard on, because a missing
+//! guard changes results.
 
 use crate::defaults::CHECK_DEPTH_MAX;
 
-/// The sides that are recursive now.
+/// The sides that are recursive at this point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct AliasRecursion {
     pub(super) this: bool,
@@ -28,7 +30,7 @@ pub(super) struct AliasGuard {
     recursion: AliasRecursion,
 }
 
-/// A question that is being answered: does the type at one address take that at another.
+/// An assignability check that is not finished: the addresses of both types.
 #[derive(Debug)]
 struct OpenTypeQuestion<'g> {
     pair: (usize, usize),
@@ -37,7 +39,7 @@ struct OpenTypeQuestion<'g> {
     before: Option<&'g OpenTypeQuestion<'g>>,
 }
 
-/// A guard, once there is an alias to guard against, and what led to the question.
+/// The guard, if an alias has been met, and the open checks that led here.
 #[derive(Debug)]
 pub(super) struct TypeCheckTrail<'g> {
     guard: Option<&'g mut AliasGuard>,
@@ -56,7 +58,7 @@ impl TypeCheckTrail<'_> {
         }
     }
 
-    /// For a question inside this one.
+    /// The trail for a check inside this one.
     pub(super) fn descend(&mut self) -> TypeCheckTrail<'_> {
         TypeCheckTrail {
             guard: self.guard.as_deref_mut(),
@@ -66,14 +68,14 @@ impl TypeCheckTrail<'_> {
         }
     }
 
-    /// For a question about what is contained on both sides.
+    /// The trail for a check of the elements of both sides.
     pub(super) fn enter_element(&mut self) -> TypeCheckTrail<'_> {
         let mut trail = self.descend();
         trail.level += 1;
         trail
     }
 
-    /// For a question inside this one that Puppet asks without its guard.
+    /// The trail for a check inside this one that Puppet makes without its guard.
     pub(super) fn unguarded(&self) -> TypeCheckTrail<'_> {
         TypeCheckTrail {
             guard: None,
@@ -83,8 +85,8 @@ impl TypeCheckTrail<'_> {
         }
     }
 
-    /// Asks what may come back to itself. If it does and nothing was gone into meanwhile, nothing says
-    /// yes; Puppet overflows its stack there.
+    /// Runs a check that may lead back to itself. If it does on the same level of elements, the
+    /// result is false; Puppet overflows its stack there.
     pub(super) fn ask_once(
         &mut self,
         pair: (usize, usize),
@@ -114,7 +116,7 @@ impl TypeCheckTrail<'_> {
         self.depth > CHECK_DEPTH_MAX
     }
 
-    /// Asks with a guard: this trail's, or a new one for what is inside only.
+    /// Runs a check with a guard: this trail's, or a new one that lasts for the check.
     pub(super) fn with_guard<R>(&mut self, ask: impl FnOnce(&mut TypeCheckTrail<'_>) -> R) -> R {
         let (depth, level, asked) = (self.depth + 1, self.level, self.open_question);
         let mut own = AliasGuard::default();
@@ -127,7 +129,7 @@ impl TypeCheckTrail<'_> {
         })
     }
 
-    /// Asks while something is on this side.
+    /// Runs a check while `address` is recorded on this side.
     pub(super) fn with_this<R>(
         &mut self,
         address: usize,
@@ -142,7 +144,7 @@ impl TypeCheckTrail<'_> {
         answer
     }
 
-    /// Asks while something is on that side.
+    /// Runs a check while `address` is recorded on that side.
     pub(super) fn with_that<R>(&mut self, address: usize, ask: impl FnOnce(&mut Self) -> R) -> R {
         let added = self.guard_mut(|guard| guard.enter_that(address));
         let answer = ask(self);
@@ -152,7 +154,7 @@ impl TypeCheckTrail<'_> {
         answer
     }
 
-    /// Puts something on that side, to stay there.
+    /// Records `address` on that side, permanently.
     pub(super) fn add_that(&mut self, address: usize) -> AliasRecursion {
         self.guard_mut(|guard| guard.enter_that(address));
         self.recursion()

@@ -1,4 +1,4 @@
-//! Which types of strings take which.
+//! Assignability of strings, enums and patterns.
 //!
 //! Invariant: lengths are counted in characters.
 
@@ -14,7 +14,7 @@ pub(super) fn assignable(ty: &Type, other: &Type) -> bool {
         ),
         TypeKind::String(StringType::Value(text)) => match other.kind() {
             TypeKind::String(StringType::Value(theirs)) => text == theirs,
-            // Puppet does not look which one text the Enum has
+            // Puppet does not compare the single text of the Enum
             TypeKind::Enum(theirs) => theirs.values().len() == 1 && !theirs.ignores_case(),
             _ => false,
         },
@@ -40,7 +40,7 @@ fn takes_size(size: IntRange, other: &Type) -> bool {
     }
 }
 
-/// From the shortest to the longest text; `None` without texts.
+/// The range of lengths of the texts; `None` if there are none.
 pub(super) fn size_of_all(texts: &EnumType) -> Option<IntRange> {
     let lengths = || texts.values().iter().map(|text| char_count(text));
     Some(IntRange {
@@ -89,7 +89,7 @@ pub(super) fn matches_any(patterns: &[Regexp], text: &str) -> bool {
 }
 
 impl StringType {
-    /// The lengths that its strings have.
+    /// The range of lengths of the type's strings.
     pub(crate) fn size_range(&self) -> IntRange {
         match self {
             Self::Any => IntRange::ANY_SIZE,

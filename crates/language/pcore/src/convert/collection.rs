@@ -1,6 +1,6 @@
-//! Lists and hashes from each other, from bytes, and from what can be iterated.
+//! Lists and hashes converted to each other, from bytes, and from iterable values.
 //!
-//! Invariant: no more elements are made than [`CONVERTED_ELEMENTS_MAX`].
+//! Invariant: at most [`CONVERTED_ELEMENTS_MAX`] elements are made.
 
 use super::ConversionError;
 use super::constructor::{ConstructorParameters, ValueConstructor, general_refusal, named};
@@ -140,7 +140,7 @@ fn hash_from_pairs(pairs: &[Value]) -> Value {
     entries.into()
 }
 
-/// Keys and values in turn.
+/// A hash of alternating keys and values.
 fn flat(values: &[Value]) -> Result<Value, ConversionError> {
     if values.len() % 2 == 1 {
         return Err(ConversionError::OddArguments);
@@ -152,7 +152,7 @@ fn flat(values: &[Value]) -> Result<Value, ConversionError> {
     Ok(entries.into())
 }
 
-/// Values at paths: `[[['a', 'b'], 1]]` becomes `{'a' => {'b' => 1}}`.
+/// A hash of values at paths: `[[['a', 'b'], 1]]` becomes `{'a' => {'b' => 1}}`.
 fn hash_from_tree(pairs: &[Value], all_hashes: bool) -> Result<Value, ConversionError> {
     let mut root = Value::hash(Hash::new());
     for pair in pairs {
@@ -195,7 +195,7 @@ fn merge_root(root: Value, value: &Value) -> Result<Value, ConversionError> {
     Ok(entries.into())
 }
 
-/// Lists become hashes of their places, as deep as they go.
+/// Converts lists to hashes from index to element, at every depth.
 fn list_as_hash(value: &Value) -> Value {
     match value {
         Value::Array(values) => {
@@ -209,7 +209,7 @@ fn list_as_hash(value: &Value) -> Value {
     }
 }
 
-/// The node with a value at a path below it.
+/// Puts a value at a path below a node; returns the node.
 fn put(node: Value, path: &[Value], value: Value) -> Result<Value, ConversionError> {
     let Some((key, rest)) = path.split_first() else {
         return Ok(value);
@@ -242,7 +242,7 @@ fn put(node: Value, path: &[Value], value: Value) -> Result<Value, ConversionErr
     }
 }
 
-/// A place in a list; negative ones count from its end.
+/// An index of a list; a negative one counts from its end.
 fn place(key: &Value, len: usize) -> Result<usize, ConversionError> {
     let Value::Int(index) = key else {
         return Err(ConversionError::Arguments(format!(

@@ -1,9 +1,9 @@
 //! Constructors of types (`new`): several signatures, each with its function. Main type:
 //! [`ValueConstructor`].
 //!
-//! Invariant: the first signature that takes the arguments is called; if none does, the
-//! type's own words are used if it has some for these arguments, and the description of all signatures
-//! otherwise.
+//! Invariant: the first signature that accepts the arguments is called. If none does, the error is
+//! the type's own refusal of these arguments if it has one, and otherwise the description of all
+//! signatures.
 
 use super::ConversionError;
 use crate::describe::{CallSignature, describe_call};
@@ -17,9 +17,9 @@ type ConstructValue = Box<dyn Fn(&[Value]) -> Result<Value, ConversionError> + S
 /// Makes the error for unaccepted arguments.
 type RefusalMessage = fn(&[Value]) -> ConversionError;
 
-/// The ways in which values of a type are made.
+/// The signatures of a type's constructor, each with its function.
 pub(super) struct ValueConstructor {
-    /// As messages call it.
+    /// The name in messages.
     name: String,
     overloads: Vec<(CallSignature, ConstructValue)>,
     /// Errors for arguments that no signature accepts.
@@ -86,7 +86,7 @@ impl ValueConstructor {
     }
 }
 
-/// The parameters of one way.
+/// The parameters of one signature.
 #[derive(Default)]
 pub(super) struct ConstructorParameters {
     names: Vec<std::sync::Arc<str>>,
@@ -131,15 +131,15 @@ impl ConstructorParameters {
     }
 }
 
-/// A type that messages call by a name, as Puppet's constructors have them.
+/// A type under a name that messages show, as in Puppet's constructors.
 pub(super) fn named(name: &str, ty: &Type) -> Type {
     let alias = NamedTypeAlias::declare(name);
-    // none of them holds itself
+    // none of these types contains itself
     let _ = alias.resolve(ty);
     alias.into()
 }
 
-/// A `Struct` of keys that must and keys that may be there.
+/// A `Struct` with required and optional keys.
 pub(super) fn struct_type(required: &[(&str, Type)], optional: &[(&str, Type)]) -> Type {
     let element = |optional: bool| {
         move |(name, ty): &(&str, Type)| StructElement::new(*name, optional, ty.clone())
@@ -158,7 +158,7 @@ pub(super) fn hash_argument<'a>(arguments: &'a [Value], name: &str) -> Option<&'
     arguments.first()?.as_hash()?.get_str(name)
 }
 
-/// The general type of a value, as messages name it.
+/// The general type of a value, in the form of Puppet's messages.
 pub(super) fn general_refusal(value: &Value) -> String {
     Type::infer(value).generalize().to_string()
 }

@@ -7,12 +7,12 @@ use crate::time::TimeError;
 use crate::types::Type;
 use crate::value::{PuppetUriError, SemVerError, SemVerRangeError};
 
-/// A value was not made.
+/// A value could not be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConversionError {
     #[error("Creation of new instance of type '{0}' is not supported")]
     Unsupported(String),
-    /// The constructor takes other arguments.
+    /// The constructor does not accept the arguments.
     #[error("{0}")]
     Arguments(String),
     #[error("The string '{text}' cannot be converted to {to}")]
@@ -40,7 +40,7 @@ pub enum ConversionError {
     TooMany(u64),
     #[error("the conversion would make a text longer than the limit of {FORMATTED_WIDTH_MAX}")]
     TooLong,
-    /// The types of a constructor or of `Init` do not go together.
+    /// The type or arguments of `Init` do not fit the constructor.
     #[error("{0}")]
     Init(String),
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum ConversionError {
     VersionRange(#[from] SemVerRangeError),
     #[error(transparent)]
     Uri(#[from] PuppetUriError),
-    /// A type's text could not be read.
+    /// A type's text could not be parsed.
     #[error("{0}")]
     TypeText(String),
     #[error("{0}")]

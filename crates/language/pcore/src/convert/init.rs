@@ -1,6 +1,6 @@
-//! `Init[T, args..]`: what a `T` can be made from.
+//! `Init[T, args..]`: the values from which a `T` can be created.
 //!
-//! Invariant: the types are taken from the very signatures that make a `T`.
+//! Invariant: the types are those of the signatures of `T`'s constructor.
 
 use super::constructor::ValueConstructor;
 use super::{ConversionError, constructor_of, new_instance};
@@ -74,7 +74,8 @@ fn constructor(ty: &Type) -> Result<ValueConstructor, ConversionError> {
     }
 }
 
-/// The types of the first parameter where the others take the given arguments.
+/// The type of the first parameter in each signature whose other parameters accept the given
+/// arguments.
 fn firsts_before(tuples: &[TupleType], arguments: &[Value]) -> Vec<Type> {
     let given: Vec<Type> = arguments.iter().map(Type::infer_detailed).collect();
     tuples
@@ -91,7 +92,7 @@ fn firsts_before(tuples: &[TupleType], arguments: &[Value]) -> Vec<Type> {
         .collect()
 }
 
-/// `Init[T].new(value)`: a `T`, where a list is taken for several arguments.
+/// `Init[T].new(value)`: creates a `T`; a list is used as several arguments if needed.
 pub(super) fn construct(init: &InitType, arguments: &[Value]) -> Result<Value, ConversionError> {
     let accepted = init_types(init)?;
     let ty = init.ty.clone().unwrap_or_else(Type::any);

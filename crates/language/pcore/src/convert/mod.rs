@@ -1,7 +1,8 @@
-//! Making values of a type: `T.new(..)`, `T(..)` and `convert_to`. Main function: [`new_instance`].
+//! Creation of values of a type: `T.new(..)`, `T(..)` and `convert_to`. Main function:
+//! [`new_instance`].
 //!
-//! Invariant: what comes out belongs to the type, or there is an error in Puppet's words;
-//! and nothing that an argument asks for makes memory grow without a bound.
+//! Invariant: the result is an instance of the type, or there is an error in Puppet's wording; and
+//! no argument can make memory grow without a bound.
 
 mod binary;
 mod collection;
@@ -24,7 +25,7 @@ use crate::types::{Type, TypeKind};
 use crate::value::Value;
 use constructor::ValueConstructor;
 
-/// A value of the type, made from arguments.
+/// Creates a value of the type from arguments.
 pub fn new_instance(ty: &Type, arguments: &[Value]) -> Result<Value, ConversionError> {
     if let [only] = arguments
         && !matches!(ty.kind(), TypeKind::Init(_))
@@ -44,7 +45,7 @@ fn construct(ty: &Type, arguments: &[Value]) -> Result<Value, ConversionError> {
     }
 }
 
-/// Constructor of a type.
+/// The constructor of a type.
 fn constructor_of(ty: &Type) -> Result<ValueConstructor, ConversionError> {
     Ok(match ty.kind() {
         TypeKind::Integer(_) => number::integer(),

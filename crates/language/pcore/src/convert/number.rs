@@ -1,7 +1,7 @@
 //! Numbers from texts, other numbers, booleans and times.
 //!
-//! Invariant: texts are read as Ruby's `Integer()` and `Float()` read them; what does not
-//! fit into 64 bits is an error, never cut off.
+//! Invariant: texts are read as Ruby's `Integer()` and `Float()` read them; a number that does not
+//! fit into 64 bits is an error and is never truncated.
 
 use super::ConversionError;
 use super::constructor::{
@@ -191,7 +191,7 @@ fn integer_of_text(text: &str, radix: Option<i64>) -> Result<i64, ConversionErro
         .map_err(|_| ConversionError::TooLarge(text.trim().to_owned()))
 }
 
-/// The sign and what stands behind it; blanks may stand before and between.
+/// The sign and the text after it; blanks may come before and after the sign.
 fn split_sign(text: &str) -> Option<(&'static str, &str)> {
     let blank = |c: char| c == ' ' || c == '\t';
     match text.strip_prefix(['+', '-']) {
@@ -294,13 +294,13 @@ fn make_numeric(from: Option<&Value>) -> Result<Value, ConversionError> {
     }
 }
 
-/// An integer unless it has a fraction or an exponent.
+/// The number in a text: an integer unless it has a fraction or an exponent.
 fn numeric_of_text(text: &str) -> Result<Value, ConversionError> {
     let digits = text.trim_start_matches(['+', '-']).trim_start();
     let lower = digits.to_ascii_lowercase();
     let is_hex = lower.starts_with("0x") || lower.starts_with("0b");
     if !is_hex && lower.contains(['.', 'e']) {
-        // what no float can hold becomes nothing
+        // a number that no float can represent becomes undef
         let number = float_of_text(text)?;
         return Ok(if number.is_finite() {
             Value::Float(number)

@@ -1,4 +1,4 @@
-//! Booleans, regexes, URIs, sensitive values and types from what they are made of.
+//! Booleans, regexes, URIs, sensitive values and types from their arguments.
 
 use super::ConversionError;
 use super::constructor::{ConstructorParameters, ValueConstructor, general_refusal, struct_type};
@@ -41,7 +41,7 @@ pub(super) fn boolean() -> ValueConstructor {
 }
 
 pub(super) fn regexp() -> ValueConstructor {
-    // Puppet's copy of the constructor of floats kept its name
+    // Puppet's copy of the constructor of floats has kept its name
     ValueConstructor::new("new_float").with_signature(
         ConstructorParameters::one("pattern", Type::string())
             .with_optional("escape", Type::boolean()),
@@ -98,7 +98,7 @@ pub(super) fn uri() -> ValueConstructor {
             ("opaque", text.clone()),
         ],
     );
-    // Puppet's constructor is called so
+    // the name of Puppet's constructor
     ValueConstructor::new("new_error")
         .with_signature(ConstructorParameters::one("uri", text), |arguments| {
             let text = arguments
@@ -130,7 +130,7 @@ pub(super) fn sensitive() -> ValueConstructor {
         )
 }
 
-/// For types that take anything as it is.
+/// The constructor of types that accept any value and return it unchanged.
 pub(super) fn identity() -> ValueConstructor {
     ValueConstructor::new("new_unit").with_signature(
         ConstructorParameters::one("from", Type::any()),

@@ -1,6 +1,6 @@
 //! Times from seconds, texts and parts.
 //!
-//! Invariant: nothing here looks at a clock; who evaluates `PuppetTimestamp()` gives the time.
+//! Invariant: nothing here reads a clock; the evaluator supplies the time for `Timestamp()`.
 
 use super::ConversionError;
 use super::constructor::{
@@ -24,7 +24,7 @@ fn seconds() -> Type {
     Type::variant_of(vec![Type::integer(), Type::float()])
 }
 
-/// Nanoseconds of seconds.
+/// The nanoseconds of a number of seconds.
 fn nanos_of(value: Option<&Value>) -> Result<i128, ConversionError> {
     match value {
         Some(Value::Int(seconds)) => Ok(i128::from(*seconds) * NANOS_PER_SECOND),
@@ -49,7 +49,7 @@ fn span(nanos: i128) -> Result<Value, ConversionError> {
     Ok(Value::Timespan(span))
 }
 
-/// The formats in a value; `None` if none are given.
+/// The list of formats in a value; `None` if no format is given.
 fn format_list(value: Option<&Value>) -> Option<Vec<&str>> {
     match value {
         Some(Value::Array(formats)) => Some(formats.iter().filter_map(Value::as_str).collect()),
@@ -114,12 +114,12 @@ pub(super) fn timespan() -> ValueConstructor {
         )
 }
 
-/// A timespan of the hash that its constructor takes.
+/// A timespan from the hash that its constructor accepts.
 pub(crate) fn timespan_from_value(value: &Value) -> Result<Value, ConversionError> {
     timespan().call(std::slice::from_ref(value))
 }
 
-/// A timestamp of the hash that its constructor takes.
+/// A timestamp from the hash that its constructor accepts.
 pub(crate) fn timestamp_from_value(value: &Value) -> Result<Value, ConversionError> {
     timestamp().call(std::slice::from_ref(value))
 }

@@ -1,4 +1,4 @@
-//! Versions and ranges of versions from texts, numbers and hashes.
+//! Versions and version ranges from texts, numbers and hashes.
 
 use super::ConversionError;
 use super::constructor::{

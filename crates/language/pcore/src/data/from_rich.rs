@@ -1,7 +1,6 @@
-//! Values of rich data: [`from_rich`].
+//! Conversion of rich data to values: [`from_rich`].
 //!
-//! Invariant: only types that are known are made, by their own constructors, so whatever
-//! they check is checked.
+//! Invariant: only known types are created, by their own constructors, so all their checks apply.
 
 use serde_json::{Map, Value as Json};
 
@@ -30,7 +29,7 @@ pub(super) fn from_rich(json: &Json, lookup: RichTypeLookup<'_>) -> Result<Value
     }
 }
 
-/// The entries but for the type.
+/// The entries except that of the type.
 pub(super) fn fields(
     object: &Map<String, Json>,
     lookup: RichTypeLookup<'_>,
@@ -78,7 +77,7 @@ fn from_tagged(
     Ok(new_instance(&ty, &[argument])?)
 }
 
-/// A hash of a list of keys and values; `None` if it is none.
+/// A hash from a list of alternating keys and values; `None` if the JSON is not such a list.
 fn flat_hash(json: &Json, lookup: RichTypeLookup<'_>) -> Option<Result<Value, RichDataError>> {
     let flat = json.as_array().filter(|flat| flat.len() % 2 == 0)?;
     let entries: Result<Hash, RichDataError> = flat

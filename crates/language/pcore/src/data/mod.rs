@@ -1,8 +1,8 @@
-//! Values as JSON: plain data ([`Value::to_json`]), and rich data, in which everything has a place
-//! ([`Value::to_rich_json`]).
+//! Values as JSON: plain data ([`Value::to_json`]), and rich data, which can represent values of
+//! every type ([`Value::to_rich_json`]).
 //!
-//! Invariant: what is written as rich data reads back as an equal value; plain data refuses
-//! what JSON cannot hold instead of making texts of it.
+//! Invariant: rich data reads back as an equal value; plain data refuses values that JSON cannot
+//! represent instead of converting them to texts.
 
 mod from_rich;
 mod rich;
@@ -17,10 +17,10 @@ use crate::value::{Hash, Value};
 
 /// The key that names the type of a rich value.
 pub(crate) const TYPE_KEY: &str = "__ptype";
-/// The key of what it is made of.
+/// The key of the argument from which a rich value is created.
 pub(crate) const VALUE_KEY: &str = "__pvalue";
 
-/// A value has no form in JSON, or a JSON value none in the language.
+/// A value cannot be represented in JSON, or a JSON value not in the language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RichDataError {
     #[error("{path} holds a value of type {ty}, which is not Data")]
@@ -68,12 +68,12 @@ impl Value {
         plain(self, &mut Vec::new())
     }
 
-    /// Rich data: what JSON cannot hold is an object with `__ptype`.
+    /// Rich data: a value that JSON cannot represent becomes an object with `__ptype`.
     pub fn to_rich_json(&self) -> Result<Json, RichDataError> {
         rich::to_rich(self)
     }
 
-    /// The value of rich data; types that are not Puppet's own are looked up.
+    /// Converts rich data to a value; `lookup` finds types that are not Puppet's own.
     pub fn from_rich_json(
         json: &Json,
         lookup: &dyn Fn(&str) -> Option<Type>,
@@ -132,7 +132,7 @@ fn plain(value: &Value, path: &mut Vec<String>) -> Result<Json, RichDataError> {
     })
 }
 
-/// A float as JSON; not a number and infinite have none.
+/// A float as JSON; `None` for NaN and infinities.
 fn float(number: f64) -> Option<Json> {
     Number::from_f64(number).map(Json::Number)
 }

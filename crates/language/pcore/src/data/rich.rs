@@ -1,4 +1,4 @@
-//! Rich data of values: [`to_rich`].
+//! Conversion of values to rich data: [`to_rich`].
 
 use serde_json::{Map, Value as Json};
 
@@ -26,7 +26,7 @@ pub(super) fn to_rich(value: &Value) -> Result<Json, RichDataError> {
         Value::SemVer(_) => text("SemVer", &value.to_string()),
         Value::SemVerRange(_) => text("SemVerRange", &value.to_string()),
         Value::Timestamp(_) => text("Timestamp", &value.to_string()),
-        // its usual text loses zeros in front of the fraction, and so does Puppet's rich data
+        // its usual text loses zeros at the start of the fraction, and so does Puppet's rich data
         Value::Timespan(span) => text("Timespan", &span.exact_text()),
         Value::Uri(_) => text("URI", &value.to_string()),
         Value::Type(ty) => type_to_rich(ty)?,
@@ -39,7 +39,8 @@ pub(super) fn list(values: &[Value]) -> Result<Json, RichDataError> {
     Ok(Json::Array(list?))
 }
 
-/// Other keys than texts, and texts that look like rich data, make a list of keys and values.
+/// A hash with keys that are not strings, or one that looks like rich data, becomes a list of
+/// alternating keys and values.
 fn hash(entries: &Hash) -> Result<Json, RichDataError> {
     let is_plain = |key: &Value| key.as_str().is_some_and(|key| key != TYPE_KEY);
     if !entries.keys().all(is_plain) {
@@ -57,7 +58,7 @@ fn hash(entries: &Hash) -> Result<Json, RichDataError> {
     Ok(Json::Object(object))
 }
 
-/// An object of JSON with its type.
+/// A JSON object with its type.
 pub(super) fn tagged(ty: &str, fields: Vec<(&str, Json)>) -> Json {
     let mut object = Map::with_capacity(fields.len() + 1);
     object.insert(TYPE_KEY.to_owned(), ty.into());
@@ -71,7 +72,7 @@ fn text(ty: &str, text: &str) -> Json {
     tagged(ty, vec![(VALUE_KEY, text.into())])
 }
 
-/// The attributes of an object, those that must be given first; defaults at the end are left out.
+/// The attributes of an object, required ones first; defaults at the end are left out.
 fn object_to_rich(object: &dyn PuppetObject) -> Result<Json, RichDataError> {
     let ty = object.object_type();
     let (TypeKind::Object(of) | TypeKind::ObjectExtension { base: of, .. }) = ty.kind() else {

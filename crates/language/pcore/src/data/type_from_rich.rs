@@ -1,7 +1,7 @@
 //! Types of rich data: `{"__ptype": "Pcore::IntegerType", "from": 1}` is `Integer[1]`.
 //!
-//! Invariant: types are made from arguments as programs make them, so what a range or a
-//! key must be is checked.
+//! Invariant: types are created from arguments as in programs, so the checks of ranges and keys
+//! apply.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn object(fields: &Hash) -> Option<Result<Value, RichDataError>> {
     })
 }
 
-/// An alias that is known here, or what it stood for there.
+/// The alias if it is known here, otherwise the type that it had where it was written.
 fn alias(fields: &Hash, lookup: RichTypeLookup<'_>) -> Option<Type> {
     let name = fields.get_str("name")?.as_str()?;
     match lookup(name) {
@@ -90,7 +90,7 @@ fn types(fields: &Hash, name: &str) -> Option<Vec<Type>> {
         .collect()
 }
 
-/// Types that no arguments say exactly.
+/// The types that arguments in brackets cannot express exactly.
 fn direct(bare: &Type, fields: &Hash) -> Option<Type> {
     Some(match bare.kind() {
         TypeKind::String(_) => {
@@ -157,7 +157,7 @@ fn element(value: &Value) -> Option<StructElement> {
     }
 }
 
-/// Parameters of the type as a program would write them in brackets.
+/// The parameters of the type as a program would write them in brackets.
 fn arguments(bare: &Type, fields: &Hash) -> Option<Vec<Value>> {
     let given = |name: &str| {
         fields

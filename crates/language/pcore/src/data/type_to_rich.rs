@@ -1,7 +1,7 @@
 //! Rich data of types: `{"__ptype": "Pcore::IntegerType", "from": 1}`.
 //!
-//! Invariant: parameters stand in Puppet's order, and those at the end that say nothing are
-//! left out.
+//! Invariant: parameters are in Puppet's order, and those at the end that have no value are left
+//! out.
 
 use serde_json::{Value as Json, json};
 
@@ -164,7 +164,7 @@ fn parameters(ty: &Type) -> Result<RichTypeFields, RichDataError> {
     })
 }
 
-/// Two parameters of which the second may be left out, and both if neither is there.
+/// Two parameters; the second is left out if it has no value, and so are both if neither has one.
 fn ends_named(
     first: (&'static str, Option<Json>),
     second: (&'static str, Option<Json>),

@@ -7,7 +7,7 @@ use super::mismatch::{MismatchClass, MismatchKind, TypeMismatchDetail};
 use super::path::{MismatchPathStep, extend_path};
 use crate::types::{CallableType, IntRange, Type, TypeKind};
 
-/// One way in which a function or block can be called.
+/// A signature with which a function or block can be called.
 #[derive(Debug, Clone)]
 pub struct CallSignature {
     pub callable: CallableType,
@@ -15,8 +15,8 @@ pub struct CallSignature {
     pub block_name: Arc<str>,
 }
 
-/// Describes why no signature accepts arguments of these types (a last callable is the block). `name` is
-/// the name of the function, or `lambda` for a block.
+/// Describes why no signature accepts arguments of these types (a callable at the end is the
+/// block). `name` is the name of the function, or `lambda` for a block.
 #[must_use]
 pub fn describe_call(name: &str, signatures: &[CallSignature], arguments: &[Type]) -> String {
     let mut found: Vec<Vec<TypeMismatchDetail>> = signatures

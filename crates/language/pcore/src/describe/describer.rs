@@ -1,7 +1,7 @@
-//! Finding what does not fit: [`describe`].
+//! Search for the mismatches between two types: [`describe`].
 //!
-//! Invariant: what is asked for (`original`) is named in messages, what it means
-//! (`expected`) is looked into.
+//! Invariant: messages name the type as written (`original`); its resolved form (`expected`) is
+//! compared.
 
 use super::mismatch::{MismatchClass, MismatchKind, TypeMismatchDetail};
 use super::path::{MismatchPathStep, extend_path};
@@ -65,8 +65,8 @@ fn inside(
     }
 }
 
-/// Maximum number of nested choices in a description without descending into an element. Each may branch, so
-/// recursive types give at most 2 to the 8th lines.
+/// Maximum number of nested choices in a description without descending into an element. Each may
+/// branch, so recursive types result in at most 2 to the 8th lines.
 const CHOICES_MAX: usize = 8;
 
 fn choices_at_end(path: &[MismatchPathStep]) -> usize {
@@ -103,7 +103,8 @@ fn variant(
     }
 }
 
-/// One mismatch of those that every choice has at the same place, or all of them.
+/// One merged mismatch if every choice has one of the same class at the same position; otherwise
+/// all of them.
 pub(super) fn merge(
     choice_at: usize,
     size: MismatchClass,
@@ -207,7 +208,7 @@ fn array(
     }
 }
 
-/// From the keys that must be there to all.
+/// The range from the number of required keys to that of all keys.
 fn size_of_struct(elements: &[StructElement]) -> IntRange {
     let required = elements.iter().filter(|element| !element.optional).count();
     IntRange {

@@ -1,6 +1,6 @@
-//! The words of a mismatch.
+//! The wording of a mismatch.
 //!
-//! Invariant: they are Puppet's, blanks included.
+//! Invariant: the messages are Puppet's, blanks included.
 
 use std::fmt;
 
@@ -116,7 +116,7 @@ fn type_words(expected: &Type, actual: &Type) -> String {
     }
 }
 
-/// The name of a type, with the name of what it contains.
+/// The name of a type, with the name of the type that it contains.
 fn short_name(ty: &Type) -> String {
     let contained = match ty.kind() {
         TypeKind::Type(inner)
@@ -129,7 +129,7 @@ fn short_name(ty: &Type) -> String {
         _ => None,
     };
     match contained.filter(|inner| !matches!(inner.kind(), TypeKind::Any)) {
-        // an object type without a name has none here
+        // an object type without a name is not named here
         Some(inner) => match inner.kind() {
             TypeKind::Object(object) if object.name().is_none() => format!("{}[]", ty.name()),
             _ => format!("{}[{}]", ty.name(), inner.name()),
@@ -176,7 +176,7 @@ fn detailed_actual(choices: &[Type], actual: &Type) -> String {
     }
 }
 
-/// `a` or `an`, by the first letter.
+/// `a` or `an`, depending on the first letter.
 pub(crate) fn article(text: &str) -> &'static str {
     let first = text
         .strip_prefix(['\'', '"'])

@@ -1,11 +1,11 @@
 //! A single type mismatch. Main type: [`TypeMismatchDetail`].
 //!
-//! Invariant: the place of a mismatch does not depend on the choice that led to it.
+//! Invariant: the position of a mismatch does not depend on the choice that led to it.
 
 use super::path::MismatchPathStep;
 use crate::types::{IntRange, Type};
 
-/// Something that does not fit, and where.
+/// A mismatch and its position.
 #[derive(Debug, Clone)]
 pub(super) struct TypeMismatchDetail {
     pub(super) path: Vec<MismatchPathStep>,
@@ -39,7 +39,7 @@ pub(super) enum MismatchKind {
     },
 }
 
-/// Kinds of mismatches that are merged when every choice gives one.
+/// The classes of mismatches that are merged if every choice has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MismatchClass {
     Size,
@@ -77,7 +77,7 @@ impl TypeMismatchDetail {
         )
     }
 
-    /// The place without the choices that led to it.
+    /// The position without the choices that led to it.
     pub(super) fn location(&self) -> impl Iterator<Item = &MismatchPathStep> {
         self.path.iter().filter(|step| !step.is_choice())
     }
@@ -157,7 +157,7 @@ impl TypeMismatchDetail {
         }
     }
 
-    /// Without one step of the path.
+    /// The mismatch without one step of its path.
     pub(super) fn without_step(&self, index: usize) -> Self {
         let mut shorter = self.clone();
         if index < shorter.path.len() {

@@ -1,8 +1,10 @@
 //! Descriptions of type mismatches, in Puppet's exact words, since users match on them.
 //!
-//! [`describe_mismatch`] says it of one type, [`CallSignature`]s of a call, [`describe_parameters`] of the
-//! parameters of a class, define, task or plan. Invariant: a description is only made when
-//! something does not fit, since it costs more than the check.
+//! [`describe_mismatch`] describes a type, [`CallSignature`]s a call, [`describe_parameters`] the
+//! parameters of a class, define, task or plan.
+//!
+//! Invariant: a description is made only after a check has failed, since it costs more than the
+//! check.
 
 mod call;
 mod describer;
@@ -19,14 +21,14 @@ use crate::types::Type;
 use crate::value::Value;
 use path::MismatchPathStep;
 
-/// A value does not belong to a type.
+/// A value is not an instance of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TypeMismatch {
     message: String,
 }
 
-/// Describes why a type does not accept another one, in lines; empty if it does.
+/// Describes in lines why a type does not accept another one; empty if it does.
 #[must_use]
 pub fn describe_mismatch(name: &str, expected: &Type, actual: &Type) -> String {
     let errors = describer::describe(
@@ -45,7 +47,7 @@ fn lines(errors: &[mismatch::TypeMismatchDetail]) -> String {
     texts.join("\n ")
 }
 
-/// Says that a value must belong to a type; the subject begins the message.
+/// Checks that a value is an instance of a type; `subject` begins the message.
 pub fn assert_instance(subject: &str, expected: &Type, value: &Value) -> Result<(), TypeMismatch> {
     if expected.is_instance(value) {
         return Ok(());

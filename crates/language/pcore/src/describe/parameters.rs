@@ -7,9 +7,9 @@ use super::{TypeMismatch, lines};
 use crate::types::{StructElement, Type};
 use crate::value::{Hash, Value};
 
-/// Checks given values against parameters. The subject (`Class[Foo]`) begins the message; parameters that
-/// are optional may be missing, and all may if `missing_ok`. A value whose type only the future knows (a
-/// deferred one) is told by the function, and not looked at.
+/// Checks the given values against the parameters. `subject` (`Class[Foo]`) begins the message.
+/// Optional parameters may be missing, and all may if `missing_ok`. Values for which `is_deferred`
+/// is true have no known type yet and are not checked.
 pub fn describe_parameters(
     subject: &str,
     parameters: &[StructElement],

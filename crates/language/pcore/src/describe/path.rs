@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One step on the way to what does not fit.
+/// A step of the path to a mismatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MismatchPathStep {
     Subject(String),
@@ -39,7 +39,7 @@ impl fmt::Display for MismatchPathStep {
     }
 }
 
-/// The path and one step more.
+/// The path with one more step.
 pub(super) fn extend_path(
     path: &[MismatchPathStep],
     step: MismatchPathStep,

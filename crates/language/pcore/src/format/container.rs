@@ -1,7 +1,7 @@
-//! Lists and hashes in their formats: delimiters, separators, lines.
+//! Formats of lists and hashes: delimiters, separators, line breaks.
 //!
-//! Invariant: what is inside is formatted by the container's own map, but containers in it
-//! by the whole one.
+//! Invariant: the elements are formatted with the container's own map, but containers among them
+//! with the whole map.
 
 use super::convert;
 use super::spec::{FormatError, FormatMap, ValueFormat};
@@ -162,7 +162,7 @@ fn join(
     out
 }
 
-/// The longest run of texts without a list or hash between.
+/// The largest total length, in characters, of neighbouring elements that are not lists or hashes.
 fn widest(values: &[Value], texts: &[String]) -> usize {
     let (mut widest, mut run) = (0, 0);
     for (value, text) in values.iter().zip(texts) {

@@ -1,8 +1,8 @@
-//! Texts of values in formats: `String(x, '%#x')` and its maps of formats by type. Main function:
+//! Formatted texts of values: `String(x, '%#x')` and its maps of formats by type. Main function:
 //! [`format_value`].
 //!
-//! Invariant: a format is found by the most specific type that takes the value, and what
-//! is made is bounded by [`crate::FORMATTED_WIDTH_MAX`] per field.
+//! Invariant: the format is that of the most specific type that accepts the value, and each field
+//! has at most [`crate::FORMATTED_WIDTH_MAX`] bytes.
 
 mod container;
 mod number;
@@ -17,7 +17,8 @@ use spec::FormatMap;
 
 pub use spec::FormatError;
 
-/// The text of a value, in a format for it (a string), in formats by type (a hash), or in the usual one.
+/// The text of a value: in a given format (a string), in formats by type (a hash), or in the
+/// default format.
 pub fn format_value(value: &Value, formats: Option<&Value>) -> Result<String, FormatError> {
     let ty = Type::infer_detailed(value);
     let usual = FormatMap::default_formats();

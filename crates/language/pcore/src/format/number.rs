@@ -1,4 +1,4 @@
-//! Numbers in their formats.
+//! Formatted texts of numbers.
 
 use super::spec::{FormatError, ValueFormat};
 use super::sprintf;

@@ -1,4 +1,4 @@
-//! Texts of what is neither a number nor a container.
+//! Formatted texts of values that are neither numbers nor containers.
 
 use super::container::Indentation;
 use super::number;
@@ -40,7 +40,7 @@ fn illegal<T>(ty: &'static str, letter: char, expected: &'static str) -> Result<
     })
 }
 
-/// Puppet's own padding: without Ruby's look at the flags.
+/// Pads a text as Puppet itself does, without the check of the flags in Ruby's `sprintf`.
 fn pad_text(format: &ValueFormat, text: &str) -> Result<String, FormatError> {
     let plain = ValueFormat {
         flags: String::new(),
@@ -146,7 +146,7 @@ fn binary(bytes: &Binary, format: &ValueFormat) -> Result<String, FormatError> {
     }
 }
 
-/// Ruby's `inspect` of bytes that are no text to it.
+/// Ruby's `inspect` of a binary string: bytes outside ASCII as `\xNN`.
 fn inspect_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
     for chunk in bytes.chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
@@ -166,14 +166,14 @@ fn first_beyond_ascii(bytes: &[u8]) -> u8 {
     beyond.next().copied().unwrap_or_default()
 }
 
-/// Versions, times and sensitive values, which Ruby formats by itself.
+/// Versions, times and sensitive values, which Ruby formats itself.
 fn other(value: &Value, format: &ValueFormat) -> Result<String, FormatError> {
     sprintf::check(format)?;
     match (value, format.letter) {
         (Value::Sensitive(_), 'p') => sprintf::text(format, &format!("#<{REDACTED}>")),
         (_, 's') => sprintf::text(format, &value.to_string()),
         (Value::SemVer(_), 'p') => sprintf::text(format, &value.to_string()),
-        // Puppet shows where in memory Ruby has the object
+        // Puppet prints the address of the Ruby object
         (Value::Timestamp(_) | Value::Timespan(_), 'p') => {
             sprintf::text(format, &value.to_program_string())
         }
@@ -232,7 +232,8 @@ pub(super) fn object(
     }
 }
 
-/// As a program writes it, over several lines if that is asked for.
+/// The value as a program writes it; on several lines if the format has the flag `#` or indentation
+/// is on.
 fn print_value(value: &Value, format: &ValueFormat, indentation: Indentation) -> String {
     let mut printer = if format.alt || indentation.is_indenting() {
         ValuePrinter::indented(indentation.level())

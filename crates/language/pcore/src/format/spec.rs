@@ -6,10 +6,10 @@ use crate::defaults::FORMATTED_WIDTH_MAX;
 use crate::types::{StringType, Type, TypeKind};
 use crate::value::{Hash, Value};
 
-/// A format is none, or not one for the value.
+/// A format is invalid, or not valid for the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// The first byte that is no ASCII.
+    /// The first byte that is not ASCII.
     #[error("\"\\x{0:02X}\" from ASCII-8BIT to UTF-8")]
     NotText(u8),
     #[error("The format '{0}' is not a valid format on the form '%<flags><width>.<prec><format>'")]
@@ -48,7 +48,7 @@ pub enum FormatError {
     TooWide(usize),
 }
 
-/// Character before a non-negative number.
+/// The character before a non-negative number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberSign {
     Ignore,
@@ -70,7 +70,7 @@ pub(super) struct ValueFormat {
     pub(super) precision: Option<usize>,
     pub(super) separator: Option<String>,
     pub(super) separator2: Option<String>,
-    /// Formats for what is in a list or hash.
+    /// The formats for the elements of a list or hash.
     pub(super) inner: Option<FormatMap>,
 }
 
@@ -139,7 +139,7 @@ impl ValueFormat {
         })
     }
 
-    /// Formats of this crate, which are right.
+    /// A format of this crate, which is always valid.
     fn known(source: &str) -> Self {
         Self::parse(source).unwrap_or_else(|_| Self {
             flags: String::new(),
@@ -157,7 +157,7 @@ impl ValueFormat {
         })
     }
 
-    /// This format with what the other says of separators and inner formats put over.
+    /// This format, overridden by the separators and inner formats of `other`.
     fn merge(&self, other: &Self) -> Self {
         Self {
             separator: other.separator.clone().or_else(|| self.separator.clone()),
@@ -170,7 +170,7 @@ impl ValueFormat {
         }
     }
 
-    /// The same with another letter.
+    /// This format with another letter.
     pub(super) fn with_letter(&self, letter: char) -> Self {
         Self {
             letter,
@@ -243,7 +243,7 @@ impl FormatMap {
         Self::single_format(ty, format)
     }
 
-    /// Reads a hash of types with formats.
+    /// Parses a hash from types to formats.
     pub(super) fn parse(given: &Hash) -> Result<Self, FormatError> {
         let mut formats = Vec::with_capacity(given.len());
         for (key, value) in given.iter() {
@@ -275,7 +275,7 @@ impl FormatMap {
             .map(|(_, format)| format)
     }
 
-    /// Both, where the other's formats win over those of the same or narrower types.
+    /// The union of both maps; formats of `higher` replace those of the same or narrower types.
     pub(super) fn merge(&self, higher: &Self) -> Self {
         let kept: Vec<&(Type, ValueFormat)> = self
             .0
@@ -332,7 +332,7 @@ fn parse_container(given: &Hash) -> Result<ValueFormat, FormatError> {
     })
 }
 
-/// Narrow types first. By insertion: the order is not a total one.
+/// Sorts narrow types first, by insertion, because the order is not total.
 fn sort(formats: Vec<(Type, ValueFormat)>) -> Vec<(Type, ValueFormat)> {
     let mut sorted: Vec<(Type, ValueFormat)> = Vec::with_capacity(formats.len());
     for entry in formats {

@@ -1,7 +1,7 @@
 //! Ruby's `sprintf` for one value: texts, integers in any base, floats.
 //!
-//! Invariant: flags that Ruby does not know are errors, since Puppet hands its formats on
-//! as they are.
+//! Invariant: flags that Ruby does not know are errors, since Puppet passes its formats on
+//! unchanged.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ pub(super) fn text(format: &ValueFormat, text: &str) -> Result<String, FormatErr
     Ok(pad(format, &cut))
 }
 
-/// Blanks before or behind.
+/// Adds blanks before or after the text.
 fn pad(format: &ValueFormat, text: &str) -> String {
     let width = format.width.unwrap_or(0);
     if format.left {
@@ -102,7 +102,7 @@ fn digits_in_base(mut number: u128, base: u32) -> String {
     digits.iter().rev().collect()
 }
 
-/// A negative number in two's complement: endless first digits are `..f`.
+/// A negative number in two's complement; the endless leading digits are shown as `..f`.
 fn complement(format: &ValueFormat, number: i128, base: u32) -> String {
     let (bits, filler) = match base {
         16 => (4, 'f'),
@@ -204,7 +204,7 @@ fn exponential(number: f64, precision: usize, alt: bool) -> String {
     format!("{mantissa}{point}e{sign}{digits:0>2}")
 }
 
-/// The shorter of both forms, without zeros at the end.
+/// The shorter of both forms, without trailing zeros.
 fn shortest(number: f64, format: &ValueFormat) -> String {
     let precision = format.precision.unwrap_or(6).max(1);
     let scientific = format!("{number:.*e}", precision - 1);

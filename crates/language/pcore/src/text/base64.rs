@@ -1,15 +1,15 @@
-//! Base64 in the ways of Ruby's `pack('m')`: strict, with line breaks, for URLs, and reading that skips
-//! what does not belong.
+//! Base64 in the variants of Ruby's `pack('m')`: strict, with line breaks, for URLs, and decoding
+//! that skips invalid characters.
 
 pub(crate) const STANDARD: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 pub(crate) const FOR_URLS: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Bytes of a line of [`encode_lines`].
+/// Bytes per line of [`encode_lines`].
 const BYTES_PER_LINE: usize = 45;
 
-/// With padding, in one line.
+/// Encodes with padding, on one line.
 pub(crate) fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -27,7 +27,7 @@ pub(crate) fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     text
 }
 
-/// A newline behind each 60 characters.
+/// Encodes with a newline after each 60 characters.
 pub(crate) fn encode_lines(bytes: &[u8]) -> String {
     let mut text = String::new();
     for line in bytes.chunks(BYTES_PER_LINE) {
@@ -37,7 +37,7 @@ pub(crate) fn encode_lines(bytes: &[u8]) -> String {
     text
 }
 
-/// Right padding and nothing else in the text, or nothing.
+/// Decodes text with correct padding and without other characters; otherwise `None`.
 pub(crate) fn decode_strict(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
@@ -66,7 +66,7 @@ pub(crate) fn decode_strict(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Of the alphabet for URLs; padding may be missing.
+/// Decodes the alphabet for URLs; padding may be missing.
 pub(crate) fn decode_for_urls(text: &str) -> Option<Vec<u8>> {
     let mut standard = text.replace('-', "+").replace('_', "/");
     if !standard.ends_with('=') {
@@ -77,7 +77,7 @@ pub(crate) fn decode_for_urls(text: &str) -> Option<Vec<u8>> {
     decode_strict(&standard)
 }
 
-/// Reads what can be read and skips the rest.
+/// Decodes the valid characters and skips the others.
 pub(crate) fn decode_lenient(text: &str) -> Vec<u8> {
     let sextets: Vec<u32> = text
         .bytes()

@@ -21,7 +21,8 @@ use crate::value::{Regexp, Value};
 /// Text printed instead of a sensitive value.
 pub const REDACTED: &str = "Sensitive [value redacted]";
 
-/// The text that programs see of a type: aliases, objects and type sets show what they stand for.
+/// The text of a type in the language: aliases, objects and type sets are shown as their
+/// definitions.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
@@ -34,7 +35,7 @@ impl fmt::Display for Type {
 }
 
 impl Type {
-    /// The text with aliases as their names.
+    /// The text with aliases shown by name.
     #[must_use]
     pub fn to_plain_string(&self) -> String {
         let mut printer = ValuePrinter::default();
@@ -42,7 +43,7 @@ impl Type {
         printer.finish()
     }
 
-    /// The text with `Name = what it stands for` for each alias, and object types in full.
+    /// The text with `Name = definition` for each alias, and object types in full.
     #[must_use]
     pub fn to_expanded_string(&self) -> String {
         let mut printer = ValuePrinter::expanded();
@@ -51,7 +52,7 @@ impl Type {
     }
 }
 
-/// The text of a value in an interpolation: strings bare, `undef` as nothing.
+/// The text of a value in an interpolation: strings without quotes, `undef` as the empty text.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -104,7 +105,7 @@ impl Value {
     }
 }
 
-/// `/source/` with slashes escaped.
+/// `/source/` with escaped slashes.
 pub(crate) fn regexp_literal(regexp: &Regexp) -> String {
     let source = regexp.source();
     let mut literal = String::with_capacity(source.len() + 2);

@@ -6,7 +6,7 @@ use super::regexp_literal;
 use crate::types::{ObjectTypeDefinition, RuntimeName, RuntimeType, Type, TypeKind, TypeSetType};
 use crate::value::{PuppetObject, Value};
 
-/// Aliases that stand for themselves in every text.
+/// Aliases that are shown by name in every text.
 const BUILT_IN_ALIASES: [&str; 5] = [
     "Data",
     "RichDataKey",
@@ -68,7 +68,7 @@ impl ValuePrinter {
                 self.push(&quote(text));
                 self.push("]");
             }
-            // the rest was printed before
+            // the parameters were printed before
             _ => {}
         }
     }
@@ -226,7 +226,7 @@ impl ValuePrinter {
     }
 }
 
-/// `File` of `file`, `Foo::Bar` of `foo::bar`; what begins with a capital stays.
+/// `File` for `file`, `Foo::Bar` for `foo::bar`; segments that begin with a capital letter stay.
 pub(crate) fn capitalize_segments(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_uppercase()) {
         return name.to_owned();
@@ -235,7 +235,7 @@ pub(crate) fn capitalize_segments(name: &str) -> String {
     segments.join("::")
 }
 
-/// Ruby's `capitalize`: the first letter large, the others small.
+/// Ruby's `capitalize`: the first letter in upper case, the others in lower case.
 pub(crate) fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {

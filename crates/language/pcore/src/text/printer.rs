@@ -1,6 +1,6 @@
 //! Types and values as programs write them: [`ValuePrinter`].
 //!
-//! Invariant: what is printed of a type (without aliases) reads back as an equal type.
+//! Invariant: the printed text of a type (without aliases) parses to an equal type.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,15 @@ use super::regexp_literal;
 use super::ruby_float;
 use crate::types::{CallableType, IntRange, StringType, StructElement, Type, TypeKind};
 
-/// Collects a text. It is indented if it has an indent, and shows what named types stand for if it is
-/// expanded.
+/// Builds a text. It is indented if `indent` is set, and shows the definitions of named types if it
+/// is expanded.
 #[derive(Debug, Default)]
 pub(crate) struct ValuePrinter {
     pub(super) out: String,
     pub(super) expanded: bool,
     /// Indentation of lists and hashes in levels; `None` prints on one line.
     pub(super) indent: Option<usize>,
-    /// Aliases that are being shown.
+    /// The aliases whose definitions are being printed.
     pub(super) open: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl ValuePrinter {
         self.out.push_str(text);
     }
 
-    /// A type by its name and parameters.
+    /// Prints a type: its name and parameters.
     pub(crate) fn print_type(&mut self, ty: &Type) {
         match ty.kind() {
             TypeKind::Any => self.push("Any"),
@@ -166,7 +166,7 @@ impl ValuePrinter {
         }
     }
 
-    /// `Optional['text']` stands for the type of exactly that text.
+    /// Prints `Optional['text']` for the type of exactly that text.
     fn text_or_type(&mut self, name: &str, inner: Option<&Type>) {
         match inner.map(Type::kind) {
             Some(TypeKind::String(StringType::Value(text))) => self.words(name, &[quote(text)]),
@@ -205,7 +205,7 @@ impl ValuePrinter {
         self.push("[");
         self.print_braced(elements.iter(), |printer, element| {
             let name = quote(&element.name);
-            // the mark is only printed where the value does not say it
+            // the mark is printed only if the value does not imply it
             let key = match (element.optional, element.value.accepts_undef()) {
                 (true, false) => format!("Optional[{name}]"),
                 (false, true) => format!("NotUndef[{name}]"),

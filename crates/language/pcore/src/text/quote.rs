@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// In single quotes; in double quotes if it holds control characters.
+/// Quotes a text with single quotes, or with double quotes if it contains control characters.
 #[must_use]
 pub fn quote(text: &str) -> String {
     if text.chars().any(|c| (c as u32) < 0x20) {
@@ -32,7 +32,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// In double quotes, with nothing in it that a program would evaluate.
+/// Quotes a text with double quotes and escapes everything that a program would evaluate.
 #[must_use]
 pub fn double_quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);

@@ -1,4 +1,4 @@
-//! Values as programs write them, in one line or over several.
+//! Values as programs write them, on one line or over several.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::types::Type;
 use crate::value::{Hash, Value};
 
 impl ValuePrinter {
-    /// A value as a program writes it.
+    /// Prints a value as a program writes it.
     pub(crate) fn print_value(&mut self, value: &Value) {
         match value {
             Value::Undef => self.push("undef"),
@@ -80,7 +80,7 @@ impl ValuePrinter {
         });
     }
 
-    /// Entries in braces, each on its line if indented.
+    /// Prints entries in braces, each on its own line if indented.
     pub(super) fn print_braced<T>(
         &mut self,
         entries: impl Iterator<Item = T>,

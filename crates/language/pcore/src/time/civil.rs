@@ -1,7 +1,7 @@
 //! The calendar: days since 1970 to dates and back.
 //!
-//! Gregorian without end in both directions, from Howard Hinnant's published algorithms: the year begins
-//! in March, so the leap day is its last.
+//! The Gregorian calendar extended in both directions, from Howard Hinnant's published algorithms:
+//! the year begins in March, so the leap day is its last.
 
 /// A date and time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,12 @@ impl CivilDateTime {
         }
     }
 
-    /// 1 to 366.
+    /// The day of the year, 1 to 366.
     pub(super) fn day_of_year(&self) -> i64 {
         self.days - days_from_civil(self.year, 1, 1) + 1
     }
 
-    /// 0 is Sunday.
+    /// The day of the week; 0 is Sunday.
     pub(super) fn weekday(&self) -> i64 {
         (self.days + 4).rem_euclid(7)
     }

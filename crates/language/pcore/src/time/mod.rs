@@ -1,8 +1,8 @@
-//! Texts of times: formats of [`Timespan`](crate::Timespan) and [`PuppetTimestamp`](crate::PuppetTimestamp), read
-//! and written.
+//! Formatting and parsing of times: [`Timespan`](crate::Timespan) and
+//! [`PuppetTimestamp`](crate::PuppetTimestamp).
 //!
-//! Invariant: formats mean what Ruby's `strftime` and `_strptime` and Puppet's timespan
-//! formats mean; nothing here looks at a clock or at the machine's time zone.
+//! Invariant: formats have the meaning of Ruby's `strftime` and `_strptime` and of Puppet's
+//! timespan formats; nothing here reads a clock or the machine's time zone.
 
 mod civil;
 mod span_format;
@@ -13,7 +13,7 @@ mod zone;
 
 use crate::value::{PuppetTimestamp, Timespan};
 
-/// A text is not a time, or a format is none.
+/// A text is not a valid time, or a format is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     #[error("Unable to parse '{text}' using format '{format}'")]
@@ -44,7 +44,8 @@ pub enum TimeError {
     TooWide(usize),
 }
 
-/// The formats that a timespan is read in if none is given; the first one is its text.
+/// The formats with which a timespan is parsed if none is given; the first is the format of its
+/// text.
 const SPAN_FORMATS: [&str; 8] = [
     "%D-%H:%M:%S.%-N",
     "%H:%M:%S.%-N",
@@ -56,7 +57,7 @@ const SPAN_FORMATS: [&str; 8] = [
     "%S",
 ];
 
-/// The formats that a timestamp is read in if none is given.
+/// The formats with which a timestamp is parsed if none is given.
 const STAMP_FORMATS: [&str; 5] = [
     "%FT%T.%N %Z",
     "%FT%T %Z",
@@ -67,12 +68,13 @@ const STAMP_FORMATS: [&str; 5] = [
 const STAMP_FORMATS_WITHOUT_ZONE: [&str; 5] = ["%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
 
 impl Timespan {
-    /// In a format of `%D %H %M %S %L %N`.
+    /// Formats the timespan with `%D %H %M %S %L %N`.
     pub fn format(self, format: &str) -> Result<String, TimeError> {
         span_format::parse(format)?.write(self)
     }
 
-    /// The usual text with all zeros in front of the fraction, so that it reads back as it was.
+    /// The default text with all zeros at the start of the fraction, so that it parses to the same
+    /// timespan.
     #[must_use]
     pub fn exact_text(self) -> String {
         let nanos = self.nanos().unsigned_abs();
@@ -92,7 +94,7 @@ impl Timespan {
         )
     }
 
-    /// Reads a text in the first of some formats that fits; without formats in the usual ones.
+    /// Parses a text with the first format that fits; without formats, with the default ones.
     pub fn parse(text: &str, formats: Option<&[&str]>) -> Result<Self, TimeError> {
         let formats = formats.unwrap_or(&SPAN_FORMATS);
         for format in formats {
@@ -103,7 +105,7 @@ impl Timespan {
         Err(no_matching_format(text, formats))
     }
 
-    /// Reads a text in one format.
+    /// Parses a text with one format.
     pub fn parse_as(text: &str, format: &str) -> Result<Self, TimeError> {
         span_parse::parse(text, &span_format::parse(format)?, format)
     }
@@ -117,7 +119,7 @@ impl std::fmt::Display for Timespan {
 }
 
 impl PuppetTimestamp {
-    /// In a format of Ruby's `strftime`, in UTC or another time zone.
+    /// Formats the timestamp with a format of Ruby's `strftime`, in UTC or another time zone.
     pub fn format(self, format: &str, zone: Option<&str>) -> Result<String, TimeError> {
         let offset = match zone.filter(|zone| !zone.is_empty()) {
             Some(zone) => Some(zone::offset_seconds(zone)?),
@@ -126,7 +128,7 @@ impl PuppetTimestamp {
         strftime::write(self, format, offset)
     }
 
-    /// Reads a text in the first of some formats that fits; without formats in the usual ones.
+    /// Parses a text with the first format that fits; without formats, with the default ones.
     pub fn parse(
         text: &str,
         formats: Option<&[&str]>,
@@ -153,7 +155,7 @@ impl PuppetTimestamp {
         Err(no_matching_format(text, formats))
     }
 
-    /// Reads a text in one format.
+    /// Parses a text with one format.
     pub fn parse_as(text: &str, format: &str, zone: Option<&str>) -> Result<Self, TimeError> {
         let zone = zone.filter(|zone| !zone.is_empty());
         let parsed = strptime::parse(text, format).ok_or_else(|| TimeError::Unparsable {

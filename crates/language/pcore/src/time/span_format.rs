@@ -1,7 +1,7 @@
 //! Formats of timespans: `%D-%H:%M:%S.%-N`. Main type: [`SpanFormat`].
 //!
-//! Invariant: the largest unit of a format holds all that is larger: `%H` alone of two days
-//! is 48.
+//! Invariant: the largest unit of a format includes all larger units: `%H` alone, for two days, is
+//! 48.
 
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ impl SpanField {
         })
     }
 
-    /// Value of this field for a duration in nanoseconds.
+    /// The value of this field for a duration in nanoseconds.
     fn value(&self, nanos: i128) -> i128 {
         let whole = nanos / self.unit.nanos();
         match self.unit {
@@ -87,7 +87,7 @@ impl SpanField {
         }
     }
 
-    /// Digits of the fraction, as many as the width says.
+    /// The digits of the fraction, as many as the width allows.
     fn fraction(&self, nanos: i128) -> i128 {
         let width = u32::try_from(self.width_or_default()).unwrap_or(u32::MAX);
         if width < 9 {
@@ -142,7 +142,7 @@ impl SpanFormat {
     }
 }
 
-/// Reads a format.
+/// Parses a format.
 pub(super) fn parse(format: &str) -> Result<SpanFormat, TimeError> {
     let mut segments: Vec<SpanFormatSegment> = Vec::new();
     let mut chars = format.chars().enumerate();

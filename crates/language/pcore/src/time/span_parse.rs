@@ -1,8 +1,10 @@
-//! Reading timespans in a format: [`parse`].
+//! Parsing of timespans with a format: [`parse`].
 //!
-//! A format is matched like the regular expression that Puppet makes of it: fields take as many digits as
-//! they can and give some back if the rest does not fit. Invariant: the work is bounded by
-//! the text's length times the number of fields, since a position that failed once is not tried again.
+//! A format is matched like the regular expression that Puppet makes of it: fields take as many
+//! digits as they can and give some back if the rest does not fit.
+//!
+//! Invariant: the work is bounded by the text's length times the number of fields, since a position
+//! that failed once is not tried again.
 
 use super::TimeError;
 use super::span_format::{SpanField, SpanFormat, SpanFormatSegment, SpanPadding, TimespanUnit};
@@ -54,7 +56,7 @@ fn field_nanos(field: &SpanField, digits: &[u8]) -> Result<Option<i128>, TimeErr
 struct TimespanMatcher<'a> {
     text: &'a [u8],
     segments: &'a [SpanFormatSegment],
-    /// Text matched by each field, the last field first.
+    /// The text matched by each field, the last field first.
     groups: Vec<(SpanField, &'a [u8])>,
     failed: Vec<bool>,
 }
@@ -104,7 +106,7 @@ fn count(text: &[u8], fits: impl Fn(&u8) -> bool) -> usize {
     text.iter().take_while(|byte| fits(byte)).count()
 }
 
-/// The least and most characters of a field, and whether blanks are among them.
+/// The minimum and maximum number of characters of a field, and true if they may be blanks.
 fn limits(field: &SpanField) -> (usize, usize, bool) {
     match (field.width, field.pad) {
         (None, SpanPadding::None | SpanPadding::Zero) if field.total => (1, usize::MAX, false),

@@ -1,6 +1,6 @@
-//! Writing timestamps in the formats of Ruby's `Time#strftime`: [`write`].
+//! Formatting of timestamps with the formats of Ruby's `Time#strftime`: [`write`].
 //!
-//! Invariant: what Ruby does not know stays in the text as it was.
+//! Invariant: directives that Ruby does not know are copied unchanged.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ struct StrftimeFlags {
 }
 
 impl StrftimeFlags {
-    /// The same without a change of letters.
+    /// The directive without the flag that changes the case of letters.
     fn unchanged(self) -> Self {
         Self {
             upcase: false,
@@ -35,11 +35,11 @@ struct StrftimeMoment {
     civil: CivilDateTime,
     seconds: i64,
     nanos: i128,
-    /// `None` is UTC.
+    /// Offset from UTC in seconds; `None` is UTC.
     offset: Option<i64>,
 }
 
-/// The text of a time; without an offset in UTC.
+/// The text of a time at an offset; UTC if there is none.
 pub(super) fn write(
     time: PuppetTimestamp,
     format: &str,
@@ -72,7 +72,7 @@ pub(super) fn write(
     Ok(out)
 }
 
-/// Reads flags, width and letter; how many bytes they are.
+/// Parses flags, width and letter; also returns their length in bytes.
 fn directive(text: &str) -> (StrftimeFlags, Option<char>, usize) {
     let mut flags = StrftimeFlags::default();
     for (at, c) in text.char_indices() {
@@ -136,7 +136,7 @@ impl StrftimeMoment {
             'p' => self.half(flags, !flags.swapcase),
             'P' => self.half(flags, flags.upcase || flags.swapcase),
             'z' => self.zone_number(flags)?,
-            // Ruby knows no names of zones that are given as offsets
+            // Ruby has no names for zones that are given as offsets
             'Z' if self.offset.is_some() => String::new(),
             'Z' if flags.swapcase => word("utc", flags.unchanged()),
             'Z' => word("UTC", flags),
@@ -181,7 +181,7 @@ impl StrftimeMoment {
         word(text, flags)
     }
 
-    /// The first digits of the fraction; zeros behind the ninth.
+    /// The first digits of the fraction; zeros after the ninth.
     fn fraction(&self, digits: usize) -> String {
         let all = format!("{:09}", self.nanos);
         if digits <= all.len() {

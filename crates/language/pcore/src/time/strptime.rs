@@ -1,14 +1,14 @@
-//! Reading timestamps in the formats of Ruby's `DateTime._strptime`: [`parse`].
+//! Parsing of timestamps with the formats of Ruby's `DateTime._strptime`: [`parse`].
 //!
-//! Invariant: the whole text must be read, and what a format does not name is not guessed
-//! but for parts below the smallest that is named, which are zero.
+//! Invariant: the whole text must be read, and values that a format does not name are not guessed,
+//! except that parts smaller than the smallest named one are zero.
 
 use super::TimeError;
 use super::civil::{self, MONTHS, WEEKDAYS};
 use super::zone;
 use crate::value::PuppetTimestamp;
 
-/// More than a timestamp can hold, and little enough to count its seconds.
+/// A limit that is above every timestamp, and low enough that the seconds do not overflow.
 const YEARS_MAX: u64 = 1_000_000_000;
 
 /// Fields read from a text.
@@ -22,14 +22,14 @@ pub(super) struct ParsedTimeFields {
     minute: Option<i64>,
     second: Option<i64>,
     nanos: Option<i128>,
-    /// Noon is added to the hour.
+    /// True for `pm`, false for `am`; `None` if the text has neither.
     afternoon: Option<bool>,
     /// The zone's text, and its offset if it is known.
     pub(super) zone: Option<(String, Option<i64>)>,
 }
 
 impl ParsedTimeFields {
-    /// The point in time; a zone that was read wins over none given.
+    /// The point in time; `zone` has priority over a zone in the text.
     pub(super) fn timestamp(&self, zone: Option<&str>) -> Result<PuppetTimestamp, TimeError> {
         let offset = match (zone, &self.zone) {
             (Some(zone), _) => zone::offset_seconds(zone)?,
@@ -51,7 +51,7 @@ impl ParsedTimeFields {
                 return Err(TimeError::PartOutOfRange(name));
             }
         }
-        // a day behind the month's last is in the next month, as Ruby's Time has it
+        // a day after the end of the month is in the next month, as in Ruby's Time
         let days = civil::days_from_civil(year, month, 1) + day - 1;
         let seconds =
             days * 86_400 + hour * 3_600 + self.minute.unwrap_or(0) * 60 + self.second.unwrap_or(0)
@@ -61,7 +61,7 @@ impl ParsedTimeFields {
     }
 }
 
-/// Reads the whole text; `None` if it does not fit the format.
+/// Parses the whole text; `None` if it does not fit the format.
 pub(super) fn parse(text: &str, format: &str) -> Option<ParsedTimeFields> {
     let mut reader = StrptimeReader {
         rest: text,
@@ -109,7 +109,7 @@ impl StrptimeReader<'_> {
                 continue;
             };
             chars = behind.chars();
-            // a field behind takes digits of its own
+            // a numeric field that follows needs digits of its own
             let followed = followed_by_number(behind);
             self.directive(letter, followed)?;
         }
@@ -166,7 +166,7 @@ impl StrptimeReader<'_> {
             'U' | 'W' => {
                 self.within(2, 0, 53)?;
             }
-            // seconds since 1970 count for nothing where a year is wanted
+            // seconds since 1970 are read and ignored, since a timestamp needs a year
             's' | 'Q' => {
                 self.read_signed(usize::MAX)?;
             }
@@ -197,7 +197,7 @@ impl StrptimeReader<'_> {
         })
     }
 
-    /// Two digits, or a blank and one.
+    /// Reads two digits, or a blank and one digit.
     fn read_padded(&mut self, low: i64, high: i64) -> Option<i64> {
         match self.rest.strip_prefix(' ') {
             Some(rest) => {
@@ -208,7 +208,7 @@ impl StrptimeReader<'_> {
         }
     }
 
-    /// The century of a year of two digits, if none was read before.
+    /// Sets the century of a year of two digits, if none was read before.
     fn guess_century(&mut self, year: i64) {
         let guessed = if year >= 69 { 19 } else { 20 };
         self.parsed.century.get_or_insert(guessed);
@@ -263,7 +263,7 @@ impl StrptimeReader<'_> {
         Some(())
     }
 
-    /// A full name or its first three letters.
+    /// Reads a full name or its first three letters; returns its index.
     fn name(&mut self, names: &[&str]) -> Option<i64> {
         for (index, name) in names.iter().enumerate() {
             for length in [name.len(), 3] {
@@ -292,9 +292,9 @@ impl StrptimeReader<'_> {
     }
 }
 
-/// The letter of the field that a format has behind `%`, and what is behind it; `None` where it is none, so that
-/// the `%` stands for itself. Ruby reads no flags and no widths here, and takes `E`, `O` and colons before
-/// some letters only.
+/// The letter of the field after `%`, and the rest of the format; `None` if there is no field, so
+/// that the `%` is literal. As in Ruby, flags and widths are not recognised, and `E`, `O` and
+/// colons only before some letters.
 fn field(format: &str) -> Option<(char, &str)> {
     const FIELDS: &str = "ABCDFGHILMNPQRSTUVWXYZabcdeghjklmnprstuvwxyz%+";
     let colons = format.bytes().take_while(|b| *b == b':').count();

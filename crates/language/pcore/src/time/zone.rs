@@ -2,7 +2,7 @@
 
 use super::TimeError;
 
-/// Names that Ruby knows, in hours.
+/// The zone names that Ruby knows, with their offsets in hours.
 const NAMES: &[(&str, f64)] = &[
     ("utc", 0.0),
     ("gmt", 0.0),
@@ -81,7 +81,8 @@ const NAMES: &[(&str, f64)] = &[
     ("at", -2.0),
 ];
 
-/// The offset of a zone that a user gave; `current` is UTC, since nothing here looks at the machine.
+/// The offset in seconds of a zone that a user gave; `current` is UTC, since nothing here reads the
+/// machine's zone.
 pub(super) fn offset_seconds(zone: &str) -> Result<i64, TimeError> {
     if zone.eq_ignore_ascii_case("current") {
         return Ok(0);
@@ -93,7 +94,7 @@ pub(super) fn offset_seconds(zone: &str) -> Result<i64, TimeError> {
     offset.ok_or_else(|| TimeError::BadZone(zone.to_owned()))
 }
 
-/// Reads a zone at the beginning of a text: how long it is, and its offset if it is known.
+/// Parses a zone at the start of a text: its length, and its offset if the zone is known.
 pub(super) fn scan(text: &str) -> Option<(usize, Option<i64>)> {
     let lower = text.to_ascii_lowercase();
     let after_name = ["utc", "gmt"]
@@ -132,7 +133,7 @@ fn named_offset(name: &str) -> Option<i64> {
         })
 }
 
-/// The letters of the military zones; `j` is none.
+/// The offsets of the military zones in hours; `j` is not one of them.
 fn military(letter: u8) -> Option<i64> {
     let place = i64::from(letter);
     match letter {
@@ -176,7 +177,7 @@ fn numeric_offset(text: &str) -> Option<i64> {
             .map(|part| part.parse().ok())
             .collect::<Option<_>>()?
     } else {
-        // an odd number of digits: the hours have one
+        // with an odd number of digits, the hours have one
         let lead = if body.len() % 2 == 1 { 1 } else { 2 };
         let mut parts = vec![body.get(..lead)?.parse().ok()?];
         let mut rest = &body[lead..];

@@ -1,7 +1,9 @@
 //! Named types. Main type: [`NamedTypeAlias`].
 //!
-//! An alias is made before what it stands for, so that it can hold itself; one that does is never freed.
-//! Invariant: an alias is resolved once, and to something that is more than aliases.
+//! An alias is created before its type, so that the type can contain the alias; a recursive one is
+//! never freed.
+//!
+//! Invariant: an alias is resolved once, to a type that does not consist of aliases only.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +23,7 @@ struct ResolvedAlias {
     recursive: bool,
 }
 
-/// An alias does not stand for a type.
+/// An alias could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AliasError {
     #[error("Type alias '{0}' cannot be resolved to a real type")]
@@ -29,7 +31,7 @@ pub enum AliasError {
 }
 
 impl NamedTypeAlias {
-    /// A name without its type, for now.
+    /// Creates an alias whose type is not known yet.
     pub fn declare(name: impl Into<Arc<str>>) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
@@ -56,12 +58,12 @@ impl NamedTypeAlias {
             .is_some_and(|resolved| resolved.recursive)
     }
 
-    /// Says what it stands for. Aliases in a `Variant` that only lead back to this one are dropped.
+    /// Sets the aliased type. Aliases in a `Variant` that only lead back to this one are dropped.
     pub fn resolve(&self, ty: &Type) -> Result<(), AliasError> {
         self.resolve_as(ty.normalize())
     }
 
-    /// The same for a type that stays as it is written: Puppet's own aliases.
+    /// Sets the aliased type unchanged, for Puppet's own aliases.
     pub(super) fn resolve_as(&self, ty: Type) -> Result<(), AliasError> {
         if !has_real_type(&ty) {
             return Err(AliasError::NotAType(self.name.clone()));
@@ -84,7 +86,7 @@ impl NamedTypeAlias {
             }
             _ => ty,
         };
-        // a second resolution would be the same one
+        // a second resolution would have the same result
         let _ = self.resolved.set(ResolvedAlias { ty, recursive });
         Ok(())
     }

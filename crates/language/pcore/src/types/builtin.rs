@@ -1,12 +1,12 @@
-//! Types that every program knows by name: [`Type::builtin`].
+//! The types that every program can name: [`Type::builtin`].
 
 use std::sync::{Arc, LazyLock};
 
 use super::{NamedTypeAlias, Type};
 
 impl Type {
-    /// The type of a name that Puppet itself defines, in any case of letters: `Integer`, `Data`,
-    /// `Error`. Resource types are not among them.
+    /// The type that Puppet itself defines under a name in any case: `Integer`, `Data`, `Error`.
+    /// Resource types are not included.
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {
         let lower = name.strip_prefix("::").unwrap_or(name).to_lowercase();
@@ -134,7 +134,7 @@ impl Type {
     }
 }
 
-/// An alias that may hold itself; those of this file stand for real types.
+/// Creates an alias that may contain itself. The aliases of this file always resolve.
 fn recursive(name: &str, body: impl FnOnce(Type) -> Type) -> Type {
     let alias = NamedTypeAlias::declare(name);
     let ty = Type::from(Arc::clone(&alias));

@@ -13,9 +13,9 @@ use crate::value::{Regexp, SemVer, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum StringType {
     Any,
-    /// By their length in characters.
+    /// Strings with a length in this range, in characters.
     Size(IntRange),
-    /// Exactly this text: the type that is inferred of a string.
+    /// Exactly this text: the type that is inferred for a string.
     Value(Arc<str>),
 }
 
@@ -59,7 +59,7 @@ impl EnumType {
     }
 }
 
-/// A list with a type for each place; the last type repeats if the size says so.
+/// A list with a type for each position; the last type repeats up to the size.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TupleType {
     pub(crate) types: Vec<Type>,
@@ -95,7 +95,7 @@ impl TupleType {
         }
     }
 
-    /// The type of a place: the last one repeats.
+    /// The type at a position; the last one repeats.
     #[must_use]
     pub fn type_at(&self, index: usize) -> Option<&Type> {
         self.types.get(index).or_else(|| self.types.last())
@@ -135,7 +135,7 @@ impl StructElement {
         &self.value
     }
 
-    /// The same key with values of another type.
+    /// The same key with another type of value.
     #[must_use]
     pub fn with_value(&self, value: Type) -> Self {
         Self::new(Arc::clone(&self.name), self.optional, value)
@@ -145,11 +145,11 @@ impl StructElement {
 /// Parameter, block and return types of a function or a block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CallableType {
-    /// `None`: anything is taken.
+    /// `None` accepts any arguments.
     pub(crate) parameters: Option<TupleType>,
-    /// The block that is taken; an `Optional` if it may be missing.
+    /// The type of the block; an `Optional` if the block may be missing.
     pub(crate) block: Option<Type>,
-    /// `None`: nothing is said.
+    /// The return type; `None` if it is not declared.
     pub(crate) returns: Option<Type>,
 }
 
@@ -179,28 +179,28 @@ impl CallableType {
     }
 }
 
-/// A type of the runtime below: `Runtime['ruby', 'Symbol']`.
+/// A type of the underlying runtime: `Runtime['ruby', 'Symbol']`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RuntimeType {
     pub(crate) runtime: Option<Arc<str>>,
     pub(crate) name: Option<RuntimeName>,
 }
 
-/// Which of the runtime's types.
+/// The name of a runtime type, or a pattern for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RuntimeName {
     Name(Arc<str>),
     Pattern(Regexp, Arc<str>),
 }
 
-/// `Init[T, args..]`: what a `T` can be made from.
+/// `Init[T, args..]`: the values from which a `T` can be created.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InitType {
     pub(crate) ty: Option<Type>,
     pub(crate) arguments: Vec<Value>,
 }
 
-/// A set of types that are versioned together.
+/// A set of types with a common version.
 #[derive(Debug, Clone)]
 pub struct TypeSetType {
     pub(crate) name: Option<Arc<str>>,
@@ -216,7 +216,7 @@ impl TypeSetType {
         self.name.as_deref()
     }
 
-    /// A type of the set by its name in it.
+    /// A type of the set by its name in the set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Type> {
         self.types.get(name)

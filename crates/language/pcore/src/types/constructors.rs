@@ -1,4 +1,4 @@
-//! Types without parameters, and constructors for the others.
+//! Constructors of types.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::value::Regexp;
 
-/// Functions that give one shared type each.
+/// Defines functions that return one shared type each.
 macro_rules! shared {
     ($($(#[$doc:meta])* $name:ident = $kind:expr;)*) => {
         impl Type {
@@ -68,7 +68,7 @@ shared! {
     uri = TypeKind::Uri(None);
     runtime = TypeKind::Runtime(RuntimeType { runtime: None, name: None });
     init = TypeKind::Init(super::InitType { ty: None, arguments: Vec::new() });
-    /// `PuppetObject`: any object.
+    /// `Object`: any object.
     object = TypeKind::Object({
         let object = ObjectTypeDefinition::declare(None);
         object.set_body(ObjectBody::default());
@@ -118,7 +118,7 @@ impl Type {
         Self::array_sized(element, None)
     }
 
-    /// A list of some size; what holds nothing holds `TimespanUnit`.
+    /// A list of a given size; the elements of an empty list have the type `Unit`.
     #[must_use]
     pub fn array_sized(element: Self, size: Option<IntRange>) -> Self {
         let element = if size == Some(IntRange::EMPTY) {
@@ -163,13 +163,13 @@ impl Type {
         TypeKind::Struct(elements).into()
     }
 
-    /// Exactly these, even if it is one.
+    /// A `Variant` of exactly these types, even if there is only one.
     #[must_use]
     pub fn variant_of(types: Vec<Self>) -> Self {
         TypeKind::Variant(types).into()
     }
 
-    /// Flat and without repetitions; a single type stands for itself.
+    /// A flattened `Variant` without repetitions; a single type is returned itself.
     #[must_use]
     pub fn variant(types: Vec<Self>) -> Self {
         let mut unique: Vec<Self> = Vec::with_capacity(types.len());
@@ -220,7 +220,7 @@ impl Type {
         TypeKind::Iterator(Some(element)).into()
     }
 
-    /// `File['/x']`: the name as it is to be printed.
+    /// The type `File['/x']`; `type_name` is the name to print.
     #[must_use]
     pub fn resource_of(type_name: &str, title: Option<&str>) -> Self {
         TypeKind::Resource {
@@ -240,7 +240,7 @@ impl Type {
         TypeKind::Callable(callable).into()
     }
 
-    /// The text of a type that is not known here.
+    /// A reference to a type that is not known here, by its text.
     pub fn reference(text: impl Into<Arc<str>>) -> Self {
         TypeKind::Reference(text.into()).into()
     }

@@ -1,7 +1,6 @@
 //! Object types from the hash in `Object[{..}]`: [`ObjectTypeDefinition::define`].
 //!
-//! Invariant: what a type says fits what its parents say, or it is refused in Puppet's
-//! words.
+//! Invariant: a type is consistent with its parents, or is refused in Puppet's wording.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use super::{
 use crate::describe::{TypeMismatch, assert_instance};
 use crate::value::{Hash, Regexp, Value};
 
-/// An object type is not right.
+/// The definition of an object type is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectTypeError {
     #[error(transparent)]
@@ -32,7 +31,7 @@ const MEMBER_NAME: &str = r"\A[a-z_]\w*\z";
 /// The pattern of names of types.
 const TYPE_NAME: &str = r"\A[A-Z][\w]*(?:::[A-Z][\w]*)*\z";
 
-/// The type of the hash that object types are made from.
+/// The type of the hash from which object types are created.
 fn init_type() -> Type {
     let member = Type::pattern(vec![Regexp::new(MEMBER_NAME)]);
     let members = |key: Type| Type::hash_of(key, Type::not_undef());
@@ -58,7 +57,7 @@ fn init_type() -> Type {
 }
 
 impl ObjectTypeDefinition {
-    /// Says what the type is; once.
+    /// Sets the definition of the type, once.
     pub fn define(&self, init: &Hash) -> Result<(), ObjectTypeError> {
         assert_instance("object initializer", &init_type(), &init.clone().into())?;
         if let (None, Some(name)) = (self.name(), init.get_str("name").and_then(Value::as_str)) {
@@ -112,7 +111,7 @@ impl ObjectTypeDefinition {
         Ok(body)
     }
 
-    /// The object type to inherit from, if the parent is one.
+    /// The object type to inherit from; `None` if the parent is not one.
     fn inherited_parent(
         &self,
         parent: Option<&Type>,
@@ -247,7 +246,7 @@ fn attribute_specs(
             )));
         }
         let mut spec = Hash::new();
-        // general, or it could not be overridden
+        // generalized, otherwise it could not be overridden
         spec.insert("type", Type::infer(value).generalize());
         spec.insert("value", value.clone());
         spec.insert("kind", "constant");

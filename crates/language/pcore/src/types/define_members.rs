@@ -1,6 +1,6 @@
-//! Attributes, functions and type parameters of an object type, from what stands behind their names.
+//! Attributes, functions and type parameters of an object type, parsed from their specifications.
 //!
-//! Invariant: a member overrides an inherited one only if it says so and its type fits.
+//! Invariant: a member overrides an inherited one only if it declares so and its type fits.
 
 use super::define::ObjectTypeError;
 use super::{
@@ -63,7 +63,7 @@ impl MemberDefinition {
     }
 }
 
-/// A hash of features; a bare type is one with that type.
+/// The hash of features; for a bare type, a hash with only that type.
 fn features(label: &str, spec: &Value, wanted: &Type) -> Result<Hash, ObjectTypeError> {
     if let Value::Hash(features) = spec {
         return Ok(features.as_ref().clone());

@@ -1,4 +1,6 @@
-//! Equality and hashing of types. Invariant: equal types have equal hashes.
+//! Equality and hashing of types.
+//!
+//! Invariant: equal types have equal hashes.
 
 use std::hash::{Hash, Hasher};
 use std::mem;
@@ -110,7 +112,7 @@ impl Hash for TypeKind {
             Self::Boolean(value) => value.hash(state),
             Self::String(spec) => spec.hash(state),
             Self::Enum(spec) => spec.hash(state),
-            // equal in any order
+            // the order does not matter for equality
             Self::Pattern(patterns) => state.write_usize(patterns.len()),
             Self::Variant(types) => state.write_usize(types.len()),
             Self::Regexp(pattern) => pattern.hash(state),
@@ -152,7 +154,7 @@ impl PartialEq for ObjectTypeDefinition {
             return true;
         }
         match (self.name(), other.name()) {
-            // bodies may hold the type itself; within one loader a name has one body
+            // bodies may contain the type itself; within one loader a name has one body
             (Some(mine), Some(theirs)) => mine == theirs,
             (None, None) => self.body() == other.body(),
             _ => false,
@@ -170,7 +172,7 @@ impl PartialEq for TypeSetType {
 
 impl Eq for TypeSetType {}
 
-/// Ruby's way to compare sets kept as lists: as many, and none of mine that is not theirs.
+/// Compares lists as sets, as Ruby does: equal lengths, and every item of one is in the other.
 fn same_set<T: PartialEq>(mine: &[T], theirs: &[T]) -> bool {
     mine.len() == theirs.len() && mine.iter().all(|item| theirs.contains(item))
 }

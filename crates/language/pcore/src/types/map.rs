@@ -33,8 +33,8 @@ impl Type {
         }
     }
 
-    /// The type of a value without the value itself, for messages that must not show it: only its
-    /// kind stays of a string, number or boolean. Keys of hashes stay.
+    /// The type of a value without the value itself, for messages that must not show it: of a
+    /// string, number or boolean only the kind remains. Keys of hashes remain.
     #[must_use]
     pub fn without_values(&self) -> Self {
         self.map(&|one| match one.kind() {
@@ -46,7 +46,7 @@ impl Type {
         })
     }
 
-    /// Replaces each part for which `replace` gives a type; the others are entered.
+    /// Replaces each part for which `replace` returns a type, and descends into the others.
     fn map(&self, replace: &dyn Fn(&Self) -> Option<Self>) -> Self {
         if let Some(replaced) = replace(self) {
             return replaced;
@@ -81,7 +81,7 @@ mod tests {
         for (text, plain) in [
             ("Sensitive[String]", "String"),
             ("Sensitive", "Any"),
-            // As in Puppet, Sensitive takes any value of the general type.
+            // As in Puppet, Sensitive accepts any value of the general type.
             ("Optional[Sensitive[String[1]]]", "Optional[String]"),
             ("NotUndef[Sensitive[Integer]]", "NotUndef[Integer]"),
             ("Array[Sensitive[String], 1, 3]", "Array[String, 1, 3]"),

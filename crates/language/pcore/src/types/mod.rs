@@ -1,4 +1,4 @@
-//! Which types there are. Main types: [`Type`] and its [`TypeKind`].
+//! The types of the language. Main types: [`Type`] and its [`TypeKind`].
 //!
 //! Invariant: a `TypeKind` is built by the constructors of this module tree only, so what they
 //! normalise (sizes are not negative, the values of an `Enum` are sorted) holds everywhere.
@@ -36,21 +36,22 @@ pub(crate) use visit::visit;
 
 use crate::value::{PuppetTimestamp, Regexp, SemVerRange, Timespan, Value};
 
-/// A type. Cheap to clone; [`Type::kind`] (or `*ty`) says which it is.
+/// A type. Cheap to clone; [`Type::kind`] (or `*ty`) is its kind.
 ///
-/// `==` is Puppet's equality of types: `Variant[A, B]` equals `Variant[B, A]`, an alias equals only an
-/// alias of that name.
+/// `==` is Puppet's equality of types: `Variant[A, B]` equals `Variant[B, A]`, and an alias equals
+/// only an alias with the same name.
 #[derive(Clone)]
 pub struct Type(Arc<TypeKind>);
 
-/// All kinds of types. `None` inside one is the type without that parameter: `Optional(None)` is
+/// All kinds of types. `None` in a variant is the type without that parameter: `Optional(None)` is
 /// `Optional`.
 #[derive(Debug)]
 pub enum TypeKind {
     Any,
     Undef,
     Default,
-    /// The type of no value and every value: what an empty list holds. It has no name in programs.
+    /// The element type of an empty list, which accepts nothing and everything. It has no name in
+    /// programs.
     Unit,
     Scalar,
     ScalarData,
@@ -95,11 +96,11 @@ pub enum TypeKind {
     Timestamp(TimeRange<PuppetTimestamp>),
     Timespan(TimeRange<Timespan>),
     Binary,
-    /// With the parts that an instance must match, a hash.
+    /// A hash of the parts that an instance must match; `None` accepts every URI.
     Uri(Option<Value>),
     Runtime(RuntimeType),
     Init(InitType),
-    /// `PuppetObject`, or a type made by `Object[{..}]`, or one that native objects have.
+    /// `Object`, a type created by `Object[{..}]`, or the type of native objects.
     Object(Arc<ObjectTypeDefinition>),
     /// An object type with values for its type parameters (a hash): `Error['kind']`.
     ObjectExtension {
@@ -107,26 +108,26 @@ pub enum TypeKind {
         parameters: Value,
     },
     TypeSet(Option<Arc<TypeSetType>>),
-    /// A named alias: `type X = ..`, and `Data`, `RichData` and the like.
+    /// A named alias: `type X = ..`, and `Data`, `RichData` and similar ones.
     Alias(Arc<NamedTypeAlias>),
     /// The text of a type that is not known here.
     Reference(Arc<str>),
 }
 
 impl Type {
-    /// Which type it is.
+    /// The kind of the type, with its parameters.
     #[must_use]
     pub fn kind(&self) -> &TypeKind {
         &self.0
     }
 
-    /// True if both are the identical object: a cheap test that nothing changed.
+    /// True if both are the identical object: a cheap test for unchanged types.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The type behind aliases; `None` if an alias is not resolved yet.
+    /// The type after resolving aliases; `None` if an alias is not resolved yet.
     #[must_use]
     pub fn unaliased(&self) -> Option<&Self> {
         let mut ty = self;
@@ -162,7 +163,7 @@ impl From<TypeKind> for Type {
 impl fmt::Debug for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
-            // what an alias stands for may hold the alias again
+            // the aliased type may contain the alias again
             TypeKind::Alias(alias) => f.write_str(alias.name()),
             TypeKind::Object(object) => f.write_str(object.name().unwrap_or("Object")),
             kind => fmt::Debug::fmt(kind, f),

@@ -3,7 +3,7 @@
 use super::{Type, TypeKind};
 
 impl Type {
-    /// The name: that of an alias or object type if it has one.
+    /// The name: that of the alias or object type if it has one, otherwise that of the kind.
     #[must_use]
     pub fn name(&self) -> String {
         match self.kind() {
@@ -18,7 +18,7 @@ impl Type {
         }
     }
 
-    /// The name of the kind of type; of an object type the last part of its name.
+    /// The name of the kind; for an object type, the last segment of its name.
     #[must_use]
     pub fn simple_name(&self) -> String {
         match self.kind() {
@@ -35,7 +35,7 @@ impl Type {
     pub fn bare(&self) -> Self {
         match self.kind() {
             TypeKind::Object(_) => Self::object(),
-            // Puppet's extensions of objects inherit the default of Any
+            // Puppet's object types with parameters inherit the default of Any
             TypeKind::ObjectExtension { .. } => Self::any(),
             TypeKind::Unit => Self::unit(),
             kind => Self::builtin(kind.word()).unwrap_or_else(Self::any),
@@ -44,7 +44,7 @@ impl Type {
 }
 
 impl TypeKind {
-    /// The word for it in a program.
+    /// The keyword of the kind in a program.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Object types that Puppet itself has: `Error`, `Deferred`.
+//! Object types that Puppet itself defines: `Error`, `Deferred`.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::value::{Regexp, Value};
 
-/// By the name in small letters.
+/// The native type with this name in lower case.
 pub(super) fn by_name(name: &str) -> Option<Type> {
     match name {
         "error" => Some(Type::error()),

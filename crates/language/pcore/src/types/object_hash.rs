@@ -1,4 +1,4 @@
-//! An object type as the hash that it could be made from: [`ObjectTypeDefinition::init_hash`].
+//! The hash that an object type can be created from: [`ObjectTypeDefinition::init_hash`].
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{
 use crate::value::{Hash, Value};
 
 impl AttributeKind {
-    /// The word for it in a program.
+    /// The keyword of the kind in a program.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl From<Arc<str>> for Value {
     }
 }
 
-/// A constant that needs no more than its value to be made again.
+/// True for a constant that can be recreated from its value alone.
 fn is_plain_constant(attribute: &ObjectAttribute) -> bool {
     attribute.kind == Some(AttributeKind::Constant)
         && attribute
@@ -118,7 +118,7 @@ fn add_members<T>(
     }
 }
 
-/// A member that only has a type is that type.
+/// The specification of a member: the bare type if it has no other feature.
 fn member(features: Hash) -> Value {
     match features.get_str("type") {
         Some(ty) if features.len() == 1 => ty.clone(),
@@ -142,7 +142,7 @@ fn features(ty: Type, is_final: bool, overrides: bool, annotations: Option<&Valu
 }
 
 fn attribute_hash(attribute: &ObjectAttribute) -> Hash {
-    // a constant is final anyway
+    // a constant is always final
     let is_final = attribute.is_final && attribute.kind != Some(AttributeKind::Constant);
     let mut hash = features(
         attribute.ty.clone(),

@@ -1,8 +1,10 @@
 //! Types of objects. Main type: [`ObjectTypeDefinition`].
 //!
-//! Like an alias it is made before its body, because attributes may be of the type itself. The rule that
-//! must hold: the body is checked against the parent when it is set, so instances need no checks but
-//! those of values.
+//! Like an alias, an object type is created before its body, because attributes may be of the type
+//! itself.
+//!
+//! Invariant: the body is checked against the parent when it is set, so for instances only the
+//! values are checked.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +14,7 @@ use super::{CallableType, StructElement, Type, TypeKind};
 use crate::defaults::OBJECT_PARENTS_MAX;
 use crate::value::Value;
 
-/// A type made by `Object[{..}]`, or the type of native objects.
+/// A type created by `Object[{..}]`, or the type of native objects.
 #[derive(Debug)]
 pub struct ObjectTypeDefinition {
     name: OnceLock<Arc<str>>,
@@ -26,14 +28,14 @@ pub struct ObjectBody {
     pub(crate) type_parameters: IndexMap<Arc<str>, TypeParameter>,
     pub(crate) attributes: IndexMap<Arc<str>, ObjectAttribute>,
     pub(crate) functions: IndexMap<Arc<str>, ObjectFunction>,
-    /// The attributes that are compared; `None`: all.
+    /// The attributes that are compared; `None` compares all.
     pub(crate) equality: Option<Vec<Arc<str>>>,
     pub(crate) equality_ignores_type: bool,
     pub(crate) checks: Option<Value>,
     pub(crate) annotations: Option<Value>,
 }
 
-/// A parameter of an object type, as the kind in `Error['kind']`.
+/// A parameter of an object type, such as the kind in `Error['kind']`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeParameter {
     pub(crate) ty: Type,
@@ -52,7 +54,7 @@ pub struct ObjectAttribute {
 }
 
 impl ObjectAttribute {
-    /// That must be given, of a type.
+    /// A required attribute of a type.
     pub(crate) fn of(ty: Type) -> Self {
         Self {
             ty,
@@ -74,14 +76,14 @@ impl ObjectAttribute {
         self.kind
     }
 
-    /// The value of a constant, or the default.
+    /// The value of a constant, or the default of another attribute.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         self.value.as_ref()
     }
 }
 
-/// Source of an attribute's value, if it is not the constructor.
+/// The kind of an attribute, as `kind` declares it; ordinary attributes have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeKind {
     Constant,
@@ -107,7 +109,7 @@ impl ObjectFunction {
 }
 
 impl ObjectTypeDefinition {
-    /// A type without its body, for now.
+    /// Creates an object type whose body is not known yet.
     pub fn declare(name: Option<Arc<str>>) -> Arc<Self> {
         let declared = OnceLock::new();
         if let Some(name) = name {
@@ -135,17 +137,17 @@ impl ObjectTypeDefinition {
     }
 
     pub(crate) fn set_body(&self, body: ObjectBody) {
-        // a second body would be the same one
+        // a second body would be equal
         let _ = self.body.set(body);
     }
 
-    /// The name that errors and texts use.
+    /// The name in errors and texts.
     #[must_use]
     pub fn label(&self) -> &str {
         self.name().unwrap_or("Object")
     }
 
-    /// True for `PuppetObject` itself, from which all object types inherit.
+    /// True for `Object` itself, from which all object types inherit.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.name().is_none()
@@ -154,13 +156,13 @@ impl ObjectTypeDefinition {
                 .is_some_and(|body| *body == ObjectBody::default())
     }
 
-    /// The type that it inherits from.
+    /// The type from which it inherits.
     #[must_use]
     pub fn parent(&self) -> Option<&Type> {
         self.body()?.parent.as_ref()
     }
 
-    /// The object type that it inherits from.
+    /// The object type from which it inherits; `None` if the parent is not one.
     #[must_use]
     pub fn parent_object(&self) -> Option<&Arc<Self>> {
         match self.parent()?.unaliased()?.kind() {
@@ -169,7 +171,7 @@ impl ObjectTypeDefinition {
         }
     }
 
-    /// From the root to itself.
+    /// The type with its ancestors, from the root to the type itself.
     fn lineage(&self) -> Vec<&Self> {
         let mut line = vec![self];
         let mut parent = self.parent_object();
@@ -194,25 +196,25 @@ impl ObjectTypeDefinition {
         all
     }
 
-    /// Attributes, those of parents first.
+    /// All attributes, those of parents first.
     #[must_use]
     pub fn all_attributes(&self) -> IndexMap<Arc<str>, &ObjectAttribute> {
         self.collected(|body| &body.attributes)
     }
 
-    /// Methods, those of parents first.
+    /// All methods, those of parents first.
     #[must_use]
     pub fn all_functions(&self) -> IndexMap<Arc<str>, &ObjectFunction> {
         self.collected(|body| &body.functions)
     }
 
-    /// Type parameters, those of parents first.
+    /// All type parameters, those of parents first.
     #[must_use]
     pub fn all_type_parameters(&self) -> IndexMap<Arc<str>, &TypeParameter> {
         self.collected(|body| &body.type_parameters)
     }
 
-    /// The attributes that decide whether two instances are equal.
+    /// The attributes that are compared for the equality of instances.
     #[must_use]
     pub fn equality_attributes(&self) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::new();
@@ -235,7 +237,7 @@ impl ObjectTypeDefinition {
         names
     }
 
-    /// The type of the hash that an instance is made from.
+    /// The type of the hash from which an instance is created.
     #[must_use]
     pub fn init_hash_type(&self) -> Vec<StructElement> {
         self.all_attributes()

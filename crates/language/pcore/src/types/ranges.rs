@@ -4,7 +4,7 @@
 
 use std::hash::{Hash, Hasher};
 
-/// Integers from .. to; `None` is unbounded.
+/// A range of integers, both ends included; `None` is unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IntRange {
     pub(crate) from: Option<i64>,
@@ -17,7 +17,7 @@ impl IntRange {
         from: None,
         to: None,
     };
-    /// Every size: what a collection without a size has.
+    /// Every size: the size of a collection type without a size.
     pub const ANY_SIZE: Self = Self {
         from: Some(0),
         to: None,
@@ -49,7 +49,7 @@ impl IntRange {
         }
     }
 
-    /// Exactly this size.
+    /// The range that contains only this size.
     pub(crate) fn of_len(len: usize) -> Self {
         Self::exactly(i64::try_from(len).unwrap_or(i64::MAX))
     }
@@ -89,7 +89,7 @@ impl IntRange {
         below && above
     }
 
-    /// The range as a size: nothing below zero.
+    /// The range as a size: the lower bound is not below zero.
     #[must_use]
     pub fn to_size(self) -> Self {
         if self.from.is_some_and(|from| from >= 0) {
@@ -106,13 +106,13 @@ impl IntRange {
         self.from.is_some() && self.to.is_some()
     }
 
-    /// The least size, for a range made by [`IntRange::to_size`].
+    /// The minimum of a range created by [`IntRange::to_size`].
     pub(crate) fn lower_bound(self) -> i64 {
         self.from.unwrap_or(0)
     }
 }
 
-/// Floats from .. to; `None` is unbounded.
+/// A range of floats, both ends included; `None` is unbounded.
 #[derive(Debug, Clone, Copy)]
 pub struct FloatRange {
     pub(crate) from: Option<f64>,
@@ -179,7 +179,7 @@ impl Hash for FloatRange {
     }
 }
 
-/// Times from .. to; `None` is unbounded.
+/// A range of times, both ends included; `None` is unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimeRange<T> {
     pub(crate) from: Option<T>,
@@ -192,7 +192,7 @@ impl<T: Copy + Ord> TimeRange<T> {
         to: None,
     };
 
-    /// `None` if `from` is behind `to`.
+    /// `None` if `from` is after `to`.
     #[must_use]
     pub fn new(from: Option<T>, to: Option<T>) -> Option<Self> {
         match (from, to) {

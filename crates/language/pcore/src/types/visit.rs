@@ -1,10 +1,10 @@
-//! Walking through a type and all that is in it: [`visit`].
+//! A walk through a type and all types in it: [`visit`].
 //!
 //! Invariant: each alias and each named object is entered once, so the walk ends.
 
 use super::{Type, TypeKind};
 
-/// Calls for the type and everything in it, as long as the call says to go on.
+/// Calls `call` for the type and for every type in it, as long as it returns true.
 pub(crate) fn visit(ty: &Type, call: &mut dyn FnMut(&Type) -> bool) {
     TypeWalk {
         entered: Vec::new(),

@@ -1,6 +1,6 @@
 //! Bytes as a value. Main type: [`Binary`].
 //!
-//! Invariant: its text is strict base64.
+//! Invariant: the text of a binary is strict base64.
 
 use std::fmt;
 use std::sync::Arc;

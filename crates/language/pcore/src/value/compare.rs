@@ -1,13 +1,13 @@
 //! The language's own comparisons: [`Value::equals`] and [`Value::compare`].
 //!
-//! Invariant: letters of ASCII compare without case, others with it; numbers compare by
-//! what they are worth, and times with numbers as seconds.
+//! Invariant: ASCII letters are compared without case, other letters with case; numbers are
+//! compared by value, and times with numbers as seconds.
 
 use std::cmp::Ordering;
 
 use super::{PuppetTimestamp, Timespan, Value};
 
-/// Two values have no order.
+/// Two values cannot be ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     #[error("A String is not comparable to a non String")]
@@ -50,14 +50,15 @@ impl Value {
         }
     }
 
-    /// The order of two values, as `<` and `>` see it. `Ok(None)`: not a number is in no order.
+    /// The order of two values, as for `<` and `>`. `Ok(None)` if one of them is NaN, which has no
+    /// order.
     pub fn compare(&self, other: &Self) -> Result<Option<Ordering>, CompareError> {
         match (self, other) {
             (Self::Str(a), Self::Str(b)) => Ok(Some(compare_folded(a, b))),
             (Self::SemVer(a), Self::SemVer(b)) => Ok(Some(a.compare(b))),
             (Self::Default, Self::Default) => Ok(Some(Ordering::Equal)),
             (Self::Int(_) | Self::Float(_), Self::SemVer(_)) => Err(CompareError::NumberAndVersion),
-            // Ruby makes floats of both here, and whole seconds the other way round
+            // Ruby converts both to floats here, and to whole seconds in the reverse direction
             (Self::Int(seconds), Self::Timespan(_) | Self::Timestamp(_)) => {
                 #[expect(clippy::cast_precision_loss, reason = "it is compared as a float")]
                 let seconds = *seconds as f64;
@@ -76,7 +77,7 @@ impl Value {
     }
 }
 
-/// The order of numbers and times; `None` if they are none, or of kinds that do not compare.
+/// The order of numbers and times; `None` if they are neither, or cannot be compared.
 fn numeric_order(a: &Value, b: &Value) -> Option<Option<Ordering>> {
     Some(match (a, b) {
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
@@ -102,12 +103,12 @@ fn numeric_order(a: &Value, b: &Value) -> Option<Option<Ordering>> {
     })
 }
 
-/// Exactly, even where a float cannot hold the integer.
+/// Compares exactly, even if a float cannot represent the integer.
 fn int_to_float(int: i64, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
-    // 2^63: the first float behind all integers
+    // 2^63: the first float above all integers
     const BEHIND: f64 = 9_223_372_036_854_775_808.0;
     if float >= BEHIND {
         return Some(Ordering::Less);
@@ -142,7 +143,7 @@ fn float_seconds(value: &Value) -> Option<f64> {
     }
 }
 
-/// Ruby's `casecmp`: by bytes, letters of ASCII taken as small ones.
+/// Ruby's `casecmp`: by bytes, with ASCII letters in lower case.
 fn compare_folded(a: &str, b: &str) -> Ordering {
     let fold = |text: &'_ str| {
         text.bytes()

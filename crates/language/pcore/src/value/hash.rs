@@ -1,7 +1,7 @@
-//! The language's hash: any value may be a key, entries keep the order they came in. Main type:
-//! [`Hash`].
+//! The language's hash: any value may be a key, and entries keep their order of insertion. Main
+//! type: [`Hash`].
 //!
-//! Invariant: replacing the value of a key keeps its place, as in Ruby.
+//! Invariant: replacing the value of a key keeps the position of the entry, as in Ruby.
 
 use std::fmt;
 
@@ -10,7 +10,8 @@ use indexmap::IndexMap;
 use super::Value;
 use super::key::{HashKey, TextKey, ValueKey};
 
-/// Entries in the order they came in. Equal to another if both hold equal entries, in any order.
+/// Entries in their order of insertion. Two hashes are equal if they have equal entries, in any
+/// order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Hash {
     entries: IndexMap<HashKey, Value>,
@@ -39,12 +40,12 @@ impl Hash {
         self.entries.is_empty()
     }
 
-    /// Sets a key; the old value comes back.
+    /// Sets a key; returns its old value.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         self.entries.insert(HashKey(key.into()), value.into())
     }
 
-    /// Takes an entry out; the others keep their order.
+    /// Removes an entry; the others keep their order. Returns its value.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
         self.entries.shift_remove(&ValueKey(key))
     }
@@ -65,7 +66,7 @@ impl Hash {
         self.entries.contains_key(&ValueKey(key))
     }
 
-    /// The entry at a place of the order.
+    /// The entry at an index of the order.
     #[must_use]
     pub fn get_index(&self, index: usize) -> Option<(&Value, &Value)> {
         self.entries
@@ -124,7 +125,7 @@ impl IntoIterator for Hash {
     }
 }
 
-/// The entries of a hash, taken out of it.
+/// An iterator over the entries of a consumed hash.
 #[derive(Debug)]
 pub struct IntoEntries(indexmap::map::IntoIter<HashKey, Value>);
 

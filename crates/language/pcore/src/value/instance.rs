@@ -1,6 +1,6 @@
 //! Instances of object types that are written in Puppet. Main type: [`ObjectInstance`].
 //!
-//! Invariant: every attribute that a constructor can give has a value.
+//! Invariant: every attribute that a constructor can set has a value.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Hash, ObjectError, PuppetObject, Value};
 use crate::types::{AttributeKind, ObjectTypeDefinition, Type, TypeKind};
 
-/// An object whose attributes are values.
+/// An object whose attributes are stored values.
 #[derive(Debug, Clone)]
 pub struct ObjectInstance {
     object_type: Arc<ObjectTypeDefinition>,
@@ -17,7 +17,7 @@ pub struct ObjectInstance {
 }
 
 impl ObjectInstance {
-    /// Attributes that are not given take their defaults.
+    /// Creates an instance. Attributes that are not given have their defaults.
     #[must_use]
     pub fn new(of: &Arc<ObjectTypeDefinition>, given: Hash) -> Self {
         let mut attributes = given;
@@ -42,7 +42,7 @@ impl PuppetObject for ObjectInstance {
         if self.object_type.name() != Some("Error") {
             return self.object_type.clone().into();
         }
-        // Puppet's own Error tells its parameters by its values
+        // the parameters of Puppet's own Error type are the values of the instance
         let parameters: Hash = self
             .object_type
             .all_type_parameters()

@@ -1,7 +1,7 @@
 //! Equality of hash keys, Ruby's `eql?`. Main type: [`HashKey`].
 //!
-//! Invariant: what is equal hashes equally, and a text hashes like the string value of
-//! that text, so that a hash is searched by `&str` without making a value.
+//! Invariant: equal keys have equal hashes, and a text has the hash of the string value of that
+//! text, so that a hash is searched by `&str` without creating a value.
 
 use std::hash::{Hash, Hasher};
 
@@ -40,7 +40,7 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// The first byte that a string's hash takes in, so that `'1'` and `1` seldom meet.
+/// The first byte of the hash of a string, so that `'1'` and `1` rarely collide.
 const STRING: u8 = 5;
 
 impl Hash for Value {
@@ -50,13 +50,14 @@ impl Hash for Value {
             Self::Default => state.write_u8(1),
             Self::Bool(flag) => state.write_u8(2 + u8::from(*flag)),
             Self::Int(number) => number.hash(state),
-            // both zeros are one key, and so is every NaN
+            // both zeros are one key, and so are all NaNs
             Self::Float(number) if *number == 0.0 => state.write_u64(0),
             Self::Float(number) if number.is_nan() => state.write_u64(u64::MAX),
             Self::Float(number) => state.write_u64(number.to_bits()),
             Self::Str(text) => hash_text(text, state),
             Self::Array(elements) => elements.hash(state),
-            // entries are equal in any order: only what does not depend on the order is taken in
+            // entries are equal in any order, so only their number, which does not depend on it, is
+            // hashed
             Self::Hash(entries) => state.write_usize(entries.len()),
             Self::Regexp(regexp) => regexp.hash(state),
             Self::Type(ty) => ty.hash(state),
@@ -77,7 +78,7 @@ fn hash_text<H: Hasher>(text: &str, state: &mut H) {
     text.hash(state);
 }
 
-/// A text that a hash is searched by.
+/// A text with which a hash is searched.
 pub(super) struct TextKey<'a>(pub(super) &'a str);
 
 impl Hash for TextKey<'_> {
@@ -92,7 +93,7 @@ impl Equivalent<HashKey> for TextKey<'_> {
     }
 }
 
-/// A value that a hash is searched by, without cloning it.
+/// A value with which a hash is searched, without cloning it.
 pub(super) struct ValueKey<'a>(pub(super) &'a Value);
 
 impl Hash for ValueKey<'_> {

@@ -1,7 +1,7 @@
 //! Values of the language. Main type: [`Value`].
 //!
-//! Invariant: a value never changes once it is made, so it can be shared by clones on any
-//! thread; what holds other values holds them behind an `Arc`.
+//! Invariant: a value never changes after its creation, so clones can be shared between threads;
+//! nested values are behind an `Arc`.
 
 mod binary;
 mod compare;
@@ -34,8 +34,8 @@ use crate::types::Type;
 
 /// Any value of the language.
 ///
-/// `==` between values is Ruby's `eql?`, as used for the keys of hashes: `1` and `1.0` differ and so do
-/// `'a'` and `'A'`. The language's own `==` is [`Value::equals`].
+/// `==` between values is Ruby's `eql?`, as used for the keys of hashes: `1` and `1.0` differ, and
+/// so do `'a'` and `'A'`. The language's own `==` is [`Value::equals`].
 #[derive(Debug, Clone, Default)]
 pub enum Value {
     /// `undef`.
@@ -51,7 +51,7 @@ pub enum Value {
     Hash(Arc<Hash>),
     Regexp(Regexp),
     Type(Type),
-    /// A value that is not to be shown.
+    /// A value that must not be shown.
     Sensitive(Arc<Value>),
     Binary(Binary),
     SemVer(Arc<SemVer>),
@@ -59,38 +59,38 @@ pub enum Value {
     Timestamp(PuppetTimestamp),
     Timespan(Timespan),
     Uri(Arc<Uri>),
-    /// A native object, or an instance of an `PuppetObject` type.
+    /// A native object, or an instance of an `Object` type.
     Object(Arc<dyn PuppetObject>),
 }
 
-/// Lists of values are long, so a value is three words.
+/// Lists of values are long, so a value has at most three words.
 const _: () = assert!(size_of::<Value>() == 24);
 
 impl Value {
-    /// Makes a string value.
+    /// Creates a string value.
     pub fn string(text: impl Into<Arc<str>>) -> Self {
         Self::Str(text.into())
     }
 
-    /// Makes an array value.
+    /// Creates an array value.
     #[must_use]
     pub fn array(elements: Vec<Self>) -> Self {
         Self::Array(Arc::new(elements))
     }
 
-    /// Makes a hash value.
+    /// Creates a hash value.
     #[must_use]
     pub fn hash(entries: Hash) -> Self {
         Self::Hash(Arc::new(entries))
     }
 
-    /// A value that is not to be shown.
+    /// Creates a sensitive value, which is never shown.
     #[must_use]
     pub fn sensitive(inner: Self) -> Self {
         Self::Sensitive(Arc::new(inner))
     }
 
-    /// Makes an object value.
+    /// Creates an object value.
     pub fn object(object: impl PuppetObject + 'static) -> Self {
         Self::Object(Arc::new(object))
     }
@@ -182,7 +182,7 @@ impl Value {
         }
     }
 
-    /// The object as the native type that it is, if it is that type.
+    /// The object as the native type `T`; `None` if it has another type.
     #[must_use]
     pub fn downcast_object<T: PuppetObject + 'static>(&self) -> Option<&T> {
         self.as_object()?.as_any().downcast_ref()

@@ -1,8 +1,10 @@
 //! Behaviour of objects. Main type: [`PuppetObject`].
 //!
-//! A native object (a target, a set of results) implements it in Rust; instances of `PuppetObject` types
-//! written in Puppet are [`crate::ObjectInstance`]s. Invariant: an object answers for every
-//! attribute that its type names, and never changes its answers for what `equals` compares.
+//! Native objects (a target, a set of results) implement it in Rust; instances of `Object` types
+//! that are written in Puppet are [`crate::ObjectInstance`]s.
+//!
+//! Invariant: an object has a value for every attribute that its type names, and values that
+//! `equals` compares never change.
 
 use std::any::Any;
 use std::fmt;
@@ -12,35 +14,36 @@ use crate::types::Type;
 
 /// An object: it has a type, attributes and methods.
 pub trait PuppetObject: Any + fmt::Debug + Send + Sync {
-    /// Its type, which [`Type::is_instance`] asks. An iterator's is `Iterator[T]`.
+    /// The type, used by [`Type::is_instance`]. That of an iterator is `Iterator[T]`.
     fn object_type(&self) -> Type;
 
-    /// The value of an attribute; `None` if it has none of that name.
+    /// The value of an attribute; `None` if there is no attribute with that name.
     fn attribute(&self, name: &str) -> Option<Value>;
 
-    /// Calls a method that needs nothing but the arguments; `None` if it has none of that name.
+    /// Calls a method that needs only its arguments; `None` if there is no method with that name.
     fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, ObjectError>> {
         let _ = (method, arguments);
         None
     }
 
-    /// Equality for `==` and for keys of a hash.
+    /// Equality for `==` and for the keys of a hash.
     fn equals(&self, other: &dyn PuppetObject) -> bool;
 
-    /// Equal objects have equal codes. That all have the same is slow and not wrong.
+    /// The hash code; equal objects must have equal codes. The default is the same code for all
+    /// objects, which is slow but correct.
     fn hash_code(&self) -> u64 {
         0
     }
 
-    /// The attributes that a new equal object is made from: what rich data and `%p` show.
+    /// The attributes from which an equal object can be created, as rich data and `%p` show them.
     fn init_hash(&self) -> Hash;
 
-    /// Its text in an interpolation. `None`: the type's name with the attributes.
+    /// The text in an interpolation. `None` results in the type's name with the attributes.
     fn text(&self) -> Option<String> {
         None
     }
 
-    /// Elements for iteration; `None` if it cannot be iterated.
+    /// The elements for iteration; `None` if the object cannot be iterated.
     fn elements(&self) -> Option<Vec<Value>> {
         None
     }
@@ -55,16 +58,17 @@ pub trait PuppetObject: Any + fmt::Debug + Send + Sync {
         self.is_unknown()
     }
 
-    /// True if the host created it with all of its content, so its memory is not charged to the program.
+    /// True if the host created the object with all of its content, so that its memory is not
+    /// charged to the program.
     fn is_of_host(&self) -> bool {
         false
     }
 
-    /// For [`Value::downcast_object`].
+    /// Access for [`Value::downcast_object`].
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A method of an object refused.
+/// The error of a method of an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ObjectError(pub String);

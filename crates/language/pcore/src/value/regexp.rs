@@ -1,6 +1,8 @@
 //! A regular expression as a value. Main type: [`Regexp`].
 //!
-//! It is compiled when it is first asked. Invariant: two are equal if their sources are.
+//! It is compiled at first use.
+//!
+//! Invariant: two regular expressions are equal if their sources are.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,8 +20,8 @@ struct RegexpSource {
 }
 
 impl Regexp {
-    /// Takes a source as it stands between the slashes, `\/` already unescaped. Whether it is one shows
-    /// when it is compiled.
+    /// Creates it from a source without slashes, with `\/` already unescaped. An invalid source is
+    /// reported when it is compiled.
     pub fn new(source: impl Into<Box<str>>) -> Self {
         Self(Arc::new(RegexpSource {
             source: source.into(),
@@ -27,7 +29,7 @@ impl Regexp {
         }))
     }
 
-    /// Compiles a source now.
+    /// Creates it from a source that is compiled immediately.
     pub fn compile(source: &str) -> Result<Self, RegexError> {
         let regexp = Self::new(source);
         match regexp.regex() {
@@ -44,8 +46,8 @@ impl Regexp {
             .as_ref()
     }
 
-    /// True if it matches anywhere in a text. An invalid pattern matches nothing, and so does a search that
-    /// exceeds its limits, because type checks cannot fail.
+    /// True if it matches anywhere in a text. An invalid pattern matches nothing, and neither does
+    /// a search that exceeds its limits, because type checks cannot fail.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         self.regex()

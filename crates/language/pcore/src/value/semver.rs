@@ -1,14 +1,14 @@
 //! Semantic versions. Main type: [`SemVer`].
 //!
-//! Invariant: versions order as semver.org says, but for Puppet's mistake that a numeric
-//! part of a pre-release comes *before* nothing and *below* a text (that one is semver's own rule).
+//! Invariant: the order is that of semver.org: a pre-release is below its release, and a numeric
+//! part of a pre-release is below a text.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A version, like `1.2.3-rc1+build5`. Equality takes the build in, order does not.
+/// A version, such as `1.2.3-rc1+build5`. Equality includes the build, order does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SemVer {
     pub(crate) major: u64,
@@ -25,7 +25,7 @@ pub(crate) enum PrereleasePart {
     Text(Arc<str>),
 }
 
-/// The major of [`SemVer::max`]: no text gives it.
+/// The major version of [`SemVer::max`], which no text can produce.
 const INFINITE: u64 = u64::MAX;
 
 /// A text is not a semantic version.
@@ -84,7 +84,7 @@ impl SemVer {
         }
     }
 
-    /// A version of its parts; a qualifier is one part, whatever dots are in it.
+    /// A version from its parts; a qualifier is one part, even if it contains dots.
     pub(crate) fn of_parts(
         [major, minor, patch]: [u64; 3],
         prerelease: Option<&str>,
@@ -97,7 +97,7 @@ impl SemVer {
         }
     }
 
-    /// The version before all others.
+    /// The lowest version.
     pub(crate) fn min() -> Self {
         Self {
             prerelease: Some(Vec::new()),
@@ -105,7 +105,7 @@ impl SemVer {
         }
     }
 
-    /// The version behind all others.
+    /// The highest version.
     pub(crate) fn max() -> Self {
         Self::new(INFINITE, 0, 0)
     }
@@ -143,7 +143,7 @@ impl SemVer {
         self.prerelease.as_ref().is_none_or(Vec::is_empty)
     }
 
-    /// The order of versions; the build has no part in it.
+    /// The order of versions; the build is ignored.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
         (self.major, self.minor, self.patch)
@@ -204,7 +204,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
         .flatten()
 }
 
-/// Parts of letters, digits and dashes with dots between.
+/// True for parts of letters, digits and dashes, joined by dots.
 pub(crate) fn is_qualifier(text: &str) -> bool {
     text.split('.').all(|part| {
         !part.is_empty()

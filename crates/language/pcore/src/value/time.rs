@@ -1,8 +1,8 @@
-//! Points in time and lengths of time, to the nanosecond. Main types: [`PuppetTimestamp`], [`Timespan`].
+//! Points in time and durations, to the nanosecond. Main types: [`PuppetTimestamp`], [`Timespan`].
 //!
-//! Invariant: a time is kept exactly; seconds as a float are only made when asked for.
+//! Invariant: a time is stored exactly; it is converted to seconds as a float only on request.
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A number of nanoseconds, in 16 bytes at an alignment of 8 so that a value stays small.
@@ -39,7 +39,7 @@ impl PackedNanoseconds {
 pub struct PuppetTimestamp(pub(super) PackedNanoseconds);
 
 impl PuppetTimestamp {
-    /// `None` if it is further away than 64 bits of seconds.
+    /// `None` if the seconds do not fit into 64 bits.
     #[must_use]
     pub fn from_nanos(nanos: i128) -> Option<Self> {
         PackedNanoseconds::new(nanos).map(Self)
@@ -56,19 +56,19 @@ impl PuppetTimestamp {
         self.0.seconds
     }
 
-    /// Seconds with their fraction, as near as a float comes.
+    /// Seconds with their fraction, rounded to a float.
     #[must_use]
     pub fn seconds(self) -> f64 {
         self.0.as_float()
     }
 }
 
-/// A length of time in nanoseconds; may be negative.
+/// A duration in nanoseconds; it may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timespan(pub(super) PackedNanoseconds);
 
 impl Timespan {
-    /// `None` if it is longer than 64 bits of seconds.
+    /// `None` if the seconds do not fit into 64 bits.
     #[must_use]
     pub fn from_nanos(nanos: i128) -> Option<Self> {
         PackedNanoseconds::new(nanos).map(Self)
@@ -85,7 +85,7 @@ impl Timespan {
         self.0.seconds
     }
 
-    /// Seconds with their fraction, as near as a float comes.
+    /// Seconds with their fraction, rounded to a float.
     #[must_use]
     pub fn seconds(self) -> f64 {
         self.0.as_float()

@@ -1,7 +1,7 @@
-//! URIs as Ruby's `URI` reads and prints them. Main type: [`Uri`].
+//! URIs, parsed and printed as by Ruby's `URI`. Main type: [`Uri`].
 //!
-//! Invariant: a part that is not there is `None`, not empty; the port of a known scheme is
-//! always there, and printed only if it is another one.
+//! Invariant: a missing part is `None`, not empty; the port of a known scheme is always set, and
+//! printed only if it is not the default.
 
 use std::fmt::{self, Write as _};
 
@@ -20,7 +20,7 @@ pub struct Uri {
     pub(crate) opaque: Option<String>,
 }
 
-/// A text is not a URI.
+/// A text or a part is not valid for a URI.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PuppetUriError {
     /// The text as Ruby shows it.
@@ -32,7 +32,7 @@ pub enum PuppetUriError {
     Mailto(String),
     #[error("missing opaque part for mailto URL")]
     MailtoWithoutAddress,
-    /// A part that a URI is to be made of.
+    /// A part from which a URI was to be created is invalid.
     #[error("bad component(expected {expected} component): {text}")]
     Component {
         expected: &'static str,
@@ -55,7 +55,8 @@ const PORTS: [(&str, i64); 7] = [
 ];
 
 impl Uri {
-    /// Reads a URI or a relative reference, as Ruby 3.1 does: a query may have anything in it but `#`.
+    /// Parses a URI or a relative reference, as Ruby 3.1 does: a query may contain anything except
+    /// `#`.
     pub fn parse(text: &str) -> Result<Self, PuppetUriError> {
         if !text.is_ascii() {
             return Err(PuppetUriError::NotAscii(ruby_dump(text)));
@@ -109,7 +110,8 @@ impl Uri {
         Ok(uri)
     }
 
-    /// A URI of parts by their names in the language. Ruby checks them by older rules than whole texts.
+    /// Creates a URI from its parts, by their names in the language. Ruby checks them by older
+    /// rules than whole texts.
     pub(crate) fn from_parts(parts: &Hash) -> Result<Self, PuppetUriError> {
         let part = |name: &str| parts.get_str(name).and_then(Value::as_str);
         let checked = |name: &str, expected: &'static str, fits: fn(&str) -> bool| match part(name)
@@ -139,7 +141,8 @@ impl Uri {
         })
     }
 
-    /// Resolves a reference relative to an opaque URI such as a mail address: only its fragment is used.
+    /// Resolves a reference relative to an opaque URI such as a mail address; only its fragment is
+    /// used.
     pub fn merge_opaque(&self, reference: &Self) -> Option<Result<Self, PuppetUriError>> {
         self.opaque.as_ref()?;
         if reference.query.is_some() {
@@ -151,7 +154,7 @@ impl Uri {
         }))
     }
 
-    /// Addresses, separated by commas or semicolons.
+    /// Checks addresses separated by commas or semicolons.
     fn check_mailto(&self) -> Result<(), PuppetUriError> {
         let Some(opaque) = &self.opaque else {
             return Err(PuppetUriError::MailtoWithoutAddress);
@@ -191,14 +194,14 @@ impl Uri {
             let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
             self.port = Some(port.parse().ok().filter(|_| is_number)?);
         }
-        // Behind a scheme an empty host is one, so that it is printed again: Ruby's uri does so since 0.12.4.
+        // After a scheme, an empty host is kept and printed again, as in Ruby's uri since 0.12.4.
         if !host.is_empty() || self.scheme.is_some() {
             self.host = Some(host.to_owned());
         }
         Some(())
     }
 
-    /// A part of it by its name in the language.
+    /// A part by its name in the language.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<Value> {
         let text = |part: &Option<String>| part.as_deref().map_or(Value::Undef, Value::from);
@@ -215,7 +218,7 @@ impl Uri {
         })
     }
 
-    /// With what is equal written equally: small letters, `/` for no path.
+    /// The URI with equivalent forms unified: the host in lower case, `/` for an empty path.
     pub(crate) fn normalized(&self) -> Self {
         let mut uri = self.clone();
         if uri.host.is_some() && uri.path.as_deref() == Some("") {
@@ -225,7 +228,7 @@ impl Uri {
         uri
     }
 
-    /// The parts that its type names: what `type(URI('http://x'))` has in its brackets.
+    /// The parameters of its type, as in the brackets of `type(URI('http://x'))`.
     pub(crate) fn type_parameters(&self) -> Option<Hash> {
         let mut parameters = Hash::new();
         let mut add = |name: &str, part: Option<&str>| {
@@ -307,7 +310,8 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// True if a URI component has only the characters allowed everywhere, complete escapes, and those in `more`.
+/// True if a URI component has only the characters allowed everywhere, complete escapes, and those
+/// in `more`.
 fn has_only(part: &str, more: &[u8]) -> bool {
     let is_allowed = |byte: u8| {
         byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte) || more.contains(&byte)
@@ -315,7 +319,7 @@ fn has_only(part: &str, more: &[u8]) -> bool {
     part.bytes().all(is_allowed) && escapes_are_whole(part)
 }
 
-/// An address with colons gets its brackets.
+/// The host in its checked form; an IPv6 address gets brackets.
 fn checked_host(text: &str) -> Result<String, PuppetUriError> {
     let host = match text.contains(':') && !text.starts_with('[') {
         true => format!("[{text}]"),
@@ -330,7 +334,8 @@ fn checked_host(text: &str) -> Result<String, PuppetUriError> {
     }
 }
 
-/// RFC 2396, which Ruby checks single parts by: letters, digits, dots and dashes, or an address in brackets.
+/// RFC 2396, with which Ruby checks single parts: letters, digits, dots and dashes, or an address
+/// in brackets.
 fn is_host(text: &str) -> bool {
     let is_named = |byte: u8| byte.is_ascii_alphanumeric() || b"-.%".contains(&byte);
     is_address_literal(text)
@@ -357,7 +362,7 @@ fn is_in_query(byte: u8) -> bool {
     matches!(byte, b'!' | b'$'..=b'&' | b'('..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~')
 }
 
-/// Percent-encodes the characters that are not allowed; line ends and tabs are removed.
+/// Percent-encodes the characters that are not allowed; line breaks and tabs are removed.
 fn escape(text: &str, is_allowed: fn(u8) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes().filter(|byte| !b"\t\r\n".contains(byte)) {
@@ -370,7 +375,7 @@ fn escape(text: &str, is_allowed: fn(u8) -> bool) -> String {
     escaped
 }
 
-/// `[::1]`, or `[v1.x]` for addresses of the future.
+/// `[::1]`, or `[v1.x]` for future forms of addresses.
 fn is_address_literal(host: &str) -> bool {
     let Some(inner) = host
         .strip_prefix('[')
@@ -397,7 +402,7 @@ fn escapes_are_whole(text: &str) -> bool {
     })
 }
 
-/// Ruby's `String#dump`: `inspect` without letters beyond ASCII.
+/// Ruby's `String#dump`: `inspect` with non-ASCII characters escaped.
 fn ruby_dump(text: &str) -> String {
     let mut dumped = String::with_capacity(text.len());
     for letter in syntax::ruby_inspect(text).chars() {

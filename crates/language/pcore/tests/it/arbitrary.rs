@@ -1,4 +1,4 @@
-//! Arbitrary text, and text that looks like types and values.
+//! Arbitrary texts, and texts that look like types and values.
 
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
-//! Which types take which, where the answer is not plain.
+//! Assignability in cases that are not obvious.
 
 use super::{ty, value};
 
 #[test]
 fn types_take_others_as_puppet_says() {
     let takes = [
-        // an empty Variant is void, and every Variant fits into it
+        // an empty Variant has no values, and every Variant accepts it
         ("Variant", "Variant[Integer, String]", true),
         ("Variant", "Undef", false),
         ("Any", "Variant", true),
@@ -42,7 +42,7 @@ fn types_take_others_as_puppet_says() {
         ("Pattern[/^a/]", "Enum['ab', 'ac']", true),
         ("Pattern[/^a/]", "Pattern[/^a/]", true),
         ("Pattern[/a/]", "Pattern[/^a/]", false),
-        // who is called must take what the caller may hand over
+        // a callable must accept everything that its caller may pass
         ("Callable[String]", "Callable[Any]", true),
         ("Callable[Any]", "Callable[String]", false),
         (
@@ -50,7 +50,7 @@ fn types_take_others_as_puppet_says() {
             "Callable[[String], Integer[1, 2]]",
             true,
         ),
-        // the type inside Sensitive is general
+        // the type inside Sensitive is generalized
         ("Sensitive[String[8]]", "Sensitive[String]", true),
         ("Type[Enum['a', 'b']]", "Type[Enum['a']]", true),
         ("SemVer['>=1.0.0 <3.0.0']", "SemVer['2.x']", true),

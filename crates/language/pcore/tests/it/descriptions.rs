@@ -1,4 +1,4 @@
-//! Why something does not fit, in Puppet's words.
+//! Descriptions of mismatches, in Puppet's wording.
 
 use pcore::{CallSignature, CallableType, Hash, StructElement, Type, TypeKind, Value};
 

@@ -1,9 +1,13 @@
-//! What fuzzing and property tests do with arbitrary text: two types and a value, a line each. The rule: no
-//! panic; `Any` takes every type; a value belongs to the type that is inferred of it.
+//! Invariants for arbitrary text with two types and a value, one per line; fuzzing and property
+//! tests run the same functions.
+//!
+//! Invariant: no panic; `Any` accepts every type; a value is an instance of the type that is
+//! inferred for it.
 
 use pcore::{Type, Value, describe_mismatch, format_value, new_instance};
 
-/// Printed types and values grow with what they hold; longer ones only repeat what short ones show.
+/// Printed types and values grow with their contents; longer ones only repeat the structure of
+/// short ones.
 const BYTES_MAX: usize = 2_000;
 
 pub(crate) fn types(data: &[u8]) {
@@ -20,7 +24,8 @@ pub(crate) fn types(data: &[u8]) {
     let value = Value::parse_literal(lines.next().unwrap_or_default());
     for ty in &types {
         let printed = ty.to_string();
-        // Not all types have a text that a program could say, such as that of an unknown regular expression.
+        // Some types have no text that a program could write, such as that of an unknown regular
+        // expression.
         let _ = Type::parse(&printed);
         assert!(Type::any().is_assignable(ty), "Any takes {printed}");
         let _ = (ty.generalize().to_string(), ty.is_assignable(ty));

@@ -1,9 +1,9 @@
-//! Types and values made at random, for the properties.
+//! Random types and values for the properties.
 
 use proptest::prelude::*;
 
-/// The text of a type. Bare `Optional`, `NotUndef` and `Variant` are left out: Puppet contradicts itself
-/// about them, and the oracle has the answers.
+/// The text of a type. Bare `Optional`, `NotUndef` and `Variant` are left out: Puppet contradicts
+/// itself about them, and the oracle covers them.
 pub(crate) fn type_text() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "Any",

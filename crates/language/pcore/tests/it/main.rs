@@ -1,5 +1,5 @@
-//! What types, values and conversions answer; the answers were checked with real Puppet, and the whole
-//! comparison is in tests/oracles.
+//! Types, values and conversions; the expected results were checked with real Puppet, and
+//! tests/oracles has the whole comparison.
 #![cfg(test)]
 
 mod arbitrary;
@@ -20,17 +20,17 @@ mod values;
 
 use pcore::{Type, Value};
 
-/// A type of its text.
+/// Parses a type.
 fn ty(text: &str) -> Type {
     Type::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// A literal value of its text.
+/// Parses a literal value.
 fn value(text: &str) -> Value {
     Value::parse_literal(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What `T(arguments)` gives, as a program writes it, or its error.
+/// The result of `T(arguments)` as a program writes it, or its error.
 fn made(text: &str, arguments: &[Value]) -> Result<String, String> {
     pcore::new_instance(&ty(text), arguments)
         .map(|value| value.to_program_string())

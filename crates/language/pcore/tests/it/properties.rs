@@ -1,4 +1,4 @@
-//! What holds for all types and values.
+//! Properties of all types and values.
 
 use pcore::{Type, TypeKind, Value, format_value};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::generated::{type_text, value_text};
 use super::{ty, value};
 
-/// Puppet leaves `Undef` out of what types have in common.
+/// Puppet leaves `Undef` out of common supertypes.
 fn holds_undef(text: &str) -> bool {
     ["Undef", "Optional", "Variant"]
         .iter()
@@ -18,8 +18,8 @@ proptest! {
 
     #[test]
     fn a_type_reads_back_from_its_text(text in type_text()) {
-        // Sensitive generalizes once: that of an Enum is a sized String, that of an empty list holds Unit,
-        // which has no name
+        // Sensitive generalizes once: that of an Enum is a sized String, that of an empty list
+        // contains Unit, which has no name
         let twice = text.contains("0, 0") || text.contains("Enum");
         prop_assume!(!(text.contains("Sensitive") && twice));
         let one = ty(&text);
@@ -29,7 +29,7 @@ proptest! {
     #[test]
     fn a_type_takes_itself(text in type_text()) {
         let one = ty(&text);
-        // an empty Variant takes any Variant, but a NotUndef of nothing takes nothing
+        // an empty Variant accepts any Variant, but a NotUndef of an empty type accepts nothing
         prop_assume!(!text.contains("NotUndef"));
         prop_assert!(one.is_assignable(&one), "{}", one);
     }
@@ -59,7 +59,7 @@ proptest! {
 
     #[test]
     fn what_takes_a_type_takes_its_values(text in value_text(), other in type_text()) {
-        // a Struct takes hashes without a look at their keys, an Iterable all integers
+        // a Struct accepts hashes without a check of their keys, an Iterable all integers
         prop_assume!(!other.contains("Struct") && !other.contains("Iterable"));
         let one = value(&text);
         let other = ty(&other);
@@ -72,7 +72,7 @@ proptest! {
     fn normalizing_does_not_change_what_a_type_holds(ty_text in type_text(), text in value_text()) {
         // Puppet drops the sizes of a Collection and of an Array[Any]
         let sized = ty_text.contains("Collection") || ty_text.contains("Array[Any,");
-        // and makes an Optional[NotUndef[Any]] an Optional of nothing
+        // and converts an Optional[NotUndef[Any]] to an Optional of nothing
         let undone = ty_text.contains("Optional") && ty_text.contains("NotUndef");
         prop_assume!(!sized && !undone && !ty_text.contains("Optional,"));
         let one = ty(&ty_text);

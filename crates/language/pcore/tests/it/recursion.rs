@@ -1,10 +1,10 @@
-//! Aliases that hold themselves.
+//! Recursive aliases.
 
 use pcore::{NamedTypeAlias, Type, Value};
 
 use super::value;
 
-/// `type Name = text`, where the text may name the alias.
+/// `type Name = text`; the text may name the alias.
 fn alias(name: &str, text: &str) -> Result<Type, String> {
     let alias = NamedTypeAlias::declare(name);
     let ty = Type::from(alias.clone());

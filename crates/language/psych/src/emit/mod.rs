@@ -1,7 +1,7 @@
 //! Converts a tree to text in the format of Ruby's Psych: [`emit`].
 //!
-//! `walk` traverses the tree, `scalar_style` decides the style of a scalar, `analysis` determines the
-//! possible styles, `writer` tracks columns and indentation; `flow` and `block` write scalars.
+//! `walk` traverses the tree, `scalar_style` decides the style of a scalar, `analysis` determines
+//! the possible styles, `writer` tracks columns and indentation; `flow` and `block` write scalars.
 //!
 //! Invariants: the bytes are those of Psych 4 with libyaml 0.2.5, without anchors, since shared
 //! values are written out each time; a text is never larger, and a tree never traversed deeper,

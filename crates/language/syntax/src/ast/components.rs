@@ -12,7 +12,8 @@ pub struct HashEntry {
     pub span: SourceSpan,
 }
 
-/// `a, b: { … }` of a case; `default` is an [`Expr::Default`](super::Expr::Default) among the values.
+/// `a, b: { … }` of a case; `default` is an [`Expr::Default`](super::Expr::Default) among the
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CaseOption {
     pub values: AstSlice<ExprId>,

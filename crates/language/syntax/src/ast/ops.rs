@@ -77,7 +77,7 @@ pub enum ResourceForm {
     Exported,
 }
 
-// === impl ===
+// === impl BinaryOp ===
 
 impl BinaryOp {
     #[must_use]

@@ -44,7 +44,7 @@ pooled! {
     Param => params,
 }
 
-// === impl Slice ===
+// === impl AstSlice ===
 
 impl<T> AstSlice<T> {
     pub const EMPTY: Self = Self {

@@ -1,7 +1,7 @@
 //! Escapes with backslashes in texts: [`unescape`].
 //!
-//! The letters that may be escaped depend on the kind of text ([`EscapeSet`]); a backslash before any
-//! other character stays, with a warning in double quotes.
+//! The letters that may be escaped depend on the kind of text ([`EscapeSet`]); a backslash before
+//! any other character stays, with a warning in double quotes.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ const PLAIN: [(char, u16); 9] = [
 ];
 const NEWLINE: u16 = 1 << 9;
 
-// === impl Escapes ===
+// === impl EscapeSet ===
 
 impl EscapeSet {
     pub(super) const NONE: Self = Self(0);

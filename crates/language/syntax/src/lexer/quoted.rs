@@ -56,7 +56,8 @@ impl<'s> SourceLexer<'s, '_> {
         })
     }
 
-    /// Reads text from here to its end, as [`TokenKind::String`] or as the tokens of an interpolation.
+    /// Reads text from here to its end, as [`TokenKind::String`] or as the tokens of an
+    /// interpolation.
     pub(super) fn interpolated(
         &mut self,
         start: usize,

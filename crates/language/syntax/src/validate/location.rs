@@ -1,4 +1,4 @@
-//! The rule that a file of a module defines the name that its path implies: [`ModuleLocation`].
+//! Check that a file of a module defines the name that its path implies: [`ModuleLocation`].
 
 use std::path::{Component, Path};
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::value::SemVer;
 
-/// From some version to some other.
+/// A contiguous range of versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VersionInterval {
     All,
@@ -18,7 +18,7 @@ pub(super) enum VersionInterval {
 }
 
 impl VersionInterval {
-    /// No version at all.
+    /// An empty interval.
     pub(super) fn nothing() -> Self {
         Self::Lt(SemVer::min())
     }
@@ -156,7 +156,7 @@ impl VersionInterval {
         })
     }
 
-    /// One interval of two that overlap or touch.
+    /// One interval that covers two, if they overlap or touch.
     pub(super) fn merge(&self, other: &Self) -> Option<Self> {
         if matches!(self, Self::All) {
             return Some(Self::All);

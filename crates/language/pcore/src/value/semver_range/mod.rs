@@ -1,6 +1,6 @@
 //! Ranges of semantic versions. Main type: [`SemVerRange`].
 //!
-//! Invariant: the text is what it was read from, and has no part in equality.
+//! Invariant: the text is the original one, and is ignored by equality.
 
 mod interval;
 mod parse;
@@ -14,7 +14,7 @@ use interval::VersionInterval;
 
 use super::SemVer;
 
-/// Some versions, written like `>=1.0.0 <2.0.0` or `1.x || 3.x`.
+/// A set of versions, written like `>=1.0.0 <2.0.0` or `1.x || 3.x`.
 #[derive(Debug, Clone)]
 pub struct SemVerRange {
     intervals: Vec<VersionInterval>,
@@ -31,16 +31,16 @@ pub enum SemVerRangeError {
 }
 
 impl SemVerRange {
-    /// Reads a range in the form that npm uses.
+    /// Parses a range in npm's notation.
     pub fn parse(text: &str) -> Result<Self, SemVerRangeError> {
         let intervals = parse::intervals(text)?;
         Ok(Self::of(intervals, Some(text.into())))
     }
 
-    /// From one version to another.
+    /// The range from one version to another.
     #[must_use]
     pub fn between(from: &SemVer, to: &SemVer, exclude_end: bool) -> Self {
-        // Puppet prints both ends the other way round
+        // Puppet prints the forms with and without the end the other way round
         let text = if exclude_end {
             format!(">={to} <{from}")
         } else {
@@ -77,8 +77,8 @@ impl SemVerRange {
         join_intervals(&self.intervals)
     }
 
-    /// True if the version is in the range. A pre-release is in it only if the range names a pre-release of
-    /// the same version.
+    /// True if the version is in the range. A pre-release is included only if the range names a
+    /// pre-release of the same version.
     #[must_use]
     pub fn includes(&self, version: &SemVer) -> bool {
         self.intervals.iter().any(|interval| {
@@ -94,13 +94,13 @@ impl SemVerRange {
         }
     }
 
-    /// The first version; `None` if there are several ranges in one.
+    /// The first version; `None` if the range has several intervals.
     #[must_use]
     pub fn begin(&self) -> Option<SemVer> {
         self.single().map(VersionInterval::begin)
     }
 
-    /// The last version, or the first one behind.
+    /// The last version, or the first one after the range if the end is excluded.
     #[must_use]
     pub fn end(&self) -> Option<SemVer> {
         self.single().map(VersionInterval::end)
@@ -126,7 +126,7 @@ impl SemVerRange {
         }
     }
 
-    /// One range of two that overlap or touch.
+    /// One range that covers two, if they overlap or touch.
     fn merge(&self, other: &Self) -> Option<Self> {
         let (begin, end) = (self.begin()?, self.end()?);
         let (their_begin, their_end) = (other.begin()?, other.end()?);
@@ -153,7 +153,7 @@ impl SemVerRange {
         }
     }
 
-    /// Merges what overlaps or touches, as a `SemVer` type with several ranges does.
+    /// Merges ranges that overlap or touch, as a `SemVer` type with several ranges does.
     pub(crate) fn merge_all(ranges: Vec<Arc<Self>>) -> Vec<Arc<Self>> {
         if ranges.len() < 2 {
             return ranges;
@@ -169,7 +169,7 @@ fn join_intervals(intervals: &[VersionInterval]) -> String {
     texts.join(" || ")
 }
 
-/// Takes the last, joins what can be joined to it, and so on with the rest.
+/// Takes the last part, joins to it every part that can be joined, and continues with the rest.
 fn merge_round<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> Vec<T> {
     let mut result = Vec::new();
     while let Some(mut joined) = parts.pop() {

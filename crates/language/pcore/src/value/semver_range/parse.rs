@@ -1,11 +1,11 @@
-//! Texts of version ranges: operators, partial versions, `a - b`, `||`.
+//! Parsing of version ranges: operators, partial versions, `a - b`, `||`.
 
 use super::SemVerRangeError;
 use super::interval::VersionInterval;
 use crate::value::SemVer;
 use crate::value::semver::{is_qualifier, number, prerelease_parts};
 
-/// A version of which only the first parts may be given; `x` is a part that is not given.
+/// A version that may have only its first parts; `x` stands for a missing part.
 struct PartialVersion {
     major: Option<u64>,
     minor: Option<u64>,
@@ -38,7 +38,7 @@ pub(super) fn intervals(text: &str) -> Result<Vec<VersionInterval>, SemVerRangeE
     Ok(intervals)
 }
 
-/// Takes out blanks (and a `v`) behind operators, which separate nothing.
+/// Removes blanks (and a `v`) after operators, which separate nothing.
 fn join_operators(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut rest = text;
@@ -57,7 +57,7 @@ fn join_operators(text: &str) -> String {
     joined
 }
 
-/// `a - b`, or comparisons that all must hold.
+/// Parses `a - b`, or comparisons that must all hold.
 fn one(part: &str, whole: &str) -> Result<Option<VersionInterval>, SemVerRangeError> {
     if let Some((from, to)) = hyphen(part) {
         let (from, to) = (version(&from)?, version(&to)?);
@@ -92,7 +92,7 @@ fn hyphen(part: &str) -> Option<(PartialVersion, PartialVersion)> {
     }
 }
 
-/// `None` if it is not a comparison.
+/// Parses one comparison; `None` if the text is not one.
 fn comparison(text: &str) -> Result<Option<VersionInterval>, SemVerRangeError> {
     const OPERATORS: [&str; 9] = ["~>", "~=", "<=", ">=", "<", ">", "=", "~", "^"];
     for operator in OPERATORS {
@@ -133,7 +133,7 @@ fn from_until(from: SemVer, until: SemVer) -> VersionInterval {
     VersionInterval::both(VersionInterval::GtEq(from), VersionInterval::Lt(until))
 }
 
-/// A version with all parts; with less, all versions that begin so.
+/// All versions with the given parts: exactly one if all parts are given.
 fn exact(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     match (partial.major, partial.minor, partial.patch) {
         (Some(_), Some(_), Some(_)) => Ok(VersionInterval::Eq(version(partial)?)),
@@ -141,7 +141,7 @@ fn exact(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> 
     }
 }
 
-/// `~1.2.3`: newer patches.
+/// `~1.2.3`: newer patch versions.
 fn tilde(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     let Some(major) = partial.major else {
         return Ok(VersionInterval::All);
@@ -159,7 +159,7 @@ fn tilde(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> 
     Ok(from_until(version(partial)?, next))
 }
 
-/// `^1.2.3`: newer minors, or newer patches of major 0.
+/// `^1.2.3`: newer minor versions, or newer patch versions of major version 0.
 fn caret(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> {
     match partial.major {
         None => Ok(VersionInterval::All),
@@ -178,7 +178,7 @@ fn caret(partial: &PartialVersion) -> Result<VersionInterval, SemVerRangeError> 
     }
 }
 
-/// The version with zeros for what is not given.
+/// The version with zeros for missing parts.
 fn version(partial: &PartialVersion) -> Result<SemVer, SemVerRangeError> {
     Ok(SemVer {
         major: partial.major.unwrap_or(0),

@@ -1,9 +1,7 @@
-//! `tutti-agent`: runs what a Tutti server, or any PCP broker, asks this node
-//! to run.
+//! `tutti-agent`: runs the requests of a Tutti server, or of any PCP broker, on this node.
 //!
-//! Exit codes: 0 stopped as told, 1 failure, 2 the command line or the
-//! configuration file cannot be read, 3 the configuration makes no sense, or
-//! the doctor found a problem.
+//! Exit codes: 0 success, or stopped by a signal; 1 failure; 2 invalid command line or unreadable
+//! configuration file; 3 unusable configuration, or a problem found by the doctor.
 
 #![expect(
     clippy::print_stderr,
@@ -98,7 +96,7 @@ fn main() -> ExitCode {
         .next()
         .is_some_and(|first| first == agent::agent::RUN_ACTION)
     {
-        // Before any thread is started: it forks.
+        // Before any thread is started, since it forks.
         return actions::wrapper_main(raw);
     }
     let command_line = CommandLine::parse();
@@ -135,7 +133,7 @@ async fn diagnose(asked: DoctorArguments) -> ExitCode {
         DoctorFormat::Human => report.text(paint),
         DoctorFormat::Json => report.json(),
     };
-    // A reader that went away needs no more of it.
+    // A reader that has closed the pipe needs no further output.
     let _ = writeln!(std::io::stdout(), "{text}");
     ExitCode::from(report.exit_code())
 }

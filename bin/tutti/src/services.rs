@@ -1,7 +1,9 @@
 //! Common parts of `tutti server` and `tutti broker`: configuration, logs, signals, drain.
 //!
-//! Main function: [`run`]. Invariant, in this order: read the configuration, start everything or
-//! nothing, report the addresses, run until stopped, drain with a deadline.
+//! Main function: [`run`].
+//!
+//! Invariant: the order is: read the configuration, start everything or nothing, report the
+//! addresses, run until stopped, drain with a deadline.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The program from outside: exit codes, signals, files.
+//! Tests of the program from outside: exit codes, signals, files.
 
 use std::io::Read;
 use std::os::unix::net::UnixDatagram;
@@ -10,10 +10,10 @@ use pki::ca::{GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, KeyType};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longer than anything here takes.
+/// Longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A node with certificates and a broker that nobody runs.
+/// A node with certificates, whose broker is not running.
 struct Node {
     dir: tempfile::TempDir,
 }
@@ -108,13 +108,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Another process's doings can only be looked at, not awaited.
+/// Polls until `holds` is true: the state of another process cannot be awaited.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !holds() {
@@ -214,7 +214,7 @@ fn certificates_that_do_not_fit_each_other_are_named_at_the_start() {
     assert!(said.contains("key.pem"), "{said}");
 }
 
-/// `systemctl enable --now tutti-agent` returns while a person has yet to sign the certificate.
+/// `systemctl enable --now tutti-agent` returns while the certificate is not signed yet.
 #[test]
 fn it_is_ready_for_systemd_while_it_waits_for_its_certificate() {
     let node = Node::new();

@@ -1,8 +1,8 @@
 //! Output of `tutti ca revoke` and `clean` about a revocation that is not in force everywhere. Main
 //! functions: [`describe_unfinished`], [`describe_unreached`].
 //!
-//! Invariant: a broker that still holds a session is a failure; one that cannot be reached passes
-//! on no orders of this server meanwhile, and is a note.
+//! Invariant: a broker that still holds a session is a failure. One that cannot be reached passes
+//! on no orders of this server meanwhile, and results in a note.
 
 use api_types::RevocationInForce;
 

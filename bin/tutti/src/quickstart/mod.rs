@@ -1,8 +1,10 @@
 //! `tutti quickstart`: a whole installation on loopback, in a directory of its own, in one command.
 //!
-//! Main type: [`Options`]. Invariant: all programs are the real ones, started with the commands
-//! that are printed, so the user can type them afterwards; nothing outside the directory is
-//! touched, and without `--keep` no process is left.
+//! Main type: [`Options`].
+//!
+//! Invariant: all programs are the real ones, started with the commands that are printed, so the
+//! user can type them afterwards; nothing outside the directory is touched, and without `--keep` no
+//! process is left.
 
 mod agents;
 mod child;

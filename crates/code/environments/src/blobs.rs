@@ -1,10 +1,10 @@
 //! Storage of file contents by their hash.
 //!
-//! [`BlobStore`] is a directory `ab/<sha256>`. Invariant: from the moment that its name exists, a blob
-//! is complete and durable and its content has the hash in its name, because it is hashed while it
-//! is copied and renamed once it is on the disk. A blob that was damaged later is replaced by the
-//! next job that needs it.
-//! that needs it.
+//! [`BlobStore`] is a directory `ab/<sha256>`.
+//!
+//! Invariant: from the moment that its name exists, a blob is complete and durable and its content
+//! has the hash in its name, because it is hashed while it is copied and renamed once it is on the
+//! disk. A blob that was damaged later is replaced by the next job that needs it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

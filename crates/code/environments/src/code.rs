@@ -73,7 +73,7 @@ pub trait CodeVersion: Debug + Send + Sync {
     ) -> Result<Option<EvaluationSource>, CodeError>;
 
     /// The entries of a directory of a module or of the environment, sorted by name; empty if there
-    /// is no such directory. `path` is as for [`read_source`](Self::read_source).
+    /// is no such directory. `path` is as for [`source`](Self::source).
     fn entries(
         &self,
         module: Option<&str>,
@@ -129,7 +129,7 @@ pub struct TaskSummary {
     pub name: TaskName,
     /// Description from the metadata; `None` if there is none.
     pub description: Option<String>,
-    /// True if lists for people do not show the task.
+    /// True if lists do not show the task.
     pub private: bool,
     /// The reason for which the task cannot be run in its current form; `None` if it can.
     pub problem: Option<CodeError>,
@@ -170,7 +170,8 @@ pub struct CodeFile {
     /// Size of its content in bytes when it was looked up.
     pub size_bytes: u64,
     /// The content, opened at its beginning. The file may change while it is read; a caller that
-    /// must serve exactly the content of `sha256` copies it into [`BlobStore`](crate::BlobStore) first.
+    /// must serve exactly the content of `sha256` copies it into [`BlobStore`](crate::BlobStore)
+    /// first.
     pub content: File,
 }
 

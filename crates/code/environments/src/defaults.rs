@@ -8,7 +8,8 @@ pub const ENVIRONMENT_CONF_BYTES: u64 = 64 << 10;
 /// Largest metadata file of a task in bytes; the largest published ones have some 20,000.
 pub const METADATA_BYTES: u64 = 1 << 20;
 
-/// Longest text of a parameter's type in bytes; large `Struct` and `Enum` types have a few thousand.
+/// Longest text of a parameter's type in bytes; large `Struct` and `Enum` types have a few
+/// thousand.
 pub const PARAMETER_TYPE_BYTES: usize = 16_384;
 
 /// Deepest nesting of brackets in a parameter's type. Types of real tasks have 5.

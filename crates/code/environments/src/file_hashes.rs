@@ -1,6 +1,8 @@
 //! Hashes of files, cached until the files change.
 //!
-//! [`FileHashCache::of`] uses a cached hash only if path, inode, size and both timestamps are the same.
+//! [`FileHashCache::hash_file`] uses a cached hash only if path, inode, size and both timestamps
+//! are the same.
+//!
 //! Invariant: a returned hash is of content that the file had during the call.
 
 use std::collections::HashMap;

@@ -1,10 +1,11 @@
 //! The code of environments: tasks, their metadata, files and parameter types; plans.
 //!
-//! [`CodeReader`] lists environments, [`CodeVersion`] is one environment at one moment, [`TaskMetadata`]
-//! describes a task, [`BlobStore`] stores file contents by their hash. [`EnvironmentDir`] is the code
-//! in a directory with Puppet's layout. Invariants: a name from outside never becomes a path
-//! unchecked, no file outside a module is ever read through such a name, and a blob has the hash in
-//! its name.
+//! [`CodeReader`] lists environments, [`CodeVersion`] is one environment at one moment,
+//! [`TaskMetadata`] describes a task, [`BlobStore`] stores file contents by their hash.
+//! [`EnvironmentDir`] is the code in a directory with Puppet's layout.
+//!
+//! Invariants: a name from outside never becomes a path unchecked, no file outside a module is ever
+//! read through such a name, and a blob has the hash in its name.
 //!
 //! Everything here reads the disk and blocks: call it from a blocking thread.
 

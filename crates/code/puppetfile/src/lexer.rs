@@ -42,7 +42,7 @@ pub(crate) fn tokenize(text: &str) -> (Vec<PuppetfileToken>, PuppetfileErrors) {
     (lexer.tokens, lexer.mistakes)
 }
 
-// === impl Cursor ===
+// === impl LexerCursor ===
 
 impl LexerCursor<'_> {
     pub(crate) fn peek(&self) -> Option<char> {
@@ -92,7 +92,7 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-// === impl Lexer ===
+// === impl PuppetfileLexer ===
 
 impl PuppetfileLexer<'_> {
     /// Reads one token; `false` at the end of the text.

@@ -53,10 +53,11 @@ pub fn parse(text: &str) -> Result<Puppetfile, PuppetfileErrors> {
 /// Forge or the options of `mod`. Its errors have the position `at`.
 ///
 /// ```
-/// use puppetfile::{Position, Value, module};
+/// use puppetfile::{PuppetfilePosition, PuppetfileValue, module_from_value};
 ///
-/// let version = Value::Text("9.4.1".to_owned());
-/// let module = module(Position::START, "puppetlabs-stdlib", version).expect("it is well formed");
+/// let version = PuppetfileValue::Text("9.4.1".to_owned());
+/// let module = module_from_value(PuppetfilePosition::START, "puppetlabs-stdlib", version)
+///     .expect("it is well formed");
 /// assert_eq!(module.name.to_string(), "puppetlabs/stdlib");
 /// ```
 pub fn module_from_value(

@@ -1,6 +1,8 @@
 //! The content of a Puppetfile. Main type: [`Puppetfile`].
 //!
-//! The forms are those of r10k 3 to 5. Invariant: no two modules have the same directory.
+//! The forms are those of r10k 3 to 5.
+//!
+//! Invariant: no two modules have the same directory.
 
 use std::fmt;
 

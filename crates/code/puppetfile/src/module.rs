@@ -180,7 +180,7 @@ fn is_version(text: &str) -> bool {
         && rest.bytes().all(is_rest)
 }
 
-// === impl Options ===
+// === impl ModuleOptions ===
 
 impl ModuleOptions {
     fn add(&mut self, key: String, value: PuppetfileValue) -> ModuleResult<()> {

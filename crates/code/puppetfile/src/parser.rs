@@ -64,7 +64,7 @@ fn refusal(at: PuppetfilePosition, what: &str) -> PuppetfileError {
     PuppetfileError::new(at, msg)
 }
 
-// === impl Parser ===
+// === impl PuppetfileParser ===
 
 impl PuppetfileParser {
     fn peek(&self) -> Option<&PuppetfileTokenKind> {

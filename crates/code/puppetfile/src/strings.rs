@@ -1,4 +1,5 @@
-//! Parsing of quoted texts by Ruby's rules. Main functions: [`read_single_quoted`], [`read_double_quoted`].
+//! Parsing of quoted texts by Ruby's rules. Main functions: [`read_single_quoted`],
+//! [`read_double_quoted`].
 //!
 //! Invariant: in `#{…}` only names are supported.
 

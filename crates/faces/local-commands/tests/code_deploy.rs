@@ -1,4 +1,4 @@
-//! Deployments on this machine: from lists of environments, and what runs when they are over.
+//! Deployments on this machine: from lists of environments, and the commands that run at their end.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,7 +58,7 @@ fn repository(path: &Path, version: &str) {
     }
 }
 
-/// Two environments of modules only, and what runs when a deployment is over.
+/// Two environments of modules only, with this command for the end of a deployment.
 fn here(postrun: &str) -> Site {
     let site = Site {
         directory: tempfile::tempdir().expect("a fixture"),
@@ -122,7 +122,7 @@ async fn one_module_is_deployed_alone_and_postrun_is_told_where() {
     assert_eq!(ran.printed.lines().count(), 1, "{}", ran.printed);
     assert_eq!(version(&site, "one/modules/apt"), "2");
     assert_eq!(version(&site, "two/modules/ntp"), "1");
-    // Nothing is new, so nobody is told.
+    // Nothing has changed, so the command is not run.
     std::fs::remove_file(&told).expect("a fixture");
     let ran = deploy(&site, &["one", "--module", "apt"]).await;
     assert_eq!((ran.code, said().as_str()), (0, ""));
@@ -150,7 +150,7 @@ async fn a_postrun_that_fails_undoes_nothing() {
 
 #[tokio::test]
 async fn a_postrun_may_deploy_itself() {
-    // It would wait for ever if the deployment still had the directory.
+    // The command would wait forever if the deployment still held the directory.
     let site = here("[flock, LOCK, 'true']");
     let lock = site.path("tutti/lock");
     let settings = std::fs::read_to_string(site.path("r10k.yaml")).expect("a fixture");

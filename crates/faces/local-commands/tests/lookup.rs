@@ -1,4 +1,4 @@
-//! `tutti lookup`: what it prints and how it ends.
+//! Output and exit codes of `tutti lookup`.
 
 use clap::Parser as _;
 
@@ -70,7 +70,7 @@ impl Site {
         (code, captured())
     }
 
-    /// What is printed for a value that is found.
+    /// The output for a value that is found.
     #[track_caller]
     fn value(&self, arguments: &[&str]) -> String {
         let (code, printed) = self.lookup(arguments);
@@ -120,7 +120,7 @@ fn facts_come_from_files() {
         "--- Debian web test\n"
     );
     assert_eq!(site.value(&["fact", "--facts", &json]), "--- x db test\n");
-    // the name of the node is its certificate's
+    // the name of the node is its certname
     assert_eq!(site.value(&["list.0", "--facts", &yaml]), "--- b\n");
     assert_eq!(
         site.value(&["list.0", "--facts", &yaml, "--node", "other"]),

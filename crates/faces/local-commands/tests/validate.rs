@@ -1,4 +1,4 @@
-//! `tutti validate`: what it prints and how it ends.
+//! Output and exit codes of `tutti validate`.
 
 use clap::Parser as _;
 

@@ -1,9 +1,11 @@
-//! Access to files below a directory that neither paths nor links may leave: [`open`], [`path_kind`].
+//! Access to files below a directory that neither paths nor links may leave: [`open`],
+//! [`path_kind`].
 //!
 //! The kernel resolves the paths (`openat2` with `RESOLVE_BENEATH`), which takes three calls
 //! however deep a path is. If the kernel cannot decide, real paths are compared: for an absolute
-//! link into the same directory, and on systems without `openat2`. Invariant: the result is below
-//! the directory, and is a file or a directory.
+//! link into the same directory, and on systems without `openat2`.
+//!
+//! Invariant: the result is below the directory, and is a file or a directory.
 
 use std::fs::{File, Metadata};
 use std::io;

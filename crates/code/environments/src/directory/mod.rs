@@ -3,7 +3,7 @@
 //! [`EnvironmentDir`] resolves the link of an environment once, when a version of it is opened:
 //! that version reads the same directory from then on, even if the link is switched meanwhile. An
 //! environment that is a plain directory has no versions: each call reads its current content, and
-//! [`CodeVersion::code_id_of`] is `None`.
+//! [`CodeVersion::code_id`] is `None`.
 
 mod contained_open;
 mod environment_conf;

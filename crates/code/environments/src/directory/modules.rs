@@ -1,7 +1,10 @@
 //! Modules on a modulepath, and files in them.
 //!
-//! [`ModulepathDirectories`] finds, as Puppet does, each module in the first directory that contains it.
-//! Invariant: a file is read only if it is inside its module, wherever links lead ([`contained_open`]).
+//! [`ModulepathDirectories`] finds, as Puppet does, each module in the first directory that
+//! contains it.
+//!
+//! Invariant: a file is read only if it is inside its module, wherever links lead
+//! ([`contained_open`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ const DIRECTORY: &str = "plans";
 const LANGUAGES: [(&str, PlanLanguage); 2] =
     [("pp", PlanLanguage::Puppet), ("yaml", PlanLanguage::Yaml)];
 
-// === impl Version ===
+// === impl DirectoryVersion ===
 
 impl DirectoryVersion {
     pub(super) fn list_plans(&self) -> Result<Vec<PlanSummary>, CodeError> {

@@ -20,7 +20,7 @@ const METADATA: &str = "metadata.json";
 
 const OWNER_EXECUTES: u32 = 0o100;
 
-// === impl Version ===
+// === impl DirectoryVersion ===
 
 impl DirectoryVersion {
     pub(super) fn list_modules(&self) -> Result<Vec<EnvironmentModule>, CodeError> {

@@ -27,7 +27,7 @@ struct TaskNameFiles {
     executables: Vec<String>,
 }
 
-// === impl Version ===
+// === impl DirectoryVersion ===
 
 impl DirectoryVersion {
     pub(super) fn list_tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {

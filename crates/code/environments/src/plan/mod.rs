@@ -33,7 +33,7 @@ pub struct PlanSummary {
     pub name: PlanName,
     /// Description of the plan, as in [`PlanMetadata`].
     pub description: Option<String>,
-    /// True if lists for people do not show the plan.
+    /// True if lists do not show the plan.
     pub private: bool,
     /// The error of reading the plan; `None` if it was read.
     pub problem: Option<CodeError>,
@@ -82,7 +82,7 @@ pub struct PlanParameter {
     pub sensitive: bool,
 }
 
-// === impl Plan ===
+// === impl EnvironmentPlanSource ===
 
 impl EnvironmentPlanSource {
     pub(crate) fn read_plan(

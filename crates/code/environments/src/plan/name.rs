@@ -1,8 +1,9 @@
 //! The name of a plan: `module`, or `module::plan` with any number of parts.
 //!
-//! [`PlanName`] is a closed type because its parts become components of paths. Invariant:
-//! `module::init` is the same plan as `module` and is stored as `module`, so that a permission on
-//! one cannot be evaded by using the other.
+//! [`PlanName`] is a closed type because its parts become components of paths.
+//!
+//! Invariant: `module::init` is the same plan as `module` and is stored as `module`, so that a
+//! permission on one cannot be evaded by using the other.
 
 use std::fmt;
 use std::str::FromStr;

@@ -16,7 +16,7 @@ pub(super) struct CommentTags {
     pub(super) private: bool,
 }
 
-// === impl Tags ===
+// === impl CommentTags ===
 
 impl CommentTags {
     /// Parses the lines of a comment, without their comment marks.

@@ -30,7 +30,8 @@ pub struct TaskMetadata {
     pub private: bool,
     /// True if the task runs on a proxy for a remote target.
     pub remote: bool,
-    /// Input method: `stdin`, `environment_name`, `both` or `powershell`; `None` if the file gives none.
+    /// Input method: `stdin`, `environment_name`, `both` or `powershell`; `None` if the file names
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
     /// Parameters in the order of the file. `None` if the file has no such section: any parameter

@@ -1,4 +1,4 @@
-//! The invariants that fuzzing and property tests check with arbitrary bytes: no panic, and metadata
+//! Invariants that fuzzing and property tests check with arbitrary bytes: no panic, and metadata
 //! that is accepted can be written and read again.
 
 use environments::{ParameterType, TaskMetadata};

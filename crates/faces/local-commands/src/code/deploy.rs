@@ -324,7 +324,7 @@ async fn remove(
     Ok(removed)
 }
 
-// === impl Ended ===
+// === impl EnvironmentResult ===
 
 impl EnvironmentResult {
     fn print(&self, is_dry: bool) {

@@ -1,4 +1,5 @@
-//! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
+//! `tutti code versions --local` and `tutti code rollback --local`. Main functions: [`run`],
+//! [`rollback`].
 
 use code_deployments::deployer::RestoredVersion;
 use code_store::version::VersionSignature;

@@ -1,7 +1,10 @@
-//! `tutti lookup`: looks up a key with Hiera, in the files of this machine. Main type: [`LookupOptions`].
+//! `tutti lookup`: looks up a key with Hiera, in the files of this machine. Main type:
+//! [`LookupOptions`].
 //!
-//! Needs no server and no Puppet. Invariant: options and output are those of `puppet lookup`;
-//! additional information (why nothing was found) goes to stderr.
+//! It needs neither a server nor Puppet.
+//!
+//! Invariant: options and output are those of `puppet lookup`; additional information (the reason
+//! for which nothing was found) goes to stderr.
 
 mod environment;
 mod environment_files;

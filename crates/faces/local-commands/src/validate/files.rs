@@ -153,7 +153,7 @@ fn ruby_function(path: &Path) -> Option<String> {
         .iter()
         .filter_map(|directory| text.rfind(&format!("/{directory}/")));
     let below = &text[starts.max()? + 1..];
-    // Files with other names are no built-in functions.
+    // Files with other names are not built-in functions.
     stdlib::replaced_function(below, b"").map(|_| below.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! Prints findings with the marked source. Main function: [`all`].
+//! Prints findings with the marked source. Main function: [`print_findings`].
 
 use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 use syntax::{Diagnostic, DiagnosticSeverity, SourceSpan};

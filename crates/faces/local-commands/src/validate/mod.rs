@@ -1,7 +1,9 @@
 //! `tutti validate`: checks sources of the Puppet language. Main type: [`ValidateOptions`].
 //!
-//! Needs no server and no Puppet. Invariant: every mistake in every file is reported; the exit code
-//! is 0 without mistakes, 1 with mistakes, 2 if a file could not be read.
+//! It needs neither a server nor Puppet.
+//!
+//! Invariant: every mistake in every file is reported; the exit code is 0 without mistakes, 1 with
+//! mistakes, 2 if a file could not be read.
 
 mod files;
 mod findings;
@@ -175,7 +177,7 @@ fn summary(all: &[CheckedSource], errors: usize) -> String {
     format!("{files}: {faults}")
 }
 
-// === impl Checked ===
+// === impl CheckedSource ===
 
 impl CheckedSource {
     fn count(&self, severity: DiagnosticSeverity) -> usize {

@@ -40,7 +40,7 @@ pub struct CaService {
 /// The service, bound to the network of the caller.
 pub(super) struct CallerCaService(pub(super) CaService);
 
-/// Reason for which the authority did not do the work.
+/// The reason for which the authority could not do the work.
 #[derive(Debug, thiserror::Error)]
 pub enum CaWorkError {
     /// The turn of the caller's network did not come in time.

@@ -43,7 +43,7 @@ fn position_in_file(node: &YamlTreeNode, within: SourcePosition) -> (u32, u32) {
     }
 }
 
-// === impl Reading ===
+// === impl YamlPlanReader ===
 
 impl YamlPlanReader {
     /// Parses all code in a value.

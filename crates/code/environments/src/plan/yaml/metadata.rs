@@ -1,4 +1,5 @@
-//! Metadata of a YAML plan: `description`, `private`, `parameters`. Main function: [`parse_metadata`].
+//! Metadata of a YAML plan: `description`, `private`, `parameters`. Main function:
+//! [`parse_metadata`].
 
 use std::path::Path;
 

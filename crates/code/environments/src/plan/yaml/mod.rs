@@ -118,7 +118,7 @@ struct YamlPlanReader {
     names: Vec<String>,
 }
 
-// === impl Reading ===
+// === impl YamlPlanReader ===
 
 impl YamlPlanReader {
     fn refuse(&mut self, node: &YamlTreeNode, message: impl Into<String>) {

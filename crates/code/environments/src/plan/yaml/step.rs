@@ -114,7 +114,7 @@ impl YamlAction {
     }
 }
 
-// === impl Reading ===
+// === impl YamlPlanReader ===
 
 impl YamlPlanReader {
     pub(super) fn read_step(&mut self, node: &YamlTreeNode) -> Option<YamlStep> {

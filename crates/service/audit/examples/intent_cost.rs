@@ -1,8 +1,8 @@
-//! What the audit adds to a command: `cargo run --release -p audit --example intent_cost --
-//! [DIRECTORY] [--smallest]`.
+//! The time that the audit adds to a command: `cargo run --release -p audit --example intent_cost
+//! -- [DIRECTORY] [--smallest]`.
 //!
-//! A job of one node is inserted, alone, and between an intent and its result as the API does it;
-//! the two in turn, so that both see the same disk. Prints JSON, microseconds.
+//! A job of one node is inserted alone, and between an intent and its result as the API does it.
+//! Both variants run in turn on the same disk. Prints JSON with times in microseconds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,15 +14,15 @@ use store::{NewJob, NewRun, Store, StoreConfig};
 use tokio::task::JoinSet;
 
 const ROUNDS: u64 = 2_000;
-/// The same where only the program is tried: two for each caller.
+/// Number of rounds with `--smallest`, which only tries the program: two for each caller.
 const ROUNDS_SMALLEST: u64 = 2 * CALLERS;
 const WARM_UP: u64 = 100;
-/// Callers at once, where many come.
+/// Number of concurrent callers.
 const CALLERS: u64 = 64;
 
 type Failable<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Makes ids that were never used.
+/// Counter for unique ids.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 #[tokio::main]
@@ -59,14 +59,14 @@ async fn main() -> Failable<()> {
     Ok(())
 }
 
-/// Microseconds of a job's commit.
+/// Inserts a job; returns the duration in microseconds.
 async fn insert(store: &Store) -> Failable<f64> {
     let started = Instant::now();
     store.insert_job(job()).await?;
     Ok(started.elapsed().as_secs_f64() * 1e6)
 }
 
-/// The same, announced before and told after.
+/// Does the same between an intent and its result.
 async fn command(store: &Store, audit: &Audit) -> Failable<f64> {
     let started = Instant::now();
     let intent = audit.intent(act()).await?;

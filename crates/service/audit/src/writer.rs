@@ -67,7 +67,7 @@ fn log_lost_entry(entry: &NewAudit, why: &str) {
 
 // === impl AuditWriter ===
 
-/// Writes until it is stopped.
+/// Writes entries until it is stopped.
 pub(crate) async fn run(mut writer: AuditWriter, mut results: mpsc::Receiver<NewAudit>) {
     let mut window = every(FLOOD_WINDOW);
     let mut head = every(HEAD_WRITTEN);

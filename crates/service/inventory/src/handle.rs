@@ -1,7 +1,7 @@
-//! [`Inventory`]: the handle that the rest of the server holds.
+//! The handle that the rest of the server uses: [`Inventory`].
 //!
-//! Invariant: callers see no difference between the back ends, except for what a back end cannot
-//! do.
+//! Invariant: callers see no difference between the back ends, except for functions that a back end
+//! does not have.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -80,7 +80,7 @@ impl Inventory {
         }
     }
 
-    /// Returns `true` if there is no PuppetDB, so that agents must be asked for facts.
+    /// Returns `true` if there is no PuppetDB, so that facts must be requested from agents.
     pub fn is_embedded(&self) -> bool {
         matches!(&*self.backend, InventoryBackend::Embedded(_))
     }

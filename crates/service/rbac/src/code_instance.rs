@@ -1,9 +1,9 @@
 //! Instances of `tasks:run` and `plans:run`: [`CodeInstance`], a name and the environment that the
 //! code belongs to.
 //!
-//! Push access to a branch is the right to write the code of its environment, so a right to run
-//! code names the environment. Invariant: an instance without an environment covers the environment
-//! of each node, and no other.
+//! With push access to a branch, a user can write the code of its environment; therefore a
+//! permission to run code names the environment. Invariant: an instance without an environment
+//! covers the environment of each node, and no other.
 
 use crate::permission::ALL;
 
@@ -37,7 +37,7 @@ pub enum CodeReach {
     EveryNode,
 }
 
-/// Environments that an instance of `tasks:run` or `plans:run` without an environment is for.
+/// Environments to which an instance of `tasks:run` or `plans:run` without an environment applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnnamedEnvironmentScope {
     /// The environment of each node.

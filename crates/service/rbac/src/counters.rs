@@ -1,4 +1,4 @@
-//! Counters of failures with bounded memory, no matter how many keys attackers invent.
+//! Counters of failures with bounded memory, regardless of how many keys attackers invent.
 //!
 //! [`FailureCounter`] counts consecutive failures and restarts after a pause. [`DecayingCounter`]
 //! loses one failure per period. [`BoundedCounters`] maps keys to counters of either type and evicts

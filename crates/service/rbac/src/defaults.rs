@@ -30,8 +30,8 @@ pub const KNOWN_PASSWORD_CHECKS: usize = 1;
 /// waits 640 ms. Further attempts are refused at once, with a time to retry.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 32;
 
-/// Attempts of all sources together that wait or are checked; each source has one attempt in the
-/// line for a turn. 1,024 × 1 KB.
+/// Attempts of all sources together that wait or are checked; each source has at most one attempt
+/// in the common queue. 1,024 × 1 KB.
 pub const PASSWORD_QUEUE: usize = 1_024;
 
 /// Concurrent queries to a directory for the attempts of one source: half of the total.
@@ -45,8 +45,8 @@ pub const FAILED_LOGINS: u32 = 10;
 pub const LOCK_OUT: Duration = Duration::from_secs(300);
 
 /// Time for which a user is locked after [`FAILED_LOGINS`] failures, from all sources together. The
-/// lock ends by itself, and failures meanwhile do not extend it: anonymous attempts lock no user
-/// out for good.
+/// lock ends by itself, and failures meanwhile do not extend it, so anonymous attempts cannot lock
+/// a user out permanently.
 pub const USER_LOCK: Duration = Duration::from_secs(1_800);
 
 /// Networks remembered for each user, from which the user has logged in: 24 bytes each.

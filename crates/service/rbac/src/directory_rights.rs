@@ -1,9 +1,9 @@
 //! Permissions to change the settings of directories: [`Rbac::begin_directory_change`].
 //!
-//! Invariant: a directory defines who remote users are and which imported groups they are in, so its
-//! settings are worth every right of those groups and users. A user who changes the settings must
-//! hold all of these rights, and none of them is granted to another user until the change is
-//! written.
+//! Invariant: a directory defines the remote users and their imported groups, so control of its
+//! settings amounts to every permission of those groups and users. A user who changes the settings
+//! must hold all of these permissions, and none of them is granted to another user until the change
+//! is written.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ pub struct DirectoryChange {
 }
 
 impl Rbac {
-    /// Allows a change of directories, if the caller has `directory_service:edit` and every right
-    /// of the imported groups and remote users that it matters for.
+    /// Allows a change of directories if the caller has `directory_service:edit` and every
+    /// permission of the affected groups and remote users.
     pub async fn begin_directory_change(
         &self,
         by: &UserIdentity,

@@ -50,7 +50,7 @@ pub enum ManageError {
         crate::defaults::TASK_TARGETS
     )]
     TooManyTaskTargets,
-    /// The user is `first_users` or `api_user`.
+    /// The user is `admin` or `api_user`.
     #[error("the users admin and api_user cannot be changed or deleted, nor given roles")]
     AdminImmutable,
     /// The role is one of the default roles, 1 to 5.

@@ -1,8 +1,8 @@
-//! The built-in users `first_users` and `api_user`.
+//! The built-in users `admin` and `api_user`.
 //!
-//! Invariants: the password file is written before the user `first_users` is stored, so a crash in between
-//! locks no administrator out: the next start creates another password. The built-in users cannot be
-//! changed, except for the password of `first_users`.
+//! Invariants: the password file is written before the user `admin` is stored, so a crash in
+//! between locks no administrator out: the next start creates another password. The built-in users
+//! cannot be changed, except for the password of `admin`.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use store::{NewUserRow, Store, StoreError};
 
 use crate::{RbacOpenError, UserIdentity, now_ms, password, random_secrets};
 
-/// Id of the user `first_users`, the same as in Puppet Enterprise, because scripts contain it.
+/// Id of the user `admin`, the same as in Puppet Enterprise, because scripts contain it.
 pub const ADMIN_ID: &str = "42bf351c-f9ec-40af-84ad-e976fec7f4bd";
 
-/// Id of the user `api_user`, which programs with a certificate of the allow-list act as; the same as
-/// in Puppet Enterprise.
+/// Id of the user `api_user`, as which programs with a certificate of the allow-list act; the same
+/// as in Puppet Enterprise.
 pub const API_USER_ID: &str = "af94921f-bd76-4b58-b5ce-e17c029a2790";
 
-/// Login of the first user.
+/// Login of the first administrator.
 pub(crate) const ADMIN: &str = "admin";
 /// Login of programs with a certificate of the allow-list.
 pub(crate) const API_USER: &str = "api_user";
-/// File in the data directory with the first password of `first_users`.
+/// File in the data directory with the first password of `admin`.
 const PASSWORD_FILE: &str = "admin-password";
 
 /// True if the user is built in and cannot be changed.
@@ -52,7 +52,7 @@ pub(crate) async fn ensure_api_user(store: &Store) -> Result<UserIdentity, Store
     let user = first_user(API_USER_ID, API_USER, "API user", None);
     store.insert_user(user).await?;
     let row = store.user(API_USER_ID).await?;
-    // The login is reserved since the first start.
+    // Always present: the login is reserved since the first start.
     let row = row.ok_or(StoreError::Closed)?;
     UserIdentity::load(store, row).await
 }

@@ -1,9 +1,8 @@
 //! Role-based access control (RBAC): users, user groups, roles, permissions, passwords and tokens.
 //! Main type: [`Rbac`].
 //!
-//! The first start creates the users `first_users`, with a random password in
-//! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in, and the default
-//! [roles](default_roles).
+//! The first start creates the default [roles](default_roles) and two users: `admin`, with a random
+//! password in `<data_dir>/admin-password` (mode 0600), and `api_user`, which cannot log in.
 //!
 //! Invariants:
 //! - Passwords are stored as argon2id hashes, tokens as SHA-256 hashes.
@@ -103,8 +102,8 @@ struct RbacInner {
     locks: Mutex<LockOut>,
     cache: Arc<TokenCache>,
     metrics: RbacMetrics,
-    /// Locked from the first read to the write of every change of permissions, so that nothing
-    /// changes in between.
+    /// Locked from the first read to the write of every change of permissions, so that no other
+    /// change happens in between.
     changes: Arc<tokio::sync::Mutex<()>>,
     /// Writes in progress.
     tasks: TaskTracker,

@@ -2,8 +2,8 @@
 //! milliseconds of a monotonic clock.
 //!
 //! Invariants: the counters never depend on the existence of a user. Names are counted as typed
-//! (folded), so unknown names are delayed and locked exactly like names of users. Memory is bounded,
-//! no matter how many names attackers invent.
+//! (folded), so unknown names are delayed and locked exactly like names of users. Memory is
+//! bounded, regardless of how many names attackers invent.
 //!
 //! Each failure increments four counters. The counter of the pair of name and source locks the name
 //! for this source only, so an attacker cannot lock out other sources. The counters of the name, the
@@ -40,7 +40,7 @@ pub(crate) struct LockOut {
     /// Start of the lock in milliseconds, by user id, for users with too many failures from all
     /// sources together.
     user_locks: HashMap<String, i64>,
-    /// Start of this server. Locks that it found in the store count from here.
+    /// Start of this server. Locks that it found in the store are timed from here.
     started_ms: i64,
     hasher: RandomState,
 }

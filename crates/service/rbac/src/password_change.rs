@@ -58,7 +58,7 @@ pub fn check_new_password(
 }
 
 impl Rbac {
-    /// Sets the password of the caller. All tokens of the caller are revoked but `random_secrets`, which
+    /// Sets the password of the caller. All tokens of the caller are revoked except `token`, which
     /// authenticated this request. A wrong current password counts as a failed login.
     pub async fn change_own_password(
         &self,
@@ -97,8 +97,8 @@ impl Rbac {
     }
 
     /// Creates a token that lets the user set a password once within a day. Needs
-    /// `users:reset_password` and every permission of the user: otherwise the caller could take over
-    /// a user with more permissions. Only [`Rbac::api_user`] can create one for `first_users`.
+    /// `users:reset_password` and every permission of the user: otherwise the caller could take
+    /// over a user with more permissions. Only [`Rbac::api_user`] can create one for `admin`.
     pub async fn reset_token(
         &self,
         by: &UserIdentity,

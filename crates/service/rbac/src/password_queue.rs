@@ -17,7 +17,7 @@ use crate::defaults::{
 };
 use crate::lockout::LoginSource;
 
-/// Origin of a login attempt, as the connection shows it.
+/// Origin of a login attempt, from the connection.
 #[derive(Clone, Debug, Default)]
 pub struct LoginOrigin {
     /// Address of the connection. Headers of proxies do not count: any client can send them.
@@ -189,7 +189,7 @@ mod tests {
         LoginOrigin::from(Some(address)).requester()
     }
 
-    /// Places of one source, each waiting for its turn; those that have one hold it.
+    /// Attempts of one source until its queue is full.
     fn flood(queue: &PasswordQueue, requester: &PasswordRequester) -> Vec<QueuedAttempt> {
         let mut places = Vec::new();
         while let Ok(place) = queue.enter(requester.clone()) {
@@ -214,7 +214,7 @@ mod tests {
         for wait in &mut waiting {
             assert!(wait.now_or_never().is_none());
         }
-        // Another source finds a place and a turn at once.
+        // An attempt of another source gets a slot and a turn at once.
         let honest = queue.enter(source(2)).expect("a place");
         honest.wait_for_turn().now_or_never().expect("a turn");
     }

@@ -101,7 +101,7 @@ impl fmt::Display for RequestedPermission<'_> {
 }
 
 impl PermissionGrant {
-    /// An unchecked permission. [`PermissionGrant::check_token`] validates it.
+    /// An unchecked permission. [`PermissionGrant::check`] validates it.
     pub fn new(
         object_type: impl Into<String>,
         action: impl Into<String>,

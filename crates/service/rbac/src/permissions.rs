@@ -232,7 +232,8 @@ mod tests {
             all.code_reach("plans", "x", "evil"),
             Some(CodeReach::EveryNode)
         );
-        // Who has all tasks of each node's own environment hands on no other.
+        // A user who has all tasks for each node's own environment cannot grant any other
+        // environment.
         let own = of(&[("tasks", "run", "*")]);
         assert!(own.covers(&PermissionGrant::new("tasks", "run", "package")));
         for more in ["package@evil", "package@*", "*@*"] {

@@ -46,7 +46,7 @@ pub struct TokenSession {
 }
 
 impl Rbac {
-    /// Authenticates the user of `random_secrets`. This counts as a use of the token.
+    /// Authenticates the user of `token`. This counts as a use of the token.
     pub async fn authenticate(&self, token: &str) -> Result<Arc<UserIdentity>, AuthenticateError> {
         let hash = random_secrets::hash(token);
         let now = now_ms();

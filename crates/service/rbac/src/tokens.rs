@@ -94,7 +94,7 @@ pub struct TokenView {
 
 impl Rbac {
     /// Creates another token for a caller with a valid token. It ends no later than that token:
-    /// otherwise a token that was stolen once could be renewed for ever.
+    /// otherwise a token that was stolen once could be renewed forever.
     pub async fn issue_for(
         &self,
         identity: &UserIdentity,

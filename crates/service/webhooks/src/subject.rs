@@ -37,12 +37,13 @@ pub(crate) struct EventSubject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct EventNodeCounts {
     pub(crate) total: u64,
-    /// Absent in events of single nodes: with tens of thousands of them, counting would take longer than the job.
+    /// Absent in events of single nodes: a job may have tens of thousands of them, and counting for
+    /// each would take longer than the job.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<EndedCounts>,
 }
 
-/// Nodes by how they ended.
+/// Numbers of nodes by the way in which they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct EndedCounts {
     pub(crate) succeeded: u64,

@@ -1,4 +1,5 @@
-//! Webhooks as callers see them: [`RegisteredWebhook`], with the requests to create and change them.
+//! Webhooks in the form for callers: [`RegisteredWebhook`], with the requests to create and change
+//! them.
 
 use secrecy::ExposeSecret as _;
 use store::WebhookRow;

@@ -142,7 +142,8 @@ impl DeliveryWorker {
         Ok(events.into_iter().map(WebhookEvent::from).collect())
     }
 
-    /// Questions and ends of plan jobs. Most of that log is neither, and is passed over without being read.
+    /// The questions and ends of plan jobs. Other events, which are most of that log, are skipped
+    /// without being read.
     async fn events_of_plan_jobs(&mut self) -> Result<Vec<WebhookEvent>, StoreError> {
         let from_id = self.progress.next_plan_event;
         let last_id = self.store.last_plan_event_id().await?;

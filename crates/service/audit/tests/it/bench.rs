@@ -1,4 +1,5 @@
-//! Engines to test on: [`Bench`] is an empty store of one kind, and [`both!`] runs a test on each.
+//! Databases for tests: [`Bench`] is an empty store on one engine, and [`both!`] runs a test on
+//! each engine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use audit::{
 use store::{Store, StoreConfig};
 use testkit::postgres::Postgres;
 
-/// An open store and what it stands on.
+/// An open store with its database.
 pub(crate) struct Bench {
     pub(crate) store: Store,
     pub(crate) config: StoreConfig,
@@ -46,7 +47,7 @@ impl Bench {
         }
     }
 
-    /// What somebody does who has the database in his hands.
+    /// Changes the database as an attacker with access to it could.
     pub(crate) async fn tamper(&self, sql: &str) {
         if let Some(path) = self.config.url.strip_prefix("sqlite:") {
             let connection = rusqlite::Connection::open(path).unwrap();
@@ -87,14 +88,14 @@ impl Bench {
         verified.unwrap()
     }
 
-    /// Ends the server process, as it were, and starts it again.
+    /// Simulates a restart of the server.
     pub(crate) async fn reopened(mut self) -> Self {
         self.store.close().await;
         self.store = Store::open(&self.config).await.unwrap();
         self
     }
 
-    /// A chain of so many events.
+    /// Adds `count` events to the chain.
     pub(crate) async fn filled(self, count: usize) -> Self {
         let audit = self.audit().await;
         for i in 0..count {
@@ -125,7 +126,7 @@ macro_rules! both {
 }
 pub(crate) use both;
 
-/// Something that ann does.
+/// An action of the user ann.
 pub(crate) fn act(action: &str) -> AuditedAction {
     AuditedAction {
         actor: AuditActor {

@@ -63,7 +63,7 @@ async fn a_pruned_head_is_no_fault(bench: Bench) {
     let bench = bench.filled(10).await;
     let head = ChainHead::read(&bench.head_file()).unwrap().unwrap();
     let audit = bench.audit().await;
-    // The head's own entry goes, one more stays.
+    // The entry of the head will be pruned, one more stays.
     bench.tamper("UPDATE audit SET at_ms = at_ms").await;
     audit
         .record(&crate::bench::act("x"), &Default::default())
@@ -89,7 +89,7 @@ async fn a_pruned_head_is_no_fault(bench: Bench) {
 const CUT: &str = "DELETE FROM audit WHERE seq > 7; \
                    UPDATE ledger SET audit = 7, audit_hash = (SELECT hash FROM audit WHERE seq = 7)";
 
-/// What a check has that knows the files beside the database.
+/// The heads in the files beside the database, against which a check compares.
 fn kept(bench: &Bench) -> ExpectedChain {
     let kept = HeadFileHeads::read(&bench.head_file()).unwrap();
     ExpectedChain {
@@ -109,7 +109,7 @@ async fn a_truncated_log_stays_detected_after_the_server_wrote_a_new_head(bench:
             head: 10
         })
     );
-    // The server starts, tells it, and goes on behind the cut, beyond the old end.
+    // The server starts, reports the defect, and continues the chain beyond the former end.
     let bench = bench.reopened().await.filled(10).await;
     assert!(bench.verify().await.is_ok(), "the rows alone say nothing");
     let after = bench.verify_against(kept(&bench)).await;

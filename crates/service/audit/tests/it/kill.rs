@@ -1,7 +1,8 @@
 //! A server that is killed between a command and its result.
 //!
-//! A child (this test's own program) announces commands and never ends them; it is killed.
-//! Afterwards every announced command must be there, and the chain whole.
+//! A child process (this test's own program) announces commands, every other one without a result,
+//! until it is killed. Afterwards every announced command must be in the chain, and the chain
+//! intact.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -16,7 +17,7 @@ const KILLS: usize = 10;
 
 #[tokio::test]
 async fn child() {
-    // Not a test of its own: the program that is killed.
+    // Not a test by itself: the process that is killed.
     let Ok(path) = std::env::var(CHILD) else {
         return;
     };
@@ -49,8 +50,8 @@ async fn a_kill_between_a_command_and_its_result_leaves_a_whole_chain_that_says_
         .unwrap();
     assert!(announced.len() >= KILLS);
     assert!(report.without_result >= announced.len() as u64);
-    // At the most one more of each kind in every round: killed before it was printed, or before
-    // its result was written.
+    // At most one more of each kind in every round: the child was killed before it printed the
+    // number, or before the result was written.
     assert!(report.without_result <= (announced.len() + 2 * KILLS) as u64);
     for seq in announced {
         let row = store.audit_entries(seq, 1).await.unwrap().remove(0);
@@ -59,7 +60,7 @@ async fn a_kill_between_a_command_and_its_result_leaves_a_whole_chain_that_says_
     }
 }
 
-/// Starts the child, kills it after so many announcements and returns all that it printed.
+/// Starts the child and kills it after `count` announcements; returns all that it printed.
 fn killed_after(path: &std::path::Path, count: usize) -> Vec<i64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
@@ -71,7 +72,7 @@ fn killed_after(path: &std::path::Path, count: usize) -> Vec<i64> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut announced = Vec::new();
     while let Some(Ok(line)) = lines.next() {
-        // The harness of the tests prints its own lines, one of them without an end.
+        // The test harness prints lines of its own, one of them without a line end.
         let Some((_, seq)) = line.split_once("announced ") else {
             continue;
         };

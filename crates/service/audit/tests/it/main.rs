@@ -1,4 +1,4 @@
-//! The audit on SQLite and on a real PostgreSQL: what it writes, and which tampering it finds.
+//! The audit on SQLite and on PostgreSQL: its entries, and the tampering that it detects.
 
 #![expect(
     clippy::unwrap_used,

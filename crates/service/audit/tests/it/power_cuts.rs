@@ -1,5 +1,5 @@
-//! A server database on a disk whose power is cut, on SQLite and on PostgreSQL: every acknowledged commit is
-//! there afterwards, and the chain of the audit is whole.
+//! A server database on a disk whose power is cut, on SQLite and on PostgreSQL: afterwards every
+//! acknowledged commit exists, and the chain of the audit is intact.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,23 @@ use testkit::power_cut::{PowerCutDisk, Workload, cuts, print_figures, seed};
 
 use crate::bench::act;
 
-/// The URL of a SQLite file, or the directory of a PostgreSQL.
+/// Environment variable of the child: the URL of a SQLite file, or the directory of a PostgreSQL
+/// cluster.
 const CHILD: &str = "TUTTI_AUDIT_POWER_CUT";
 
 const DATABASE: &str = "test_0";
 
-/// Different outcomes of one cut that are looked at.
+/// Number of different outcomes of one cut that are checked.
 const OUTCOMES: u64 = 3;
 
-/// The latest cut, in writes and flushes after the program was started: after some dozens of commits.
+/// Latest moment of a cut, in writes and flushes after the start of the program: after some dozens
+/// of commits.
 const LATEST_EVENT: u64 = 400;
 
-/// Much longer than a workload takes to come to its cut, to end a broken test.
+/// Timeout for a broken test, much longer than a workload takes to reach its cut.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A database at rest on the disk.
+/// A closed database on the disk.
 enum At {
     File(PathBuf),
     Cluster(PathBuf),
@@ -59,7 +61,7 @@ impl At {
         }
     }
 
-    /// Opens it as a server does, after PostgreSQL's own recovery.
+    /// Opens the database as a server does, after PostgreSQL's own recovery.
     async fn open(&self) -> Opened {
         let (server, config) = match self {
             Self::File(path) => (None, StoreConfig::sqlite(path)),
@@ -85,7 +87,7 @@ impl Opened {
     }
 }
 
-/// Not a test: the server whose power is cut.
+/// Not a test by itself: the server whose power is cut.
 #[tokio::test]
 #[ignore = "the process whose power is cut"]
 async fn child() {
@@ -138,10 +140,10 @@ fn job() -> NewJob {
     }
 }
 
-/// What the workload printed: sequence numbers of intents, and numbers of jobs.
+/// The output of the workload: sequence numbers of intents, and numbers of jobs.
 fn acknowledged(workload: &Workload) -> Vec<(i64, i64)> {
     let lines = workload.lines();
-    // The harness of the tests prints its own lines, one of them without an end.
+    // The test harness prints lines of its own, one of them without a line end.
     let told = lines
         .iter()
         .filter_map(|line| line.split_once("acknowledged "));
@@ -194,7 +196,7 @@ fn start(at: &At) -> Workload {
 }
 
 async fn cut_again_and_again(mut disk: PowerCutDisk, at: At) {
-    // `initdb` of the tests syncs nothing.
+    // `initdb` runs without syncs in tests.
     disk.sync().unwrap();
     let seed = seed();
     let mut random = StdRng::seed_from_u64(seed);
@@ -238,7 +240,7 @@ async fn power_cuts_lose_no_acknowledged_commit_of_postgresql() {
     Box::pin(cut_again_and_again(disk, at)).await;
 }
 
-/// A cluster with an empty database, at rest and on the disk.
+/// Creates a cluster with an empty database, and shuts it down.
 async fn cluster(disk: &Path) -> PathBuf {
     let disk = disk.to_owned();
     let make = move || {

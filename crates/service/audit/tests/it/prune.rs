@@ -1,4 +1,4 @@
-//! Old entries go, the chain can still be verified, and it says that they are gone.
+//! Old entries are pruned; the chain can still be verified, and records that they were pruned.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ both!(
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Entries of long ago, and as many of today.
+/// Adds `count` very old entries, and as many new ones.
 async fn old_and_new(bench: &Bench, count: i64) {
     let now_ms = i64::try_from(
         std::time::SystemTime::now()
@@ -40,10 +40,10 @@ async fn old_and_new(bench: &Bench, count: i64) {
         .unwrap();
 }
 
-/// Makes everything up to an entry old, as far as a prune can tell, and prunes it.
+/// Makes all entries up to `seq` look old, and prunes them; returns their number.
 pub(crate) async fn prune_through(bench: &Bench, seq: i64) -> u64 {
     let rows = bench.store.audit_entries(seq + 1, 1).await.unwrap();
-    // The hashes are as they were: a prune takes whole entries and looks at no column but this.
+    // The hashes stay unchanged: a prune deletes whole entries and reads no other column.
     let now_ms = i64::try_from(
         std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -71,7 +71,7 @@ async fn old_entries_go_and_a_checkpoint_stays(bench: Bench) {
     let last = bench.store.last_audit_entry().await.unwrap().unwrap();
     assert_eq!(last.entry.phase, "checkpoint");
     assert!(last.entry.details.contains("\"through\":1500"));
-    // Nothing is old any more: no second checkpoint.
+    // No entry is old any more, so there is no second checkpoint.
     assert_eq!(audit::prune(&bench.store, DAY).await.unwrap(), 0);
     assert_eq!(bench.verify().await.unwrap().last, 3_001);
 }
@@ -79,7 +79,7 @@ async fn old_entries_go_and_a_checkpoint_stays(bench: Bench) {
 async fn a_prune_that_was_interrupted_is_taken_up(bench: Bench) {
     old_and_new(&bench, 2_500).await;
     let pruning = audit::prune(&bench.store, DAY);
-    // Dropped somewhere in between.
+    // The future is dropped before it has finished.
     let _ = tokio::time::timeout(Duration::from_millis(20), pruning).await;
     bench.verify().await.unwrap();
     audit::prune(&bench.store, DAY).await.unwrap();

@@ -1,4 +1,4 @@
-//! A19: whatever is changed, cut, moved or put in is found, with its place.
+//! A19: every change, cut, move or insertion is detected, with its place.
 
 use audit::{ChainFault, ChainHead, ExpectedChain};
 use store::NewAudit;
@@ -85,7 +85,7 @@ async fn an_edit_is_found_in_every_column(bench: Bench) {
     assert_eq!(bench.verify().await, Err(fault));
 }
 
-/// Somebody who knows how hashes are made changes an entry and makes its hash anew.
+/// An attacker who can compute hashes changes an entry and its hash.
 async fn an_edit_with_its_hash_made_anew_is_found(bench: Bench) {
     let bench = bench.filled(10).await;
     let row = bench.store.audit_entries(5, 1).await.unwrap().remove(0);
@@ -132,8 +132,9 @@ async fn a_cut_at_the_end_is_found_by_the_ledger(bench: Bench) {
     assert_eq!(bench.verify().await, Err(fault));
 }
 
-/// With the database alone this cannot be found: whoever can change all of it can make it look
-/// like yesterday's. The head beside it, or a hash that somebody wrote down, tells.
+/// With the database alone this cannot be detected: an attacker who can change all of it can
+/// restore the state of yesterday. The head beside the database, or a hash kept elsewhere, reveals
+/// it.
 async fn a_cut_at_the_end_with_the_ledger_is_found_by_another_head(bench: Bench) {
     let bench = bench.filled(10).await;
     let noted = bench.store.audit_head().await.unwrap();
@@ -187,7 +188,7 @@ async fn an_entry_put_in_is_found(bench: Bench) {
     assert_eq!(bench.verify().await, Err(ChainFault::Edited { seq: 6 }));
 }
 
-/// Right in itself and in its link, so only the ledger and other heads tell.
+/// The entry and its link are valid, so only the ledger and other heads reveal it.
 async fn an_entry_put_in_at_the_end_is_found(bench: Bench) {
     let bench = bench.filled(10).await;
     let row = bench.store.audit_entries(10, 1).await.unwrap().remove(0);
@@ -200,7 +201,7 @@ async fn an_entry_put_in_at_the_end_is_found(bench: Bench) {
     assert_eq!(bench.verify().await, Err(fault));
 }
 
-/// Another chain of the same length in its place: it is whole in itself.
+/// The chain is replaced by another one that is intact in itself.
 async fn a_chain_made_anew_is_found_by_another_head(bench: Bench) {
     let bench = bench.filled(10).await;
     let noted = bench.store.audit_head().await.unwrap();
@@ -233,7 +234,7 @@ async fn a_row_that_cannot_be_read_is_named(bench: Bench) {
         matches!(fault, ChainFault::Unreadable { seq: 5, .. }),
         "{fault}"
     );
-    // What comes before it is found first.
+    // An earlier defect is found first.
     bench
         .tamper("UPDATE audit SET action = 'x' WHERE seq = 3")
         .await;
@@ -261,7 +262,7 @@ async fn a_chain_longer_than_a_page_is_read_to_its_end(bench: Bench) {
 }
 
 impl Bench {
-    /// Bytes as the engine writes them in SQL.
+    /// Bytes as an SQL literal of the engine.
     fn bytes(&self, hex: &str) -> String {
         match self.config.url.starts_with("sqlite:") {
             true => format!("x'{hex}'"),
@@ -270,7 +271,7 @@ impl Bench {
     }
 }
 
-/// A copy of an entry with another number.
+/// SQL that inserts a copy of an entry with another number.
 fn copied(which: &str, seq: &str) -> String {
     let columns = "version, at_ms, phase, intent, actor_type, actor_id, actor_name, address, \
                    service, action, object_type, object_id, object_name, route, decision, \

@@ -1,4 +1,4 @@
-//! What is written when.
+//! The entries that are written, and the time at which they are.
 
 use audit::{AuditActor, AuditOutcome};
 
@@ -16,7 +16,7 @@ both!(
 async fn a_command_is_announced_and_its_result_follows(bench: Bench) {
     let audit = bench.audit().await;
     let intent = audit.intent(act("command_task")).await.unwrap();
-    // Durable before the command acts: another reader sees it now.
+    // Durable before the command is executed: another reader sees it now.
     let rows = bench.store.audit_entries(1, 10).await.unwrap();
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].entry.phase, "intent");

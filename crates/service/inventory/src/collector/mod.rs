@@ -1,10 +1,10 @@
 //! Collects facts from agents if there is no PuppetDB: [`FactCollector`].
 //!
-//! An actor keeps a [`CollectionSchedule`] of the connected nodes and requests facts from those that are
-//! due. Invariants: only agents that announced support receive requests; the number of
+//! An actor keeps a [`CollectionSchedule`] of the connected nodes and requests facts from those
+//! that are due. Invariants: only agents that announced support receive requests; the number of
 //! simultaneous requests is bounded; neither a start nor a reconnect of the whole fleet causes a
-//! burst. A node's own data is never used as trusted facts; these come from the holder of its
-//! certificate data.
+//! burst. A node's own data is never used as trusted facts; these come from
+//! [`FactRequester::trusted_facts`].
 
 mod facts_response;
 mod schedule;
@@ -97,7 +97,7 @@ pub struct FactCollector {
 
 impl FactCollector {
     /// Starts to update `inventory` with the events of `feed`, which ends when its events are no
-    /// longer received; with `asker`, collects facts from nodes as well.
+    /// longer received. With `asker`, facts are collected from nodes as well.
     pub fn start<F: Future<Output = ()> + Send + 'static>(
         config: CollectorConfig,
         inventory: Inventory,

@@ -1,4 +1,4 @@
-//! The times at which nodes are asked for facts: [`CollectionSchedule`], without I/O.
+//! The times at which facts are requested from nodes: [`CollectionSchedule`], without I/O.
 //!
 //! Invariant: each node has its own offset in time, from its name and a seed, so that the fleet is
 //! spread evenly however it connects.

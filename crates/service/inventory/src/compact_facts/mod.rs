@@ -1,7 +1,7 @@
 //! Facts in memory: [`FactValue`], compact JSON whose equal parts are shared by nodes.
 //!
-//! Invariant: a value never changes, and converts back to exactly the JSON that it was made of.
-//! Values are made by a [`ValuePool`]; a node's facts are a [`CompactNodeRecord`].
+//! Invariant: a value never changes, and converts back to exactly the JSON that it was created
+//! from. A [`ValuePool`] creates values; a node's facts are a [`CompactNodeRecord`].
 
 mod pool;
 mod record;

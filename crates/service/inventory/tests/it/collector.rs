@@ -1,4 +1,4 @@
-//! Facts that agents are asked for.
+//! Collection of facts from agents.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::site::{Site, certname};
 
-/// Agents that answer at once, but for one.
+/// Agents that answer at once, except for `silent`.
 #[derive(Default)]
 struct Agents {
     asked: Mutex<Vec<String>>,
@@ -39,7 +39,7 @@ impl FactRequester for Agents {
             true => Err("no answer".to_owned()),
             false => Ok(json!({
                 "facts": {"kernel": "Linux", "hostname": certname.as_str()},
-                // A node may say what it likes of itself, but not who it is.
+                // A node's data about its identity must be ignored.
                 "trusted": {"certname": "db", "extensions": {"pp_role": "db"}},
                 "environment": "test",
             })),
@@ -70,7 +70,7 @@ fn node(name: &str, tells_facts: bool) -> ConnectedNode {
     }
 }
 
-/// A collector whose news come from the returned sender.
+/// A collector that receives its events from the returned sender.
 fn start(site: &Site, agents: &Arc<Agents>) -> (FactCollector, mpsc::Sender<NodeConnectionChange>) {
     let (sender, mut news) = mpsc::channel(8);
     let feed = move |out: mpsc::Sender<NodeConnectionChange>| async move {

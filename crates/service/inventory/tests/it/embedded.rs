@@ -1,4 +1,4 @@
-//! What the embedded inventory answers.
+//! Answers of the embedded inventory.
 
 use std::time::Duration;
 
@@ -283,7 +283,7 @@ async fn the_ast_says_the_same_as_pql() {
         let names = names.unwrap_or_else(|error| panic!("{ast}: {error}"));
         let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{ast}");
-        // As a text, which is how it comes in a URL.
+        // The same AST as text, as in a URL.
         let text = site
             .inventory
             .certnames(&NodeQuery::from_text(ast.to_string()))
@@ -417,7 +417,7 @@ async fn environment_nodes_are_those_of_the_last_known_environment() {
     let site = Site::small().await;
     let nodes = site.inventory.environment_nodes("test").await.unwrap();
     assert_eq!(nodes, [certname("web2")]);
-    // A run in another environment than the agent asks for by itself.
+    // A run in another environment than the one that the agent requests by default.
     let name = certname("web2");
     let report = report("u", "changed", 1);
     let put = site.inventory.record_report(&name, report);

@@ -1,4 +1,4 @@
-//! A PuppetDB over HTTPS that does what a test says: [`Fake`], with the CA of its site.
+//! A PuppetDB over HTTPS whose behaviour a test sets: [`Fake`], with the CA of its site.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,35 +21,35 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A CA and certificates of it.
+/// A CA and the certificates that it issued.
 pub(crate) struct Authority {
     dir: TempDir,
     ca: CertificateAuthority,
 }
 
-/// What PuppetDB does.
+/// The behaviour of the PuppetDB.
 #[derive(Clone)]
 pub(crate) enum Manner {
-    /// Status, body.
+    /// Answers with this status and body.
     Says(u16, String),
-    /// The first so many answers, then the other one.
+    /// The first `n` answers are of the first kind, the others of the second.
     Later(usize, Box<Manner>, Box<Manner>),
-    /// Never an answer.
+    /// Never answers.
     Mute,
-    /// Begins an answer and cuts the connection.
+    /// Starts an answer and cuts the connection.
     Half,
-    /// Begins an answer and stops sending.
+    /// Starts an answer and stops sending.
     Stalls,
-    /// An answer without an end.
+    /// Sends an answer without an end.
     Endless,
-    /// Sends the client elsewhere.
+    /// Redirects the client to this URL.
     Redirects(String),
 }
 
 pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
     asked: Arc<Asked>,
-    /// Keeps the files of the client.
+    /// Keeps the files of the client alive.
     pub(crate) authority: Option<Authority>,
     _stop: DropGuard,
 }
@@ -99,7 +99,7 @@ impl Authority {
 }
 
 impl Fake {
-    /// Listens with a certificate of `certname`, and wants one of its clients.
+    /// Listens with the certificate in `files`, and requires a client certificate of the same CA.
     pub(crate) async fn start(files: TlsFiles, manner: Manner) -> Self {
         let tls = Arc::new(ServerTls::load(files, ClientAuth::Required).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -130,7 +130,7 @@ impl Fake {
         format!("https://localhost:{}", self.address.port())
     }
 
-    /// How many questions came.
+    /// Number of received queries.
     pub(crate) fn asked(&self) -> usize {
         self.asked.count.load(Ordering::SeqCst)
     }
@@ -140,7 +140,7 @@ impl Fake {
     }
 }
 
-/// A client of these servers, with short waits.
+/// A client of these servers, with short timeouts.
 pub(crate) fn client(urls: &[String], files: TlsFiles) -> Inventory {
     let mut config = PuppetDbConfig::new(urls, files).unwrap();
     config.connect_timeout = Duration::from_secs(2);
@@ -166,7 +166,7 @@ async fn answer(State(asked): State<Arc<Asked>>, body: Bytes) -> Response {
         Manner::Mute | Manner::Later(..) => std::future::pending().await,
         Manner::Half => {
             use futures_util::StreamExt as _;
-            // What was begun leaves the server before it breaks off.
+            // The start of the answer is sent before the connection breaks.
             let broken = stream::once(async {
                 tokio::task::yield_now().await;
                 Err(std::io::Error::other("cut"))

@@ -1,4 +1,4 @@
-//! Queries that nobody should write.
+//! Queries of hostile users.
 
 use inventory::{NodeQuery, QueryError};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ testkit::both!(
     a_list_of_50_000_names_is_a_query_like_any_other,
 );
 
-/// Words of the language in any order.
+/// Words of the query language in any order.
 fn soup() -> impl Strategy<Value = String> {
     let words = [
         "nodes",

@@ -1,4 +1,4 @@
-//! The inventory's suite: the embedded back end, and a PuppetDB that misbehaves.
+//! Integration tests of the inventory: the embedded back end, and a PuppetDB that misbehaves.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A PuppetDB that answers, and all the ways in which it does not.
+//! A PuppetDB that answers, and the ways in which it can fail to.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn says(body: serde_json::Value) -> Manner {
     Manner::Says(200, body.to_string())
 }
 
-/// One PuppetDB of this manner, and its client.
+/// A PuppetDB with this behaviour, and its client.
 async fn site(manner: Manner) -> (Fake, Inventory) {
     let authority = Authority::new();
     let mut fake = Fake::start(authority.files("localhost"), manner).await;
@@ -61,7 +61,7 @@ async fn questions_are_handed_on_as_they_are() {
 async fn the_engines_questions_do_not_stand_behind_those_of_people() {
     let (_fake, inventory) = site(says(json!([{"certname": "a"}]))).await;
     let query = NodeQuery::from_text(NODES);
-    // Each has its place, or waits for one, and goes no further as long as nobody polls it.
+    // Each query has a permit or waits for one, and makes no progress unless it is polled.
     let mut asked: Vec<_> = (0..100)
         .map(|_| Box::pin(inventory.query(&query)))
         .collect();
@@ -159,7 +159,7 @@ async fn a_puppetdb_that_starts_is_waited_for_with_a_report() {
     assert!(report.unwrap().is_some());
 }
 
-/// Nobody listens where its PuppetDB should be.
+/// A client whose PuppetDB does not run.
 async fn without_puppetdb() -> (Authority, Inventory) {
     let authority = Authority::new();
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();

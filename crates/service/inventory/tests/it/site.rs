@@ -28,7 +28,7 @@ impl Site {
         }
     }
 
-    /// Three nodes that told facts, and one that did not: `silent`.
+    /// Three nodes that sent facts, and one that did not: `silent`.
     pub(crate) async fn small() -> Self {
         let site = Self::empty().await;
         for (name, family, cpus, environment) in [
@@ -53,7 +53,7 @@ impl Site {
         site
     }
 
-    /// The server starts again.
+    /// Simulates a restart of the server.
     pub(crate) async fn restart(&mut self) {
         self.store.close().await;
         self.store = Store::open(&self.config).await.unwrap();
@@ -65,7 +65,7 @@ impl Site {
         Value::from(rows.unwrap_or_else(|error| panic!("{pql}: {error}")))
     }
 
-    /// The certnames of the answer, joined.
+    /// The certnames of the answer, separated by spaces.
     pub(crate) async fn names(&self, pql: &str) -> String {
         let names = self.inventory.certnames(&NodeQuery::from_text(pql)).await;
         let names = names.unwrap_or_else(|error| panic!("{pql}: {error}"));

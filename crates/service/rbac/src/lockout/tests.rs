@@ -1,4 +1,4 @@
-//! Delays and locks alone, with a time of the test's own.
+//! Delays and locks alone, with a time that the test sets.
 
 use super::*;
 use crate::defaults::{FAILURE_DECAY, LOCK_OUT, SLOW_STEP, SLOWEST};
@@ -13,7 +13,7 @@ fn here() -> LoginSource {
     LoginSource::new(None)
 }
 
-/// An attempt with a password that no other one has.
+/// An attempt with a password that no other attempt has.
 fn attempt(locks: &LockOut, name: &str, source: LoginSource) -> LoginAttempt {
     let password = format!("{name} {source} {}", uuid::Uuid::new_v4());
     locks.to_attempt(name, &password.into(), source)
@@ -45,7 +45,7 @@ fn the_tenth_failure_locks() {
         Some(Duration::from_millis(1))
     );
     assert_eq!(locks.remaining_lock(&next, end), None);
-    // A fresh start: not locked again by the next mistake.
+    // The count starts again: the next mistake does not lock.
     assert!(!locks.count_failure(&next, end));
     assert_eq!(locks.remaining_lock(&next, end), None);
 }
@@ -144,7 +144,7 @@ fn one_password_tried_over_many_users_is_slowed_down_from_everywhere() {
     }
     let next = spray(&locks, 200);
     assert_eq!(locks.delay(&next, NOW), SLOW_STEP * 2);
-    // A user who repeats a mistake tries one name.
+    // A user who repeats a mistake tries only one name.
     let mut locks = LockOut::new(NOW);
     let mistaken = locks.to_attempt("ann", &"old password".into(), here());
     for _ in 0..UNSLOWED_PASSWORD_USES + 2 {

@@ -1,4 +1,4 @@
-//! Users who live elsewhere.
+//! Users of external directories.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,13 +31,13 @@ testkit::both!(
     logins_by_the_word_of_a_provider_are_counted_as_those_with_a_password_are,
 );
 
-/// Knows everybody whose password is `remote_users`.
+/// A directory in which every user has the password `remote`.
 #[derive(Debug, Default)]
 struct Fake {
     down: AtomicBool,
-    /// How often it was asked.
+    /// Number of queries.
     asked: AtomicUsize,
-    /// Answers wait for it while it is closed.
+    /// If set, each query takes a permit before it is answered.
     slow: Option<Semaphore>,
 }
 
@@ -61,7 +61,7 @@ impl ExternalDirectory for Fake {
         }
         Ok(RemoteUser {
             origin: "ldap:one".to_owned(),
-            // As a directory does that reads over letters and spaces.
+            // As a directory that ignores case and spaces.
             login: login.trim().to_lowercase(),
             display_name: format!("Remote {login}"),
             email: String::new(),
@@ -144,7 +144,8 @@ async fn groups_of_one_directory_take_no_users_of_another() {
             .authorize(&rita, RequestedPermission::any("users", "edit"))
             .is_err()
     );
-    // A token of a group that gets another directory loses the group's roles at once.
+    // If a group gets another directory, its members lose its roles at once, with their present
+    // tokens.
     access
         .update_group(&admin, &group, staff("ldap:one"))
         .await
@@ -158,7 +159,7 @@ async fn groups_of_one_directory_take_no_users_of_another() {
         .unwrap();
     let rita = access.authenticate(&token).await.unwrap();
     assert_eq!(rita.group_ids, [""; 0]);
-    // Binding is worth the group's rights.
+    // Binding a group to a directory needs the group's permissions.
     let import = [
         ("user_groups", "import", "*"),
         ("user_roles", "edit_members", "*"),
@@ -195,7 +196,7 @@ async fn a_change_of_a_directory_needs_every_right_of_its_groups_and_users() {
     assert!(may(&editor, DirectoryReach::Origin(two)).await);
     assert!(may(&admin, DirectoryReach::Every).await);
     access.delete_group(&admin, &group).await.unwrap();
-    // A remote user with a role of their own is worth the rights of that role, too.
+    // The permissions of a remote user's own roles are needed, too.
     let role = world.role("runners", &[("tasks", "run", "*")]).await;
     world.login("rita", "remote").await.unwrap();
     assert!(may(&editor, DirectoryReach::Origin(one)).await);
@@ -221,7 +222,7 @@ async fn groups_from_before_are_bound_to_the_only_directory_once() {
     let one = ["ldap:one".to_owned()];
     world.access.bind_groups(&one).await.unwrap();
     let staff = world.access.create_group(&admin, group("staff")).await;
-    // A group that was imported when there was no directory is of none, until it is bound.
+    // A group that is imported without a directory has none until it is bound.
     world.access.bind_groups(&one).await.unwrap();
     let staff = world.access.group(&staff.unwrap()).await.unwrap();
     assert_eq!(staff.row.origin, "");
@@ -274,7 +275,7 @@ async fn a_token_begets_none_that_outlives_it_whoever_its_user_is() {
 
 async fn other_spellings_of_a_remote_login_are_counted_as_one() {
     let (world, fake) = world().await;
-    // Once before the directory's user is known here, and once after.
+    // Before the first login of the directory's user, and after it.
     for known in [false, true] {
         if known {
             world
@@ -295,7 +296,7 @@ async fn other_spellings_of_a_remote_login_are_counted_as_one() {
             let refused = world.login_from(address, spelled, "guess").await;
             wrong += u32::from(matches!(refused, Err(LoginError::Wrong)));
         }
-        // The four with spaces count as well, known or not.
+        // The four attempts with spaces count as well, before and after the first login.
         assert_eq!(wrong, FAILED_LOGINS - 4, "known: {known}");
         let locked = world.login_from(address, "rItA", "remote").await;
         assert!(matches!(locked, Err(LoginError::LockedOut { .. })));
@@ -326,7 +327,7 @@ async fn guesses_at_once_do_not_slip_through_while_the_directory_thinks() {
             guess.await.map(|_| ())
         });
     }
-    // The directory answers nobody yet: whoever does not wait for it was refused by the lock.
+    // The directory does not answer yet, so an attempt that has ended was refused by the lock.
     let mut locked = 0;
     let settled = async {
         while locked + fake.asked.load(Ordering::Relaxed) < all {
@@ -364,7 +365,7 @@ async fn right_passwords_of_a_slow_or_absent_directory_count_as_no_failures() {
     world.login("ron", "remote").await.unwrap();
 }
 
-/// A schedule of the user that is enabled.
+/// An enabled schedule of the user.
 fn schedule(owner_id: &str) -> NewSchedule {
     NewSchedule {
         request_id: "one".to_owned(),
@@ -456,7 +457,7 @@ async fn logins_by_the_word_of_a_provider_are_counted_as_those_with_a_password_a
     world.access.set_revoked(&by, &rita.id, true).await.unwrap();
     come("rita").await.unwrap_err();
     assert_eq!(counted(), [1, 2, 0], "revoked");
-    // A directory's users log in with a password, and count once.
+    // Logins of directory users with a password are counted once.
     world.login("otto", "remote").await.unwrap();
     world.login("otto", "wrong").await.unwrap_err();
     assert_eq!(counted(), [2, 3, 0]);

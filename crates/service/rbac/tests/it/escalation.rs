@@ -1,4 +1,4 @@
-//! A4: nobody gets more rights than somebody else meant to give him.
+//! A4: no user gets permissions that an authorized user did not intend to grant.
 
 use rbac::defaults::TASK_TARGETS;
 use rbac::{
@@ -30,7 +30,7 @@ testkit::both!(
 const ADMINISTRATORS: i64 = 1;
 const VIEWERS: i64 = 3;
 
-/// Everything about roles and users, and nothing else.
+/// All permissions on roles and users, and no others.
 const CLERK: &[(&str, &str, &str)] = &[
     ("users", "create", "*"),
     ("users", "edit", "*"),
@@ -67,7 +67,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     let me = clerk.user_id.as_str();
     let other = world.user("other", &[]).await;
     let (own, run) = (clerk.role_ids[0], ("tasks", "run", "*"));
-    // By a role that is there, in each of the ways to give one.
+    // With an existing role, in each way to give one.
     for role in [ADMINISTRATORS, VIEWERS] {
         for user in [me, &other] {
             assert!(is_denied(
@@ -106,7 +106,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
         };
         assert!(is_denied(access.create_group(&clerk, group).await));
     }
-    // By a role of his own making, or by his own role.
+    // With a new role, or by a change of the caller's own role.
     assert!(is_denied(
         access.create_role(&clerk, spec("new", &[run])).await
     ));
@@ -119,7 +119,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
     let mut whole = RoleSpec::from(access.role(own).await.unwrap());
     whole.permissions.extend(add);
     assert!(is_denied(access.update_role(&clerk, own, whole).await));
-    // What he has, he may hand on.
+    // A caller may grant permissions that the caller has.
     let lesser = spec("lesser", &[("users", "create", "*")]);
     let lesser = access.create_role(&clerk, lesser).await.unwrap();
     access
@@ -158,7 +158,7 @@ async fn a4_nobody_becomes_a_user_with_more_rights() {
     for first in [rbac::ADMIN_ID, rbac::API_USER_ID] {
         let admin = access.api_user();
         for by in [&clerk, &admin] {
-            // The server itself lets an administrator in again who lost the password.
+            // The server itself can restore the access of an administrator who lost the password.
             let by_server = by.user_id == rbac::API_USER_ID && first == rbac::ADMIN_ID;
             let reset = access.reset_token(by, first).await.map(|_| ());
             match by_server {
@@ -186,7 +186,7 @@ async fn a4_nobody_becomes_a_user_with_more_rights() {
 async fn a4_without_the_right_to_it_nobody_changes_roles_users_or_groups() {
     let world = World::new().await;
     let access = &world.access;
-    // All there is, but for what is asked for here.
+    // A user with permissions, but none of those that are required here.
     let (fred, _) = world
         .with_rights(
             "fred",
@@ -405,7 +405,7 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
         panic!("no scope");
     };
     assert_eq!(nodes.into_iter().collect::<Vec<_>>(), ["a", "b"]);
-    // The right to make targets gives no right to run anything on them.
+    // The permission to create targets gives no permission to run tasks on them.
     let (clerk, _) = world.with_rights("clerk", CLERK).await;
     let everything = TaskTargetRecord {
         display_name: "all".to_owned(),
@@ -461,7 +461,7 @@ async fn a5_names_are_data_and_nothing_else() {
     };
     let trimmed = access.create_user(&admin, user("admin ")).await;
     assert!(matches!(trimmed, Err(ManageError::Conflict { .. })));
-    // They would be read as options or files on command lines.
+    // Such logins would be parsed as options or files on command lines.
     for login in ["-x", "--force", "@x", "_x", "'x", "\u{202e}nimda"] {
         let made = access.create_user(&admin, user(login)).await;
         assert!(matches!(made, Err(ManageError::Invalid { .. })), "{login}");
@@ -508,7 +508,7 @@ async fn a4_a_right_to_run_code_is_for_the_nodes_of_its_environment() {
     assert_eq!(plan("site", "evil"), Some(OwnEnvironment));
     assert_eq!(plan("site", "hotfix"), Some(EveryNode));
     assert_eq!(plan("other", "hotfix"), None);
-    // Of the code of another environment nothing is handed on.
+    // A permission for the code of another environment cannot be granted.
     for (instance, may) in [
         ("package", true),
         ("fix@hotfix", true),
@@ -527,7 +527,7 @@ async fn a4_a_right_to_run_code_is_for_the_nodes_of_its_environment() {
     let admin = access.api_user();
     let any = access.task_right(&admin, "package", "evil").await.unwrap();
     assert_eq!((any.scope, any.reach), (TaskScope::All, EveryNode));
-    // The old meaning is a setting.
+    // A setting restores the behaviour of Puppet Enterprise.
     let settings = AuthSettings {
         unnamed_environment: UnnamedEnvironmentScope::Any,
         ..AuthSettings::default()

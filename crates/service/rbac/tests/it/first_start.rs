@@ -1,4 +1,4 @@
-//! The user that is there from the beginning.
+//! The user that the first start creates.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! Logins that fail.
+//! Failed logins, and the locks that follow them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,7 +91,7 @@ async fn attempts_at_once_do_not_slip_through_the_lock() {
             checked += 1;
         }
     }
-    // Those that have a turn when the lock falls are checked as well.
+    // Attempts that have a turn when the lock begins are checked as well.
     let most = FAILED_LOGINS as usize + rbac::defaults::PASSWORD_CHECKS - 1;
     assert!(
         (FAILED_LOGINS as usize..=most).contains(&checked),
@@ -133,7 +133,7 @@ async fn ten_failures_lock_a_user_until_he_is_reinstated() {
     let fred = world.user("fred", &[]).await;
     let token = world.login("fred", PASSWORD).await.unwrap();
     for n in 0..FAILED_LOGINS {
-        // From many places, so that no address is locked.
+        // From different addresses, so that no address is locked.
         let address = format!("198.51.100.{n}");
         let failed = world.login_from(&address, "fred", "wrong").await;
         assert!(matches!(failed, Err(LoginError::Wrong)));
@@ -161,7 +161,7 @@ async fn ten_failures_lock_a_user_until_he_is_reinstated() {
     world.login("fred", PASSWORD).await.unwrap();
 }
 
-/// Failures of `login` from so many addresses that no address is locked.
+/// Fails to log in as `login` from so many addresses that the user is locked, but no address.
 async fn fail_from_everywhere(world: &World, login: &str) {
     for n in 0..FAILED_LOGINS {
         let address = format!("198.51.100.{n}");
@@ -170,7 +170,7 @@ async fn fail_from_everywhere(world: &World, login: &str) {
     }
 }
 
-/// Anonymous failures lock no user out for good.
+/// Anonymous failures do not lock a user out permanently.
 async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
     let settings = AuthSettings {
         user_lock: Duration::ZERO,
@@ -185,7 +185,7 @@ async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
         .unwrap();
     assert!(!world.access.user(&fred).await.unwrap().is_locked);
 
-    // While a lock lasts, nothing is counted that would make it longer.
+    // During a lock, failures are not counted, so they do not extend it.
     let world = World::new().await;
     let fred = world.user("fred", &[]).await;
     fail_from_everywhere(&world, "fred").await;
@@ -197,7 +197,8 @@ async fn a_lock_of_a_user_ends_by_itself_and_failures_do_not_extend_it() {
     assert!(matches!(locked, Err(LoginError::Locked)), "{locked:?}");
 }
 
-/// Time that passes when the test says so; the time of day does not come with it, as when it is set back.
+/// A steady clock that the test advances; the time of day does not advance with it, as if it was
+/// set back.
 #[derive(Debug, Default)]
 struct HandClock(AtomicU64);
 
@@ -247,7 +248,7 @@ async fn a_network_from_which_a_user_logged_in_is_not_locked_by_failures_elsewhe
     world.login("fred", PASSWORD).await.unwrap();
 }
 
-/// Exact and folded spellings are counted alike, whether the user exists or not.
+/// Exact and folded spellings are counted alike, for existing and unknown users.
 async fn spellings_do_not_tell_whether_a_user_exists() {
     let world = World::new().await;
     world.user("fred", &[]).await;
@@ -267,7 +268,7 @@ async fn spellings_do_not_tell_whether_a_user_exists() {
     assert!(matches!(locked, Err(LoginError::LockedOut { .. })));
 }
 
-/// As many attempts as one address may have waiting, and more.
+/// Sends more attempts than one address may have waiting.
 async fn one_address_with_invented_names_does_not_keep_others_out() {
     let world = World::new().await;
     let mut flood = JoinSet::new();
@@ -280,7 +281,7 @@ async fn one_address_with_invented_names_does_not_keep_others_out() {
             attempt.await.map(|_| ())
         });
     }
-    // The flood is there: some of it is refused for want of a place.
+    // The flood has arrived: some of its attempts are refused because the queue is full.
     let refused = flood.join_next().await.unwrap().unwrap();
     assert!(matches!(refused, Err(LoginError::Hash(_))), "{refused:?}");
     world.login("admin", &world.password()).await.unwrap();
@@ -318,7 +319,7 @@ async fn a_program_without_a_password_cannot_log_in() {
     }
 }
 
-/// What a client gets that shows the user and writes back what it was shown.
+/// The values that a client reads and writes back.
 async fn shown(world: &World, id: &str) -> UserEdit {
     let view = world.access.user(id).await.unwrap();
     UserEdit {
@@ -358,7 +359,7 @@ async fn a_user_is_revoked_and_reinstated_by_writing_him_too() {
         let failed = world.login_from(&address, "fred", "wrong").await;
         failed.expect_err("a wrong password");
     }
-    // Read and written back: locked, and no more than that.
+    // A locked user who is read and written back stays locked, and is not revoked.
     write(None).await;
     let view = world.access.user(&fred).await.unwrap();
     assert!(view.is_locked && !view.row.is_revoked);

@@ -1,4 +1,4 @@
-//! One's own password, and setting one anew.
+//! Changes of the own password, and password resets.
 
 use rbac::{AuthenticateError, LoginError, ManageError, MemberChange, PermissionGrant, UserEdit};
 use secrecy::ExposeSecret as _;
@@ -171,7 +171,7 @@ async fn a_reset_token_ends_when_its_user_gets_more_rights() {
         login.is_some()
     };
     let own = std::slice::from_ref(&fred);
-    // A change that gives no right leaves it good.
+    // A change that gives no permission leaves the token valid.
     let token = fresh().await;
     update(&[]).await;
     assert!(good(&token).await);
@@ -241,7 +241,8 @@ async fn a_password_reset_token_ends_with_its_creators_rights() {
                 let reads = [reads];
                 let change = access.change_user_roles(&admin, &fred, &reads, &[]);
                 change.await.unwrap();
-                // Granting the user more ends the tokens that exist; this one is made after that.
+                // More permissions for the user invalidate existing reset tokens, so this one is
+                // created afterwards.
                 let token = access.reset_token(&clerk, &fred).await.unwrap();
                 assert!(good(&token).await);
                 let gone = [PermissionGrant::new("nodes", "view_data", "*")];

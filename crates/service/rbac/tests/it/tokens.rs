@@ -1,4 +1,4 @@
-//! The life of tokens, and what their holders may do.
+//! The life of tokens, and the rights of their holders.
 
 use rbac::{
     AuthSettings, AuthenticateError, IssueError, LoginError, RevokeError, TokenLabel,
@@ -44,7 +44,7 @@ async fn a_token_ends_with_its_lifetime() {
     let user = world.store.user_by_login("admin").await.unwrap().unwrap();
     let row = world.store.tokens_of(&user.id).await.unwrap().remove(0);
     assert_eq!(row.expires_ms, Some(row.created_ms + 1_000));
-    // Not waited for: a token with an end that is past.
+    // A token whose end is in the past, so that the test need not wait.
     let past = NewTokenRow {
         hash: Sha256::digest("past").into(),
         user_id: row.user_id,
@@ -161,7 +161,7 @@ async fn the_last_use_is_written_at_the_end_and_never_by_a_request() {
         let (store, id) = (world.store.clone(), admin.user_id.clone());
         async move { store.tokens_of(&id).await.unwrap().remove(0) }
     };
-    // Its creation counts as the first use; a later one is needed.
+    // The creation counts as the first use; the test needs a later one.
     let created = row(&world).await.created_ms;
     let later = async {
         while jiff::Timestamp::now().as_millisecond() <= created {
@@ -181,7 +181,7 @@ async fn a_token_that_ended_under_way_begets_no_other() {
     let world = World::new().await;
     let admin = world.access.api_user();
     let fred = world.user("fred", &[]).await;
-    // Who each request comes from is known before the token ends, as in the door of the server.
+    // The caller is authenticated before the token ends, as in the server's guard.
     let caller = async || {
         let token = world.login("fred", PASSWORD).await.unwrap();
         (world.access.authenticate(&token).await.unwrap(), token)
@@ -239,7 +239,7 @@ fn lasting(lifetime: &str) -> TokenRequest {
     }
 }
 
-/// When a good token ends, in seconds from when it was made.
+/// Lifetime of a valid token from its creation, in seconds.
 async fn lifetime_s(world: &World, token: &str) -> i64 {
     let token = world.access.session(token, false).await.unwrap().token;
     (token.expires_ms.unwrap() - token.created_ms) / 1_000
@@ -269,7 +269,7 @@ async fn a_token_lives_no_longer_than_the_configured_maximum() {
         panic!("{refused:?}");
     };
     assert_eq!(most.as_secs(), 600);
-    // A token that was made when more was allowed, or none was set.
+    // Tokens from a time with a longer maximum lifetime, or without one.
     let admin = world.admin().await;
     let now = jiff::Timestamp::now().as_millisecond();
     for (text, age_ms, expires_ms, good) in [
@@ -308,7 +308,7 @@ async fn a_token_cannot_create_one_that_outlives_it() {
     let mut token = login.await.unwrap();
     let end = world.access.session(token.expose_secret(), false).await;
     let end = end.unwrap().token.expires_ms;
-    // However often a token is renewed by one that it makes.
+    // The end stays, regardless of how often a token is used to create its successor.
     for _ in 0..3 {
         let by = world
             .access

@@ -1,4 +1,4 @@
-//! A store in a directory of its own, and access to it.
+//! A store in a temporary directory, and RBAC on it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use store::{Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::engine::Database;
 
-/// Of every user that is made here.
+/// Password of every user that is created here.
 pub(crate) const PASSWORD: &str = "a good password";
 
 pub(crate) struct World {
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// Ends, and starts again.
+    /// Shuts down and starts again on the same database.
     pub(crate) async fn reopen(&mut self) {
         self.access.shutdown().await;
         self.store.close().await;
@@ -66,7 +66,7 @@ impl World {
         self.access.authenticate(&token).await.expect("a token")
     }
 
-    /// A user of this login with these roles; gives his id.
+    /// Creates a user with these roles; returns the id.
     pub(crate) async fn user(&self, login: &str, role_ids: &[i64]) -> String {
         let spec = UserSpec {
             login: login.to_owned(),
@@ -80,7 +80,7 @@ impl World {
         made.expect("a user")
     }
 
-    /// A role that permits this; gives its number.
+    /// Creates a role with these permissions; returns the id.
     pub(crate) async fn role(&self, name: &str, grants: &[(&str, &str, &str)]) -> i64 {
         let grant = |(object_type, action, instance): &(&str, &str, &str)| {
             PermissionGrant::new(*object_type, *action, *instance)
@@ -95,7 +95,7 @@ impl World {
         made.expect("a role")
     }
 
-    /// A user with a role of his own that permits this, and a token of his.
+    /// Creates a user with a role of these permissions; returns the identity and a token.
     pub(crate) async fn with_rights(
         &self,
         login: &str,

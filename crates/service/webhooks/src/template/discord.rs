@@ -1,11 +1,11 @@
-//! Discord's webhooks: an embed, and no mention allowed.
+//! Discord's webhooks: an embed, with all mentions disabled.
 
 use serde_json::{Value, json};
 
 use super::markdown::escape;
 use crate::notice::{ChatNotice, NoticeTone};
 
-/// Characters of an embed's title and of a field.
+/// Maximum lengths of an embed's title and of a field, in characters.
 const TITLE_CHARS: usize = 256;
 const FIELD_CHARS: usize = 1_024;
 
@@ -28,7 +28,7 @@ pub(super) fn render(notice: &ChatNotice) -> Value {
     })
 }
 
-/// At most so many characters, and no half of an escape at the end.
+/// Truncates a text to `chars` characters, without half an escape sequence at the end.
 fn truncate_text(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();

@@ -1,10 +1,10 @@
-//! Mattermost and Rocket.Chat, which read Markdown, names behind `@` and addresses in every text.
+//! Mattermost and Rocket.Chat, which interpret Markdown, names after `@` and URLs in every text.
 
 use serde_json::{Value, json};
 
 use crate::notice::{ChatNotice, NoticeTone};
 
-/// Takes no room, and parts what would be read as one.
+/// Invisible; separates characters that would otherwise be interpreted together.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
 pub(super) fn mattermost(notice: &ChatNotice) -> Value {
@@ -44,7 +44,7 @@ fn color(tone: NoticeTone) -> &'static str {
     }
 }
 
-/// The text, of which nothing is markup, a mention, an emoji or an address.
+/// Escapes a text so that no part of it is interpreted as markup, a mention, an emoji or a URL.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -54,7 +54,7 @@ pub(super) fn escape(text: &str) -> String {
                 escaped.extend(['\\', c]);
             }
             '@' | ':' => escaped.extend([c, ZERO_WIDTH_SPACE]),
-            // `www.` begins an address, too.
+            // `www.` starts a URL, too.
             '.' if escaped.ends_with("www") => escaped.extend([ZERO_WIDTH_SPACE, c]),
             c => escaped.push(c),
         }

@@ -1,4 +1,4 @@
-//! Matrix by generic webhooks of matrix-hookshot, which take a text and the same as HTML.
+//! Matrix with generic webhooks of matrix-hookshot, which accept a text and its HTML form.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,8 @@ pub(super) fn render(notice: &ChatNotice) -> Value {
     json!({"text": text, "html": html})
 }
 
-/// The text in HTML; a name behind `@` is parted from it, since it is looked for in the text as well.
+/// Converts a text to HTML. `@` is separated from the name after it, because mentions are searched
+/// for in the text as well.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

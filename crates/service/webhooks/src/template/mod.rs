@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::notice::NoticeTone;
 
-    /// Words that a chat tool would make something of.
+    /// Text that chat tools could interpret as mentions, links or markup.
     const HOSTILE: &str = "<!channel> @channel @everyone <@U1> [x](https://evil.example) *b* _i_ `c` https://evil.example \
                            <at>all</at> & # h\\ ~s~ ||s|| </b><script>";
 
@@ -122,7 +122,7 @@ mod tests {
         template.render(&notice).unwrap()
     }
 
-    /// Every text in a document, with its path.
+    /// Collects every text in a document, with its path.
     fn texts(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
         match value {
             Value::String(text) => found.push((path.to_owned(), text.clone())),
@@ -148,7 +148,8 @@ mod tests {
         let mut slack = Vec::new();
         texts(&rendered(MessageTemplate::Slack), "", &mut slack);
         for (path, text) in slack {
-            // Blocks have plain text, which Slack reads nothing in; the fallback is escaped as Slack wants it.
+            // Blocks are plain text, which Slack does not interpret; the fallback text is escaped
+            // as Slack requires.
             if path == ".text" {
                 assert!(!text.contains('<') && !text.contains("& "), "{text}");
             }

@@ -1,16 +1,16 @@
 //! Slack's incoming webhooks: a header and fields, all of them plain text.
 //!
-//! Slack reads neither markup nor mentions in `plain_text`; the fallback for notifications is escaped as its
-//! documentation asks for.
+//! Slack interprets neither markup nor mentions in `plain_text`; the fallback text for
+//! notifications is escaped as its documentation requires.
 
 use serde_json::{Value, json};
 
 use crate::notice::ChatNotice;
 
-/// Characters of a header's text.
+/// Maximum length of a header's text, in characters.
 const HEADER_CHARS: usize = 150;
 
-/// Fields of a section.
+/// Maximum number of fields of a section.
 const FIELDS: usize = 10;
 
 pub(super) fn render(notice: &ChatNotice) -> Value {
@@ -39,7 +39,7 @@ pub(super) fn render(notice: &ChatNotice) -> Value {
     })
 }
 
-/// The three characters that Slack's texts have escaped.
+/// Escapes the three characters that Slack requires to be escaped.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,6 +1,8 @@
-//! Microsoft Teams: an Adaptive Card, as workflows with the trigger "When a Teams webhook request is received" take it.
+//! Microsoft Teams: an Adaptive Card, as workflows with the trigger "When a Teams webhook request
+//! is received" accept it.
 //!
-//! Text blocks and fact sets read Markdown; the runs of a rich text block do not.
+//! Text blocks and fact sets interpret Markdown, but runs of a rich text block do not; so only the
+//! latter are used.
 
 use serde_json::{Value, json};
 

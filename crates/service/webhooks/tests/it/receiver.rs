@@ -1,4 +1,4 @@
-//! A receiver that answers as it is told. Main type: [`Receiver`].
+//! A receiver with the answers that a test sets. Main type: [`Receiver`].
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-/// To end a broken test with a message.
+/// Timeout that ends a broken test with a message.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What was received.
+/// A received message.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) id: String,
@@ -34,7 +34,7 @@ pub(crate) struct Receiver {
     _task: AbortOnDropHandle<()>,
 }
 
-/// The next answers; when there are none left, 204.
+/// The statuses of the next answers; 204 after the last one.
 type Answers = Arc<Mutex<VecDeque<u16>>>;
 
 impl Receiver {
@@ -54,13 +54,13 @@ impl Receiver {
         }
     }
 
-    /// The next message, refused or not.
+    /// Waits for the next message, accepted or refused.
     pub(crate) async fn next(&mut self) -> Received {
         let next = tokio::time::timeout(PATIENCE, self.received.recv()).await;
         next.expect("a message comes").unwrap()
     }
 
-    /// Whether nothing more has come.
+    /// True if no other message has arrived.
     pub(crate) fn is_quiet(&mut self) -> bool {
         self.received.try_recv().is_err()
     }

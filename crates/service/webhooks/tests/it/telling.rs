@@ -1,4 +1,4 @@
-//! What receivers get, and when.
+//! The messages that receivers get, and their times.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ async fn questions_and_ends_of_plans_are_told_in_order_and_once() {
     assert_eq!(question.json()["type"], "prompt");
     assert_eq!(question.json()["data"], told);
     assert!(question.id.starts_with("plan_event_"), "{}", question.id);
-    // Another one comes while nothing runs, and nothing of before comes again.
+    // Another event happens while the webhooks are stopped; earlier events are not sent again.
     let change = WebhookChangeRequest {
         template: Some(MessageTemplate::Slack),
         ..WebhookChangeRequest::default()
@@ -171,7 +171,7 @@ async fn a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits() {
     world.happens(&["node_running", "job_finished"]).await;
     let first = receiver.next().await;
     let again = [receiver.next().await, receiver.next().await];
-    // A redirect is a refusal: it is not followed.
+    // A redirect counts as a failure: it is not followed.
     assert!(
         again
             .iter()
@@ -217,7 +217,7 @@ async fn what_was_not_taken_is_told_after_a_restart() {
 
 async fn a_dead_receiver_delays_nobody_else() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
-    // A port on which nobody listens.
+    // A port on which no program listens.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let dead = format!("http://{}/", closed.local_addr().unwrap());
     drop(closed);
@@ -252,7 +252,7 @@ async fn a_receiver_that_is_gone_is_told_no_more() {
     tokio::time::timeout(Duration::from_secs(30), off)
         .await
         .unwrap();
-    // Switched on again, it begins with what happens then.
+    // After it is enabled again, only new events are sent.
     let on = WebhookChangeRequest {
         is_enabled: Some(true),
         ..WebhookChangeRequest::default()

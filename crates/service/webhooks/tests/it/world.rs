@@ -26,7 +26,7 @@ impl World {
         }
     }
 
-    /// As after a restart of the server.
+    /// Simulates a restart of the server.
     pub(crate) async fn restarted(self) -> Self {
         self.webhooks.shutdown().await;
         self.store.close().await;
@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// A webhook for these types of events.
+    /// Creates a webhook for these types of events.
     pub(crate) async fn hook(&self, url: &str, events: &[&str]) -> (RegisteredWebhook, String) {
         let new = WebhookCreateRequest {
             url: url.to_owned(),
@@ -58,7 +58,7 @@ impl World {
         (hook, secret.expose().to_owned())
     }
 
-    /// A job with these events.
+    /// Stores a job with these events.
     pub(crate) async fn happens(&self, kinds: &[&str]) {
         let event = |kind: &&str| NewEvent {
             kind: (*kind).to_owned(),
@@ -74,7 +74,7 @@ impl World {
             .unwrap();
     }
 
-    /// A plan job that runs; gives its number.
+    /// Stores a running plan job; returns its number.
     pub(crate) async fn plan(&self, plan: &str) -> i64 {
         let new = NewPlanJob {
             request_id: uuid::Uuid::new_v4().to_string(),
@@ -105,7 +105,7 @@ impl World {
         assert!(ended.unwrap());
     }
 
-    /// A job of this task that is over, whose nodes ended with these events.
+    /// Stores an ended job of this task, whose nodes ended with these events.
     pub(crate) async fn runs(&self, task: &str, kinds: &[&str]) {
         let event = |kind: &str, certname: Option<String>| NewEvent {
             kind: kind.to_owned(),

@@ -38,7 +38,7 @@ enum At {
     Cluster(PathBuf),
 }
 
-/// A database that is open.
+/// An open database.
 struct Opened {
     store: Store,
     server: Option<Postgres>,

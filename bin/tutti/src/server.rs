@@ -277,7 +277,7 @@ impl ServerEngines {
             info: api::ServerInfo {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 privileged_names,
-                metrics: vec![Arc::new(crate::ssh::SshMetrics(self.ssh.clone()))],
+                metrics: vec![self.ssh.metrics()],
                 plan_code: api::CodeModes {
                     everywhere: config.code.plans,
                     by_environment: config.code.plans_of.clone(),

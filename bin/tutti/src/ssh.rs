@@ -81,15 +81,3 @@ pub(crate) fn start(
     };
     SshRunner::start(settings, fabric, connections.clone(), blobs.clone())
 }
-
-/// Metrics of runs over SSH.
-pub(crate) struct SshMetrics(pub(crate) SshRunner);
-
-impl api::MetricsSource for SshMetrics {
-    fn text(&self) -> String {
-        let (name, runs) = ("tutti_ssh_runs_total", self.0.runs());
-        format!(
-            "# HELP {name} Runs over SSH that were begun.\n# TYPE {name} counter\n{name} {runs}\n"
-        )
-    }
-}

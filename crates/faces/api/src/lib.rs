@@ -65,7 +65,7 @@ pub use crate::code_manager::{CodeDeploymentParts, CodeService};
 pub use crate::follower_status::follower_status_router;
 pub use crate::rbac::ExternalDirectories;
 pub use crate::schedules::JobScheduler;
-pub use state::{ApiState, CodeModes, MetricsSource, ServerInfo};
+pub use state::{ApiState, CodeModes, ServerInfo};
 pub use status::CODE_MANAGER_SERVICE;
 
 pub(crate) use state::SharedApiContext;

@@ -17,6 +17,7 @@ use plans::Plans;
 use rbac::Rbac;
 use schedules::Schedules;
 use store::Store;
+use telemetry::metrics::MetricSet;
 use tokio_util::sync::CancellationToken;
 use webhooks::Webhooks;
 
@@ -70,8 +71,8 @@ pub struct ServerInfo {
     pub base_url: Option<String>,
     /// True if `/metrics` needs no token.
     pub metrics_open: bool,
-    /// Additional metrics for `/metrics`, for example those of the broker.
-    pub metrics: Vec<Arc<dyn MetricsSource>>,
+    /// Metrics of further engines, for `/metrics`.
+    pub metrics: Vec<Arc<dyn MetricSet>>,
     /// Certnames with privileges: programs without a token, brokers on other machines, followers.
     pub privileged_names: Arc<PrivilegedNames>,
     /// Default code version of plans, by environment.
@@ -102,12 +103,6 @@ impl<C: Copy> CodeModes<C> {
         let of = self.by_environment.get(environment);
         of.copied().unwrap_or(self.everywhere)
     }
-}
-
-/// A source of metrics.
-pub trait MetricsSource: Send + Sync {
-    /// The metrics in the text format of Prometheus, with a newline at the end.
-    fn text(&self) -> String;
 }
 
 /// The state of every handler.

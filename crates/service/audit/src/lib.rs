@@ -210,7 +210,7 @@ impl Audit {
             Ok(_) => &self.inner.metrics.entries,
             Err(_) => &self.inner.metrics.failures,
         };
-        metrics::add_count(counter, 1);
+        counter.inc();
         let marks = appended.map_err(AuditError::Write)?;
         let mark = marks.first().copied();
         mark.ok_or(AuditError::Write(store::StoreError::Closed))

@@ -1,16 +1,13 @@
-//! Counters of the audit, for export: [`AuditMetrics`].
+//! Metrics of the audit: [`AuditMetrics`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use telemetry::metrics::Counter;
 
-/// Counters since the start of the server; they only grow.
-#[derive(Debug, Default)]
-pub struct AuditMetrics {
-    /// Number of entries that were written durably.
-    pub entries: AtomicU64,
-    /// Number of failed writes: a command was not executed, or a result is tried again.
-    pub failures: AtomicU64,
-}
-
-pub(crate) fn add_count(counter: &AtomicU64, by: usize) {
-    counter.fetch_add(by as u64, Ordering::Relaxed);
+telemetry::metrics! {
+    /// Counters since the start of the server.
+    pub struct AuditMetrics {
+        /// Audit entries that were written durably.
+        pub entries: Counter = "audit_entries",
+        /// Failed writes of audit entries: a command was not executed, or a result is tried again.
+        pub failures: Counter = "audit_failures",
+    }
 }

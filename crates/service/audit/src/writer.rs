@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::defaults::{FLOOD_WINDOW, HEAD_WRITTEN, PRUNE_EVERY, RESULTS, RESULTS_TOGETHER, RETRY};
 use crate::head::ChainHead;
-use crate::metrics::{self, AuditMetrics};
+use crate::metrics::AuditMetrics;
 use crate::refusals::RefusalCounter;
 use crate::{head_watch, prune};
 
@@ -104,10 +104,10 @@ impl AuditWriter {
         let entries = std::mem::take(entries);
         loop {
             let Err(error) = self.store.append_audit(entries.clone()).await else {
-                metrics::add_count(&self.metrics.entries, entries.len());
+                self.metrics.entries.inc_by(entries.len() as u64);
                 return;
             };
-            metrics::add_count(&self.metrics.failures, 1);
+            self.metrics.failures.inc();
             let count = entries.len();
             tracing::error!(%error, count, "cannot write entries of the audit");
             if self.stop.is_cancelled() {

@@ -78,7 +78,7 @@ impl Broker {
                 "an authorization rule can never decide anything"
             );
         }
-        let metrics = BrokerMetrics::new();
+        let metrics = BrokerMetrics::default();
         let assembly = MessageAssembly::new(
             config.limits.assembly_bytes,
             config.timeouts.assembly,

@@ -4,6 +4,7 @@
 //! nothing about a single client, because no certificate is needed to request them.
 
 use serde_json::{Value, json};
+use telemetry::metrics::{MetricsRegistry, OPENMETRICS_TYPE};
 
 use crate::router::MessageRouter;
 
@@ -41,8 +42,10 @@ pub(crate) fn handle_request(router: &MessageRouter, method: &str, target: &str)
         "/status/v1/services" => service_status(router, query, true),
         "/metrics" => StatusResponse {
             status: 200,
-            content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            body: router.metrics.to_openmetrics(),
+            content_type: OPENMETRICS_TYPE,
+            body: MetricsRegistry::with_prefix("tutti_broker")
+                .with(&router.metrics)
+                .to_openmetrics(),
         },
         _ => text_response(404, "not found"),
     }

@@ -1,48 +1,44 @@
-//! Counters of the engine, for export.
-//!
-//! Invariant of [`JobMetrics`]: plain atomics, written by the engine alone, so reading takes no lock.
+//! Metrics of the engine: [`JobMetrics`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use telemetry::metrics::{Counter, Gauge};
 
-/// Counters (they only grow) and gauges of one engine.
-#[derive(Debug, Default)]
-pub struct JobMetrics {
-    /// Counter: jobs whose creation was committed.
-    pub jobs_created: AtomicU64,
-    /// Counter: runs marked as running.
-    pub runs_started: AtomicU64,
-    /// Counter: runs that ended in any state.
-    pub runs_ended: AtomicU64,
-    /// Counter: ended runs that could not run, or whose outcome is unknown.
-    pub runs_errored: AtomicU64,
-    /// Requests sent again because the agent proved that it never got them.
-    pub requests_resent: AtomicU64,
-    /// Counter: status queries sent to nodes.
-    pub status_queries: AtomicU64,
-    /// Outcomes that came after their run was given up.
-    pub late_outcomes: AtomicU64,
-    /// Messages that came for a run of another node.
-    pub forged_messages: AtomicU64,
-    /// Counter: messages that could not be read, or that match no open request.
-    pub ignored_messages: AtomicU64,
-    /// Counter: pieces of output sent by an agent without credit.
-    pub unasked_output: AtomicU64,
-    /// Commits that failed and were tried again.
-    pub commit_failures: AtomicU64,
-    /// Counter: changes that the store refused permanently.
-    pub refused_changes: AtomicU64,
-    /// Gauge: runs that hold a slot.
-    pub in_flight: AtomicU64,
-    /// Gauge: runs that wait for a slot.
-    pub queued: AtomicU64,
-    /// Gauge: changes that wait for a commit.
-    pub pending_changes: AtomicU64,
+telemetry::metrics! {
+    /// Counters and gauges since the start of the engine.
+    pub struct JobMetrics {
+        /// Jobs whose creation was committed.
+        pub jobs_created: Counter = "jobs_created",
+        /// Runs that were marked as running.
+        pub runs_started: Counter = "runs_started",
+        /// Runs that ended, in any state.
+        pub runs_ended: Counter = "runs_ended",
+        /// Runs that could not run, or whose outcome is unknown.
+        pub runs_errored: Counter = "runs_errored",
+        /// Requests sent again, because the agent proved that it never got them.
+        pub requests_resent: Counter = "requests_resent",
+        /// Status queries sent to agents.
+        pub status_queries: Counter = "status_queries",
+        /// Outcomes that came after their run was given up.
+        pub late_outcomes: Counter = "late_outcomes",
+        /// Messages for the run of another node.
+        pub forged_messages: Counter = "forged_messages",
+        /// Messages that could not be read, or that match no open request.
+        pub ignored_messages: Counter = "ignored_messages",
+        /// Pieces of output that an agent sent without credit.
+        pub unasked_output: Counter = "unasked_output",
+        /// Commits that failed and were tried again.
+        pub commit_failures: Counter = "commit_failures",
+        /// Changes that the store refused permanently; the log has the reason.
+        pub refused_changes: Counter = "refused_changes",
+        /// Runs that hold a slot.
+        pub in_flight: Gauge = "runs_in_flight",
+        /// Runs that wait for a slot.
+        pub queued: Gauge = "runs_queued",
+        /// Changes that wait for a commit.
+        pub pending_changes: Gauge = "pending_changes",
+    }
 }
 
-pub(crate) fn increment_counter(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
-}
-
-pub(crate) fn set_gauge(gauge: &AtomicU64, value: usize) {
-    gauge.store(value as u64, Ordering::Relaxed);
+/// Sets a gauge to a number of things in memory.
+pub(crate) fn set_gauge(gauge: &Gauge, count: usize) {
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
 }

@@ -1,39 +1,37 @@
-//! Counters of logins and tokens: [`RbacMetrics`].
+//! Metrics of logins and tokens: [`RbacMetrics`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use telemetry::metrics::Counter;
 
 use crate::LoginError;
 
-/// Counters that only grow. They contain no names of users.
-#[derive(Debug, Default)]
-pub struct RbacMetrics {
-    /// Successful logins, with a password or through an identity provider.
-    pub logins: AtomicU64,
-    /// Failed logins for any reason, including lockouts.
-    pub failed_logins: AtomicU64,
-    /// Logins that were refused because of earlier failures.
-    pub lockouts: AtomicU64,
-    /// Token lookups that the cache answered.
-    pub cache_hits: AtomicU64,
-    /// Token lookups that read the store.
-    pub cache_misses: AtomicU64,
-}
-
-pub(crate) fn increment(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+telemetry::metrics! {
+    /// Counters since the start of the server. They contain no names of users.
+    pub struct RbacMetrics {
+        /// Successful logins, with a password or through an identity provider.
+        pub logins: Counter = "logins",
+        /// Failed logins for any reason, including lockouts.
+        pub failed_logins: Counter = "failed_logins",
+        /// Logins that were refused because of earlier failures.
+        pub lockouts: Counter = "lockouts",
+        /// Token lookups that the cache answered.
+        pub cache_hits: Counter = "token_cache_hits",
+        /// Token lookups that read the store.
+        pub cache_misses: Counter = "token_cache_misses",
+    }
 }
 
 impl RbacMetrics {
     pub(crate) fn count_login<T>(&self, outcome: &Result<T, LoginError>) {
         if outcome.is_ok() {
-            return increment(&self.logins);
+            self.logins.inc();
+            return;
         }
-        increment(&self.failed_logins);
+        self.failed_logins.inc();
         if matches!(
             outcome,
             Err(LoginError::LockedOut { .. } | LoginError::Locked)
         ) {
-            increment(&self.lockouts);
+            self.lockouts.inc();
         }
     }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use store::{StoreError, TokenRow};
 
-use crate::metrics;
 use crate::token_cache::{CachedToken, TokenHash};
 use crate::{Rbac, UserIdentity, now_ms, random_secrets};
 
@@ -51,7 +50,7 @@ impl Rbac {
         let hash = random_secrets::hash(token);
         let now = now_ms();
         if let Some(entry) = self.inner.cache.get(&hash) {
-            metrics::increment(&self.inner.metrics.cache_hits);
+            self.inner.metrics.cache_hits.inc();
             check_token(&entry, now)?;
             entry.record_use(now);
             return Ok(Arc::clone(&entry.identity));
@@ -86,7 +85,7 @@ impl Rbac {
         hash: &TokenHash,
         now_ms: i64,
     ) -> Result<(Arc<CachedToken>, TokenRow), AuthenticateError> {
-        metrics::increment(&self.inner.metrics.cache_misses);
+        self.inner.metrics.cache_misses.inc();
         let (store, cache) = (&self.inner.store, &self.inner.cache);
         let generation = cache.generation();
         let row = store.token_by_hash(hash).await?;

@@ -18,6 +18,7 @@ mod exec;
 mod file_placement;
 mod host_keys;
 mod key;
+mod metrics;
 mod quote;
 mod reply_sender;
 mod rsa;
@@ -34,6 +35,7 @@ pub use connection::{
     PARAMETERS, REPLACES_AGENT, SENSITIVE_PARAMETERS, SshConnection, SshConnectionError,
 };
 pub use host_keys::{HostKeyCheck, HostKeyError, HostKeys};
+pub use metrics::SshMetrics;
 pub use runner::{SshConfig, SshRunner};
 pub use stored_connections::{
     ConnectionView, CreateError, DuplicatePolicy, OpenConnectionsError, SshConnections,

@@ -5,7 +5,6 @@
 //! cancelled by its transaction id alone; and no run outlives [`SshRunner::shutdown`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
@@ -24,6 +23,7 @@ use crate::capture::OutputBudget;
 use crate::connection::{REPLACES_AGENT, SshConnection};
 use crate::defaults::{CONCURRENCY, OUTPUT_BUDGET_BYTES};
 use crate::host_keys::HostKeys;
+use crate::metrics::SshMetrics;
 use crate::reply_sender::NodeReplySender;
 use crate::run::{SshActionRun, SshRunEnd};
 use crate::run_spec::RemoteRunSpec;
@@ -55,8 +55,7 @@ struct SshRunnerState {
     budget: Arc<OutputBudget>,
     run_slots: Semaphore,
     transactions: Mutex<SshTransactions>,
-    /// Number of runs since the start.
-    runs: AtomicU64,
+    metrics: Arc<SshMetrics>,
     tasks: TaskTracker,
     /// The task that learns of nodes with agents.
     following: TaskTracker,
@@ -103,7 +102,7 @@ impl SshRunner {
             budget: Arc::new(OutputBudget::new(OUTPUT_BUDGET_BYTES)),
             run_slots: Semaphore::new(config.concurrency.max(1)),
             transactions: Mutex::default(),
-            runs: AtomicU64::new(0),
+            metrics: Arc::default(),
             tasks: TaskTracker::new(),
             following: TaskTracker::new(),
             stopped: CancellationToken::new(),
@@ -130,9 +129,9 @@ impl SshRunner {
         }
     }
 
-    /// Number of runs since the start.
-    pub fn runs(&self) -> u64 {
-        self.shared.runs.load(Ordering::Relaxed)
+    /// Counters since the start.
+    pub fn metrics(&self) -> Arc<SshMetrics> {
+        Arc::clone(&self.shared.metrics)
     }
 
     /// Waits until no run is active, including clean-ups. New requests are still accepted.
@@ -225,7 +224,7 @@ impl SshRunnerState {
                 provisional_response(&request.transaction_id),
             ),
             RunAdmission::Now(reins) => {
-                self.runs.fetch_add(1, Ordering::Relaxed);
+                self.metrics.runs.inc();
                 let shared = Arc::clone(self);
                 let carried = async move {
                     let stopped = shared.stopped.clone();

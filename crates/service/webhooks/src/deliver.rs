@@ -11,7 +11,7 @@ use pki::ClientTls;
 use crate::OpenWebhooksError;
 use crate::defaults::{CONNECT_TIMEOUT, ERROR_CHARS, REQUEST_TIMEOUT};
 use crate::message::DeliveryMessage;
-use crate::metrics::{self, DeliveryMetrics};
+use crate::metrics::DeliveryMetrics;
 use crate::signature::SigningSecret;
 use crate::target::ReceiverUrl;
 
@@ -56,10 +56,11 @@ impl DeliveryClient {
         message: &DeliveryMessage,
     ) -> Result<(), DeliveryError> {
         let sent = self.attempt(target, secret, message).await;
-        metrics::count(match &sent {
+        let counter = match &sent {
             Ok(()) => &self.metrics.delivered,
             Err(_) => &self.metrics.failures,
-        });
+        };
+        counter.inc();
         sent
     }
 

@@ -1,16 +1,13 @@
-//! Counters of all webhooks, for export: [`DeliveryMetrics`].
+//! Metrics of all webhooks: [`DeliveryMetrics`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use telemetry::metrics::Counter;
 
-/// Counters since the start of the server; they only grow.
-#[derive(Debug, Default)]
-pub struct DeliveryMetrics {
-    /// Number of messages that a receiver accepted.
-    pub delivered: AtomicU64,
-    /// Number of failed attempts, including those of messages that were delivered later.
-    pub failures: AtomicU64,
-}
-
-pub(crate) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+telemetry::metrics! {
+    /// Counters since the start of the server.
+    pub struct DeliveryMetrics {
+        /// Messages that a receiver accepted.
+        pub delivered: Counter = "webhook_deliveries",
+        /// Failed attempts, including those of messages that were delivered later.
+        pub failures: Counter = "webhook_failures",
+    }
 }

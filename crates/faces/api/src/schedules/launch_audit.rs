@@ -4,25 +4,30 @@
 //! is the owner, through the scheduler.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use audit::{ActorKind, Audit, AuditActor, AuditObject, AuditedAction};
 use schedules::{SlotEvent, SlotOutcome, SlotRecorder};
 use serde_json::{Map, json};
 use store::LaunchedJob;
+use telemetry::metrics::Counter;
 
 /// Writes audit entries, and counts them.
 #[derive(Clone, Debug)]
 pub(super) struct AuditRecord(pub(super) Audit, pub(super) Arc<LaunchCounters>);
 
-/// Counters of slots since the start of the server, by result.
-#[derive(Debug, Default)]
-pub(crate) struct LaunchCounters {
-    pub(crate) launched: AtomicU64,
-    pub(crate) late: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) skipped: AtomicU64,
+telemetry::metrics! {
+    /// Counters of slots since the start of the server, by result.
+    pub(crate) struct LaunchCounters {
+        /// Jobs that the scheduler started.
+        pub(crate) launched: Counter = "schedules_launched",
+        /// Jobs that the scheduler started more than a minute late.
+        pub(crate) late: Counter = "schedules_late",
+        /// Slots whose job was refused; the audit log has the reason.
+        pub(crate) refused: Counter = "schedules_refused",
+        /// Slots that were skipped.
+        pub(crate) skipped: Counter = "schedules_skipped",
+    }
 }
 
 /// Delay from which a launch counts as late: the server was down, or launches waited. The scheduler
@@ -38,11 +43,11 @@ impl LaunchCounters {
             SlotOutcome::Refused(_) => &self.refused,
             SlotOutcome::Skipped(_) => &self.skipped,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.inc();
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let is_late = now_ms.saturating_sub(firing.slot.slot_ms) > LATE_MS;
         if matches!(outcome, SlotOutcome::Launched(_)) && is_late {
-            self.late.fetch_add(1, Ordering::Relaxed);
+            self.late.inc();
         }
     }
 }

@@ -655,7 +655,7 @@ async fn metrics_are_text_of_prometheus() {
     );
     let text = reply.text();
     for line in [
-        "# TYPE tutti_jobs_created_total counter",
+        "# TYPE tutti_jobs_created counter",
         "tutti_jobs_created_total 1",
         "tutti_runs_ended_total 1",
         "tutti_nodes_connected 1",

@@ -17,7 +17,7 @@ use super::state::JobEngine;
 use crate::defaults::{COMMIT_RETRY, SEND_BATCHES};
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
-use crate::metrics::{JobMetrics, increment_counter};
+use crate::metrics::JobMetrics;
 
 // === impl Engine ===
 
@@ -162,7 +162,7 @@ async fn write_changes(
             }
             passing => {
                 repeated = true;
-                increment_counter(&metrics.commit_failures);
+                metrics.commit_failures.inc();
                 log_commit_failure(&passing, size);
                 tokio::time::sleep(COMMIT_RETRY).await;
             }

@@ -20,7 +20,6 @@ use super::state::JobEngine;
 use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
-use crate::metrics::increment_counter;
 use crate::over_ssh::{NodeTransport, OverSsh};
 use crate::rollout::{Rollout, add_failed_node};
 use crate::state::{JobState, RunState};
@@ -220,7 +219,7 @@ impl JobEngine {
                 return;
             }
         };
-        increment_counter(&self.deps.metrics.jobs_created);
+        self.deps.metrics.jobs_created.inc();
         let _ = reply.send(Ok(number));
         self.trace_inserted(draft.trace.as_ref(), draft.since);
         if draft.tally.open_runs() == 0 {
@@ -252,7 +251,7 @@ impl JobEngine {
         let outgoing: Vec<OutgoingMessage> = flying
             .into_iter()
             .filter_map(|run| {
-                increment_counter(&self.deps.metrics.runs_started);
+                self.deps.metrics.runs_started.inc();
                 self.build_request(run)
             })
             .collect();

@@ -23,7 +23,6 @@ use crate::defaults::SENDS;
 use crate::file_server::FileServer;
 use crate::in_flight::InFlightRun;
 use crate::keys::RunKey;
-use crate::metrics::increment_counter;
 use crate::over_ssh::NodeTransport;
 use crate::stock_limits::refusal_reason;
 use crate::tally::StopSeverity;
@@ -111,7 +110,7 @@ impl JobEngine {
 
     /// The request of a run whose mark is durable, unless the job was stopped meanwhile.
     pub(super) fn handle_marked(&mut self, key: RunKey, ours: bool) -> Option<OutgoingMessage> {
-        increment_counter(&self.deps.metrics.runs_started);
+        self.deps.metrics.runs_started.inc();
         let job = self.active_jobs.jobs.get(&key.job)?;
         let RunPhase::Marking { spool_id } = job.runs[key.index].phase else {
             return None;
@@ -262,7 +261,7 @@ impl JobEngine {
         });
         let message = self.message_about(run, body);
         self.active_jobs.record_query(key, query);
-        increment_counter(&self.deps.metrics.status_queries);
+        self.deps.metrics.status_queries.inc();
         Some(OutgoingMessage::without_request(message))
     }
 

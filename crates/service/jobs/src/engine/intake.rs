@@ -20,7 +20,6 @@ use crate::download::NodeDownload;
 use crate::in_flight::{AgentStatus, StatusStep, UnknownReason};
 use crate::keys::RunKey;
 use crate::kind::JobKind;
-use crate::metrics::increment_counter;
 use crate::outcome::{self, OutcomeContext, RunOutcome};
 use crate::over_ssh::NodeTransport;
 use crate::trace::RunTrace;
@@ -56,14 +55,14 @@ impl JobEngine {
             Ok(other) => self.ignore(&certname, other.message_type()),
             Err(error) => {
                 tracing::debug!(%certname, %error, "unreadable message");
-                increment_counter(&self.deps.metrics.ignored_messages);
+                self.deps.metrics.ignored_messages.inc();
             }
         }
     }
 
     fn ignore(&self, certname: &Certname, what: &str) {
         tracing::debug!(%certname, what, "message that no run waits for");
-        increment_counter(&self.deps.metrics.ignored_messages);
+        self.deps.metrics.ignored_messages.inc();
     }
 
     /// The run of a transaction, if it is on this node.
@@ -73,7 +72,7 @@ impl JobEngine {
             return Some(key);
         }
         tracing::warn!(%certname, "a node spoke for a run of another node; ignored");
-        increment_counter(&self.deps.metrics.forged_messages);
+        self.deps.metrics.forged_messages.inc();
         None
     }
 
@@ -168,7 +167,7 @@ impl JobEngine {
             StatusStep::Resend => {
                 let outgoing = self.resend_request(key);
                 if outgoing.is_some() {
-                    increment_counter(&self.deps.metrics.requests_resent);
+                    self.deps.metrics.requests_resent.inc();
                 }
                 self.send(outgoing.into_iter().collect());
             }

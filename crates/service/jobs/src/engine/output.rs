@@ -18,7 +18,6 @@ use crate::defaults::{LIVE_QUEUE_BYTES, LIVE_SUBSCRIBERS, LIVE_WINDOW_MAX, LIVE_
 use crate::keys::{JobKey, RunKey};
 use crate::kind::JobKind;
 use crate::live::{self, LiveFeed, OutputChunk, OutputTaken};
-use crate::metrics::increment_counter;
 
 // === impl Engine ===
 
@@ -134,7 +133,8 @@ impl JobEngine {
             .output
             .accept_piece(output.stream, output.offset, len)
         else {
-            return increment_counter(&self.deps.metrics.unasked_output);
+            self.deps.metrics.unasked_output.inc();
+            return;
         };
         let mut sensitive = flying.output.sensitive;
         let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {

@@ -10,7 +10,6 @@ use super::ledger::{CommitFollowUp, RefusedChange};
 use super::state::JobEngine;
 use crate::events;
 use crate::keys::RunKey;
-use crate::metrics::increment_counter;
 use crate::rollout::add_failed_node;
 use crate::state::RunState;
 use crate::verdict::RunVerdict;
@@ -26,7 +25,7 @@ impl JobEngine {
             error,
         } = refused;
         self.ledger.put_back(rest);
-        increment_counter(&self.deps.metrics.refused_changes);
+        self.deps.metrics.refused_changes.inc();
         let source = std::error::Error::source(&error);
         let (job, certname) = match &change {
             JobRunChange::Run(change) => (change.job, change.certname.as_str()),
@@ -88,7 +87,7 @@ impl JobEngine {
             job.rollout.reclassify_as_failed(job.runs[key.index].batch);
         }
         if was != RunState::Errored {
-            increment_counter(&self.deps.metrics.runs_errored);
+            self.deps.metrics.runs_errored.inc();
         }
         if let Some((state, event)) = job.tally.reclassify_as_errored(was)
             && let Some(end) = self.ledger.job_end_mut(key.job)

@@ -14,7 +14,6 @@ use super::ledger::CommitFollowUp;
 use super::state::JobEngine;
 use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
-use crate::metrics::increment_counter;
 use crate::outcome::RunOutcome;
 use crate::rollout::{add_failed_node, is_failure};
 use crate::state::{JobState, RunState};
@@ -206,9 +205,9 @@ impl JobEngine {
         if !matches!(phase, RunPhase::Waiting) {
             self.scheduler.release(key.job);
         }
-        increment_counter(&self.deps.metrics.runs_ended);
+        self.deps.metrics.runs_ended.inc();
         if end.state == RunState::Errored {
-            increment_counter(&self.deps.metrics.runs_errored);
+            self.deps.metrics.runs_errored.inc();
         }
         let at_ms = self.deps.clock.now_ms();
         let Some(job) = self.active_jobs.jobs.get_mut(&key.job) else {

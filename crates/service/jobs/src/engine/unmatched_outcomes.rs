@@ -16,7 +16,6 @@ use super::outgoing::OutgoingMessage;
 use super::state::JobEngine;
 use crate::defaults::{INLINE_RESULT_BYTES, LATE_LOOKUPS};
 use crate::events;
-use crate::metrics::increment_counter;
 use crate::outcome::{self, OutcomeContext};
 use crate::puppet::agent_result::{self as puppet, PuppetRunResult};
 use crate::state::RunState;
@@ -42,7 +41,8 @@ impl JobEngine {
     ) {
         if self.lookups.len() >= LATE_LOOKUPS {
             // Without an acknowledgement, Tutti's own agents send it again.
-            return increment_counter(&self.deps.metrics.ignored_messages);
+            self.deps.metrics.ignored_messages.inc();
+            return;
         }
         let store = self.deps.store.clone();
         let certname = certname.clone();
@@ -68,7 +68,7 @@ impl JobEngine {
             Ok(Some(row)) => row,
             Ok(None) => {
                 tracing::debug!(%certname, %transaction, "outcome of an unknown run");
-                increment_counter(&self.deps.metrics.ignored_messages);
+                self.deps.metrics.ignored_messages.inc();
                 let outgoing = self.acknowledge_late(&certname, transaction);
                 return self.send(outgoing.into_iter().collect());
             }
@@ -79,7 +79,8 @@ impl JobEngine {
         };
         if row.certname != certname.as_str() {
             tracing::warn!(%certname, "a node spoke for a run of another node; ignored");
-            return increment_counter(&self.deps.metrics.forged_messages);
+            self.deps.metrics.forged_messages.inc();
+            return;
         }
         if !RunState::parse(&row.state).is_some_and(RunState::is_terminal) {
             // The run's end is in a commit that is under way; the agent will send it again.
@@ -102,7 +103,7 @@ impl JobEngine {
         row: &RunRow,
         said: &FinalReport,
     ) {
-        increment_counter(&self.deps.metrics.late_outcomes);
+        self.deps.metrics.late_outcomes.inc();
         let (outcome, told) = said.describe_report();
         let exit_code = outcome.as_ref().map(|outcome| outcome.exitcode);
         tracing::warn!(

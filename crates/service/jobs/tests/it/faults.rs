@@ -1,7 +1,5 @@
 //! Nodes that are silent, lie, stutter, come late or refuse.
 
-use std::sync::atomic::Ordering;
-
 use pxp::action::{self, ActionResult};
 use pxp::{PxpMessageBody, PxpResponse};
 
@@ -26,11 +24,7 @@ async fn a_silent_node_is_asked_and_then_given_up_as_unknown() {
         (state.as_str(), kind),
         ("errored", &"tutti/outcome-unknown".into())
     );
-    let asked = world
-        .jobs()
-        .metrics()
-        .status_queries
-        .load(Ordering::Relaxed);
+    let asked = world.jobs().metrics().status_queries.get();
     assert_eq!(asked, 10);
 }
 
@@ -130,9 +124,7 @@ async fn a_node_cannot_speak_for_another() {
     });
     world.sim.say(&nodes[1], forged).await;
     let forged = &world.jobs().metrics().forged_messages;
-    world
-        .until("it is seen", |_| forged.load(Ordering::Relaxed) == 1)
-        .await;
+    world.until("it is seen", |_| forged.get() == 1).await;
     world.sim.let_go();
     world.over(job).await;
     assert_eq!(world.only_run(job).await.1["_output"], "done\n");

@@ -1,7 +1,5 @@
 //! Watching a job.
 
-use std::sync::atomic::Ordering;
-
 use jobs::{LiveEvent, LiveSubscription};
 
 use crate::sim::Manner;
@@ -134,9 +132,7 @@ async fn output_that_nobody_asked_for_is_not_taken() {
         .say(&nodes[0], pxp::PxpMessageBody::Output(output))
         .await;
     let unasked = &world.jobs().metrics().unasked_output;
-    world
-        .until("it is counted", |_| unasked.load(Ordering::Relaxed) == 1)
-        .await;
+    world.until("it is counted", |_| unasked.get() == 1).await;
     world.sim.let_go();
     world.over(job).await;
 }

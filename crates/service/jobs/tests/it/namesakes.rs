@@ -1,7 +1,5 @@
 //! Two agents with one certname, of which one is connected at a time.
 
-use std::sync::atomic::Ordering;
-
 use store::JobNumber;
 
 use crate::sim::Manner;
@@ -25,11 +23,9 @@ async fn what_another_agent_does_not_know_ends_no_run() {
     let world = World::with(quick()).await;
     let (job, node, _) = displaced(&world).await;
     let asked = &world.jobs().metrics().status_queries;
-    let before = asked.load(Ordering::Relaxed);
+    let before = asked.get();
     world
-        .until("the other was asked", |_| {
-            asked.load(Ordering::Relaxed) >= before + 3
-        })
+        .until("the other was asked", |_| asked.get() >= before + 3)
         .await;
     world.sim.displace(&node);
     world.sim.let_go();

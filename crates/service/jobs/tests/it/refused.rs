@@ -1,7 +1,5 @@
 //! A store that refuses: one change for good, or everything.
 
-use std::sync::atomic::Ordering;
-
 use jobs::EngineLost;
 use store::{JobNumber, StoreError};
 
@@ -23,11 +21,7 @@ fn refuse(world: &World, node: &str, state: &str) {
 }
 
 fn count_of_refused(world: &World) -> u64 {
-    world
-        .jobs()
-        .metrics()
-        .refused_changes
-        .load(Ordering::Relaxed)
+    world.jobs().metrics().refused_changes.get()
 }
 
 async fn late_outcomes(world: &World, job: JobNumber) -> usize {

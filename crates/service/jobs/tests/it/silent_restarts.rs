@@ -103,7 +103,7 @@ impl TimedServer {
 
     /// Whether the engine still waits for the run. What it decided, it writes a little later.
     fn waits(&self) -> bool {
-        self.jobs.metrics().in_flight.load(Ordering::Relaxed) > 0
+        self.jobs.metrics().in_flight.get() > 0
     }
 
     /// Waits until the end of the job is written.

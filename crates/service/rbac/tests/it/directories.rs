@@ -439,7 +439,7 @@ async fn logins_by_the_word_of_a_provider_are_counted_as_those_with_a_password_a
     let counted = || {
         let metrics = world.access.metrics();
         let counters = [&metrics.logins, &metrics.failed_logins, &metrics.lockouts];
-        counters.map(|counter| counter.load(Ordering::Relaxed))
+        counters.map(|counter| counter.get())
     };
     let come = async |login: &str| {
         let told = RemoteUser {

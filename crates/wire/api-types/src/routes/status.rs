@@ -15,7 +15,7 @@ super::group! {
     SIMPLE_SERVICE = Route::new(Get, "/status/v1/simple/{service}", "simple_service",
         Policy::Public, "Whether a service is well, in one word").text(200, "text/plain");
     METRICS = Route::new(Get, "/metrics", "metrics", Policy::Authenticated,
-        "Figures for Prometheus").text(200, "text/plain; version=0.0.4");
+        "Figures for Prometheus").text(200, "application/openmetrics-text; version=1.0.0; charset=utf-8");
     DOCTOR = Route::new(Get, "/tutti/v1/doctor", "doctor", VIEW,
         "Agents, brokers and parts of this server that have not started").reply::<ServerDiagnosis>(200);
 }

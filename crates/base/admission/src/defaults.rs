@@ -6,8 +6,9 @@ use std::time::Duration;
 /// being refused. Linux caps it at `net.core.somaxconn`, which is 4,096 as well.
 pub const BACKLOG: u32 = 4_096;
 
-/// Half-open connections of one listener. Beside a descriptor and the kernel's socket, one costs at most
-/// 16 KB, which `cargo xtask bench fairness` measures. 4,096 × 16 KB = 64 MB at the very worst.
+/// Half-open connections of one listener. Beside a descriptor and the kernel's socket, one costs at
+/// most 16 KB, which `cargo xtask bench fairness` measures. 4,096 × 16 KB = 64 MB at the very
+/// worst.
 pub const HALF_OPEN: usize = 4_096;
 
 /// Half-open connections of one network: three quarters, so a single network never fills the

@@ -11,7 +11,8 @@ pub struct AdmissionLimits {
     pub half_open: usize,
     /// Half-open connections of one network (an IPv4 address or an IPv6 /64) at once.
     pub half_open_per_network: usize,
-    /// All connections that hold an [`AdmissionPermit`](crate::AdmissionPermit), authenticated or not.
+    /// All connections that hold an [`AdmissionPermit`](crate::AdmissionPermit), authenticated or
+    /// not.
     pub connections: usize,
     /// Time from accept to the first byte.
     pub first_byte: Duration,

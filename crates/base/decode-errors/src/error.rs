@@ -20,9 +20,11 @@ pub struct DecodeError {
     pub(crate) format: DocumentFormat,
     /// Boxed, so that results with this error stay small.
     pub(crate) problem: Box<DecodeProblem>,
-    /// Path of the value, as `scope.nodes[3]`; empty for the whole document or where it is not known.
+    /// Path of the value, as `scope.nodes[3]`; empty for the whole document or where it is not
+    /// known.
     pub(crate) path: String,
-    /// Line and column from 1, in characters of the document's line; `None` for a value without a text.
+    /// Line and column from 1, in characters of the document's line; `None` for a value without a
+    /// text.
     pub(crate) position: Option<(usize, usize)>,
 }
 
@@ -108,8 +110,8 @@ impl DecodeError {
         }
     }
 
-    /// Path of the value that the problem is about, for logs and terminals: without an unknown key, which the problem
-    /// names. Empty for the whole document.
+    /// Path of the value that the problem is about, for logs and terminals: without an unknown key,
+    /// which the problem names. Empty for the whole document.
     pub fn subject(&self) -> String {
         let path = match self.unknown_key() {
             Some(key) => match self.path.strip_suffix(key) {

@@ -1,5 +1,5 @@
-//! Reading JSON: [`from_str`], [`from_slice`], [`object_from_slice`] and [`from_value`], with the path of a wrong value
-//! in the error.
+//! Reading JSON: [`from_str`], [`from_slice`], [`object_from_slice`] and [`from_value`], with the
+//! path of a wrong value in the error.
 
 use std::fmt;
 use std::marker::PhantomData;

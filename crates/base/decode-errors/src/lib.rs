@@ -1,8 +1,10 @@
-//! Errors of JSON and TOML readers, worded for the author of the document. Main type: [`DecodeError`].
+//! Errors of JSON and TOML readers, worded for the author of the document. Main type:
+//! [`DecodeError`].
 //!
-//! The libraries word their errors for Rust programmers: names of Rust types, "map" for an object, values of the
-//! document. Invariant: nothing of that wording is in a [`DecodeError`]; it says what was needed, the kind of
-//! value that was found (never a string of the document, which may be a secret), and the place.
+//! The libraries word their errors for Rust programmers: names of Rust types, "map" for an object,
+//! values of the document. Invariant: a [`DecodeError`] contains nothing of that wording; its text
+//! has the needed value, the kind of the value that was found (never a string of the document,
+//! which may be a secret), and the place.
 
 mod defaults;
 mod error;

@@ -149,7 +149,8 @@ impl DecodeMismatch {
     }
 }
 
-/// The two halves of `FOUND, expected NEEDED`. A string in `FOUND` is quoted and may have the separator in it.
+/// The two halves of `FOUND, expected NEEDED`. A string in `FOUND` is quoted and may have the
+/// separator in it.
 fn split_expected(text: &str) -> Option<(&str, &str)> {
     const SEPARATOR: &str = ", expected ";
     let from = match text.strip_prefix("string \"") {
@@ -168,7 +169,8 @@ fn split_expected(text: &str) -> Option<(&str, &str)> {
     Some((&text[..at], &text[at + SEPARATOR.len()..]))
 }
 
-/// The name and the known names of `unknown field `x`, expected one of `a`, `b``, or of `…, there are no fields`.
+/// The name and the known names of a message such as ``unknown field `x`, expected one of `a`, `b`
+/// `` or ``unknown field `x`, there are no fields``.
 fn parse_unknown_name(start: &str, kinds: &str, text: &str) -> Option<(String, Vec<String>)> {
     let rest = text.strip_prefix(start)?;
     if let Some(name) = rest.strip_suffix(&format!("`, there are no {kinds}")) {

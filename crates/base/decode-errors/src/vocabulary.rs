@@ -1,4 +1,5 @@
-//! serde's terms for values in terms of a document's author: [`describe_found`] and [`describe_needed`].
+//! serde's terms for values in terms of a document's author: [`describe_found`] and
+//! [`describe_needed`].
 
 use crate::error::DocumentFormat;
 

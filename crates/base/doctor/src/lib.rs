@@ -1,5 +1,5 @@
-//! Diagnosis of an installation: `tutti doctor` and `tutti-agent doctor`. Main types: [`DiagnosisFinding`],
-//! [`DiagnosisReport`], [`DoctorCheck`].
+//! Diagnosis of an installation: `tutti doctor` and `tutti-agent doctor`. Main types:
+//! [`DiagnosisFinding`], [`DiagnosisReport`], [`DoctorCheck`].
 //!
 //! Invariant: gathering does I/O and decides nothing; judging is pure and does no I/O. A check that
 //! hangs, panics or lacks access is a finding like any other, and the other checks continue.

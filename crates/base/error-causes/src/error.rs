@@ -20,7 +20,8 @@ pub struct ConnectionError {
 pub enum ConnectionErrorKind {
     /// The peer's certificate is not accepted here. A retry cannot succeed.
     PeerCertificate,
-    /// The peer does not accept the certificate of this side, or requires one. A retry cannot succeed.
+    /// The peer does not accept the certificate of this side, or requires one. A retry cannot
+    /// succeed.
     OwnCertificate,
     /// TLS failed in another way; often the peer does not support TLS at all.
     Tls,

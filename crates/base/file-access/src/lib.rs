@@ -1,7 +1,7 @@
 //! The cause if this process may not read or write a file. Main type: [`Denial`].
 //!
-//! Invariant: a denial names the owner, group and mode of the file or directory that denies the access, and the user of
-//! this process.
+//! Invariant: a denial names the owner, group and mode of the file or directory that denies the
+//! access, and the user of this process.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read as _;
@@ -41,7 +41,8 @@ pub struct Denial {
 // === impl Denial ===
 
 impl Denial {
-    /// Finds the first directory of `path`, or the file itself, that denies the access; `None` if no mode denies it.
+    /// Finds the first directory of `path`, or the file itself, that denies the access; `None` if
+    /// no mode denies it.
     pub fn find(path: &Path, wanted: FileUse) -> Option<Self> {
         let above: Vec<&Path> = path.ancestors().collect();
         above.into_iter().rev().find_map(|at| {
@@ -75,7 +76,8 @@ fn user_name(uid: u32) -> String {
     name_in("/etc/passwd", uid)
 }
 
-/// Looks up the name of an id in a table of accounts; returns the id itself if the table does not have it.
+/// Looks up the name of an id in a table of accounts; returns the id itself if the table does not
+/// have it.
 fn name_in(table: &str, id: u32) -> String {
     let mut text = String::new();
     if let Ok(file) = File::open(table) {

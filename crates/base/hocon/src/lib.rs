@@ -8,8 +8,8 @@
 //! setting knows its unit. Every JSON document whose root is an object or array
 //! is read as the same value.
 //!
-//! Left out on purpose: `include` (an error says so), and environment variables
-//! as a source of `${…}`.
+//! Not supported on purpose: `include` (an error names it), and environment variables as a source
+//! of `${…}`.
 //!
 //! Invariants: reading does no I/O beyond the one file; every input results in a value or an
 //! [`Error`] with line and column, within the limits of [`defaults`].

@@ -19,7 +19,7 @@ pub(crate) enum HoconNode {
         optional: bool,
         at: TextPosition,
     },
-    /// Pieces of one value that stand side by side.
+    /// Adjacent pieces of one value.
     Concatenation {
         pieces: Vec<ConcatenationPiece>,
         at: TextPosition,

@@ -1,4 +1,5 @@
-//! Handle of a connection that outlives its requests: [`ConnectionHandle`], an extension of every request.
+//! Handle of a connection that outlives its requests: [`ConnectionHandle`], an extension of every
+//! request.
 //!
 //! It is for handlers that upgrade their connection (WebSockets). Invariant: such a handler keeps
 //! the handle as long as it uses the connection, and ends when [`ConnectionHandle::wait_end`]

@@ -8,7 +8,8 @@
 //! - Every connection runs on a task that [`serve`] waits for or aborts before
 //!   it returns.
 //! - Connections are admitted by an [`admission::ConnectionGate`]: a verified certificate, or
-//!   [`ConnectionHandle::mark_authenticated`], takes a connection out of the limits for unknown peers.
+//!   [`ConnectionHandle::mark_authenticated`], takes a connection out of the limits for unknown
+//!   peers.
 //! - Handshakes are computed in turns of networks, so a flood from one address delays the
 //!   handshakes of others by a single step.
 //! - The bytes of a handshake, the time for a request head and the time for which a client may not

@@ -1,7 +1,8 @@
-//! Parts of a server that may be missing, because a file that they need cannot be used: [`Feature`].
+//! Parts of a server that may be missing, because a file that they need cannot be used:
+//! [`Feature`].
 //!
-//! Invariant: if a feature cannot start, the server runs without it, every use gets the reason as an error, and the
-//! feature starts as soon as it can.
+//! Invariant: if a feature cannot start, the server runs without it, every use gets the reason as
+//! an error, and the feature starts as soon as it can.
 
 pub mod defaults;
 

@@ -1,8 +1,8 @@
-//! Certificate requests (PKCS#10): [`generate`] for a node that needs a certificate, [`CertificateRequest`]
-//! for the authority that parses one.
+//! Certificate requests (PKCS#10): [`generate`] for a node that needs a certificate,
+//! [`CertificateRequest`] for the authority that parses one.
 //!
-//! Invariant: a [`CertificateRequest`] exists only for a request whose own signature is valid and whose
-//! subject has exactly one common name.
+//! Invariant: a [`CertificateRequest`] exists only for a request whose own signature is valid and
+//! whose subject has exactly one common name.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, SubjectPublicKeyInfo};
 use x509_parser::certification_request::X509CertificationRequest;

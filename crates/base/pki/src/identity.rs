@@ -1,6 +1,6 @@
 //! The certname that a certificate identifies.
 //!
-//! Invariant: the certname is the common name of the verified **leaf**, wherever it stands in the
+//! Invariant: the certname is the common name of the verified **leaf**, at any position in the
 //! subject, and nothing else (never a subject alternative name, never another certificate of the
 //! chain). A subject with two common names is refused, because two parsers could disagree about it.
 

@@ -1,12 +1,13 @@
 //! Near matches for a name that does not exist. Main functions: [`nearest`] and [`did_you_mean`].
 //!
-//! Invariant: a suggestion is always one of the candidates, and the work for one name is bounded by the number of
-//! candidates and [`NAME_BYTES`].
+//! Invariant: a suggestion is always one of the candidates, and the work for one name is bounded by
+//! the number of candidates and [`NAME_BYTES`].
 
 /// Largest number of suggestions for one name: more than three would be a list, not a hint.
 pub const SUGGESTIONS: usize = 3;
 
-/// Longest name that is compared: a certname has at most 253 bytes, names of tasks and plans are shorter.
+/// Longest name that is compared: a certname has at most 253 bytes, names of tasks and plans are
+/// shorter.
 pub const NAME_BYTES: usize = 256;
 
 /// Number of characters per tolerated mistake: `wbe1` is near to `web1`, `db` is not near to `a1`.

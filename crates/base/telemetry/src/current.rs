@@ -1,6 +1,7 @@
 //! The span of the current task: [`current`].
 //!
-//! Invariant: it applies to the future given to [`run_within`], and not to tasks that this future spawns.
+//! Invariant: it applies to the future given to [`run_within`], and not to tasks that this future
+//! spawns.
 
 use crate::TraceContext;
 

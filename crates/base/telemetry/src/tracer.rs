@@ -14,14 +14,16 @@ pub struct Tracer(Option<Arc<dyn SpanSink>>);
 
 /// Receiver of finished spans, for example an exporter.
 pub trait SpanSink: Send + Sync {
-    /// Decides if the spans of a trace are exported; called once, when the trace enters this server.
+    /// Decides if the spans of a trace are exported; called once, when the trace enters this
+    /// server.
     fn samples(&self, parent: Option<&TraceContext>, trace: &TraceId) -> bool;
 
     /// Takes a span, or drops it; must not wait.
     fn take(&self, span: TraceSpan);
 }
 
-/// Start of a span whose work goes on. It is a plain value and not a guard: if it is dropped, no span is recorded.
+/// Start of a span whose work goes on. It is a plain value and not a guard: if it is dropped, no
+/// span is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartedSpan {
     /// Trace and id of the span.
@@ -58,7 +60,8 @@ impl Tracer {
         })
     }
 
-    /// Starts a span below `parent`, or a new trace if there is none. `None`: the trace is not sampled.
+    /// Starts a span below `parent`, or a new trace if there is none. `None`: the trace is not
+    /// sampled.
     pub fn begin(&self, parent: Option<TraceContext>) -> Option<StartedSpan> {
         let Some(parent) = parent else {
             return self.begin_incoming(None);

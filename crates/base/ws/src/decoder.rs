@@ -1,8 +1,8 @@
 //! Decoding of messages from bytes.
 //!
-//! [`MessageDecoder`] takes complete frames off the front of a buffer that the caller owns and fills.
-//! Invariant: between messages it holds nothing, and leaves nothing in the buffer; the memory of a
-//! large message is handed over with the message.
+//! [`MessageDecoder`] takes complete frames off the front of a buffer that the caller owns and
+//! fills. Invariant: between messages it holds nothing, and leaves nothing in the buffer; the
+//! memory of a large message is handed over with the message.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -126,8 +126,8 @@ impl MessageDecoder {
         }
     }
 
-    /// The message that is being received. Only meaningful when [`MessageDecoder::decode`] needs more
-    /// bytes.
+    /// The message that is being received. Only meaningful when [`MessageDecoder::decode`] needs
+    /// more bytes.
     pub fn incomplete_message(&self, buf: &BytesMut) -> IncompleteMessage {
         let fragments_bytes = self.message.as_ref().map_or(0, |m| m.payload.len());
         let at_most_bytes = match (&self.message, FrameHeader::parse(buf, self.role)) {

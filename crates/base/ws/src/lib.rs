@@ -1,7 +1,7 @@
 //! RFC 6455 without I/O: decoding of bytes into events, and encoding of frames into bytes.
 //!
-//! [`MessageDecoder`] cuts messages out of a buffer that the caller owns, [`encode`] appends frames to
-//! another one, [`handshake`] does the HTTP upgrade of both sides. Invariant: an idle connection
+//! [`MessageDecoder`] cuts messages out of a buffer that the caller owns, [`encode`] appends frames
+//! to another one, [`handshake`] does the HTTP upgrade of both sides. Invariant: an idle connection
 //! costs a few dozen bytes here, and a length announced by a peer is checked before its bytes are
 //! awaited.
 //!

@@ -1,4 +1,5 @@
-//! Limits of a scarce resource for all clients and for each: [`ClientBudget`], [`BudgetReservation`].
+//! Limits of a scarce resource for all clients and for each: [`ClientBudget`],
+//! [`BudgetReservation`].
 //!
 //! Invariant: no client gets more than its part, so a client that uses up its own part leaves the
 //! rest to others; and every wait has a timeout.

@@ -4,9 +4,9 @@
 //! data; `Last-Event-ID` resumes after it. The stream of one job adds the result to the event that
 //! ends a node (`details.result`), so that a watcher need not request each. Output is the event
 //! `output`, without an id: it is not stored, so a client that reconnects gets it from the result.
-//! Invariants: nothing is read before the client has made room for it, so a slow client slows down
-//! the agents and fills no memory here; and no caller sees more than is currently permitted, so a
-//! stream ends soon after its token.
+//! Invariants: nothing is read before the client has read the previous data, so a slow client slows
+//! down the agents and fills no memory here; and a caller only sees what is currently permitted, so
+//! a stream ends soon after its token.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! Maintains the head in the file beside the database: [`compare_head`] at the start, [`update_head`] at
-//! intervals.
+//! Maintains the head in the file beside the database: [`compare_head`] at the start,
+//! [`update_head`] at intervals.
 //!
 //! Invariant: a head that the chain contradicts is not overwritten. It is kept as evidence under
 //! another name, and reported in the log and as an entry.

@@ -1,9 +1,9 @@
 //! The audit log: actors, actions, objects and results, in entries that are chained by hashes.
 //!
-//! [`Audit`] is the handle for writing, [`verify_store`] checks the chain. Invariants: no command is
-//! executed before its entry is durable ([`Audit::intent`]), and if the entry cannot be written
-//! the command is not executed at all; every command gets a second entry with its result; a
-//! refusal gets one; and the log contains no secrets.
+//! [`Audit`] is the handle for writing, [`verify_store`] checks the chain. Invariants: no command
+//! is executed before its entry is durable ([`Audit::intent`]), and if the entry cannot be written
+//! the command is not executed at all; every command gets a second entry with its result; a refusal
+//! gets one; and the log contains no secrets.
 //!
 //! The chain is made by the store's single writer, so entries of any number of callers follow each
 //! other without a gap, on SQLite as on PostgreSQL.

@@ -1,7 +1,7 @@
 //! Catalog of all permissions, with the names of Puppet Enterprise: [`OBJECT_TYPES`].
 //!
-//! Invariant: roles can have only permissions of this catalog, and routes require only permissions of
-//! this catalog. A permission outside it is held by administrators alone.
+//! Invariant: roles can have only permissions of this catalog, and routes require only permissions
+//! of this catalog. A permission outside it is held by administrators alone.
 
 /// A type of object that permissions apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

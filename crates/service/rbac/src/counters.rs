@@ -1,8 +1,8 @@
 //! Counters of failures with bounded memory, regardless of how many keys attackers invent.
 //!
 //! [`FailureCounter`] counts consecutive failures and restarts after a pause. [`DecayingCounter`]
-//! loses one failure per period. [`BoundedCounters`] maps keys to counters of either type and evicts
-//! the counter with the oldest last failure. The caller passes the time.
+//! loses one failure per period. [`BoundedCounters`] maps keys to counters of either type and
+//! evicts the counter with the oldest last failure. The caller passes the time.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -64,8 +64,8 @@ pub const COUNTED_SOURCES: usize = 2_048;
 /// Counters for passwords, about 200 bytes each with the name that failed last: 400 KB.
 pub const COUNTED_PASSWORDS: usize = 2_048;
 
-/// Time after which the counter of a source or a password drops by one: ten a minute, which allows for
-/// the typos of many users behind one address.
+/// Time after which the counter of a source or a password drops by one: ten a minute, which allows
+/// for the typos of many users behind one address.
 pub const FAILURE_DECAY: Duration = Duration::from_secs(6);
 
 /// Number of names for which one password may fail without delay.
@@ -91,7 +91,8 @@ pub const PASSWORD_BYTES: usize = 18;
 /// user do not share: 6 MB at most.
 pub const TOKEN_CACHE: usize = 10_000;
 
-/// Interval at which the last use of tokens is written: one transaction a minute, not one a request.
+/// Interval at which the last use of tokens is written: one transaction a minute, not one a
+/// request.
 pub const ACTIVITY_WRITTEN: Duration = Duration::from_secs(60);
 
 /// Maximum number of tokens of one user, so that a program that discards its tokens cannot fill the

@@ -1,5 +1,5 @@
-//! Interface to external directories (LDAP servers and OIDC providers): [`ExternalDirectory`]. This crate
-//! itself does no network I/O.
+//! Interface to external directories (LDAP servers and OIDC providers): [`ExternalDirectory`]. This
+//! crate itself does no network I/O.
 //!
 //! Invariants: local users come first, and they can log in while a directory is down. A remote user
 //! never takes over a local user with the same login.

@@ -140,9 +140,9 @@ impl Rbac {
         Ok(())
     }
 
-    /// Binds groups that have no directory, because an older version imported them: to the directory
-    /// in `origins` if there is exactly one, else to none. Logs groups that no user can be a member
-    /// of. Call it at every start.
+    /// Binds groups that have no directory, because an older version imported them: to the
+    /// directory in `origins` if there is exactly one, else to none. Logs groups that no user can
+    /// be a member of. Call it at every start.
     pub async fn bind_groups(&self, origins: &[String]) -> Result<(), StoreError> {
         let turn = self.lock_rights().await;
         let only = match origins {

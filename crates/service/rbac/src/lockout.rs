@@ -1,15 +1,15 @@
-//! Delays and locks after failed logins: [`LockOut`]. It does no I/O: the caller passes the time, in
-//! milliseconds of a monotonic clock.
+//! Delays and locks after failed logins: [`LockOut`]. It does no I/O: the caller passes the time,
+//! in milliseconds of a monotonic clock.
 //!
 //! Invariants: the counters never depend on the existence of a user. Names are counted as typed
 //! (folded), so unknown names are delayed and locked exactly like names of users. Memory is
 //! bounded, regardless of how many names attackers invent.
 //!
 //! Each failure increments four counters. The counter of the pair of name and source locks the name
-//! for this source only, so an attacker cannot lock out other sources. The counters of the name, the
-//! source and the password delay attempts: many sources cannot guess the password of one name much
-//! faster than one source can, and neither one source nor one password can be tried with many names
-//! at full speed.
+//! for this source only, so an attacker cannot lock out other sources. The counters of the name,
+//! the source and the password delay attempts: many sources cannot guess the password of one name
+//! much faster than one source can, and neither one source nor one password can be tried with many
+//! names at full speed.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -222,8 +222,8 @@ impl Rbac {
             self.inner.locks().end_lock(&attempt);
             return Ok(user.clone());
         }
-        // Count the failure before the directory is queried: attempts that arrive meanwhile must not
-        // pass the lock.
+        // Count the failure before the directory is queried: attempts that arrive meanwhile must
+        // not pass the lock.
         let locked = self
             .inner
             .locks()

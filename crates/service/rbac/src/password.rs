@@ -86,8 +86,8 @@ impl PasswordHasher {
     }
 }
 
-/// Hashes to a PHC string with a random salt, without the queue. For the start of the server, before
-/// there are requests.
+/// Hashes to a PHC string with a random salt, without the queue. For the start of the server,
+/// before there are requests.
 pub(crate) async fn hash_without_queue(password: SecretString) -> Result<String, HashError> {
     let hashed = tokio::task::spawn_blocking(move || hash_now(&password));
     hashed.await.map_err(hash_error)?

@@ -108,7 +108,8 @@ impl Rbac {
             by,
             RequestedPermission::on("users", "reset_password", user_id),
         )?;
-        // Locked from the check of permissions to the write. Later grants to the user delete the token.
+        // Locked from the check of permissions to the write. Later grants to the user delete the
+        // token.
         let turn = self.lock_rights().await;
         let user = self.existing_user(user_id).await?;
         // The server itself can restore the access of an administrator who lost the password.
@@ -136,8 +137,8 @@ impl Rbac {
         Ok(secret)
     }
 
-    /// Sets the password of the user that the reset token is for, and deletes the token. Ends a lock
-    /// after wrong passwords, but does not reinstate a revoked user.
+    /// Sets the password of the user that the reset token is for, and deletes the token. Ends a
+    /// lock after wrong passwords, but does not reinstate a revoked user.
     pub async fn reset_password(
         &self,
         reset_token: &str,

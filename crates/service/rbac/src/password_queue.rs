@@ -1,8 +1,8 @@
 //! Fair queue of password checks: [`PasswordQueue`].
 //!
-//! Invariants: each source has its own queue and one check at a time, so a source that invents names
-//! delays only itself. Requesters with a session or a client certificate have reserved capacity that
-//! anonymous logins never use.
+//! Invariants: each source has its own queue and one check at a time, so a source that invents
+//! names delays only itself. Requesters with a session or a client certificate have reserved
+//! capacity that anonymous logins never use.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

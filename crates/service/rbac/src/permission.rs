@@ -1,5 +1,5 @@
-//! Permissions: an action on an instance of an object type. [`RequestedPermission`] is a permission that a
-//! request requires, [`PermissionGrant`] a permission that a role has.
+//! Permissions: an action on an instance of an object type. [`RequestedPermission`] is a permission
+//! that a request requires, [`PermissionGrant`] a permission that a role has.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Tokens: 256 random bits in URL-safe base64.
 //!
-//! Invariant: only the SHA-256 hash of a token is stored and looked up, so neither the store nor the
-//! duration of a lookup reveals anything about a token.
+//! Invariant: only the SHA-256 hash of a token is stored and looked up, so neither the store nor
+//! the duration of a lookup reveals anything about a token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};

@@ -362,8 +362,8 @@ fn adds_members(present: &RoleRow, wanted: &RoleRow) -> bool {
     new(&present.user_ids, &wanted.user_ids) || new(&present.group_ids, &wanted.group_ids)
 }
 
-/// Ids of users who have more permissions after the change. Members of groups are left out: they are
-/// remote users, who have no password here that could be reset.
+/// Ids of users who have more permissions after the change. Members of groups are left out: they
+/// are remote users, who have no password here that could be reset.
 fn users_gaining_permissions(present: &RoleRow, wanted: &RoleRow) -> Vec<String> {
     let permissions = &wanted.permissions;
     let permits_more = permissions.iter().any(|p| !present.permissions.contains(p));

@@ -60,7 +60,8 @@ impl Rbac {
         Ok(Arc::clone(&entry.identity))
     }
 
-    /// Reads a valid token and its user. This counts as a use of the token only if `as_use` is true.
+    /// Reads a valid token and its user. This counts as a use of the token only if `as_use` is
+    /// true.
     pub async fn session(
         &self,
         token: &str,

@@ -1,8 +1,9 @@
 //! Monotonic clock for locks and delays after failed logins: [`SteadyClock`].
 //!
-//! Invariant: durations within one process use this clock. The time of day is only for stored times,
-//! such as the expiry of a token, because no other time survives a restart. A lock is stored without
-//! a time: after a restart it starts anew, so it is never shorter than configured.
+//! Invariant: durations within one process use this clock. The time of day is only for stored
+//! times, such as the expiry of a token, because no other time survives a restart. A lock is stored
+//! without a time: it restarts after a restart of the server, so it is never shorter than
+//! configured.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,8 +14,8 @@ pub trait SteadyClock: fmt::Debug + Send + Sync + 'static {
     fn elapsed(&self) -> Duration;
 }
 
-/// The monotonic clock of the machine (`CLOCK_MONOTONIC`), counted from its creation. It stops while
-/// the machine is suspended, so locks then last longer.
+/// The monotonic clock of the machine (`CLOCK_MONOTONIC`), counted from its creation. It stops
+/// while the machine is suspended, so locks then last longer.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineClock {
     start: Instant,

@@ -165,9 +165,9 @@ impl Rbac {
         Ok(row.into())
     }
 
-    /// Stores a new target and returns its id, or the id of an equal target. Needs the permission to
-    /// create or edit roles, and `tasks:run` of everything that the target permits: each user with
-    /// `tasks:run_with_constraints` of all targets gets the new target too, perhaps also its
+    /// Stores a new target and returns its id, or the id of an equal target. Needs the permission
+    /// to create or edit roles, and `tasks:run` of everything that the target permits: each user
+    /// with `tasks:run_with_constraints` of all targets gets the new target too, perhaps also its
     /// creator.
     pub async fn create_task_target(
         &self,

@@ -2,8 +2,8 @@
 
 use crate::defaults::LABEL_CHARS;
 
-/// A valid label: trimmed, not blank, at most [`LABEL_CHARS`] characters, without a comma or control
-/// characters.
+/// A valid label: trimmed, not blank, at most [`LABEL_CHARS`] characters, without a comma or
+/// control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenLabel(String);
 

@@ -1,7 +1,7 @@
 //! Creates and lists tokens.
 //!
-//! Invariants: the login or token that a new token is derived from is still valid when the new token
-//! is stored. A token derived from another one never outlives it.
+//! Invariants: the login or token that a new token is derived from is still valid when the new
+//! token is stored. A token derived from another one never outlives it.
 
 use std::fmt;
 use std::time::Duration;
@@ -106,7 +106,8 @@ impl Rbac {
         Box::pin(issuing).await
     }
 
-    /// The valid tokens of a user, oldest first. The tokens of another user require `users:disable`.
+    /// The valid tokens of a user, oldest first. The tokens of another user require
+    /// `users:disable`.
     pub async fn list_tokens(
         &self,
         by: &UserIdentity,
@@ -205,8 +206,8 @@ impl Rbac {
         }
     }
 
-    /// Checks the origin of a new token under the lock. Returns the latest allowed expiry, or `None`
-    /// if the origin sets no limit.
+    /// Checks the origin of a new token under the lock. Returns the latest allowed expiry, or
+    /// `None` if the origin sets no limit.
     async fn check_origin(
         &self,
         ground: &TokenOrigin<'_>,

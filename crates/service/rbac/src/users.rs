@@ -157,8 +157,8 @@ impl Rbac {
     }
 
     /// Changes a user. Each part needs its own permission: names and e-mail address `users:edit`,
-    /// roles `user_roles:edit_members` of each role, revocation `users:disable`. Remote users can be
-    /// revoked and given roles, but their names and addresses come from the directory.
+    /// roles `user_roles:edit_members` of each role, revocation `users:disable`. Remote users can
+    /// be revoked and given roles, but their names and addresses come from the directory.
     ///
     /// Revoking and reinstating do the same as [`Rbac::set_revoked`]. A locked user counts as
     /// revoked here: if a client reads such a user and writes it back, the user stays locked and is
@@ -352,8 +352,8 @@ pub(crate) fn permission_denied(
     }
 }
 
-/// Validates the login of a new local user. A login that starts like an option would be parsed as one
-/// on command lines.
+/// Validates the login of a new local user. A login that starts like an option would be parsed as
+/// one on command lines.
 fn validate_new_login(text: &str) -> Result<String, ManageError> {
     let login = validate_name("login", text)?;
     if login.starts_with(char::is_alphanumeric) {

@@ -1,5 +1,5 @@
-//! The worker of one webhook: [`DeliveryWorker`] reads the log from its stored position and delivers the
-//! events in order.
+//! The worker of one webhook: [`DeliveryWorker`] reads the log from its stored position and
+//! delivers the events in order.
 //!
 //! Invariants: events of jobs are delivered in their order, and so are events of plan jobs, which
 //! have a separate log; an event is completed when the receiver accepted it or when it was tried

@@ -1,8 +1,8 @@
 //! Parsing of one flat JSON object with a closed schema, with precise errors and without copies.
 //!
-//! [`parse_object`] passes each key with its raw value to a callback; the helpers parse raw values and
-//! name the key in their errors. Invariant: a value is scanned once here, and its text is borrowed
-//! unless it has escapes.
+//! [`parse_object`] passes each key with its raw value to a callback; the helpers parse raw values
+//! and name the key in their errors. Invariant: a value is scanned once here, and its text is
+//! borrowed unless it has escapes.
 
 use std::borrow::Cow;
 use std::fmt;

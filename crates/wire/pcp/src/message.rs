@@ -1,7 +1,7 @@
 //! A PCP message, independent of its form on the wire.
 //!
-//! [`PcpMessage`] owns its parts, [`MessageRef`] borrows them from the text it was decoded from, so a
-//! broker can route and forward without copying the data. Invariant: `data` is JSON that has been
+//! [`PcpMessage`] owns its parts, [`MessageRef`] borrows them from the text it was decoded from, so
+//! a broker can route and forward without copying the data. Invariant: `data` is JSON that has been
 //! checked for syntax and depth, not for meaning.
 
 use std::borrow::Cow;
@@ -52,8 +52,8 @@ pub struct MessageRef<'a> {
     /// Data of the message: the JSON as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
-    /// Wire form of [`PcpMessage::has_replaced_bytes`]: an extension, sent only to peers that support
-    /// it.
+    /// Wire form of [`PcpMessage::has_replaced_bytes`]: an extension, sent only to peers that
+    /// support it.
     #[serde(
         rename = "tutti_replaced_bytes",
         skip_serializing_if = "std::ops::Not::not"

@@ -1,7 +1,8 @@
 //! The data of every PXP message.
 //!
-//! [`PxpMessageBody::decode`] parses it according to the message's type, [`PxpMessageBody::encode`] writes it.
-//! Invariant: every schema is closed, and every decoded body has a checked transaction id.
+//! [`PxpMessageBody::decode`] parses it according to the message's type, [`PxpMessageBody::encode`]
+//! writes it. Invariant: every schema is closed, and every decoded body has a checked transaction
+//! id.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -1,8 +1,8 @@
 //! The extensions of PXP that an agent announces in a header of its WebSocket upgrade request.
 //!
-//! [`AgentCapabilities`] goes from the agent through the broker to the fabric. Invariant: an extension
-//! is only used with an agent that announced it, and an unknown token is ignored, so that old
-//! servers accept new agents.
+//! An agent sends [`AgentCapabilities`] to the broker, which passes them to the fabric. Invariant:
+//! an extension is only used with an agent that announced it, and an unknown token is ignored, so
+//! that old servers accept new agents.
 
 use std::fmt;
 use std::str::FromStr;

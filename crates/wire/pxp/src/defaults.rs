@@ -33,5 +33,6 @@ pub(crate) const MAX_REASON_CHARS: usize = 200;
 /// Bytes of a program that are read to determine its kind: the kernel accepts no longer `#!` lines.
 pub const PROGRAM_HEAD_BYTES: usize = 256;
 
-/// Longest interpreter in an error, in characters; the kernel's limit for the whole line is 256 bytes.
+/// Longest interpreter in an error, in characters; the kernel's limit for the whole line is 256
+/// bytes.
 pub(crate) const INTERPRETER_CHARS: usize = 128;

@@ -1,8 +1,9 @@
 //! The Puppet Execution Protocol: requests of an orchestrator to agents, and their responses.
 //!
-//! [`PxpMessageBody`] is the data of every PXP message, [`action`] holds the parameters and results of each
-//! module, [`task`] the names and files of tasks, and [`AgentCapabilities`] the extensions that an agent
-//! announces. Invariant: schemas are closed, and ids that become paths are closed types.
+//! [`PxpMessageBody`] is the data of every PXP message, [`action`] holds the parameters and results
+//! of each module, [`task`] the names and files of tasks, and [`AgentCapabilities`] the extensions
+//! that an agent announces. Invariant: schemas are closed, and ids that become paths are closed
+//! types.
 
 pub mod action;
 mod body;

@@ -42,7 +42,7 @@ fn a_network_at_its_limit_displaces_its_own_oldest_silent_connection() {
     admitted(table.enter(network(1), "silent", now));
     let (third, displaced) = admitted(table.enter(network(1), "third", now));
     assert_eq!(displaced, Some("silent"));
-    // Only handshakes are left: a fresh one is not given up, an old one is.
+    // Only handshakes are left: a new one is not displaced, an old one is.
     table.advance(third, ConnectionStage::Handshaking);
     assert_eq!(
         table.enter(network(1), "late", now),

@@ -1,4 +1,5 @@
-//! Messages about documents that cannot be read: input and the whole message, for every kind of error.
+//! Messages about documents that cannot be read: input and the whole message, for every kind of
+//! error.
 
 #![cfg(test)]
 

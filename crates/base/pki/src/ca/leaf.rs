@@ -1,5 +1,5 @@
-//! The content of a certificate: [`UnsignedCertificate`], with the extensions that puppetserver adds to the
-//! certificates of nodes.
+//! The content of a certificate: [`UnsignedCertificate`], with the extensions that puppetserver
+//! adds to the certificates of nodes.
 
 use std::time::Duration;
 

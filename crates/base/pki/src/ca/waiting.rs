@@ -1,9 +1,9 @@
 //! Requests that wait for a signature, by the network of their sender: [`WaitingRequests`].
 //!
-//! Invariant: any client may submit a request, so each network may have only a limited share of the
+//! Invariant: any client may submit a request, so each network may have only a limited part of the
 //! list, and a full list still accepts a request of a network with fewer requests than another. The
 //! network is recorded in the file of the request, above the PEM block, where other tools ignore
-//! it; so the share survives restarts and applies to every process.
+//! it, so the limit survives restarts and applies to every process.
 
 use std::collections::HashMap;
 use std::fmt;

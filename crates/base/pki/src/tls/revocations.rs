@@ -1,5 +1,5 @@
-//! The revoked certificates: [`RevokedCertificates`], a snapshot to check whether a certificate that was
-//! accepted earlier has been revoked since.
+//! The revoked certificates: [`RevokedCertificates`], a snapshot to check whether a certificate
+//! that was accepted earlier has been revoked since.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! The HTTP/1.1 upgrade that opens a WebSocket, for both sides, from and to bytes.
 //!
-//! A server reads a [`HttpRequestHead`] and answers with [`write_accept`] or [`write_refusal`]; a client sends an
-//! [`PendingUpgrade`] and checks the response with it. Invariant: heads are bounded and strict, and bytes
-//! after a head stay in the buffer, since a peer may send frames at once.
+//! A server reads a [`HttpRequestHead`] and answers with [`write_accept`] or [`write_refusal`]; a
+//! client sends a [`PendingUpgrade`] and checks the response with it. Invariant: heads are bounded
+//! and strict, and bytes after a head stay in the buffer, since a peer may send frames at once.
 
 mod client;
 mod head;

@@ -1,10 +1,10 @@
 //! The audit of every request, before and after authorization.
 //!
-//! [`audit_refusals`] is outside the guard and records refusals; [`audit_request`] is inside and records commands.
-//! Invariants: a command runs only after its entry is durable, and is refused if that entry cannot
-//! be written; it gets a second entry with its result; and nothing of a request is stored but the
-//! details that [`request_details`] and [`path`] list. [`api_types::Trail`] determines which routes are
-//! commands.
+//! [`audit_refusals`] is outside the guard and records refusals; [`audit_request`] is inside and
+//! records commands. Invariants: a command runs only after its entry is durable, and is refused if
+//! that entry cannot be written; it gets a second entry with its result; and nothing of a request
+//! is stored but the details that [`request_details`] and [`path`] list. [`api_types::Trail`]
+//! determines which routes are commands.
 
 pub(crate) mod activity;
 mod outcome;

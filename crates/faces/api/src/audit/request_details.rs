@@ -1,4 +1,5 @@
-//! The details of a body and a query that the audit stores: [`add_body_details`], [`add_query_details`].
+//! The details of a body and a query that the audit stores: [`add_body_details`],
+//! [`add_query_details`].
 //!
 //! Invariant: a value is stored only under a key of [`KEPT`]; of parameters only the names, since
 //! it is unknown here which of them are sensitive; of a URL only the host, since the rest may be a

@@ -1,4 +1,5 @@
-//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke_error`], [`clean`].
+//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke_error`],
+//! [`clean`].
 //!
 //! Invariant: a response without remaining brokers means that no connected broker holds a session
 //! of the certname, and that this server rejects the certificate from now on.

@@ -1,4 +1,5 @@
-//! The back end without a PuppetDB: [`EmbeddedInventory`], with the data that agents sent to this server.
+//! The back end without a PuppetDB: [`EmbeddedInventory`], with the data that agents sent to this
+//! server.
 //!
 //! Invariants: data is recorded in the store before it is in memory; a query sees one snapshot;
 //! queries are evaluated on separate threads, a bounded number at once, and users' queries do not

@@ -1,5 +1,5 @@
-//! Values on the right of operators: [`parse_comparison`] makes a condition of field, operator and value, for
-//! both PQL and AST.
+//! Values on the right of operators: [`parse_comparison`] makes a condition of field, operator and
+//! value, for both PQL and AST.
 
 use regex::RegexBuilder;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The query language: PQL text or AST JSON in, one [`SelectQuery`] out.
 //!
-//! Both forms are parsed into the same model and checked against the [`QueryEntity`]'s columns, so that
-//! an unknown name is an error with its position. Invariant: any input gives a query or an
+//! Both forms are parsed into the same model and checked against the [`QueryEntity`]'s columns, so
+//! that an unknown name is an error with its position. Invariant: any input gives a query or an
 //! [`UnsupportedQuery`] with the position and the supported alternatives, within the bounds of
 //! [`crate::defaults`].
 

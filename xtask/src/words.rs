@@ -1,8 +1,7 @@
 //! `cargo xtask words`: the rules of names and prose that a program can check. Main function:
 //! [`run`].
 //!
-//! Invariant: each finding names its file and line. Crates in [`PENDING`] are
-//! counted but do not fail the check; a crate leaves the list for good when it is plain.
+//! Invariant: each finding names its file and line.
 
 mod findings;
 mod rust_source;
@@ -18,9 +17,6 @@ use crate::run;
 
 /// Comment lines of 1,000 that may open with a question word. Model code bases have 1 to 9.
 const QUESTION_OPENINGS_PER_1000: usize = 15;
-
-/// Crates whose comments and messages are still to be made plain.
-const PENDING: &[&str] = &[];
 
 /// Names that public types of several crates may share, because each reader of Rust expects them
 /// there; `CodeVersion` and `PlanName` are also the names of their forms in the API, which keep them.
@@ -39,7 +35,7 @@ const SHARED_TYPE_NAMES: &[&str] = &[
 /// Options of `cargo xtask words`.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Only this crate, whether pending or not; prints every finding
+    /// Only this crate
     #[arg(long = "crate", value_name = "NAME")]
     only: Option<String>,
     /// Print for each crate the number of its findings
@@ -53,9 +49,9 @@ struct Part {
     files: Vec<PathBuf>,
 }
 
-/// Fails with the list of all findings outside the pending crates.
+/// Fails with the list of all findings.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut binding = 0;
+    let mut count = 0;
     let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for part in parts()? {
         if options.only.as_ref().is_some_and(|only| *only != part.name) {
@@ -65,19 +61,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if options.figures {
             println!("{:24} {}", part.name, findings.figures());
         }
-        let pending = PENDING.contains(&part.name.as_str());
-        if options.only.is_some() || !(pending || options.figures) {
-            binding += findings.print();
+        if options.only.is_some() || !options.figures {
+            count += findings.print();
         }
     }
-    binding += print_shared(&types);
-    if binding > 0 {
-        bail!("{binding} findings; the rules are in CONTRIBUTING.md, \"Names and prose\"");
+    count += print_shared(&types);
+    if count > 0 {
+        bail!("{count} findings; the rules are in CONTRIBUTING.md, \"Names and prose\"");
     }
-    println!(
-        "words: plain, but for the comments of {} crates",
-        PENDING.len()
-    );
+    println!("words: names and prose are plain");
     Ok(())
 }
 

@@ -35,14 +35,14 @@ impl MetricsRegistry {
         Self { registry }
     }
 
-    /// Adds a set.
+    /// Adds the metrics of a set, which stay shared with its engine.
     #[must_use]
     pub fn with(mut self, set: &(impl MetricSet + ?Sized)) -> Self {
         set.register(&mut self.registry);
         self
     }
 
-    /// The current values.
+    /// All metrics with their current values, as OpenMetrics text.
     pub fn to_openmetrics(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a String does not fail");

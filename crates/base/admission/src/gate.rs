@@ -39,7 +39,7 @@ pub struct AdmissionPermit {
 /// Reason for which a connection ended before its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoFirstByte {
-    /// [`AdmissionLimits::wait_first_byte`] has passed.
+    /// [`AdmissionLimits::first_byte`] has passed.
     Timeout,
     /// A newer connection took its place.
     Displaced,

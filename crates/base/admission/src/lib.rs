@@ -2,7 +2,7 @@
 //!
 //! Every listener of the server accepts through a gate, so that the same rules hold on each port:
 //!
-//! - A connection from which no byte came within [`AdmissionLimits::wait_first_byte`] is dropped.
+//! - A connection from which no byte came within [`AdmissionLimits::first_byte`] is dropped.
 //! - Half-open connections are limited per source network ([`PeerNetwork`]: an IPv4 address or an
 //!   IPv6 /64) and in total. At a limit the oldest silent connection of the network that has the
 //!   most of them makes room, so a flood displaces itself and not the peers of other networks.

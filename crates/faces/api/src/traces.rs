@@ -1,4 +1,4 @@
-//! Spans of requests: [`start_request_span`], [`end`].
+//! Spans of requests: [`start_request_span`], [`end_request_span`].
 //!
 //! Invariants: of a request only its method, the template of its route and its status are exported,
 //! never a path, a query, a header or a body; and a read is traced only if the client sends a trace

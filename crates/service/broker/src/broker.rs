@@ -27,7 +27,7 @@ use crate::session::outbox::OutboxPushError;
 use crate::sessions::SessionTable;
 use crate::{accept, inventory_updates, revocation};
 
-/// The broker; see [`Broker::start_frame`].
+/// The broker; see [`Broker::start`].
 #[derive(Debug)]
 pub struct Broker;
 

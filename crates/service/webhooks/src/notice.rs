@@ -152,7 +152,7 @@ fn describe_counts(subject: &EventSubject) -> Option<String> {
     Some(text)
 }
 
-/// `node_as_task` as words.
+/// The name of an event type or state as words: `job_finished` becomes `job finished`.
 fn to_words(kind: &str) -> String {
     kind.replace('_', " ")
 }

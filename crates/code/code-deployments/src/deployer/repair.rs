@@ -1,5 +1,5 @@
 //! Repair of versions from their locks alone, regardless of the current state of their branches:
-//! [`Deployer::repair`], [`Deployer::restore_once`].
+//! [`Deployer::restore`], [`Deployer::restore_once`].
 //!
 //! Invariant: a version keeps its signature, so its replacement is built from the commits, archives
 //! and revisions that its lock names.

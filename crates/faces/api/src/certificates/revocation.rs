@@ -1,4 +1,4 @@
-//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke_error`],
+//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke`],
 //! [`clean`].
 //!
 //! Invariant: a response without remaining brokers means that no connected broker holds a session

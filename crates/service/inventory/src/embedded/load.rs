@@ -30,7 +30,7 @@ pub(super) async fn load(store: &Store, fleet: &NodeTable) -> Result<(), StoreEr
             let record = record.map(|record| Arc::new(fleet.to_compact(&record)));
             fleet.update_node(&certname, usize::MAX, |node| node.record = record);
         }
-        // The rows are ordered newest first, and `add` inserts at the front.
+        // The rows are ordered newest first, and `add_report` inserts at the front.
         for row in reports.iter().rev() {
             if let (Some(certname), Some(report)) =
                 (parse_certname(&row.certname), parse_report(row))

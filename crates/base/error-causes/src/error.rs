@@ -63,6 +63,7 @@ impl ConnectionError {
         })
     }
 
+    /// Kind of the failure.
     pub fn kind(&self) -> ConnectionErrorKind {
         self.kind
     }

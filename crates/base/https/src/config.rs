@@ -9,6 +9,7 @@ use crate::defaults;
 /// Limits of a listener.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// Timeout for a whole TLS handshake.
     pub handshake_timeout: Duration,
     /// Connections at the same time, in total and per network. While all of them are
     /// authenticated, more wait in the kernel's queue.

@@ -25,6 +25,7 @@ const SUBJECT_ALT_NAME: &str = "2.5.29.17";
 pub struct KeyAndRequest {
     /// PKCS#8 PEM; write it with mode 0600.
     pub key_pem: String,
+    /// The request as PEM, to be sent to the CA.
     pub request_pem: String,
 }
 

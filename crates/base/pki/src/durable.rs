@@ -21,7 +21,9 @@ pub const TEMPORARY_PREFIX: &str = ".tmp-";
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}")]
 pub struct DurableWriteError {
+    /// Path of the target.
     pub path: PathBuf,
+    /// The underlying I/O error.
     #[source]
     pub source: io::Error,
 }

@@ -1,8 +1,8 @@
 //! Revocation of tokens: [`Rbac::revoke`].
 //!
-//! Rules: knowing a token is enough to revoke it. Labels refer to the caller's own tokens. Revoking
-//! by token id or by login requires the owner or `users:disable`. A request with faults still
-//! revokes everything else and reports the faults.
+//! Invariants: knowing a token is enough to revoke it. Labels refer to the caller's own tokens.
+//! Revoking by token id or by login requires the owner or `users:disable`. A request with faults
+//! still revokes everything else and reports the faults.
 
 use store::{Store, StoreError};
 

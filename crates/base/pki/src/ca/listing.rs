@@ -41,8 +41,11 @@ pub struct DerFingerprints {
 /// A request or certificate of the authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateEntry {
+    /// Certname of the request or certificate.
     pub certname: String,
+    /// State of the certname: requested, signed or revoked.
     pub state: CertificateState,
+    /// Digests of the request or certificate in DER.
     pub fingerprints: DerFingerprints,
     /// Subject alternative names as `DNS:…` and `IP:…`, in their order.
     pub alt_names: Vec<String>,
@@ -57,7 +60,9 @@ pub struct CertificateEntry {
 pub struct CertificateDetails {
     /// Serial number, hexadecimal, without prefix.
     pub serial: String,
+    /// Start of the validity period, inclusive.
     pub not_before: jiff::Timestamp,
+    /// End of the validity period, inclusive.
     pub not_after: jiff::Timestamp,
 }
 

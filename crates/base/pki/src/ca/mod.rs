@@ -59,7 +59,9 @@ pub struct CertificateAuthority {
 
 /// A certificate and its key, both PEM. The authority keeps no copy of the key.
 pub struct GeneratedCertificate {
+    /// The key, in PKCS#8.
     pub key_pem: String,
+    /// The certificate, without those of the CA.
     pub cert_pem: String,
 }
 

@@ -49,7 +49,9 @@ impl SignOptions {
 /// Content of a certificate to generate.
 #[derive(Debug, Clone)]
 pub struct GenerateOptions {
+    /// Subject alternative names, in addition to the certname itself.
     pub alt_names: Vec<AltName>,
+    /// Algorithm and size of the key to generate.
     pub key_type: KeyType,
     /// Permits the holder to administer this CA over HTTP (`pp_cli_auth`).
     pub ca_administrator: bool,

@@ -33,7 +33,9 @@ pub enum CertnamePrivilege {
 /// A name or a name pattern, with a right.
 #[derive(Debug, Clone)]
 pub struct PrivilegedName {
+    /// The name, or the names that match.
     pub pattern: NamePattern,
+    /// The right of these names.
     pub privilege: CertnamePrivilege,
     /// The key of the configuration, or the rule, that grants the right; for messages.
     pub origin: String,

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: speed and memory, never in a timed test. Main function: [`run`].
 //!
-//! The rule: every figure has a smallest size, at which the test command tries its program.
+//! Invariant: every figure has a smallest size, at which the test command tries its program.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,38 +10,39 @@ use cargo_metadata::MetadataCommand;
 
 use crate::{packages, run};
 
-/// Which figures.
+/// The figures to measure and their size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// one-node, agent, fleet, api, lists, broker, store, scope, actions, audit, syntax, language, plans or
-    /// code; all without any.
-    /// Besides, fairness (15 minutes), lists-postgres, where PostgreSQL is installed, and puppet-run,
-    /// where the real Puppet peers are
+    /// one-node, agent, fleet, api, lists, broker, store, scope, actions, audit, syntax, language,
+    /// plans or code; all of them if none is named.
+    /// Only by name: fairness (15 minutes); lists-postgres, if PostgreSQL is installed; puppet-run,
+    /// if the real Puppet peers are installed
     names: Vec<String>,
     /// Simulated agents in the large figures: 10,000, in those of fairness 2,000
     #[arg(long)]
     agents: Option<u32>,
-    /// Run every program once at its smallest size, as a debug build, to see that it works
+    /// Run every program once at its smallest size, as a debug build, to test that it works
     #[arg(long, conflicts_with = "agents")]
     smallest: bool,
 }
 
-/// Figures of the whole, measured by the testkit's bench program with the real programs.
+/// Figures of the whole system, measured by the testkit's bench program with the real programs.
 const WHOLE: [&str; 5] = ["one-node", "agent", "fleet", "api", "lists"];
 
 /// Benchmarks that run only when they are named.
 const ON_DEMAND: [&str; 2] = ["fairness", "lists-postgres"];
 
-/// Agents whose connections the broker holds alone, unless told otherwise.
+/// Default number of agents in the figure of the broker alone.
 const AGENTS: u32 = 10_000;
 
-/// A Puppet run on demand beside a bare `puppet agent`, against a real puppetserver.
+/// The figure of a Puppet run on demand compared with a bare `puppet agent`, with a real
+/// puppetserver.
 const PUPPET_RUN: &str = "puppet-run";
 
-/// Nodes of an embedded inventory, and whether they have few facts or many.
+/// Number of nodes of an embedded inventory, and the size of their facts.
 const INVENTORIES: [[&str; 2]; 3] = [["10000", "small"], ["25000", "small"], ["10000", "large"]];
 
-/// The same at the smallest size.
+/// The inventories at the smallest size.
 const SMALLEST_INVENTORIES: [[&str; 2]; 1] = [["20", "large"]];
 
 /// Crates with programs that measure.
@@ -61,7 +62,7 @@ const PACKAGES: [&str; 13] = [
     "code-deployments",
 ];
 
-/// The built programs, and how much they measure.
+/// The built programs, and the size of their measurements.
 struct Programs {
     /// The directory in which Cargo puts the programs.
     directory: PathBuf,
@@ -71,8 +72,8 @@ struct Programs {
 // === impl Options ===
 
 impl Options {
-    /// Every program that the test command tries; fairness has tests of its own. Those that measure with
-    /// Debian's modules are part of the full tests.
+    /// The programs at their smallest size, as the test command runs them; fairness has tests of
+    /// its own. Programs that measure with Debian's modules are part of the full tests.
     pub(crate) fn smallest(is_full: bool) -> Self {
         let mut names = WHOLE.to_vec();
         names.extend([
@@ -89,7 +90,7 @@ impl Options {
     }
 }
 
-/// Builds the programs and measures what was asked for.
+/// Builds the programs and measures the requested figures.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let is_wanted =
         |name: &str| options.names.is_empty() || options.names.iter().any(|it| it == name);
@@ -175,7 +176,7 @@ fn measure_puppet_runs() -> Result<()> {
     run::visible(run::cargo(&["test", "--release", "--locked"]).args(program))
 }
 
-/// The agent as packages ship it: most of its memory is its own code.
+/// Builds the agent as packages ship it: most of its memory is its own code.
 fn packaged_agent() -> Result<PathBuf> {
     let build = [
         "build",
@@ -201,7 +202,7 @@ impl Programs {
     fn build(is_smallest: bool) -> Result<Self> {
         let mut build = run::cargo(&["build", "--locked", "--bins", "--examples"]);
         if is_smallest {
-            // As the tests build it: nothing is built twice.
+            // The same options as in the build of the tests, so that nothing is built twice.
             build.arg("--workspace");
         } else {
             build.arg("--release");
@@ -215,7 +216,7 @@ impl Programs {
         })
     }
 
-    /// Measures what needs no server.
+    /// Measures a figure that needs no server.
     fn measure(&self, example: &str, arguments: &[&str]) -> Result<()> {
         let mut program = self.example(example);
         program.args(arguments);

@@ -1,8 +1,10 @@
-//! `cargo xtask deny`: licences, bans, sources and advisories of the dependencies. Main function: [`run`].
+//! `cargo xtask deny`: licences, bans, sources and advisories of the dependencies. Main function:
+//! [`run`].
 //!
-//! The rule: `deny.toml` says what is permitted, in the form that `cargo deny` reads too. Licences, bans and
-//! sources are checked here, since building `cargo-deny` costs more than all other checks; what cannot be
-//! checked without the network is told, and never passes in silence.
+//! `deny.toml` has the permissions, in the format of `cargo deny`. Licences, bans and sources are
+//! checked here, since building `cargo-deny` costs more than all other checks.
+//!
+//! Invariant: a check that cannot be made without the network is reported, never skipped silently.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,11 +17,11 @@ use spdx::{Expression, Licensee, ParseMode};
 
 use crate::run;
 
-/// The one registry that packages may come from.
+/// The only registry from which packages may come.
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// The keys of `deny.toml` that are checked here. Another key in these sections is an error, or a
-/// rule would not be kept.
+/// The keys of `deny.toml` that are checked here. Any other key in these sections is an error,
+/// since it would be a rule that is not enforced.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DenyFile {
@@ -27,7 +29,7 @@ struct DenyFile {
     licenses: Licenses,
     bans: Bans,
     sources: Sources,
-    /// Left to `cargo deny`.
+    /// Checked by `cargo deny` only.
     #[serde(default)]
     #[expect(dead_code, reason = "only its form is checked")]
     advisories: toml::Table,
@@ -79,17 +81,17 @@ enum Lint {
     Deny,
 }
 
-/// One package, whichever target needs it.
+/// A package that any target needs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Dependency {
     name: String,
     version: String,
     license: Option<String>,
-    /// A crate of this workspace.
+    /// True for a crate of this workspace.
     is_ours: bool,
 }
 
-/// Checks every package that a target of `deny.toml` needs, and the whole lock file for its sources.
+/// Checks every package that a target of `deny.toml` needs, and the sources of the whole lock file.
 pub(crate) fn run() -> Result<()> {
     let path = run::root().join("deny.toml");
     let text = std::fs::read_to_string(&path).context("cannot read deny.toml")?;
@@ -114,7 +116,7 @@ fn dependencies(targets: &[String]) -> Result<Vec<Dependency>> {
     }
     let mut all = BTreeSet::new();
     for target in targets {
-        // The tree knows which optional dependencies are used; `cargo metadata` does not.
+        // The tree has only the optional dependencies that are used; `cargo metadata` has all.
         let tree = run::cargo(&["tree", "--workspace", "--locked", "--prefix=none"])
             .args(["--edges=normal,build,dev", "--format={p}\t{l}"])
             .args(["--target", target])
@@ -132,7 +134,7 @@ fn dependencies(targets: &[String]) -> Result<Vec<Dependency>> {
     Ok(all.into_iter().collect())
 }
 
-/// Faults: dependencies that `file` does not permit.
+/// The dependencies that `file` does not permit, as messages.
 fn faults(file: &DenyFile, dependencies: &[Dependency]) -> Result<Vec<String>> {
     let Licenses { allow } = &file.licenses;
     let licensees = allow.iter().map(|text| {
@@ -166,7 +168,7 @@ fn faults(file: &DenyFile, dependencies: &[Dependency]) -> Result<Vec<String>> {
 
 fn check_license(license: Option<&str>, licensees: &[Licensee]) -> Result<()> {
     let text = license.context("it names no licence; read its licence file and decide")?;
-    // `MIT/Apache-2.0` is how older crates write `OR`.
+    // Older crates write `MIT/Apache-2.0` instead of `OR`.
     let mode = ParseMode {
         allow_slash_as_or_operator: true,
         allow_deprecated: true,
@@ -207,7 +209,7 @@ fn lock_file() -> Result<LockFile> {
     toml::from_str(&text).context("Cargo.lock")
 }
 
-/// Packages from elsewhere, for whichever target.
+/// Packages from other sources, for any target.
 fn foreign_sources(lock: &LockFile) -> Vec<String> {
     let foreign = lock.package.iter().filter_map(|package| {
         let source = package.source.as_deref()?;
@@ -217,7 +219,8 @@ fn foreign_sources(lock: &LockFile) -> Vec<String> {
     foreign.collect()
 }
 
-/// Security advisories need their database, which is a git repository and in no registry.
+/// Checks security advisories with `cargo deny`; their database is a git repository and in no
+/// registry.
 fn advisories() -> Result<()> {
     let asked = Command::new("cargo-deny")
         .arg("--version")
@@ -247,7 +250,7 @@ fn advisories() -> Result<()> {
     ]))
 }
 
-/// Directory in which `cargo deny` keeps the database.
+/// The directory in which `cargo deny` keeps the database; `None` if it is unknown.
 fn advisory_database() -> Option<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")))?;
@@ -256,7 +259,8 @@ fn advisory_database() -> Option<PathBuf> {
     entries.next().is_some().then_some(databases)
 }
 
-/// A line of `cargo tree`: `name v1.0.0 (/path)`, a tab, the licence, and `(*)` where it stands again.
+/// Parses a line of `cargo tree`: `name v1.0.0 (/path)`, a tab, the licence, and `(*)` if it is a
+/// repetition.
 impl FromStr for Dependency {
     type Err = anyhow::Error;
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::run;
 
-/// Runs the test that compares the page with the tables, and has it write the page.
+/// Runs the test that compares the page with the tables, in the mode in which it writes the page.
 pub(crate) fn run() -> Result<()> {
     let mut test = run::cargo(&[
         "test",

@@ -1,8 +1,8 @@
-//! Which crate may use which. Main function: [`run`].
+//! `cargo xtask layers`: the permitted dependencies between crates. Main function: [`run`].
 //!
-//! The rule: the folder of a crate is its area, and a crate uses its own area and those that
-//! [`Area::uses`] names. Cargo itself refuses cycles within an area. Dependencies of tests may
-//! also use the testkit.
+//! Invariant: the folder of a crate is its area, and a crate uses its own area and those that
+//! [`Area::uses`] names. Cargo itself refuses cycles within an area. Dependencies of tests may also
+//! use the testkit.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,7 +44,7 @@ impl Area {
         })
     }
 
-    /// The other areas that this one may use. ARCHITECTURE.md draws them.
+    /// The other areas that this one may use; ARCHITECTURE.md has a drawing of them.
     const fn uses(self) -> &'static [Self] {
         use Area::{Base, Code, Faces, Language, Node, Service, Wire};
         match self {
@@ -60,7 +60,7 @@ impl Area {
     }
 }
 
-/// Fails with the list of all dependencies that cross areas in a forbidden direction.
+/// Fails with the list of all dependencies that are not permitted.
 pub(crate) fn run() -> Result<()> {
     let metadata = MetadataCommand::new()
         .manifest_path(run::root().join("Cargo.toml"))

@@ -1,7 +1,8 @@
-//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|functions|deny`. Main type: [`Command`].
+//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|functions|deny`. Main
+//! type: [`Command`].
 //!
-//! The rule: nothing here is needed by a user of Tutti, and everything that the checks need beyond
-//! a Rust toolchain is installed (or named) by [`packages`].
+//! Invariant: users of Tutti need nothing from here, and everything that the checks need beyond a
+//! Rust toolchain is installed (or named) by [`packages`].
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -27,15 +28,16 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask")]
 enum Command {
-    /// Install what the tests need, then check format, lints, layers and run every test
+    /// Install the packages that the tests need, then check format, lints, layers and run every
+    /// test
     Test(suite::Options),
     /// Measure speed and memory; prints one JSON line per figure
     Bench(bench::Options),
-    /// Run the kill test for long
+    /// Run the kill tests and power cuts many times
     Soak(soak::Options),
-    /// Install Ruby, Puppet 7 and Puppet 8, which `cargo test -p oracles` compares with
+    /// Install Ruby, Puppet 7 and Puppet 8, with which `cargo test -p oracles` compares
     Oracles,
-    /// Check that crates use only the areas that their own may use
+    /// Check that crates use only the areas that their own area may use
     Layers,
     /// Check names and prose of the sources and documents
     Words(words::Options),

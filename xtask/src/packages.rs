@@ -1,6 +1,6 @@
 //! The Debian packages that tests and benches use. Main function: [`ensure`].
 //!
-//! The rule: what is missing is installed when we are root on a Debian, and named otherwise.
+//! Invariant: missing packages are installed if the user is root on Debian, and otherwise named.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::run;
 
-/// A program, and the package that brings it.
+/// A program, and the package that contains it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needed {
-    /// Looked for in PATH and in `beside`.
+    /// Name of the program, which is searched in PATH and in `beside`.
     program: &'static str,
     package: &'static str,
-    /// A directory outside PATH where Debian puts it; `*` stands for any version.
+    /// A directory outside of PATH in which Debian installs it; `*` stands for any version.
     beside: &'static str,
 }
 
@@ -84,7 +84,8 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
     },
 ];
 
-/// Ruby and Puppet 7.23, which `tests/oracles` compares with; [`puppet8`](crate::puppet8) brings Puppet 8.
+/// Ruby and Puppet 7.23, with which `tests/oracles` compares; [`puppet8`](crate::puppet8) installs
+/// Puppet 8.
 pub(crate) const FOR_ORACLES: &[Needed] = &[
     Needed {
         program: "puppet",
@@ -183,7 +184,7 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
     },
 ];
 
-/// Packages of the tools that deployments are measured beside.
+/// Packages of the deployment tools with which deployments are compared in measurements.
 pub(crate) const DEPLOYERS: &[Needed] = &[
     Needed {
         program: "r10k",
@@ -200,7 +201,7 @@ pub(crate) const DEPLOYERS: &[Needed] = &[
 /// The directory in which Debian's packages put modules.
 pub(crate) const MODULES_DIRECTORY: &str = "/usr/share/puppet/modules.available";
 
-/// A module of Debian's, whose manifests the parser is compared over.
+/// A Debian package of a module, over whose manifests the parser is compared.
 macro_rules! module {
     ($name:literal) => {
         Needed {
@@ -211,7 +212,7 @@ macro_rules! module {
     };
 }
 
-/// Modules that the comparison with Puppet's parser reads, without those that they depend on.
+/// Modules that the comparison with Puppet's parser reads, without their dependencies.
 pub(crate) const MODULES: &[Needed] = &[
     module!("puppetlabs-stdlib"),
     module!("puppetlabs-concat"),
@@ -240,7 +241,7 @@ pub(crate) const MODULES: &[Needed] = &[
     module!("oslo"),
 ];
 
-/// Makes sure that every program is there.
+/// Ensures that every program is installed.
 pub(crate) fn ensure(needed: &[Needed]) -> Result<()> {
     let mut packages: Vec<&str> = needed
         .iter()
@@ -307,9 +308,9 @@ fn found_beside(needed: &Needed) -> bool {
     })
 }
 
-/// Keeps packages from starting their services while it lives: the tests start their own.
+/// Prevents packages from starting their services while it exists: the tests start their own.
 struct NoServices {
-    /// Ours, to be taken away again; `None`: the machine has such a policy itself.
+    /// The policy file, to be removed again; `None` if the machine already has such a policy.
     policy: Option<&'static Path>,
 }
 
@@ -329,7 +330,7 @@ impl NoServices {
 impl Drop for NoServices {
     fn drop(&mut self) {
         if let Some(path) = self.policy {
-            // The process ends here; a policy that stays does no harm to tests.
+            // The process ends here; a policy that remains does not affect tests.
             let _ = std::fs::remove_file(path);
         }
     }

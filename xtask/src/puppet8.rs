@@ -1,7 +1,10 @@
-//! Puppet 8 for `tests/oracles`: Debian 13's `puppet-agent`, unpacked below `target`. Main function: [`ensure`].
+//! Puppet 8 for `tests/oracles`: Debian 13's `puppet-agent`, unpacked below `target`. Main
+//! function: [`ensure`].
 //!
-//! Debian 12 has Puppet 7.23. The package of Debian 13 holds Ruby code only, so it runs with the Ruby and the gems
-//! that Debian 12's packages bring. The rule: nothing is installed on the machine, and apt checks the signatures.
+//! Debian 12 has Puppet 7.23. The package of Debian 13 contains Ruby code only, so it runs with the
+//! Ruby and the gems of Debian 12's packages.
+//!
+//! Invariant: nothing is installed on the machine, and apt checks the signatures.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,12 +17,12 @@ const SUITE: &str = "trixie";
 const PACKAGE: &str = "puppet-agent";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Relative to the workspace; `tests/oracles/src/lib.rs` reads it there.
+/// The directory relative to the workspace, from which `tests/oracles/src/lib.rs` reads it.
 const DIRECTORY: &str = "target/oracles/puppet8";
 /// The file by which an unpacked package is recognized.
 const LIBRARY: &str = "usr/lib/ruby/vendor_ruby/puppet.rb";
 
-/// Makes sure that Puppet 8 is unpacked.
+/// Ensures that Puppet 8 is unpacked.
 pub(crate) fn ensure() -> Result<()> {
     let directory = run::root().join(DIRECTORY);
     if directory.join(LIBRARY).is_file() {
@@ -51,7 +54,7 @@ fn remove(directory: &Path) -> Result<()> {
     }
 }
 
-/// apt with lists and caches of its own, for one suite.
+/// apt with lists and caches of its own, for one Debian suite.
 struct Apt {
     directory: PathBuf,
 }
@@ -89,7 +92,7 @@ impl Apt {
             own("Dir::State::lists", "lists"),
             own("Dir::Cache", "cache"),
             "Acquire::Languages=none".to_owned(),
-            // the directory need not be one that apt's own user may write to
+            // the directory need not be writable for apt's own user
             "APT::Sandbox::User=root".to_owned(),
         ] {
             command.args(["-o", &option]);
@@ -98,7 +101,7 @@ impl Apt {
     }
 }
 
-/// The address from which this machine has Debian itself.
+/// The address of this machine's Debian mirror.
 fn mirror() -> Result<String> {
     let output = Command::new("apt-get")
         .args(["indextargets", "--format", "$(REPO_URI)"])

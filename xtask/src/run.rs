@@ -1,10 +1,10 @@
-//! Running a command where one can see it. Main function: [`visible`].
+//! Commands that are printed and run. Main function: [`visible`].
 
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-/// Prints the command line, runs it, and fails when it fails.
+/// Prints the command line, runs it, and fails if it fails.
 pub(crate) fn visible(command: &mut Command) -> Result<()> {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())

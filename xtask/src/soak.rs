@@ -1,18 +1,18 @@
-//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, readers and plans beside
-//! deployments, and power cuts, for long. Main function: [`run`].
+//! `cargo xtask soak`: the kill tests of `bin/tutti`, of plans and of deployments, readers and
+//! plans during deployments, and power cuts, in large numbers. Main function: [`run`].
 
 use anyhow::Result;
 
 use crate::run;
 
-/// Nodes under the plans that are killed.
+/// Number of nodes under the plans that are killed.
 const PLANS_NODES: &str = "8";
 
-/// Deployments beside a reader, and plans beside deployments.
+/// Number of deployments beside a reader, and of plans beside deployments.
 const DEPLOYS: &str = "1000";
 
-/// The packages with workloads whose power is cut: the spool of the agent, the database of the server (SQLite and
-/// PostgreSQL), the code store.
+/// The packages with workloads whose power is cut: the spool of the agent, the database of the
+/// server (SQLite and PostgreSQL), the code store.
 const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-deployments"];
 
 /// Options of `cargo xtask soak`.
@@ -24,12 +24,12 @@ pub(crate) struct Options {
     /// Power cuts of each workload's disk
     #[arg(long, default_value_t = 1_000)]
     power_cuts: u32,
-    /// The seed of the kill times; a failing run prints its own
+    /// The seed of the kill times; a failing run prints its seed
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Runs the same tests that the suite runs, with more kills.
+/// Runs the tests of the suite with more kills and power cuts.
 pub(crate) fn run(options: &Options) -> Result<()> {
     run::visible(&mut run::cargo(&[
         "build",

@@ -19,7 +19,7 @@ use crate::run;
 const QUESTION_OPENINGS_PER_1000: usize = 15;
 
 /// Names that public types of several crates may share, because each reader of Rust expects them
-/// there; `CodeVersion` and `PlanName` are also the names of their forms in the API, which keep them.
+/// there. The API's types `CodeVersion` and `PlanName` keep their names too.
 const SHARED_TYPE_NAMES: &[&str] = &[
     "Builder",
     "CodeVersion",
@@ -96,7 +96,7 @@ fn examine(part: &Part, types: &mut BTreeMap<String, BTreeSet<String>>) -> Resul
     Ok(findings)
 }
 
-/// Prints the public type names that stand in several crates; returns how many there are.
+/// Prints the public type names that several crates have; returns their number.
 fn print_shared(types: &BTreeMap<String, BTreeSet<String>>) -> usize {
     let mut count = 0;
     for (name, crates) in types {
@@ -109,7 +109,7 @@ fn print_shared(types: &BTreeMap<String, BTreeSet<String>>) -> usize {
     count
 }
 
-/// Each crate's own sources without its tests, and the documents.
+/// The sources of each crate without its tests, and the documents.
 fn parts() -> Result<Vec<Part>> {
     let root = run::root();
     let mut parts = Vec::new();
@@ -147,7 +147,7 @@ fn crate_part(directory: &Path) -> Result<Part> {
     Ok(Part { name, files })
 }
 
-/// The files below `directory` with this extension, less those of tests.
+/// The files below `directory` with this extension, without those of tests.
 fn collect(directory: &Path, extension: &str, files: &mut Vec<PathBuf>) -> Result<()> {
     for path in entries(directory)? {
         let name = path.file_name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Source files that ARCHITECTURE.md, the decisions and the glossary name.
+//! Test that the source files that ARCHITECTURE.md, the decisions and the glossary name exist.
 
 #![expect(
     clippy::unwrap_used,
@@ -30,7 +30,7 @@ fn paths(document: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a path is there, from the root or from the directory of its crate.
+/// True if a path exists, relative to the root or to the directory of its crate.
 fn exists(path: &str) -> bool {
     let areas = fs::read_dir(root().join("crates")).unwrap();
     let areas = areas.map(|entry| entry.unwrap().path());

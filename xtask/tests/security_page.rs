@@ -1,5 +1,5 @@
-//! `docs/security.md` names tests as `crate/test`. A test that was renamed or removed must not go on
-//! promising something there.
+//! Test that the tests that `docs/security.md` names as `crate/test` exist, so that a renamed or
+//! removed test is noticed there.
 #![cfg(test)]
 
 mod named_tests;

@@ -1,5 +1,5 @@
-//! `docs/stock-peers.md` lists behaviours of the stock agent and the stock broker by number, each with the tests of
-//! ours or the reason why there is none. A number that is left out, or a test that is gone, fails here.
+//! `docs/stock-peers.md` lists behaviours of the stock agent and the stock broker by number, each
+//! with our tests of it or the reason for having none. A missing number or test fails here.
 #![cfg(test)]
 
 mod named_tests;
@@ -8,7 +8,8 @@ use std::fs;
 
 use named_tests::{Line, lines, missing, root, sources_of};
 
-/// How many behaviours were seen: of agents, of brokers towards their clients, and towards controllers.
+/// The number of observed behaviours: of agents, of brokers towards their clients, and towards
+/// controllers.
 const BEHAVIOURS: [(&str, usize); 3] = [("A", 79), ("B", 48), ("K", 12)];
 
 fn page() -> String {
@@ -50,7 +51,7 @@ fn every_test_of_a_behaviour_is_there() {
     assert!(missing.is_empty(), "not found: {missing:?}");
 }
 
-/// True if the name of a test begins with a number, as `b06_to_b09_the_default_type_is_agent`.
+/// True if the name of a test begins with a number, as in `b06_to_b09_the_default_type_is_agent`.
 fn numbered(test: &str) -> bool {
     let digits = test.get(1..3).unwrap_or_default();
     test.starts_with(['b', 'k'])

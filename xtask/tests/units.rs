@@ -1,5 +1,5 @@
-//! The systemd units that are shipped: what protects the machine from a service, and what a service
-//! needs to do its work.
+//! Tests of the shipped systemd units: their protection of the machine, and the rights that each
+//! service needs.
 #![cfg(test)]
 
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Unit {
     }
 }
 
-/// What both services that need no root are denied.
+/// The restrictions of both services that need no root.
 const SANDBOX: &[(&str, &str)] = &[
     ("User", "tutti"),
     ("ProtectSystem", "strict"),
@@ -102,7 +102,7 @@ fn the_server_can_write_its_state_and_deploy_code() {
     ] {
         assert!(writable.contains(&needed), "{needed}: {writable:?}");
     }
-    // What does not exist when the service starts stays read-only, so it is made before.
+    // A path that does not exist when the service starts stays read-only, so it is created before.
     let prepared = unit.values("Service", "ExecStartPre");
     assert!(
         prepared
@@ -120,7 +120,7 @@ fn the_server_can_write_its_state_and_deploy_code() {
     );
 }
 
-/// Puppet and tasks are processes of this unit: what they may do is what it may do.
+/// Puppet and tasks are processes of this unit, so its restrictions apply to them.
 #[test]
 fn the_agent_denies_nothing_to_puppet_and_tasks() {
     let unit = Unit::read("tutti-agent.service");
@@ -150,7 +150,7 @@ fn the_agent_denies_nothing_to_puppet_and_tasks() {
         let denies = inherited.iter().any(|prefix| key.starts_with(prefix));
         assert!(!denies || key == "ExecStart", "[{section}] {key}");
     }
-    // Actions outlive the agent, and one that is killed for its memory does not take it along.
+    // Actions outlive the agent, and one that is killed for its memory does not end the agent.
     unit.is("KillMode", "process");
     unit.is("OOMPolicy", "continue");
     unit.is("Delegate", "yes");

@@ -9,7 +9,7 @@ use cargo_metadata::Message;
 
 use crate::run;
 
-/// A program with tests.
+/// A program that contains tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TestExecutable {
     /// The crate and the target, such as `jobs it`.
@@ -27,7 +27,7 @@ impl TestExecutable {
             .args(["-Zunstable-options", "--report-time"])
             .current_dir(&self.directory)
             .env("CARGO_MANIFEST_DIR", &self.directory)
-            // The stable libtest takes the two options only with this.
+            // The stable libtest accepts the two options only with this variable.
             .env("RUSTC_BOOTSTRAP", "1");
         command
     }

@@ -9,8 +9,8 @@ use anyhow::Result;
 use self::steps::Steps;
 use crate::{bench, deny, layers, packages, puppet8, run, words};
 
-/// Test programs that run at the same time. Each runs as many tests at once as the machine has
-/// cores, so one is enough to use them.
+/// Number of test programs that run at the same time. Each runs as many tests at once as the
+/// machine has cores, so one is enough to use them.
 const LANES: usize = 1;
 
 const CLIPPY: &[&str] = &[
@@ -25,8 +25,9 @@ const CLIPPY: &[&str] = &[
 
 const BUILD_PROGRAMS: &[&str] = &["build", "--workspace", "--bins", "--locked"];
 
-/// Power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite, the code store or the spool
-/// costs about a second, one under PostgreSQL about nine on a busy machine (its recovery and its start), so all together
+/// Number of power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite,
+/// the code store or the spool takes about a second, one under PostgreSQL about nine on a busy
+/// machine (its recovery and its start), so all together take some six minutes.
 /// take some six minutes.
 const POWER_CUTS: &str = "26";
 
@@ -41,7 +42,7 @@ pub(crate) struct Options {
     full: bool,
 }
 
-/// Runs everything and prints how long each step took. The first step that fails ends the run.
+/// Runs everything and prints the duration of each step. The first step that fails ends the run.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let outcome = all(options, &mut steps);
@@ -67,7 +68,7 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
         })?;
         steps.run("clippy", || run::visible(&mut run::cargo(CLIPPY)))?;
     }
-    // The tests of bin/tutti start the other program too, so it must be there.
+    // The tests of bin/tutti also start the other program, so it must be built.
     steps.run("build of the programs", || {
         run::visible(&mut run::cargo(BUILD_PROGRAMS))
     })?;
@@ -90,7 +91,7 @@ fn all(options: &Options, steps: &mut Steps) -> Result<()> {
     })
 }
 
-/// Installs what `tests/oracles` compares with.
+/// Installs the programs with which `tests/oracles` compares.
 pub(crate) fn oracles() -> Result<()> {
     packages::ensure(packages::FOR_ORACLES)?;
     packages::ensure(packages::MODULES)?;

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// Runs steps one after the other and remembers how long each took.
+/// Runs steps one after the other and records the duration of each.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     taken: Vec<(&'static str, Duration)>,
 }
 
 impl Steps {
-    /// Runs a step. Its duration is kept also when it fails.
+    /// Runs a step. Its duration is recorded even if it fails.
     pub(super) fn run<T>(
         &mut self,
         name: &'static str,
@@ -23,7 +23,7 @@ impl Steps {
         outcome
     }
 
-    /// Prints a line for each step, and their sum.
+    /// Prints a line for each step, and the sum.
     pub(super) fn print(&self) {
         println!("time of each step:");
         for (name, duration) in &self.taken {

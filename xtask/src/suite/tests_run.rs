@@ -13,10 +13,10 @@ use anyhow::{Context as _, Result, bail};
 
 use super::executables::TestExecutable;
 
-/// Tests that are printed with their times.
+/// Number of the slowest tests that are printed with their times.
 const SLOWEST_SHOWN: usize = 20;
 
-/// A test with the time that it took.
+/// A test and its duration.
 #[derive(Debug, PartialEq)]
 struct TimedTest {
     name: String,
@@ -37,7 +37,7 @@ pub(super) fn run_all(
     let lane = || -> Result<()> {
         while let Some(executable) = next() {
             let started = Instant::now();
-            // A program that never ends prints nothing else.
+            // A program that does not end prints nothing else.
             println!("     Started {}", executable.name);
             let output = executable
                 .command()

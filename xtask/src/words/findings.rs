@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::rust_source::RustSource;
 
-/// Documentation of a public item needs more words than these.
+/// Number of words that the documentation of a public item must exceed.
 const EMPTY_DOCUMENTATION_WORDS: usize = 3;
 
-/// Words with which a sentence asks instead of naming its subject.
+/// Words that open a question instead of naming a subject.
 const QUESTION_WORDS: &[&str] = &["What", "Who", "Whether", "How", "Why", "Where", "When"];
 
 /// Pronouns that leave open which program or person is meant.
@@ -15,7 +15,7 @@ const PRONOUNS: &[&str] = &[
     "he", "his", "him", "himself", "somebody", "someone", "nobody", "anybody", "anyone", "whoever",
 ];
 
-/// A broken rule at a place.
+/// A violation of a rule, with its place.
 #[derive(Debug)]
 struct Finding {
     place: String,
@@ -63,7 +63,7 @@ impl Findings {
         }
     }
 
-    /// Examines a document: its sentences, but not its code.
+    /// Examines the sentences of a document, but not its code.
     pub(super) fn examine_prose(&mut self, file: &Path, text: &str) {
         let mut in_code = false;
         for (index, line) in text.lines().enumerate() {
@@ -75,7 +75,7 @@ impl Findings {
         }
     }
 
-    /// Drops the question openings when there are no more than `per_1000` of 1,000 lines.
+    /// Drops the findings about question openings if there are at most `per_1000` per 1,000 lines.
     pub(super) fn limit_question_openings(&mut self, per_1000: usize) {
         if self.question_openings.len() * 1000 <= per_1000 * self.comment_lines {
             self.question_openings.clear();
@@ -92,7 +92,7 @@ impl Findings {
         )
     }
 
-    /// Prints every finding; returns how many there are.
+    /// Prints every finding; returns their number.
     pub(super) fn print(&self) -> usize {
         let all = [
             &self.empty_documentation,

@@ -1,7 +1,7 @@
 //! The comments, texts and public items of a Rust file: [`RustSource`].
 //!
-//! The rule: only what a rule of words asks about is told apart. A file ends, for these rules, at
-//! its first `#[cfg(test)]` at the start of a line.
+//! Invariant: only the parts that the rules of words need are distinguished. For these rules, a
+//! file ends at its first `#[cfg(test)]` at the start of a line.
 
 /// A comment line, without its slashes.
 #[derive(Debug, PartialEq, Eq)]
@@ -9,14 +9,14 @@ pub(super) struct CommentLine {
     /// Line in the file, counted from 1.
     pub line: usize,
     pub text: String,
-    /// The line before belongs to the same comment.
+    /// True if the line before belongs to the same comment.
     pub continues: bool,
 }
 
-/// A text in quotes.
+/// A string literal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Literal {
-    /// The line of its opening quote, counted from 1.
+    /// Line of the opening quote, counted from 1.
     pub line: usize,
     pub text: String,
 }
@@ -28,7 +28,7 @@ pub(super) struct PublicItem {
     pub line: usize,
     /// The first line of the item.
     pub declaration: String,
-    /// `None` when it has no documentation of its own.
+    /// `None` if the item has no documentation of its own.
     pub documentation: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl RustSource {
             }
             continues = false;
             if line.starts_with("#[") {
-                // The help of an option may be as short as its readers like.
+                // The help of an option may have any length.
                 if line.starts_with("#[arg") {
                     documentation.clear();
                 }
@@ -105,7 +105,7 @@ impl RustSource {
         }
     }
 
-    /// Finds texts in quotes, passing over comments, characters and lifetimes.
+    /// Finds string literals, skipping comments, characters and lifetimes.
     fn read_literals(&mut self, text: &str) {
         let mut rest = text;
         let mut line = 1;
@@ -138,7 +138,7 @@ impl RustSource {
     }
 }
 
-/// The length of the opening of a raw text, and what closes it.
+/// The length of the opening of a raw string, and its closing delimiter.
 fn raw_quotes(rest: &str) -> Option<(usize, String)> {
     let hashes = rest.strip_prefix('r')?;
     let count = hashes.chars().take_while(|c| *c == '#').count();
@@ -147,7 +147,7 @@ fn raw_quotes(rest: &str) -> Option<(usize, String)> {
         .then(|| (count + 2, format!("\"{}", "#".repeat(count))))
 }
 
-/// The length of a text with its quotes; an unterminated one ends with the file.
+/// The length of a string with its quotes; an unterminated one ends with the file.
 fn quoted_length(rest: &str) -> usize {
     let mut escaped = false;
     for (index, c) in rest.char_indices().skip(1) {
@@ -161,7 +161,7 @@ fn quoted_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of a character in quotes, or of the quote alone where a lifetime begins.
+/// The length of a character literal, or of the quote alone if it begins a lifetime.
 fn character_length(rest: &str) -> usize {
     let mut characters = rest.char_indices().skip(1);
     match characters.next() {

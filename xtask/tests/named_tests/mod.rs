@@ -1,7 +1,7 @@
-//! Tests that a page names as `crate/test`, and whether they are there: [`missing`].
+//! Checks that the tests that a page names as `crate/test` exist: [`missing`].
 //!
-//! The rule: a name counts only in a line of a table whose first cell begins with one of the given letters and a
-//! number, so that prose may mention paths.
+//! Invariant: a name counts only in a line of a table whose first cell begins with one of the given
+//! letters and a number, so that prose may mention paths.
 
 use std::collections::HashMap;
 use std::fs;
@@ -38,7 +38,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(of_name)
 }
 
-/// The named tests that no source of their crate has.
+/// The named tests that no source of their crate contains.
 pub(crate) fn missing<'a>(lines: &[Line<'a>]) -> Vec<String> {
     let root = root();
     let mut sources: HashMap<&'a str, String> = HashMap::new();
@@ -54,7 +54,7 @@ pub(crate) fn missing<'a>(lines: &[Line<'a>]) -> Vec<String> {
     missing
 }
 
-/// The sources of a crate, wherever its directory is; empty where there is no such crate.
+/// The sources of a crate, in any directory; empty if there is no such crate.
 pub(crate) fn sources_of(root: &Path, package: &str) -> String {
     let areas = fs::read_dir(root.join("crates")).unwrap();
     let mut areas = areas

@@ -1,4 +1,5 @@
-//! A client of the API for tests, which lives through restarts of the server. Main type: [`Client`].
+//! A client of the API for tests, which continues over restarts of the server. Main type:
+//! [`Client`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::installation::Installation;
 
-/// How long a request is tried while the server may be away.
+/// The time for which a request is repeated while the server may be down.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Logged in as `admin`.
+/// A client with the token of a user, usually `admin`.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -24,14 +25,14 @@ pub struct Client {
 // === impl Client ===
 
 impl Client {
-    /// Logs in with the password of the server's first start.
+    /// Logs in as `admin` with the password of the server's first start.
     pub async fn login(installation: &Installation) -> Result<Self> {
         let ca = installation.ca_dir().join("ca_crt.pem");
         let base = format!("https://localhost:{}", installation.api_port());
         Self::login_at(&base, &ca, &installation.data_dir().join("admin-password")).await
     }
 
-    /// The same, for any server.
+    /// Logs in as `admin` at any server. `password` is the file of the first password.
     pub async fn login_at(base: &str, ca: &Path, password: &Path) -> Result<Self> {
         let mut client = Self {
             http: http_client(ca)?,
@@ -45,7 +46,7 @@ impl Client {
         Ok(client)
     }
 
-    /// The same, as somebody else.
+    /// Logs in as another user.
     pub async fn login_as(&self, login: &str, password: &str) -> Result<Self> {
         let mut client = self.clone();
         let body = json!({"login": login, "password": password});
@@ -54,13 +55,13 @@ impl Client {
         Ok(client)
     }
 
-    /// What it shows with every request.
+    /// The token that the client sends with every request.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Runs a task and answers the job's number. Not tried again: whether the job was made is not
-    /// known after a lost connection.
+    /// Runs a task and returns the job's number. It is not repeated: after a lost connection it is
+    /// unknown if the job was created.
     pub async fn run_task(&self, task: &str, nodes: &[&str], params: Value) -> Result<u64> {
         let body = json!({"task": task, "environment": "production", "params": params,
                           "scope": {"nodes": nodes}});
@@ -71,7 +72,7 @@ impl Client {
             .context("no job number")
     }
 
-    /// A request with the token, to be sent as the caller likes.
+    /// A request with the token, to be completed and sent by the caller.
     pub fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
         let url = format!("{}{path}", self.base);
         self.http
@@ -79,7 +80,7 @@ impl Client {
             .header("x-authentication", &self.token)
     }
 
-    /// One attempt.
+    /// Sends a POST request once.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let url = format!("{}{path}", self.base);
         let request = self
@@ -90,7 +91,7 @@ impl Client {
         read(request.send().await?).await
     }
 
-    /// Tried again while the server is away.
+    /// Sends a GET request, repeated while the server is down.
     pub async fn get(&self, path: &str) -> Result<Value> {
         let url = format!("{}{path}", self.base);
         let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -104,7 +105,7 @@ impl Client {
         }
     }
 
-    /// Waits until the job has ended, over restarts of the server, and answers the job.
+    /// Waits for the end of the job, over restarts of the server; returns the job.
     pub async fn wait(&self, job: u64) -> Result<Value> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
@@ -130,7 +131,7 @@ impl Client {
         nodes["items"].as_array().cloned().context("no items")
     }
 
-    /// The nodes that are connected now.
+    /// The names of the nodes that are connected.
     pub async fn connected_names(&self) -> Result<Vec<String>> {
         let inventory = self.get("/orchestrator/v1/inventory").await?;
         let items = inventory["items"].as_array().context("no items")?;
@@ -155,7 +156,7 @@ impl Client {
         }
     }
 
-    /// Reads the job's event stream until an event of this type has come.
+    /// Reads the job's event stream until it contains an event of this type.
     pub async fn stream_until(&self, job: u64, kind: &str) -> Result<()> {
         let url = format!("{}/orchestrator/v1/events/stream?job={job}", self.base);
         let request = self.http.get(url).header("x-authentication", &self.token);
@@ -176,7 +177,8 @@ impl Client {
         let request = self.http.get(url).header("x-authentication", &self.token);
         if let Ok(mut response) = request.send().await {
             let read = async { while let Ok(Some(_)) = response.chunk().await {} };
-            // The server may be killed without its sockets being closed; then the job is asked for.
+            // The server may be killed without its sockets being closed; then the caller queries
+            // the job again.
             let _ = tokio::time::timeout(Duration::from_secs(5), read).await;
         } else {
             tokio::time::sleep(PAUSE).await;
@@ -184,7 +186,7 @@ impl Client {
     }
 }
 
-/// TLS that trusts this CA and shows no certificate.
+/// TLS settings that trust this CA, without a client certificate.
 pub fn tls_config(ca: &Path) -> Result<rustls::ClientConfig> {
     use rustls_pki_types::pem::PemObject as _;
     let mut roots = rustls::RootCertStore::empty();

@@ -1,9 +1,11 @@
-//! A door in front of PostgreSQL that shuts at a commit, or leads nowhere.
+//! A proxy in front of PostgreSQL that can cut connections at a commit, or stop passing bytes.
 //!
-//! [`Door`] passes bytes between clients and the server. The rules: when it shuts, every connection
-//! through it is cut, and none is let in until it is opened again, so the server is away for the
-//! client at exactly that moment; when it swallows, the connections of before stay open and nothing
-//! passes any more, as after the end of a machine that could not say so.
+//! [`Door`] passes bytes between clients and the server.
+//!
+//! Invariants: when it shuts, every connection through it is cut, and none is accepted until it is
+//! opened again, so that the server is unreachable for the client from exactly that moment; when it
+//! swallows, the existing connections stay open and nothing passes any more, as after the loss of a
+//! machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,28 +21,28 @@ use crate::postgres::{self, Postgres};
 
 /// The name of the socket at PostgreSQL's default port.
 const SOCKET: &str = ".s.PGSQL.5432";
-/// The message "simple query" with this one word.
+/// The message "simple query" with this single word.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
-/// What the door does.
+/// The state of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Open,
-    /// Shuts at the next commit.
+    /// It shuts at the next commit.
     Until(Moment),
     Shut,
 }
 
-/// When it shuts.
+/// The moment at which it shuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// The server never sees the commit.
+    /// Before the commit: the server never receives it.
     BeforeCommit,
-    /// The server has committed, and the client does not learn it.
+    /// After the commit: the server has committed, and the client receives no answer.
     AfterCommit,
 }
 
-/// The door; it goes with its handle.
+/// The proxy; it is removed with its handle.
 #[derive(Debug)]
 pub struct Door {
     directory: tempfile::TempDir,
@@ -52,7 +54,7 @@ pub struct Door {
 // === impl Door ===
 
 impl Door {
-    /// An open door to the server.
+    /// Creates an open proxy to the server.
     pub fn to(server: &Postgres) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("door-").tempdir()?;
         let listener = UnixListener::bind(directory.path().join(SOCKET))
@@ -70,30 +72,30 @@ impl Door {
         })
     }
 
-    /// The way through the door to a database that [`Postgres::create_database`] made.
+    /// The URL through the proxy of a database that [`Postgres::create_database`] created.
     pub fn url(&self, database_url: &str) -> String {
         let database = database_url.rsplit('/').next().unwrap_or_default();
         postgres::url(self.directory.path(), database)
     }
 
-    /// Shuts it at the next commit.
+    /// Shuts the proxy at the next commit.
     pub fn shut_at(&self, moment: Moment) {
         self.way.send_replace(Way::Until(moment));
     }
 
-    /// Lets everybody in again.
+    /// Opens the proxy: connections are accepted again.
     pub fn open(&self) {
         self.way.send_replace(Way::Open);
     }
 
-    /// Passes nothing more on the connections of now and leaves them open; new ones are served.
+    /// Stops passing bytes on the existing connections and leaves them open; new ones are served.
     pub fn swallow(&self) {
         self.swallowed.send_replace(());
     }
 
-    /// Returns when it is shut.
+    /// Waits until it is shut.
     pub async fn shut(&self) {
-        // The sender is here: it cannot be closed.
+        // `self` holds the sender, so the channel cannot be closed.
         let _ = self.way.subscribe().wait_for(|way| *way == Way::Shut).await;
     }
 }
@@ -117,7 +119,7 @@ async fn keep(
             let mut shut = way.subscribe();
             let mut passing = std::pin::pin!(pass(client, &inside, &way));
             let is_swallowed = tokio::select! {
-                // However a connection ends, it is closed.
+                // The connection is closed regardless of the way in which it ended.
                 _ = &mut passing => false,
                 _ = shut.wait_for(|way| *way == Way::Shut) => false,
                 Ok(()) = swallowed.changed() => true,

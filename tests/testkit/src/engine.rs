@@ -1,8 +1,9 @@
-//! The database of a test, and the engine that the test is for: [`Database`] and [`both!`](crate::both).
+//! The database of a test, and the engine for which the test runs: [`Database`] and
+//! [`both!`](crate::both).
 //!
-//! The rule: a test names no engine. It asks for its [`Database`] where it makes its world and gets
-//! an empty one of its own, in a SQLite file or on the PostgreSQL that all tests of the process
-//! share; [`both!`](crate::both) runs it on each. Outside of that it is SQLite.
+//! Invariant: a test names no engine. It creates an empty [`Database`] of its own, in a SQLite file
+//! or on the PostgreSQL that all tests of the process share; [`both!`](crate::both) runs it on
+//! each. Outside of that macro it is SQLite.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use anyhow::{Context as _, Result};
 
 use crate::postgres::Postgres;
 
-/// What a store stands on.
+/// The database engine of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// A file.
+    /// SQLite, in a file.
     #[default]
     Sqlite,
-    /// A server.
+    /// PostgreSQL, on a server.
     Postgres,
 }
 
@@ -24,7 +25,7 @@ tokio::task_local! {
     static ENGINE: Engine;
 }
 
-/// An empty database of one's own; it goes with its handle.
+/// An empty database for one test; it is removed with its handle.
 #[derive(Debug)]
 pub struct Database {
     url: String,
@@ -35,12 +36,12 @@ pub struct Database {
 // === impl Engine ===
 
 impl Engine {
-    /// Runs a test; each [`Database`] that it asks for is of this engine.
+    /// Runs a test in which each new [`Database`] is of this engine.
     pub async fn run(self, test: impl Future<Output = ()>) {
         ENGINE.scope(self, Box::pin(test)).await;
     }
 
-    /// The one that this test is run for. Tasks that it spawned do not know it.
+    /// The engine of the current test. Tasks that the test spawned get the default.
     pub fn current() -> Self {
         ENGINE.try_get().unwrap_or_default()
     }
@@ -49,7 +50,7 @@ impl Engine {
 // === impl Database ===
 
 impl Database {
-    /// An empty one of the current engine.
+    /// Creates an empty database of the current engine.
     pub async fn empty() -> Result<Self> {
         match Engine::current() {
             Engine::Sqlite => Self::file(),
@@ -57,12 +58,12 @@ impl Database {
         }
     }
 
-    /// `sqlite:PATH` or `postgresql://…`, as a store is opened with.
+    /// `sqlite:PATH` or `postgresql://…`, with which a store is opened.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Whether this text can be read in what is at rest: the file and its log, or a dump.
+    /// True if the stored data contain this text: the file and its log, or a dump.
     pub fn holds(&self, secret: &str) -> Result<bool> {
         let bytes = match &self.server {
             Some(server) => server.dump(self.url.rsplit('/').next().unwrap_or_default())?,
@@ -75,7 +76,7 @@ impl Database {
             }
         };
         anyhow::ensure!(!bytes.is_empty(), "{} is empty", self.url);
-        // Of binary columns a dump has the digits.
+        // A dump contains the hexadecimal digits of binary columns.
         let digits: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
         let found = |text: &str| {
             let mut windows = bytes.windows(text.len());
@@ -104,7 +105,7 @@ impl Database {
     }
 }
 
-/// `both!(a, b)`: the async functions `a` and `b` of this module as tests on both engines.
+/// `both!(a, b)`: runs the async functions `a` and `b` of this module as tests on both engines.
 #[macro_export]
 macro_rules! both {
     ($($name:ident),+ $(,)?) => {

@@ -1,27 +1,27 @@
 //! Summaries of measured values: [`Percentiles`] and [`median`].
 //!
-//! The rule: every value stands in the unit of its samples; names of fields say which.
+//! Invariant: every value has the unit of its samples, which the names of fields contain.
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-/// The distribution of some samples.
+/// The distribution of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Percentiles {
-    /// The smallest sample.
+    /// The smallest of the samples.
     pub min: f64,
-    /// Half of the samples are not larger.
+    /// The median of the samples.
     pub p50: f64,
-    /// 99 of 100 samples are not larger; of fewer than 50 samples it is the largest.
+    /// The 99th percentile; for fewer than 50 samples it is the largest.
     pub p99: f64,
-    /// The largest sample.
+    /// The largest of the samples.
     pub max: f64,
 }
 
 // === impl Percentiles ===
 
 impl Percentiles {
-    /// Of at least one sample.
+    /// The percentiles of at least one sample.
     pub fn of(mut samples: Vec<f64>) -> Result<Self> {
         samples.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -37,7 +37,7 @@ impl Percentiles {
     }
 }
 
-/// The sample in the middle.
+/// The median of samples.
 pub fn median(samples: impl IntoIterator<Item = f64>) -> Result<f64> {
     Ok(Percentiles::of(samples.into_iter().collect())?.p50)
 }

@@ -1,4 +1,4 @@
-//! A server like a Forge, on a free port: [`ForgeServer`]; and archives: [`Tar`].
+//! A server with the API of a Forge, on a free port: [`ForgeServer`]; and archives: [`Tar`].
 #![expect(
     clippy::unwrap_used,
     reason = "a test cannot go on without its server, and the panic names the line"
@@ -19,7 +19,7 @@ use tar::{EntryType, Header};
 /// A Forge with the releases that a test publishes. It ends when it is dropped.
 #[derive(Debug)]
 pub struct ForgeServer {
-    /// Base address, `http://127.0.0.1:port`.
+    /// Base address of the Forge, `http://127.0.0.1:port`.
     pub address: String,
     state: Arc<Mutex<State>>,
     task: tokio::task::JoinHandle<()>,
@@ -28,7 +28,7 @@ pub struct ForgeServer {
 #[derive(Debug, Default)]
 struct State {
     answers: HashMap<String, Vec<u8>>,
-    /// How often an address fails before it answers, and how.
+    /// For each address, the number of failures before it answers, and their status.
     failures: HashMap<String, (u32, u16)>,
     asked: Vec<String>,
     headers: HashMap<String, HeaderMap>,
@@ -65,7 +65,7 @@ impl ForgeServer {
         state.answers.insert(path.to_owned(), body.into());
     }
 
-    /// Lets the next `times` requests for a path fail with this status.
+    /// Makes the next `times` requests for a path fail with this status.
     pub fn fail(&self, path: &str, times: u32, status: u16) {
         let mut state = self.state.lock().unwrap();
         state.failures.insert(path.to_owned(), (times, status));
@@ -82,7 +82,7 @@ impl ForgeServer {
         );
     }
 
-    /// Publishes a release as the newest, with this text for its checksum.
+    /// Publishes a release as the newest, with this text as its checksum.
     pub fn publish_with(&self, slug: &str, version: &str, archive: &[u8], checksum: &str) {
         let file = format!("/v3/files/{slug}-{version}.tar.gz");
         self.answer(&file, archive);
@@ -118,7 +118,7 @@ impl State {
     fn answer(&mut self, path: &str, headers: HeaderMap) -> Response {
         self.asked.push(path.to_owned());
         self.headers.insert(path.to_owned(), headers);
-        // r10k's library reads what is said to be JSON, and nothing else.
+        // r10k's library parses only answers whose type is JSON.
         let kind = match path.ends_with(".gz") {
             true => "application/gzip",
             false => "application/json",
@@ -164,7 +164,7 @@ impl Tar {
         Self { builder }
     }
 
-    /// A module as the Forge packs it.
+    /// A module in the format in which the Forge packs it.
     pub fn module(slug: &str, version: &str) -> Self {
         let metadata = format!(r#"{{"name": "{slug}", "version": "{version}"}}"#);
         let root = format!("{slug}-{version}");
@@ -178,7 +178,7 @@ impl Tar {
         self.raw(path, EntryType::Regular, 0o644, "", content.as_bytes())
     }
 
-    /// Adds an entry of this kind that leads to `target`.
+    /// Adds an entry of this kind that points to `target`.
     pub fn entry(self, path: &str, kind: EntryType, target: &str) -> Self {
         self.raw(path, kind, 0o644, target, b"")
     }
@@ -204,7 +204,7 @@ impl Tar {
         self
     }
 
-    /// The packed archive.
+    /// The bytes of the packed archive.
     pub fn gz(self) -> Vec<u8> {
         let plain = self.builder.into_inner().unwrap();
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -1,7 +1,7 @@
-//! One HTTPS connection with as little of a client as can be: [`HttpsConnection`].
+//! A minimal client of one HTTPS connection: [`HttpsConnection`].
 //!
-//! The rule: a request's bytes are written as they are, and of an answer only its status and its end
-//! are looked for, since the client shares the cores with the server that is measured.
+//! Invariant: a request's bytes are written unchanged, and only the status and the end of an answer
+//! are parsed, since the client shares the cores with the measured server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::loopback;
 
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A kept connection to a server named `localhost`; one request after the other.
+/// A kept connection to a server named `localhost`, for one request at a time.
 #[derive(Debug)]
 pub struct HttpsConnection {
     stream: TlsStream<TcpStream>,
@@ -29,14 +29,14 @@ pub struct HttpsConnection {
 #[derive(Debug)]
 struct AnswerHead {
     status: u16,
-    /// Head and body.
+    /// Total size of head and body.
     total_bytes: usize,
 }
 
 // === impl HttpsConnection ===
 
 impl HttpsConnection {
-    /// Connects from the loopback address `from`, TLS handshake included.
+    /// Connects from the loopback address `from`, including the TLS handshake.
     pub async fn open(to: SocketAddr, from: IpAddr, tls: Arc<ClientConfig>) -> Result<Self> {
         let stream = loopback::connect(to, from).await?;
         let name = ServerName::try_from("localhost")?;
@@ -47,7 +47,7 @@ impl HttpsConnection {
         })
     }
 
-    /// Sends a request and reads all of its answer, which must be a success.
+    /// Sends a request and reads the whole answer, which must be a success.
     pub async fn ask(&mut self, request: &[u8]) -> Result<()> {
         let status = self.status_of(request).await?;
         anyhow::ensure!(
@@ -58,7 +58,7 @@ impl HttpsConnection {
         Ok(())
     }
 
-    /// Sends a request, reads all of its answer, and answers its status.
+    /// Sends a request and reads the whole answer; returns its status.
     pub async fn status_of(&mut self, request: &[u8]) -> Result<u16> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -72,7 +72,7 @@ impl HttpsConnection {
         }
     }
 
-    /// Sends an upgrade request; the stream is what the server upgraded to.
+    /// Sends an upgrade request; returns the upgraded stream.
     pub async fn upgrade(mut self, request: &[u8]) -> Result<TlsStream<TcpStream>> {
         self.stream.write_all(request).await?;
         while !self.buffer.ends_with(END_OF_HEAD) {
@@ -93,7 +93,7 @@ impl HttpsConnection {
     }
 }
 
-/// The head of an answer, once it is there.
+/// The head of an answer; `None` until it is complete.
 fn answer_head(answer: &[u8]) -> Result<Option<AnswerHead>> {
     let mut windows = answer.windows(END_OF_HEAD.len());
     let Some(head) = windows.position(|bytes| bytes == END_OF_HEAD) else {

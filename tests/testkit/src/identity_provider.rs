@@ -1,5 +1,5 @@
-//! A small identity provider on loopback: [`Provider`]. It checks what a provider must: codes are
-//! good once, for the redirect URI and the PKCE challenge that they were given for.
+//! A small identity provider on loopback: [`Provider`]. It makes the checks that a provider must
+//! make: a code is valid once, for the redirect URI and the PKCE challenge for which it was issued.
 #![expect(
     clippy::unwrap_used,
     reason = "a provider that cannot do as a test says is that test's failure"
@@ -25,36 +25,36 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// Changes what a token says before it is signed.
+/// Changes the claims of a token before it is signed.
 pub type Twist = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-/// A running one; it ends with this.
+/// A running provider; it ends with its handle.
 pub struct Provider {
-    /// Its address.
+    /// Its address, which is also its issuer.
     pub issuer: String,
-    /// What a test may change while it runs.
+    /// The state that a test may change while it runs.
     pub shared: Arc<Shared>,
     serving: tokio::task::JoinHandle<()>,
 }
 
-/// Makes a token of claims.
+/// Creates a token from claims.
 pub type Forge = Arc<dyn Fn(&Value) -> String + Send + Sync>;
 
-/// What a provider knows and does.
+/// The state and behaviour of a provider.
 #[derive(Default)]
 pub struct Shared {
-    /// What it says that it is.
+    /// The issuer that it claims to be.
     pub issuer: Mutex<String>,
-    /// What it signs with (the last one), and shows.
+    /// Its public keys; it signs with the last one.
     pub keys: Mutex<Vec<Arc<Key>>>,
     codes: Mutex<HashMap<String, Grant>>,
-    /// Done to every token.
+    /// A change made to every token.
     pub twist: Mutex<Option<Twist>>,
-    /// Instead of the signed token.
+    /// Creates tokens in place of the signed ones.
     pub forge: Mutex<Option<Forge>>,
-    /// The token endpoint sends elsewhere.
+    /// The address to which the token endpoint redirects; `None` for no redirect.
     pub redirects: Mutex<Option<String>>,
-    /// How often its keys were asked for.
+    /// Number of requests for its keys.
     pub key_requests: Mutex<usize>,
 }
 
@@ -64,9 +64,9 @@ struct Grant {
     redirect_uri: String,
 }
 
-/// A pair of keys with a name.
+/// A key pair with an id.
 pub struct Key {
-    /// The name.
+    /// The id of the key.
     pub kid: String,
     algorithm: Algorithm,
     encoding: EncodingKey,
@@ -75,7 +75,7 @@ pub struct Key {
 // === impl Key ===
 
 impl Key {
-    /// An elliptic one.
+    /// Generates an elliptic curve key.
     pub fn es256(kid: &str) -> Arc<Self> {
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
@@ -86,11 +86,11 @@ impl Key {
         })
     }
 
-    /// An RSA one.
+    /// Generates an RSA key.
     pub fn rs256(kid: &str) -> Arc<Self> {
         let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
         let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
-        // PKCS#1 begins behind the head of PKCS#8, which is always as long for 2048 bits.
+        // PKCS#1 begins after the header of PKCS#8, which has a fixed length for 2048 bits.
         Arc::new(Self {
             kid: kid.to_owned(),
             algorithm: Algorithm::RS256,
@@ -98,14 +98,14 @@ impl Key {
         })
     }
 
-    /// A token that says `claims`.
+    /// Signs a token with these claims.
     pub fn sign(&self, claims: &Value) -> String {
         let mut header = Header::new(self.algorithm);
         header.kid = Some(self.kid.clone());
         jsonwebtoken::encode(&header, claims, &self.encoding).unwrap()
     }
 
-    /// What everybody may know of it, as a JWK.
+    /// The public key, as a JWK.
     pub fn public(&self) -> Value {
         let mut key = Jwk::from_encoding_key(&self.encoding, self.algorithm).unwrap();
         key.common.key_id = Some(self.kid.clone());
@@ -116,7 +116,7 @@ impl Key {
 // === impl Provider ===
 
 impl Provider {
-    /// On a free port.
+    /// Starts a provider on a free port.
     pub async fn start(key: Arc<Key>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
@@ -139,7 +139,7 @@ impl Provider {
         }
     }
 
-    /// What happens in the browser: somebody logs in at `url`, and comes back with a code.
+    /// Logs in at `url` in place of a browser; returns the code.
     pub fn browse(&self, url: &str) -> String {
         let url = Url::parse(url).unwrap();
         assert_eq!(url.path(), "/authorize");
@@ -191,7 +191,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Everybody who comes is let in at once.
+/// Accepts every login at once.
 async fn authorize(
     State(shared): State<Arc<Shared>>,
     Query(asked): Query<HashMap<String, String>>,

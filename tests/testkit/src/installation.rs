@@ -1,8 +1,8 @@
 //! A whole installation of the real programs on loopback. Main type: [`Installation`].
 //!
-//! The rule: everything is below one temporary directory and on ports of its own, so installations
-//! do not see each other; the ports stay the same when a program is killed and started again. With
-//! `TUTTI_KEEP` in the environment the directory stays, to be looked at after a failure.
+//! Invariant: everything is below one temporary directory and on ports of its own, so installations
+//! do not affect each other; the ports stay the same when a program is killed and started again.
+//! With `TUTTI_KEEP` in the environment the directory is kept, to examine it after a failure.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,13 +20,13 @@ use crate::service::ServiceSpec;
 /// The two programs under test.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// `tutti`.
+    /// Path of the program `tutti`.
     pub tutti: PathBuf,
-    /// `tutti-agent`.
+    /// Path of the program `tutti-agent`.
     pub agent: PathBuf,
 }
 
-/// Where it all is.
+/// The directories and ports of an installation.
 #[derive(Debug)]
 pub struct Installation {
     root: TempDir,
@@ -42,8 +42,8 @@ struct Ports {
     puppet_api: u16,
 }
 
-/// Below the kernel's ephemeral range, so that no outgoing connection can take a port while its
-/// owner is being restarted.
+/// Offset of the next port. Ports are below the kernel's ephemeral range, so that no outgoing
+/// connection can take one while its owner is being restarted.
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 const FIRST_PORT: u16 = 18_000;
 const PORTS: u16 = 14_000;
@@ -52,7 +52,7 @@ const PORTS_APART: u32 = 211;
 // === impl Programs ===
 
 impl Programs {
-    /// `tutti` as Cargo names it to tests, and `tutti-agent` beside it.
+    /// `tutti` at the path that Cargo gives to tests, and `tutti-agent` in the same directory.
     pub fn beside(tutti: impl Into<PathBuf>) -> Result<Self> {
         let tutti = tutti.into();
         let agent = tutti.with_file_name("tutti-agent");
@@ -68,7 +68,7 @@ impl Programs {
 // === impl Installation ===
 
 impl Installation {
-    /// Makes the directories, a CA, and the server's configuration with `extra` TOML at its end.
+    /// Creates the directories, a CA, and the server's configuration with `extra` TOML at its end.
     pub fn new(programs: Programs, extra: &str) -> Result<Self> {
         let mut root = tempfile::Builder::new().prefix("tutti-test-").tempdir()?;
         root.disable_cleanup(std::env::var_os("TUTTI_KEEP").is_some());
@@ -87,22 +87,22 @@ impl Installation {
         Ok(installation)
     }
 
-    /// The program `tutti`.
+    /// Path of the program `tutti`.
     pub fn tutti(&self) -> &Path {
         &self.programs.tutti
     }
 
-    /// The directory of everything.
+    /// The directory that contains the whole installation.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// Where the server keeps its state.
+    /// Directory of the server's state.
     pub fn data_dir(&self) -> PathBuf {
         self.root().join("data")
     }
 
-    /// The CA's directory.
+    /// The directory of the server's CA.
     pub fn ca_dir(&self) -> PathBuf {
         self.data_dir().join("ca")
     }
@@ -127,7 +127,7 @@ impl Installation {
         self.ports.remote_broker
     }
 
-    /// `tutti server`.
+    /// The service `tutti server`.
     pub fn server(&self) -> ServiceSpec {
         let config = self.root().join("tutti.toml");
         let arguments = ["server".into(), "--config".into(), config.into_os_string()];
@@ -139,7 +139,7 @@ impl Installation {
         )
     }
 
-    /// `tutti broker`, which dials the server.
+    /// The service `tutti broker`, which connects to the server.
     pub fn standalone_broker(&self) -> Result<ServiceSpec> {
         let config = self.root().join("broker.toml");
         let (cert, key) = self.certificate("broker.test")?;
@@ -163,7 +163,7 @@ impl Installation {
         ))
     }
 
-    /// `tutti-agent` for a node, on the server's own broker or on the standalone one.
+    /// The service `tutti-agent` for a node, on the server's own broker or on the standalone one.
     pub fn agent(&self, certname: &str, broker_port: u16, extra: &str) -> Result<ServiceSpec> {
         let home = self.agent_home(certname);
         for directory in ["spool", "tasks-cache", "modules", "modules.d"] {
@@ -199,12 +199,12 @@ impl Installation {
         ))
     }
 
-    /// An agent's directory.
+    /// The directory of an agent.
     pub fn agent_home(&self, certname: &str) -> PathBuf {
         self.root().join("agents").join(certname)
     }
 
-    /// Puts an executable with its metadata into the environment `production`.
+    /// Adds an executable with its metadata to the environment `production`.
     pub fn add_task(&self, module: &str, file: &str, metadata: &Value, script: &str) -> Result<()> {
         let tasks = self
             .root()
@@ -219,7 +219,7 @@ impl Installation {
         Ok(())
     }
 
-    /// Adds sections to the server's configuration; a running server does not see them.
+    /// Adds sections to the server's configuration; a running server does not read them.
     pub fn configure(&self, sections: &str) -> Result<()> {
         let config = self.root().join("tutti.toml");
         let text = std::fs::read_to_string(&config)?;
@@ -227,12 +227,12 @@ impl Installation {
         Ok(())
     }
 
-    /// Which program is `puppet` for the agent of this node.
+    /// Sets the program that is `puppet` for the agent of this node.
     pub fn puppet_program(&self, certname: &str, program: &Path) -> Result<()> {
         self.puppet_settings(certname, &serde_json::json!({"puppet_bin": program}))
     }
 
-    /// All of `pxp-module-puppet.conf` of this node; its next run reads it.
+    /// Writes the whole `pxp-module-puppet.conf` of this node, which its next run reads.
     pub fn puppet_settings(&self, certname: &str, settings: &Value) -> Result<()> {
         let modules = self.agent_home(certname).join("modules.d");
         std::fs::create_dir_all(&modules)?;
@@ -265,12 +265,12 @@ impl Installation {
         Ok(())
     }
 
-    /// Where the environments are.
+    /// The code directory, which contains the environments.
     pub fn code_dir(&self) -> PathBuf {
         self.root().join("code")
     }
 
-    /// A directory as Puppet's `ssldir`, with a certificate for `certname`.
+    /// Creates a directory in the layout of Puppet's `ssldir`, with a certificate for `certname`.
     pub fn ssl_dir(&self, certname: &str, directory: &Path) -> Result<()> {
         for name in [
             "certs",
@@ -292,12 +292,12 @@ impl Installation {
         Ok(())
     }
 
-    /// A certificate of the installation's CA, good for localhost, and its key.
+    /// A certificate of the installation's CA for `certname` and localhost, and its key.
     pub fn certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
         self.certificate_with(certname, &["localhost", "127.0.0.1"])
     }
 
-    /// One that is good for nothing but its name.
+    /// A certificate of the installation's CA for `certname` only, and its key.
     pub fn client_certificate(&self, certname: &str) -> Result<(PathBuf, PathBuf)> {
         self.certificate_with(certname, &[])
     }
@@ -327,9 +327,9 @@ impl Installation {
     }
 }
 
-/// A port that nobody listens on now.
+/// A port on which no process listens at the moment.
 pub(crate) fn free_port() -> Result<u16> {
-    // Test programs that run side by side have neighbouring ids: far apart for each.
+    // Concurrent test programs have neighbouring process ids, so each starts far from the others.
     let start = std::process::id().wrapping_mul(PORTS_APART) % u32::from(PORTS);
     let start = u16::try_from(start)?;
     for _ in 0..PORTS {

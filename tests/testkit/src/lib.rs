@@ -1,25 +1,25 @@
 //! Tools of tests and benches: real services, whole installations, simulated agents.
 //!
-//! | module | what for |
+//! | module | purpose |
 //! |---|---|
-//! | [`service`] | a real program as a child: started, awaited until ready, killed |
+//! | [`service`] | a real program as a child process: started, awaited until ready, killed |
 //! | [`installation`] | server, brokers and agents of an installation on loopback |
-//! | [`client`] | a client of the API that lives through restarts |
-//! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
+//! | [`client`] | a client of the API that continues over restarts of the server |
+//! | [`fleet`] | simulated agents over real sockets, tens of thousands, with faults |
 //! | [`fairness`] | the latency of honest clients with and without an attack |
 //! | [`engine`] | a test's database, and one test on both engines |
 //! | [`forge_server`] | a Forge, and archives of modules |
 //! | [`identity_provider`] | an OpenID Connect provider |
 //! | [`postgres`] | a private PostgreSQL server |
-//! | [`door`] | a door in front of it that shuts at a commit |
-//! | [`power_cut`] | a disk whose power is cut under the processes that live on it |
-//! | [`https_connection`], [`loopback`] | connections with as little of a client as can be |
+//! | [`door`] | a proxy in front of it that cuts connections at a commit |
+//! | [`power_cut`] | a disk whose power is cut while processes use it |
+//! | [`https_connection`], [`loopback`] | connections with a minimal client |
 //! | [`booted_machine`] | machines with a real systemd, for installation tests |
-//! | [`typed_document`] | the commands of a document, to be typed there |
+//! | [`typed_document`] | the commands of a document, to be typed on such machines |
 //! | [`machine`], [`figures`] | processor time, memory, the disk; percentiles |
 //! | [`peers`] | real puppetserver, PuppetDB and puppet agents |
 //!
-//! The rule: nothing here outlives its handle, and no load leaves the loopback addresses.
+//! Invariant: nothing here outlives its handle, and no load leaves the loopback addresses.
 
 pub mod booted_machine;
 pub mod client;

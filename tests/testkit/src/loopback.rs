@@ -1,6 +1,7 @@
 //! TCP between loopback addresses of the caller's choice: [`connect`].
 //!
-//! The rule: no load leaves the loopback addresses; each of 127.0.0.0/8 is another source to a server.
+//! Invariant: no load leaves the loopback addresses; each address of 127.0.0.0/8 is a different
+//! source for a server.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -1,6 +1,8 @@
 //! The machine under a measurement, and the processes on it: cores, disk, memory, processor time.
 //!
-//! Main function: [`describe`]. The rule: everything is read from the kernel at the moment of the call.
+//! Main function: [`describe`].
+//!
+//! Invariant: everything is read from the kernel at the moment of the call.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use anyhow::Result;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-/// How long the disk is measured.
+/// Duration of the disk's measurement.
 const DISK_TIME: Duration = Duration::from_secs(1);
 
 /// Cores, kernel, load and the rate of durable writes, as JSON.
@@ -24,7 +26,7 @@ pub fn describe() -> Result<Value> {
     )
 }
 
-/// Appends of 4 KiB, each made durable.
+/// The rate of appends of 4 KiB, each made durable, per second.
 pub fn fsync_per_second() -> Result<u64> {
     let mut file = tempfile::tempfile()?;
     let (started, mut count) = (Instant::now(), 0_u32);
@@ -49,7 +51,7 @@ pub fn resident_kib(pid: Pid) -> Result<u64> {
 /// Processor time of a process so far, in seconds.
 pub fn cpu_seconds(pid: Pid) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))?;
-    // The name may hold blanks; the fields after it are counted from its closing bracket.
+    // The name may contain blanks; the fields after it are counted from its closing bracket.
     let fields = stat
         .rsplit_once(')')
         .map(|(_, fields)| fields)
@@ -63,13 +65,13 @@ pub fn cpu_seconds(pid: Pid) -> Result<f64> {
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Descriptors that a process has open.
+/// Number of open file descriptors of a process.
 pub fn open_files(pid: Pid) -> Result<usize> {
     let directory = format!("/proc/{}/fd", pid.as_raw_nonzero());
     Ok(std::fs::read_dir(directory)?.count())
 }
 
-/// Processes that ran or wanted to, on average over the last minute.
+/// The load average of the last minute.
 pub fn load_average() -> Result<f64> {
     let text = std::fs::read_to_string("/proc/loadavg")?;
     let first = text.split_whitespace().next().unwrap_or_default();

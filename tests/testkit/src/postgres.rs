@@ -1,9 +1,11 @@
 //! A private, real PostgreSQL for tests.
 //!
 //! [`Postgres`] is a server of its own: data in a temporary directory, reached by a Unix socket in
-//! it only, fsync on. It refuses to run as root, so a test that runs as root starts it as user
-//! `postgres` or `nobody`. The rule: the server ends with its handle, and with the test process,
-//! however that ends (it asks the kernel for a signal at its parent's death).
+//! it only, fsync on. It refuses to run as root, so a test that runs as root starts it as another
+//! user ([`Account`]).
+//!
+//! Invariant: the server ends with its handle, and with the test process, however that ends (the
+//! kernel sends it a signal at its parent's death).
 
 mod place;
 
@@ -19,7 +21,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use place::{Account, account, programs};
 
-/// A running server.
+/// A private PostgreSQL server; it ends with its handle.
 #[derive(Debug)]
 pub struct Postgres {
     directory: Directory,
@@ -27,21 +29,21 @@ pub struct Postgres {
     account: Option<Account>,
     process: Mutex<Option<Process>>,
     databases: AtomicU64,
-    /// Its port on the address of the setup, if it has one.
+    /// Its port on the address of the setup; `None` if it has no address.
     tcp: Option<u16>,
     setup: PostgresSetup,
 }
 
-/// Differences of a server from the usual one.
+/// Differences from the default server.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresSetup {
-    /// The address it listens on; none: only its Unix socket.
+    /// The address on which it listens; `None`: only its Unix socket.
     pub address: Option<String>,
     /// Settings of `postgresql.conf` as `name=value`.
     pub settings: Vec<String>,
-    /// Lines of `pg_hba.conf` in front of the usual ones, which admit every user.
+    /// Lines of `pg_hba.conf` before the default ones, which admit every user.
     pub hba: Vec<String>,
-    /// Names and contents of files in its data directory, readable by the server alone.
+    /// Names and contents of files in its data directory, readable by the server only.
     pub files: Vec<(String, String)>,
 }
 
@@ -49,12 +51,12 @@ pub struct PostgresSetup {
 #[derive(Debug)]
 struct Directory {
     path: PathBuf,
-    /// Goes with the handle; `None`: the directory stays.
+    /// Removed with the handle; `None` if the directory is kept.
     temporary: Option<tempfile::TempDir>,
 }
 
-/// The server's process and the thread that is its parent: the kernel's signal comes at the death
-/// of the parent *thread*, and the threads of tests come and go.
+/// The server's process and the thread that is its parent: the kernel's signal is sent at the death
+/// of the parent *thread*, and the threads of tests do not live long.
 #[derive(Debug)]
 struct Process {
     pid: rustix::process::Pid,
@@ -64,16 +66,16 @@ struct Process {
 
 #[derive(Clone, Copy, Debug)]
 enum Stop {
-    /// As an administrator does it.
+    /// A fast shutdown, as by an administrator.
     Fast,
-    /// As a power cut does it.
+    /// A kill, as by a power cut.
     Kill,
 }
 
-/// Longer than any healthy machine needs, to end a broken test with a message.
+/// Longer than a healthy machine needs, so that a broken test ends with a message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where clients look by default.
+/// The default port of clients.
 const USUAL_PORT: u16 = 5432;
 
 static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
@@ -90,12 +92,13 @@ impl Postgres {
         Ok(started)
     }
 
-    /// A new server.
+    /// Starts a new server.
     pub fn start() -> Result<Self> {
         Self::start_with(PostgresSetup::default(), &std::env::temp_dir())
     }
 
-    /// A new server that also listens on 127.0.0.1, for those who cannot use a Unix socket.
+    /// Starts a new server that also listens on 127.0.0.1, for clients that cannot use a Unix
+    /// socket.
     pub fn start_on_tcp() -> Result<Self> {
         Self::start_as(PostgresSetup {
             address: Some("127.0.0.1".to_owned()),
@@ -103,12 +106,12 @@ impl Postgres {
         })
     }
 
-    /// A new server that differs from the usual one.
+    /// Starts a new server with this setup.
     pub fn start_as(setup: PostgresSetup) -> Result<Self> {
         Self::start_with(setup, &std::env::temp_dir())
     }
 
-    /// A new server whose data, log and socket are in a directory below this one.
+    /// Starts a new server whose data, log and socket are in a directory below this one.
     pub fn start_in(parent: &Path) -> Result<Self> {
         Self::start_with(PostgresSetup::default(), parent)
     }
@@ -120,7 +123,7 @@ impl Postgres {
         Ok(server)
     }
 
-    /// A copy of this server's data as they are now, which is not started.
+    /// A copy of this server's current data, which is not started.
     pub fn copy(&self) -> Result<Self> {
         let parent = self.directory.path().parent();
         let copy = Self::place(
@@ -145,7 +148,7 @@ impl Postgres {
         Ok(copy)
     }
 
-    /// This one, which does not run, to be started where the other one was.
+    /// This server, which is not running, with the port of the other one for its next start.
     #[must_use]
     pub fn at_place_of(mut self, other: &Self) -> Self {
         self.tcp = other.tcp;
@@ -186,7 +189,8 @@ impl Postgres {
                 "--username=tutti",
                 "--encoding=UTF8",
                 "--locale=C.UTF-8",
-                // Text is compared as people of some language do, unless the schema says otherwise.
+                // Text is compared by the rules of a language, unless the schema specifies
+                // otherwise.
                 "--locale-provider=icu",
                 "--icu-locale=en-US",
             ])
@@ -214,7 +218,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Starts a server on the data that another handle made with [`Postgres::start_in`] and [`Postgres::keep`].
+    /// Starts a server on the data that another handle created with [`Postgres::start_in`] and
+    /// [`Postgres::keep`].
     pub fn start_on(directory: &Path) -> Result<Self> {
         let server = Self {
             directory: Directory {
@@ -232,7 +237,7 @@ impl Postgres {
         Ok(server)
     }
 
-    /// Ends the server as an administrator does and leaves its directory, which is given.
+    /// Stops the server as an administrator does and keeps its directory, which is returned.
     pub fn keep(mut self) -> Result<PathBuf> {
         self.stop()?;
         if let Some(temporary) = self.directory.temporary.take() {
@@ -241,12 +246,12 @@ impl Postgres {
         Ok(self.directory.path.clone())
     }
 
-    /// The URL of a database that is there.
+    /// The URL of an existing database.
     pub fn url(&self, database: &str) -> String {
         url(self.directory(), database)
     }
 
-    /// Makes an empty database and gives its URL.
+    /// Creates an empty database and returns its URL.
     pub fn create_database(&self) -> Result<String> {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.psql("postgres", &format!("CREATE DATABASE {name}"))?;
@@ -274,12 +279,12 @@ impl Postgres {
         self.tcp.unwrap_or(USUAL_PORT)
     }
 
-    /// Where its socket is.
+    /// The directory of its socket.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Runs SQL in a database, as the administrator; gives what it prints.
+    /// Runs SQL in a database as the administrator; returns the output.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String> {
         let output = Command::new(self.programs.join("psql"))
             .args([
@@ -307,7 +312,7 @@ impl Postgres {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
-    /// All that stands in a database, as SQL.
+    /// The whole content of a database, as SQL.
     pub(crate) fn dump(&self, database: &str) -> Result<Vec<u8>> {
         let output = Command::new(self.programs.join("pg_dump"))
             .args(["-U", "tutti", "-d", database, "-h"])
@@ -323,8 +328,9 @@ impl Postgres {
         Ok(output.stdout)
     }
 
-    /// Kills whoever commits in this database just now, as the kernel does when memory is short; the
-    /// server then ends all other sessions too and recovers. Says whether there was one.
+    /// Kills a session that is committing in this database, as the kernel does when memory is
+    /// short; the server then ends all other sessions too and recovers. False if there was no such
+    /// session.
     pub fn kill_committing(&self, database: &str) -> Result<bool> {
         let found = self.psql(
             "postgres",
@@ -341,21 +347,21 @@ impl Postgres {
         Ok(true)
     }
 
-    /// Ends the server as an administrator does: connections are cut, everything is on the disk.
+    /// Stops the server as an administrator does: connections are cut, everything is on the disk.
     pub fn stop(&self) -> Result<()> {
         self.end(Stop::Fast)
     }
 
-    /// Ends it as a power cut does.
+    /// Kills the server, as a power cut does.
     pub fn kill(&self) -> Result<()> {
         self.end(Stop::Kill)
     }
 
-    /// Starts it again on the same data and waits until it answers.
+    /// Starts the server again on the same data and waits until it answers.
     pub fn resume(&self) -> Result<()> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         ensure!(process.is_none(), "the server is running");
-        // A killed server leaves its shared memory to its children for a moment.
+        // After a kill, the children of the server hold its shared memory for a moment.
         let deadline = Instant::now() + PATIENCE;
         loop {
             let started = self.spawn()?;
@@ -458,7 +464,7 @@ impl Postgres {
         self.directory.path().join("data")
     }
 
-    /// A program of the server, as an account that it accepts.
+    /// A command for a program of the server, run as an account that the server accepts.
     fn command(&self, program: &str, setpriv: &[&str]) -> Command {
         let program = self.programs.join(program);
         let mut arguments: Vec<OsString> = setpriv.iter().map(OsString::from).collect();
@@ -496,12 +502,13 @@ impl Directory {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // The directory goes next: nothing has to be written any more. An error cannot be told.
+        // The directory is removed next, so nothing needs to be written. An error cannot be
+        // returned.
         let _ = self.end(Stop::Kill);
     }
 }
 
-/// The parent of the server: waits for the order to end it, and for its end.
+/// The parent of the server: waits for the order to stop it, and for its end.
 fn supervise(mut child: Child, orders: &mpsc::Receiver<Stop>) {
     // A dropped sender is a dropped handle.
     let stop = orders.recv().unwrap_or(Stop::Kill);
@@ -527,6 +534,6 @@ fn finish(process: Process, stop: Stop) -> Result<()> {
 
 fn is_alive(pid: rustix::process::Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    // A child that ended and was not waited for is a zombie.
+    // A child that has ended and was not waited for is a zombie.
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }

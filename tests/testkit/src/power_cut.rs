@@ -1,9 +1,12 @@
 //! A real disk whose power can be cut: [`PowerCutDisk`].
 //!
-//! ext4 on a loop device over a file in FUSE, whose [`medium`] keeps writes in memory until they are flushed.
-//! A cut kills the processes of the disk, drops any subset of what was not flushed, and mounts what is left.
-//! The invariants: nothing but this file is ever written, and a disk is unmounted and detached when its handle
-//! goes, also by a panic; what a killed run leaves is cleared when the next one makes its first disk.
+//! ext4 on a loop device over a file in FUSE, whose [`medium`] keeps writes in memory until they
+//! are flushed. A cut kills the processes of the disk, drops any subset of the unflushed writes,
+//! and mounts the rest.
+//!
+//! Invariants: nothing but this file is ever written, and a disk is unmounted and detached when its
+//! handle is dropped, also by a panic; the remains of a killed run are removed when the next one
+//! creates its first disk.
 
 mod block_file;
 pub mod medium;
@@ -24,7 +27,7 @@ use medium::{Medium, Survivors};
 use mounts::{PREFIX, clear_leftovers, force_unmount, mount_ext4, run, unmount};
 pub use workload::Workload;
 
-/// A disk that loses what was not flushed when its power is cut.
+/// A disk that loses unflushed writes when its power is cut.
 #[derive(Debug)]
 pub struct PowerCutDisk {
     directory: PathBuf,
@@ -35,16 +38,17 @@ pub struct PowerCutDisk {
     frozen: Medium,
 }
 
-/// The size of disks that name no other: enough for a PostgreSQL cluster, and little to make anew.
+/// The default size of a disk: enough for a PostgreSQL cluster, and quick to create.
 pub const USUAL_BYTES: u64 = 256 << 20;
 
-/// Sets how many cuts each workload gets; `cargo xtask test --full` and `cargo xtask soak` set more.
+/// Environment variable with the number of cuts of each workload; `cargo xtask test --full` and
+/// `cargo xtask soak` set more.
 const CUTS_VARIABLE: &str = "TUTTI_POWER_CUTS";
 
-/// Power cuts of each workload in the plain test command.
+/// Number of power cuts of each workload in the plain test command.
 const USUAL_CUTS: u64 = 6;
 
-/// Number of power cuts that a workload is given.
+/// Number of power cuts of each workload in this run.
 pub fn cuts() -> u64 {
     let number = std::env::var(CUTS_VARIABLE).ok();
     number
@@ -52,7 +56,8 @@ pub fn cuts() -> u64 {
         .unwrap_or(USUAL_CUTS)
 }
 
-/// The seed of this run, printed so that a failing run can be repeated: `TUTTI_SEED`, or a random one.
+/// The seed of this run, printed so that a failing run can be repeated: `TUTTI_SEED`, or a random
+/// one.
 #[expect(clippy::print_stderr, reason = "a failing test shows it")]
 pub fn seed() -> u64 {
     let given = std::env::var("TUTTI_SEED").ok();
@@ -63,7 +68,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Prints how many cuts a workload got, and how many per second.
+/// Prints the number of cuts of a workload, and their rate per second.
 #[expect(
     clippy::print_stdout,
     reason = "a figure for the developer who runs the tests"
@@ -79,7 +84,7 @@ static CLEARED: Once = Once::new();
 // === impl PowerCutDisk ===
 
 impl PowerCutDisk {
-    /// Reason for which this machine cannot have such disks; `None` if it can.
+    /// The reason for which this machine cannot have such disks; `None` if it can.
     pub fn obstacle() -> Option<String> {
         if !rustix::process::geteuid().is_root() {
             return Some("it needs root, to mount".to_owned());
@@ -94,12 +99,12 @@ impl PowerCutDisk {
                 return Some(format!("there is no program {program}"));
             }
         }
-        // Containers have the devices and may not use them.
+        // Containers may have the devices without the permission to use them.
         let probe = Self::new(MINIMUM_BYTES);
         probe.err().map(|error| format!("{error:#}"))
     }
 
-    /// A disk for a test; `None`: this machine cannot have one, which is printed.
+    /// A disk for a test; `None` if this machine cannot have one, which is printed.
     #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub fn for_test() -> Option<Self> {
         match Self::obstacle() {
@@ -147,29 +152,30 @@ impl PowerCutDisk {
         self.directory.join("disk")
     }
 
-    /// Makes durable all that is on the disk.
+    /// Makes the whole content of the disk durable.
     pub fn sync(&self) -> Result<()> {
         rustix::fs::syncfs(std::fs::File::open(self.path())?)?;
         Ok(())
     }
 
-    /// Lets the power fail by itself, after so many more writes and flushes of the disk.
+    /// Makes the power fail by itself after this number of further writes and flushes of the disk.
     pub fn cut_after(&self, events: u64) {
         self.file.cut_after(events);
     }
 
-    /// Writes and flushes since the power came on.
+    /// Number of writes and flushes since the power was switched on.
     pub fn events(&self) -> u64 {
         self.file.events()
     }
 
-    /// Waits until the power failed by itself, at most so long; `false`: it is on still.
+    /// Waits until the power has failed by itself, at most for this time; `false` if it is still
+    /// on.
     pub fn wait_for_cut(&self, at_most: Duration) -> bool {
         self.file.wait_off(at_most)
     }
 
-    /// Cuts the power, kills the processes that live on the disk, and takes the disk away. Gives how many writes
-    /// were not flushed.
+    /// Cuts the power, kills the processes that use the disk, and removes the disk. Returns the
+    /// number of unflushed writes.
     pub fn cut<'a>(
         &mut self,
         workloads: impl IntoIterator<Item = &'a mut Workload>,
@@ -189,8 +195,8 @@ impl PowerCutDisk {
         Ok(self.frozen.unflushed())
     }
 
-    /// Switches the power on again, with these of the writes that were not flushed when it was cut. May be
-    /// called again with others, for another outcome of the same cut.
+    /// Switches the power on again, with these of the unflushed writes at the cut. May be called
+    /// again with others, for another outcome of the same cut.
     pub fn restore(&mut self, survivors: Survivors, seed: u64) -> Result<()> {
         self.unmount()?;
         let file = self.file.power_on(self.frozen.cut(survivors, seed));
@@ -215,7 +221,7 @@ impl PowerCutDisk {
 
 impl Drop for PowerCutDisk {
     fn drop(&mut self) {
-        // Nothing may wait for the disk when it goes.
+        // No process may wait for the disk when it is removed.
         self.file.fail_requests();
         force_unmount(&self.path());
         if let Some(session) = self.session.take()
@@ -223,12 +229,12 @@ impl Drop for PowerCutDisk {
         {
             force_unmount(&self.directory.join("fuse"));
         }
-        // What stays is cleared by the next run.
+        // Remains are removed by the next run.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// The smallest disk with a journal.
+/// The smallest disk that has a journal.
 const MINIMUM_BYTES: u64 = 16 << 20;
 
 #[cfg(test)]
@@ -241,14 +247,14 @@ mod tests {
 
     use super::*;
 
-    /// Power cuts of a busy file system, and outcomes of each.
+    /// Number of power cuts of a busy file system, and of outcomes of each.
     const TORN_CUTS: u64 = 12;
     const TORN_OUTCOMES: u64 = 10;
 
-    /// The latest cut, in writes and flushes: after some superblocks.
+    /// The latest cut, in writes and flushes: after several superblocks.
     const LATEST_EVENT: u64 = 60;
 
-    /// Writes the file system's superblock again and again, until the power fails.
+    /// Writes the file system's superblock repeatedly, until the power fails.
     const BUSY: &str = r#"
         while :; do
             echo x >"$1/file"
@@ -337,7 +343,7 @@ mod tests {
         assert!(!directory.exists());
     }
 
-    /// Not a test: the test run that is killed.
+    /// Not a test itself: the test run that is killed.
     #[test]
     #[ignore = "the process that is killed"]
     fn has_a_disk_until_it_is_killed() {

@@ -1,8 +1,8 @@
-//! A real program as a child: started, awaited until ready, killed at will. Main type: [`Service`].
+//! A real program as a child process: started, awaited until ready, killed. Main type: [`Service`].
 //!
-//! The rule: readiness is heard on `NOTIFY_SOCKET`, never guessed, and no child outlives its handle,
-//! nor the thread that started it: the kernel ends it even when the test is killed. So a service is
-//! started where a test runs, never on a thread that is lent for a moment.
+//! Invariant: readiness is received on `NOTIFY_SOCKET`, never guessed, and no child outlives its
+//! handle or the thread that started it: the kernel ends it even when the test is killed. So a
+//! service is started on the thread of a test, never on one that may end before.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -15,26 +15,26 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::UnixDatagram;
 use tokio::process::{Child, Command};
 
-/// A start on a machine that compiles and tests at the same time.
+/// Maximum duration of a start, on a machine that compiles and tests at the same time.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 const STOP_DEADLINE: Duration = Duration::from_secs(40);
 
-/// How to start it, as often as wanted.
+/// The command of a service, which can be started repeatedly.
 #[derive(Clone, Debug)]
 pub struct ServiceSpec {
-    /// What it is called in errors.
+    /// Name of the service in errors.
     pub name: String,
-    /// The executable.
+    /// Path of the executable.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the executable.
     pub arguments: Vec<OsString>,
-    /// Added to the environment.
+    /// Variables that are added to the environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Both outputs are appended here.
+    /// The file to which both outputs are appended.
     pub log: PathBuf,
 }
 
-/// A running one.
+/// A started service; it ends with its handle.
 #[derive(Debug)]
 pub struct Service {
     name: String,
@@ -46,7 +46,7 @@ pub struct Service {
 // === impl ServiceSpec ===
 
 impl ServiceSpec {
-    /// `program arguments…`, logging to `log`.
+    /// The service `program arguments…`, logging to `log`.
     pub fn new<A: AsRef<OsStr>>(
         name: &str,
         program: &Path,
@@ -65,12 +65,12 @@ impl ServiceSpec {
         }
     }
 
-    /// Starts it and does not wait until it is ready.
+    /// Starts the service without waiting until it is ready.
     pub fn spawn(&self) -> Result<Service> {
         self.spawn_with(None)
     }
 
-    /// Starts it and waits until it says that it is ready.
+    /// Starts the service and waits until it reports that it is ready.
     pub async fn start(&self) -> Result<Service> {
         let sockets = tempfile::tempdir().context("cannot make a temporary directory")?;
         let path = sockets.path().join("notify");
@@ -96,7 +96,8 @@ impl ServiceSpec {
     fn spawn_with(&self, notify: Option<&Path>) -> Result<Service> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log);
         let log = log.with_context(|| format!("cannot write {}", self.log.display()))?;
-        // It becomes the program itself: the process id is that of the program.
+        // `setpriv` executes the program in its own process, so the process id is that of the
+        // program.
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "--"])
@@ -131,17 +132,17 @@ impl ServiceSpec {
 // === impl Service ===
 
 impl Service {
-    /// Its process id.
+    /// The process id of the service.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// What it logged, over all its lives.
+    /// The log of all starts.
     pub fn log_text(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// `kill -9`, and reaps it.
+    /// Sends SIGKILL, and waits for the end.
     pub async fn kill(mut self) -> Result<()> {
         self.child
             .kill()
@@ -149,7 +150,7 @@ impl Service {
             .with_context(|| format!("cannot kill {}", self.name))
     }
 
-    /// SIGTERM, and waits for the end.
+    /// Sends SIGTERM, and waits for the end.
     pub async fn stop(mut self) -> Result<ExitStatus> {
         kill_process(self.pid, Signal::TERM)?;
         match tokio::time::timeout(STOP_DEADLINE, self.child.wait()).await {
@@ -158,7 +159,7 @@ impl Service {
         }
     }
 
-    /// Waits for an end by itself.
+    /// Waits until the service ends by itself.
     pub async fn ended(&mut self) -> Result<ExitStatus> {
         Ok(self.child.wait().await?)
     }

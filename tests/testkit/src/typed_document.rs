@@ -1,14 +1,15 @@
 //! Documents whose commands are typed in tests. Main type: [`TypedDocument`].
 //!
-//! A fenced block whose info string has `on=MACHINE` is typed on that machine, in the order of the document:
+//! A fenced block whose info string has `on=MACHINE` is typed on that machine, in the order of the
+//! document:
 //!
-//! | first word of the info string | what is typed |
+//! | first word of the info string | typed text |
 //! |---|---|
-//! | `console` | the lines that begin with `$ `, and those that a `\` at the end of a line joins; the others are output |
+//! | `console` | lines that begin with `$ `, also continued by a `\` at the end; others are output |
 //! | `file` | a file: the first line is `# /its/path`, the others are its content |
 //! | anything else | all lines |
 //!
-//! The rule: a block without `on=` is shown and not typed.
+//! Invariant: a block without `on=` is shown and not typed.
 
 use std::path::Path;
 
@@ -20,29 +21,29 @@ pub struct TypedDocument {
     pub steps: Vec<TypedStep>,
 }
 
-/// One block.
+/// A block that is typed on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedStep {
     /// The heading above the block, without its marks.
     pub heading: String,
-    /// The machine that it is typed on.
+    /// The machine on which it is typed.
     pub machine: String,
     pub action: TypedAction,
 }
 
-/// What is done with a block.
+/// The use of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypedAction {
-    /// These commands are typed.
+    /// The commands to type.
     Commands(String),
-    /// This file is written.
+    /// The file to write.
     File { path: String, content: String },
 }
 
 // === impl TypedDocument ===
 
 impl TypedDocument {
-    /// Reads a Markdown file.
+    /// Reads the blocks of a Markdown file.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
@@ -55,7 +56,7 @@ impl TypedDocument {
         Ok(document)
     }
 
-    /// Reads Markdown.
+    /// Reads the blocks of a Markdown text.
     pub fn parse(text: &str) -> Result<Self> {
         let mut steps = Vec::new();
         let mut heading = String::new();

@@ -1,8 +1,11 @@
-//! Small machines with a real systemd as their first process, on this host. Main type: [`BootedMachine`].
+//! Small machines with a real systemd as their first process, on this host. Main type:
+//! [`BootedMachine`].
 //!
-//! A machine is an overlay over this host's file system in namespaces of its own, up in a second. The rules:
-//! nothing that it writes reaches the host; machines of one [`MachineNetwork`] reach each other on loopback and
-//! nothing else; a machine ends with its handle.
+//! A machine is an overlay over this host's file system in namespaces of its own, booted within a
+//! second.
+//!
+//! Invariants: a machine writes nothing to the host; machines of one [`MachineNetwork`] reach each
+//! other on loopback and nothing else; a machine ends with its handle.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,11 +15,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use tempfile::TempDir;
 
-/// Time in which a machine comes up; it takes a second.
+/// Maximum boot time of a machine; it usually takes a second.
 const BOOT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 const INIT: &str = include_str!("init.sh");
-/// What a machine consists of.
+/// The programs that machines need on the host.
 const PROGRAMS: [&str; 4] = ["unshare", "nsenter", "mount", "umount"];
 const SYSTEMD: &str = "/lib/systemd/systemd";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -25,25 +28,25 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 #[derive(Debug)]
 pub struct MachineNetwork {
     directory: TempDir,
-    /// Certnames and host names, all of them on 127.0.0.1.
+    /// Certnames and host names, all on 127.0.0.1.
     names: Vec<String>,
 }
 
-/// A machine that runs.
+/// A running machine.
 #[derive(Debug)]
 pub struct BootedMachine {
     name: String,
     directory: PathBuf,
-    /// The process that waits for the machine's first one.
+    /// The process that waits for the first process of the machine.
     unshare: Child,
-    /// The machine's first process, as this host numbers it.
+    /// The process id of the machine's first process on this host.
     init: u32,
 }
 
-/// The outcome of a command in a machine.
+/// The result of a command in a machine.
 #[derive(Clone, Debug)]
 pub struct Typed {
-    /// Both outputs, the standard one first.
+    /// Both outputs, standard output first.
     pub text: String,
     pub code: Option<i32>,
 }
@@ -51,7 +54,7 @@ pub struct Typed {
 // === impl MachineNetwork ===
 
 impl MachineNetwork {
-    /// The reason for which this host cannot boot machines.
+    /// The reason for which this host cannot boot machines; `None` if it can.
     pub fn obstacle() -> Option<String> {
         if !rustix::process::geteuid().is_root() {
             return Some("only root can make namespaces and mounts".to_owned());
@@ -66,7 +69,7 @@ impl MachineNetwork {
                 "there is no {SYSTEMD}: install the package systemd"
             ));
         }
-        // Containers may be root and not be let.
+        // A container may run as root without the necessary rights.
         Self::probe().err().map(|error| format!("{error:#}"))
     }
 
@@ -76,7 +79,7 @@ impl MachineNetwork {
         network.boot("probe", source.path()).map(drop)
     }
 
-    /// A network in which these names are known.
+    /// Creates a network in which these names are known.
     pub fn new(names: &[&str]) -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("tutti-machines-")
@@ -92,7 +95,7 @@ impl MachineNetwork {
         Ok(network)
     }
 
-    /// Boots a machine; it sees `source` of this host, and may not write there.
+    /// Boots a machine, which can read `source` of this host but not write there.
     pub fn boot(&self, name: &str, source: &Path) -> Result<BootedMachine> {
         let directory = self.directory.path().join(name);
         std::fs::create_dir(&directory)?;
@@ -135,7 +138,7 @@ impl MachineNetwork {
     fn hosts(&self) -> String {
         let mut hosts = "127.0.0.1 localhost\n::1 localhost".to_owned();
         for name in &self.names {
-            // Writing into a String cannot fail.
+            // Writing to a String cannot fail.
             let _ = write!(hosts, "\n127.0.0.1 {name}");
         }
         hosts
@@ -144,7 +147,7 @@ impl MachineNetwork {
 
 impl Drop for MachineNetwork {
     fn drop(&mut self) {
-        // Where it was not made, it need not go.
+        // If the mount was not made, it need not be removed.
         let _ = run(Command::new("umount").arg(self.namespace()));
     }
 }
@@ -152,7 +155,7 @@ impl Drop for MachineNetwork {
 // === impl BootedMachine ===
 
 impl BootedMachine {
-    /// Runs a script as root, in a shell as a login has it.
+    /// Runs a script as root in a login shell.
     pub fn run(&self, script: &str) -> Result<Typed> {
         let mut command = Command::new("nsenter");
         command
@@ -169,7 +172,7 @@ impl BootedMachine {
         })
     }
 
-    /// Runs a script that must succeed; answers its output.
+    /// Runs a script that must succeed; returns its output.
     pub fn expect(&self, script: &str) -> Result<String> {
         let typed = self.run(script)?;
         ensure!(
@@ -183,7 +186,7 @@ impl BootedMachine {
         Ok(typed.text)
     }
 
-    /// Runs a script again and again until it succeeds and prints `part`.
+    /// Repeats a script until it succeeds and prints `part`.
     pub fn until(&self, script: &str, part: &str) -> Result<String> {
         let started = Instant::now();
         loop {
@@ -203,7 +206,7 @@ impl BootedMachine {
         }
     }
 
-    /// Writes a file as an editor would, with the directories above it.
+    /// Writes a file as an editor would, and creates the directories above it.
     pub fn write(&self, path: &str, content: &str) -> Result<()> {
         ensure!(path.starts_with('/'), "{path} is no absolute path");
         let marker = "END OF THE FILE";
@@ -213,7 +216,7 @@ impl BootedMachine {
         Ok(())
     }
 
-    /// The end of the machine's journal, for messages.
+    /// The last lines of the machine's journal, for messages.
     fn journal(&self) -> String {
         let journal = self.run("journalctl --no-pager -n 60 -o cat");
         journal.map_or_else(|error| format!("{error:#}"), |typed| typed.text)
@@ -237,7 +240,7 @@ impl BootedMachine {
         bail!("{} did not come up: {}", self.name, self.console())
     }
 
-    /// The child of `unshare`, once it is systemd.
+    /// The child process of `unshare`, once it is systemd.
     fn find_init(&self) -> Option<u32> {
         let pid = self.unshare.id();
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
@@ -254,7 +257,7 @@ impl BootedMachine {
 
 impl Drop for BootedMachine {
     fn drop(&mut self) {
-        // `--kill-child` ends the first process of the machine with it, and so all of them.
+        // `--kill-child` also ends the first process of the machine, and therefore all of them.
         let _ = self.unshare.kill();
         let _ = self.unshare.wait();
         let started = Instant::now();

@@ -1,7 +1,7 @@
 //! Latency of honest actions with and without an attack: [`measure`] and [`LatencyFigure`].
 //!
-//! The rule: quiet and attacked phases alternate, each factor compares two neighbours, and the
-//! median over the rounds counts, so other load on the machine weighs on both sides alike.
+//! Invariant: quiet and attacked phases alternate, each factor compares two neighbours, and the
+//! median over the rounds counts, so that other load on the machine affects both sides alike.
 
 use std::time::{Duration, Instant};
 
@@ -15,31 +15,31 @@ use super::{FairnessSize, Scenario};
 use crate::figures::{Percentiles, median};
 use crate::machine;
 
-/// Longest time for one honest action; then it counts as failed.
+/// Maximum duration of one honest action; a longer one counts as failed.
 const SAMPLE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The latency of one honest action, with one attack and without.
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyFigure {
-    /// The attack in words.
+    /// Description of the attack.
     pub attack: String,
-    /// The honest action in words.
+    /// Description of the honest action.
     pub honest: String,
-    /// Without the attack, in milliseconds: medians over the rounds.
+    /// Latency without the attack, in milliseconds: medians over the rounds.
     pub without_ms: Latency,
-    /// Processor time of the server with the attack, in cores.
+    /// Latency with the attack, in milliseconds: medians over the rounds.
     pub with_ms: Latency,
-    /// With the attack over without it: medians over the rounds.
+    /// Latency with the attack divided by that without: medians over the rounds.
     pub factor: Latency,
-    /// Pairs of phases.
+    /// Number of pairs of phases.
     pub rounds: usize,
-    /// Honest actions under attack, of all rounds.
+    /// Number of honest actions under attack, over all rounds.
     pub samples: usize,
-    /// How many of them failed.
+    /// Number of those actions that failed.
     pub failed: usize,
-    /// What the first one that failed said.
+    /// Error of the first failed action; `None` if none failed.
     pub failure: Option<String>,
-    /// Connections, logins or requests of the attacker each second.
+    /// Connections, logins or requests of the attacker per second.
     pub attack_actions_per_s: f64,
     /// Processor time of the attacker, in cores.
     pub attacker_cpu: f64,
@@ -47,20 +47,20 @@ pub struct LatencyFigure {
     pub server_cpu_without: f64,
     /// Processor time of the server with the attack, in cores.
     pub server_cpu_with: f64,
-    /// Load of the machine at the end.
+    /// Load average of the machine at the end.
     pub load: f64,
 }
 
 /// Latency of one action in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Latency {
-    /// Half of the samples are not larger.
+    /// The median of the samples.
     pub p50: f64,
-    /// 99 of 100 samples are not larger.
+    /// The 99th percentile of the samples.
     pub p99: f64,
 }
 
-/// One phase: samples of every probe, in milliseconds.
+/// The samples of one phase, for every probe, in milliseconds.
 #[derive(Debug, Default)]
 struct Phase {
     samples_ms: Vec<Vec<f64>>,
@@ -116,8 +116,8 @@ async fn round(
     })
 }
 
-/// Samples in turn: first one of each that does not count, so that kept connections are there and
-/// what the phase before left is over.
+/// Samples the probes in turn. The first sample of each does not count, so that kept connections
+/// are open and the effects of the previous phase are over.
 async fn phase(
     site: &FairnessSite,
     probes: &mut [HonestProbe],
@@ -165,7 +165,7 @@ fn figure(
     let mut quiet = Vec::new();
     let mut attacked = Vec::new();
     for round in rounds {
-        // A phase in which every sample failed has no latency; `failed` tells.
+        // A phase in which every sample failed has no latency; `failed` has their number.
         if let Ok(with) = Percentiles::of(round.attacked.samples_ms[index].clone()) {
             quiet.push(Percentiles::of(round.quiet.samples_ms[index].clone())?);
             attacked.push(with);

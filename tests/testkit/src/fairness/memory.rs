@@ -1,6 +1,7 @@
-//! Resident memory of the server for each half-open connection: [`measure`].
+//! Resident memory of the server per half-open connection: [`measure`].
 //!
-//! The rule: the server has just started, and its descriptors say how many connections it holds.
+//! Invariant: the server has just started, and its descriptors tell the number of connections that
+//! it holds.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use super::attack::{Attack, FirstBytes, RunningAttack};
 use super::site::FairnessSite;
 use crate::machine;
 
-/// How long the server is looked at: nearly its time for a first byte.
+/// Duration of the observation: nearly the server's time limit for a first byte.
 const LOOKED_AT: Duration = Duration::from_millis(2_500);
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -20,21 +21,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Memory of half-open connections.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryFigure {
-    /// The connections in words.
+    /// Description of the connections.
     pub connections: String,
-    /// Connections that the attacker holds.
+    /// Number of connections that the attacker holds.
     pub opened: usize,
-    /// The most that the server held at once.
+    /// Maximum number of connections that the server held at once.
     pub held: usize,
-    /// Resident memory before, in KiB.
+    /// Resident memory before the connections, in KiB.
     pub empty_kib: u64,
-    /// The most at any time while they were held, in KiB.
+    /// Maximum resident memory while they were held, in KiB.
     pub most_kib: u64,
-    /// The difference for each held connection, in KiB.
+    /// Difference of both per held connection, in KiB.
     pub kib_each: f64,
 }
 
-/// Opens connections on one port and looks at the server meanwhile.
+/// Opens connections on one port and observes the server meanwhile.
 pub async fn measure(
     site: &FairnessSite,
     port: ServerPort,

@@ -1,15 +1,15 @@
-//! What attackers without rights do to the latency of honest clients: [`Scenario`].
+//! The effect of attackers without rights on the latency of honest clients: [`Scenario`].
 //!
-//! | module | what for |
+//! | module | purpose |
 //! |---|---|
 //! | [`attack`] | the attacks, on a thread of their own |
 //! | [`probe`] | the honest actions |
-//! | [`latency`] | both by turns, and the factor between them |
+//! | [`latency`] | both in turn, and the factor between them |
 //! | [`memory`] | memory of half-open connections |
 //! | [`reconnect`] | many honest agents from one address |
 //!
-//! The rule: the server is the real program in a process of its own, and the attacker's and the
-//! server's processor time stand in each figure, so a figure shows what it measured.
+//! Invariant: the server is the real program in a process of its own, and each figure contains the
+//! processor time of the attacker and of the server.
 
 pub mod attack;
 pub mod latency;
@@ -30,22 +30,22 @@ use requests::{http_request, submit_certificate_request};
 
 pub use site::FairnessSite;
 
-/// How much is measured.
+/// The size of the measurement.
 #[derive(Clone, Debug)]
 pub struct FairnessSize {
-    /// Pairs of a quiet and an attacked phase.
+    /// Number of pairs of a quiet and an attacked phase.
     pub rounds: usize,
-    /// Samples of each honest action in a phase, at least.
+    /// Minimum number of samples of each honest action in a phase.
     pub samples: usize,
-    /// The shortest phase.
+    /// Minimum duration of a phase.
     pub phase: Duration,
-    /// Half-open connections in the small and in the large attack on a port of HTTPS.
+    /// Number of half-open connections in the small and in the large attack on an HTTPS port.
     pub idle_https: [usize; 2],
-    /// The same for the broker.
+    /// Number of half-open connections in the small and in the large attack on the broker.
     pub idle_broker: [usize; 2],
-    /// Half-open connections whose memory is measured.
+    /// Number of half-open connections whose memory is measured.
     pub measured_connections: usize,
-    /// Agents that come back at once.
+    /// Number of agents that reconnect at once.
     pub agents: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct FairnessSize {
 pub enum Scenario {
     /// Half-open connections on a port.
     HalfOpen(ServerPort, FirstBytes, usize),
-    /// TLS handshakes without a request on a port of HTTPS.
+    /// TLS handshakes without a request on an HTTPS port.
     FullHandshakes(ServerPort),
     /// Large frames of a node's certificate.
     LargeFrames,
@@ -67,19 +67,19 @@ pub enum Scenario {
 /// A listener of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerPort {
-    /// 8143 in production.
+    /// The API, on port 8143 in production.
     Api,
-    /// 8140.
+    /// The Puppet API, on port 8140 in production.
     PuppetApi,
-    /// 8142.
+    /// The broker, on port 8142 in production.
     Broker,
 }
 
 // === impl FairnessSize ===
 
 impl FairnessSize {
-    /// What the figures are measured with: seven rounds, so the median has three on either side, and
-    /// phases over the time in which half-open connections are renewed.
+    /// The size for published figures: seven rounds, so the median has three on either side, and
+    /// phases longer than the time in which half-open connections are renewed.
     pub fn full(agents: usize) -> Self {
         Self {
             rounds: 7,
@@ -92,7 +92,7 @@ impl FairnessSize {
         }
     }
 
-    /// Enough to see that everything works.
+    /// The smallest size, which only tests that everything works.
     pub fn smallest() -> Self {
         Self {
             rounds: 1,
@@ -129,7 +129,7 @@ impl FairnessSize {
         ]
     }
 
-    /// Ports and connections whose memory is measured.
+    /// The ports and kinds of connections whose memory is measured.
     pub fn measured_ports(&self) -> Vec<(ServerPort, FirstBytes)> {
         let ports = [ServerPort::Api, ServerPort::PuppetApi, ServerPort::Broker];
         let kinds = [FirstBytes::None, FirstBytes::HalfClientHello];
@@ -143,7 +143,7 @@ impl FairnessSize {
 // === impl Scenario ===
 
 impl Scenario {
-    /// The attack in words.
+    /// Description of the attack.
     pub fn what(&self) -> String {
         match self {
             Self::HalfOpen(port, first_bytes, connections) => {
@@ -222,7 +222,7 @@ impl Scenario {
 // === impl ServerPort ===
 
 impl ServerPort {
-    /// The port in words.
+    /// Description of the port.
     pub fn what(self) -> &'static str {
         match self {
             Self::Api => "the API port",
@@ -231,7 +231,7 @@ impl ServerPort {
         }
     }
 
-    /// Where it is.
+    /// The address of the port.
     pub fn address(self, site: &FairnessSite) -> std::net::SocketAddr {
         match self {
             Self::Api => site.api(),
@@ -244,7 +244,7 @@ impl ServerPort {
 // === impl FirstBytes ===
 
 impl FirstBytes {
-    /// Such connections in words.
+    /// Description of such connections.
     pub fn what(self) -> &'static str {
         match self {
             Self::None => "silent connections",

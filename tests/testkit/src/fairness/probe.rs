@@ -1,7 +1,8 @@
-//! What honest clients do while their latency is measured: [`HonestProbe`].
+//! Actions of honest clients whose latency is measured: [`HonestProbe`].
 //!
-//! The rule: one sample is one whole action as its user sees it, from an address that the attacker
-//! does not have; a failure costs the kept connection, and the next sample opens another one.
+//! Invariant: one sample is one whole action from its user's point of view, from an address that
+//! the attacker does not have; a failure closes the kept connection, and the next sample opens
+//! another one.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,19 +19,19 @@ use crate::client::Client;
 use crate::fleet::{Fleet, FleetConfig, Identities};
 use crate::https_connection::HttpsConnection;
 
-/// The source of honest requests over HTTPS. Simulated agents come from 127.0.0.2.
+/// The source address of honest requests over HTTPS. Simulated agents use 127.0.0.2.
 const HONEST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// One kind of honest action, with what it needs.
+/// A kind of honest action, with the state that it needs.
 #[derive(Debug)]
 pub enum HonestProbe {
-    /// A new TLS connection and one request.
+    /// A new TLS connection with one request.
     NewConnection(HttpsProbe),
-    /// A request on a connection that is kept.
+    /// A request on a kept connection.
     KeptConnection(HttpsProbe, Option<Box<HttpsConnection>>),
     /// An agent connects, and the API pings it.
     AgentConnects(VisitingAgents),
-    /// The API pings an agent that is connected all the time.
+    /// The API pings an agent that stays connected.
     AgentPing(Client),
     /// A task on one agent, from the request to the stored result of 2 MiB.
     LargeResult(Client),
@@ -40,7 +41,7 @@ pub enum HonestProbe {
     NewNode(HttpsProbe, Box<KeyPair>),
 }
 
-/// Where a request goes.
+/// The server and text of a request.
 #[derive(Clone, Debug)]
 pub struct HttpsProbe {
     what: &'static str,
@@ -61,17 +62,17 @@ pub struct VisitingAgents {
 // === impl HonestProbe ===
 
 impl HonestProbe {
-    /// A small request to the API on new connections.
+    /// A small API request on new connections.
     pub(super) fn api_on_new_connection(site: &FairnessSite) -> Self {
         Self::NewConnection(HttpsProbe::api_with_token(site))
     }
 
-    /// The same on a kept connection.
+    /// A small API request on a kept connection.
     pub(super) fn api_on_kept_connection(site: &FairnessSite) -> Self {
         Self::KeptConnection(HttpsProbe::api_with_token(site), None)
     }
 
-    /// The same of a program that shows a certificate and no token.
+    /// A small API request of a program with a certificate and no token, on a kept connection.
     pub(super) fn api_by_certificate(site: &FairnessSite) -> Self {
         let probe = HttpsProbe {
             what: "API request by certificate",
@@ -82,17 +83,17 @@ impl HonestProbe {
         Self::KeptConnection(probe, None)
     }
 
-    /// The CA's certificate, on new connections to the port of agents and new nodes.
+    /// A request for the CA's certificate on new connections to the port of agents and new nodes.
     pub(super) fn ca_on_new_connection(site: &FairnessSite) -> Self {
         Self::NewConnection(HttpsProbe::ca(site))
     }
 
-    /// The same on a kept connection.
+    /// A request for the CA's certificate on a kept connection.
     pub(super) fn ca_on_kept_connection(site: &FairnessSite) -> Self {
         Self::KeptConnection(HttpsProbe::ca(site), None)
     }
 
-    /// An agent connects and is pinged.
+    /// A new agent that connects and is pinged.
     pub(super) fn agent_connects(site: &FairnessSite) -> Self {
         Self::AgentConnects(VisitingAgents {
             config: FleetConfig {
@@ -105,7 +106,7 @@ impl HonestProbe {
         })
     }
 
-    /// The steady agent is pinged.
+    /// A ping of the steady agent.
     pub(super) fn agent_ping(site: &FairnessSite) -> Self {
         Self::AgentPing(site.client.clone())
     }
@@ -130,7 +131,7 @@ impl HonestProbe {
         Ok(Self::Login(probe, None))
     }
 
-    /// A node that gets its first certificate.
+    /// A new node that gets its first certificate.
     pub(super) fn new_node(site: &FairnessSite) -> Result<Self> {
         let probe = HttpsProbe {
             what: "new node: certificate request and certificate, new connection",
@@ -139,7 +140,7 @@ impl HonestProbe {
         Ok(Self::NewNode(probe, Box::new(KeyPair::generate()?)))
     }
 
-    /// The action in words.
+    /// Description of the action.
     pub fn what(&self) -> String {
         match self {
             Self::NewConnection(probe) => format!("{}, new connection", probe.what),
@@ -151,7 +152,7 @@ impl HonestProbe {
         }
     }
 
-    /// The action, once.
+    /// Performs the action once.
     pub async fn sample(&mut self) -> Result<()> {
         match self {
             Self::NewConnection(probe) => probe.on_new_connection().await,

@@ -1,7 +1,7 @@
 //! The return of many honest agents from one address after a restart: [`measure`].
 //!
-//! The rule: all of them try at once and again within 200 ms, which no agent of the field does, so
-//! a server that takes this for an attack shows it here.
+//! Invariant: all of them try at once and again within 200 ms, which no real agent does, so that a
+//! server that treats this as an attack is noticed.
 
 use std::time::Instant;
 
@@ -12,27 +12,27 @@ use crate::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use crate::installation::{Installation, Programs};
 use crate::machine;
 
-/// What the server logs when it drops connections at a limit.
+/// The server's log message about dropped connections.
 const DROPPED_AT_LIMIT: &str = "connections were dropped at a limit";
 
-/// Return of a fleet.
+/// Figures of the return of a fleet.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReconnectFigure {
-    /// Honest agents, all with one address.
+    /// Number of honest agents, all with one address.
     pub agents: usize,
-    /// From the first connection to a running server until all are associated, in seconds.
+    /// Time from the first connection to a running server until all are associated, in seconds.
     pub first_connect_s: f64,
-    /// From the restarted server's readiness until all are associated again, in seconds.
+    /// Time from the restarted server's readiness until all are associated again, in seconds.
     pub reconnect_s: f64,
-    /// Processor time of the restarted server meanwhile, its start included, in seconds.
+    /// Processor time of the restarted server in that time, including its start, in seconds.
     pub server_cpu_s: f64,
-    /// Whether the server dropped connections at a limit.
+    /// True if the server dropped connections at a limit.
     pub dropped_at_limit: bool,
-    /// Load of the machine at the end.
+    /// Load average of the machine at the end.
     pub load: f64,
 }
 
-/// Connects agents, kills the server, starts it again, and waits until all are back.
+/// Connects agents, kills the server, starts it again, and waits until all are associated again.
 pub async fn measure(programs: &Programs, agents: usize) -> Result<ReconnectFigure> {
     let installation = Installation::new(programs.clone(), "")?;
     let server = installation.server().start().await?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 
-/// A request of HTTP/1.1 for a server named `localhost`.
+/// An HTTP/1.1 request for a server named `localhost`.
 pub(super) fn http_request(
     method: &str,
     path: &str,
@@ -20,7 +20,7 @@ pub(super) fn http_request(
     )
 }
 
-/// A new node's request to sign `certname`.
+/// A new node's certificate request for `certname`.
 pub(super) fn submit_certificate_request(certname: &str, key: &KeyPair) -> Result<String> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name = DistinguishedName::new();

@@ -1,6 +1,7 @@
-//! The server under attack with what its honest clients need: [`FairnessSite`].
+//! The server under attack with its honest clients: [`FairnessSite`].
 //!
-//! The rule: every scenario has a server of its own, so no attack finds what another one left.
+//! Invariant: every scenario has a server of its own, so that no attack is affected by an earlier
+//! one.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -17,22 +18,22 @@ use crate::fleet::{Fleet, FleetConfig, Identities, KeyKind};
 use crate::installation::{Installation, Programs};
 use crate::service::Service;
 
-/// Certname of a program that the API knows by its certificate.
+/// Certname of a program with rights at the API.
 const PROGRAM: &str = "program.test";
 
 /// Certname of the agent that stays connected.
 pub(super) const STEADY_AGENT: &str = "steady-00000";
 
-/// The certnames of these end so and are signed unasked.
+/// Suffix of the certnames of new nodes, which are signed automatically.
 pub(super) const NEW_NODES: &str = "new.test";
 
 const SETTINGS: &str = "[access]\ncertificate_allowlist = [\"program.test\"]\n\n\
                         [ca]\nautosign = [\"*.new.test\"]\n";
 
-/// What every action of the steady agent prints, in bytes.
+/// Size in bytes of the output of every action of the steady agent.
 const OUTPUT_BYTES: usize = 2 << 20;
 
-/// Agents that come and go; each connects again only after all the others.
+/// Number of agents that connect in turn; each connects again only after all the others.
 const VISITORS: usize = 64;
 
 /// An installation with a running server.
@@ -41,11 +42,11 @@ pub struct FairnessSite {
     pub(super) installation: Installation,
     pub(super) server: Service,
     pub(super) client: Client,
-    /// TLS of a client without a certificate.
+    /// TLS settings of a client without a certificate.
     pub(super) anonymous_tls: Arc<ClientConfig>,
-    /// TLS of a program with rights.
+    /// TLS settings of a program with rights.
     pub(super) program_tls: Arc<ClientConfig>,
-    /// TLS of the node whose certificate an attacker has.
+    /// TLS settings of the node whose certificate the attacker has.
     pub(super) lost_node_tls: Arc<ClientConfig>,
     pub(super) visitors: Arc<Identities>,
     steady: Fleet,
@@ -84,7 +85,7 @@ impl FairnessSite {
         })
     }
 
-    /// Ends agent and server.
+    /// Stops agent and server.
     pub async fn stop(self) -> Result<()> {
         self.steady.stop().await;
         self.server.stop().await?;
@@ -104,7 +105,7 @@ impl FairnessSite {
     }
 }
 
-/// TLS that trusts this CA and shows a certificate.
+/// TLS settings that trust this CA, with a client certificate.
 fn with_certificate(ca: &Path, cert: &Path, key: &Path) -> Result<ClientConfig> {
     let mut roots = rustls::RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(ca)? {

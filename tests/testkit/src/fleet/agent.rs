@@ -1,7 +1,8 @@
 //! One simulated agent. Main type: [`SimulatedAgent`].
 //!
-//! The rule: it does what an agent's contract says (provisional response, one execution per
-//! transaction id, outcome again until acknowledged, truthful status), and only its link is faulty.
+//! Invariant: it fulfils the contract of an agent (provisional response, one execution per
+//! transaction id, outcome repeated until acknowledged, truthful status), and only its link is
+//! faulty.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -24,7 +25,7 @@ use super::faults::happens;
 use super::identities::Identity;
 use super::link::Link;
 
-/// The longest pause before an agent comes back.
+/// Maximum pause in milliseconds before an agent reconnects.
 const RECONNECT_MS_MAX: u64 = 200;
 
 #[derive(Debug)]
@@ -36,9 +37,9 @@ pub(crate) struct SimulatedAgent {
     address: PcpUri,
     random: SmallRng,
     spool_id: Uuid,
-    /// What a real agent has on disk.
+    /// The state that a real agent has on disk.
     spool: HashMap<TransactionId, Entry>,
-    /// Actions under way, by the time they end; all take equally long.
+    /// Running actions, ordered by their end; all take equally long.
     running: VecDeque<(Instant, TransactionId)>,
 }
 
@@ -77,12 +78,12 @@ impl SimulatedAgent {
         }
     }
 
-    /// Connects, serves, and comes back if it is told to.
+    /// Connects, serves, and reconnects if the fleet is configured so.
     pub(crate) async fn run(mut self) {
         loop {
             if let Ok(link) = self.connect().await {
                 self.shared.came();
-                // How the connection ended does not matter: faults are what this is for.
+                // The way in which the connection ended does not matter: faults are expected.
                 let _ = Box::pin(self.serve(link)).await;
                 self.shared.went();
             }
@@ -240,7 +241,7 @@ impl SimulatedAgent {
         .await
     }
 
-    /// What a Tutti agent does on each new connection.
+    /// Sends unacknowledged outcomes again, as a Tutti agent does on each new connection.
     async fn send_again(&mut self, link: &mut Link) -> io::Result<()> {
         if !self.shared.config.extensions {
             return Ok(());
@@ -320,7 +321,7 @@ impl SimulatedAgent {
     }
 }
 
-/// Waits for a time that may not be set.
+/// Waits until a time; forever if it is `None`.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,

@@ -1,7 +1,9 @@
 //! Certificates for simulated agents, from a CA directory in Puppet's layout.
 //!
-//! Main type: [`Identities`]. The rule: every agent has a certificate of its own, but all share one
-//! key, because ten thousand RSA-4096 keys take hours to make and tell a broker nothing more.
+//! Main type: [`Identities`].
+//!
+//! Invariant: every agent has a certificate of its own, but all share one key, because ten thousand
+//! RSA-4096 keys take hours to generate and make no difference for a broker.
 
 use std::fmt;
 use std::path::Path;
@@ -14,12 +16,12 @@ use rustls::client::Resumption;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What keys the agents have.
+/// The kind of the agents' keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// EC P-256: quick to make, for tests.
+    /// EC P-256: quick to generate, for tests.
     Ec,
-    /// RSA-4096, as Puppet agents have it.
+    /// RSA-4096, as Puppet agents have.
     Rsa4096,
 }
 
@@ -30,7 +32,7 @@ pub(crate) struct Identity {
     pub tls: Arc<rustls::ClientConfig>,
 }
 
-/// The agents' certificates.
+/// The certificates and TLS settings of the agents.
 #[derive(Debug)]
 pub struct Identities {
     identities: Vec<Identity>,
@@ -58,23 +60,23 @@ impl Identities {
         Ok(Self { identities })
     }
 
-    /// How many.
+    /// Number of identities in the set.
     pub fn len(&self) -> usize {
         self.identities.len()
     }
 
-    /// Whether there is none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.identities.is_empty()
     }
 
-    /// One of them alone.
+    /// A set with only this identity.
     pub fn only(&self, index: usize) -> Self {
         let identities = vec![self.identities[index].clone()];
         Self { identities }
     }
 
-    /// The TLS settings of one of them, with its certificate.
+    /// The TLS settings of one identity, with its certificate.
     pub fn tls(&self, index: usize) -> Arc<rustls::ClientConfig> {
         Arc::clone(&self.identities[index].tls)
     }

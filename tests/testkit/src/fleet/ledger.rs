@@ -1,4 +1,4 @@
-//! What ran where, and how often. Main type: [`Ledger`].
+//! Executions of actions by node. Main type: [`Ledger`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +22,7 @@ impl Ledger {
             .or_default() += 1;
     }
 
-    /// How many different transactions ran.
+    /// Number of different transactions that were executed.
     pub fn transactions(&self) -> usize {
         self.runs
             .lock()
@@ -30,7 +30,7 @@ impl Ledger {
             .len()
     }
 
-    /// Those that ran more than once: there must be none.
+    /// Transactions that were executed more than once; there must be none.
     pub fn repeated(&self) -> Vec<(Certname, TransactionId, u32)> {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.iter()
@@ -39,7 +39,7 @@ impl Ledger {
             .collect()
     }
 
-    /// How often this one ran.
+    /// Number of executions of a transaction on a node.
     pub fn times(&self, certname: &Certname, transaction: &TransactionId) -> u32 {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.get(&(certname.clone(), transaction.clone()))

@@ -1,4 +1,4 @@
-//! One simulated agent's socket: TCP from a chosen address, TLS, WebSocket. Main type: [`Link`].
+//! The socket of a simulated agent: TCP from a chosen address, TLS, WebSocket. Main type: [`Link`].
 
 use std::io;
 use std::net::IpAddr;
@@ -16,16 +16,16 @@ use tokio_rustls::client::TlsStream;
 use super::{FleetConfig, Protocol};
 use crate::loopback;
 
-/// The largest message that a simulated agent takes.
+/// Maximum size of a message that a simulated agent accepts, in bytes.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// The longest answer to the upgrade request.
+/// Maximum size of the answer to the upgrade request, in bytes.
 const RESPONSE_BYTES_MAX: usize = 8 << 10;
 
-/// How long a PCP v1 message says that it lives.
+/// The lifetime in a PCP v1 message.
 const EXPIRY: SignedDuration = SignedDuration::from_secs(5);
 
-/// A connected WebSocket that speaks PCP.
+/// A connected WebSocket with PCP messages.
 #[derive(Debug)]
 pub(crate) struct Link {
     protocol: Protocol,
@@ -39,7 +39,7 @@ pub(crate) struct Link {
 // === impl Link ===
 
 impl Link {
-    /// Connects and upgrades.
+    /// Connects and upgrades the connection to a WebSocket.
     pub(crate) async fn open(
         config: &FleetConfig,
         from: IpAddr,
@@ -84,7 +84,7 @@ impl Link {
         })
     }
 
-    /// The next message; `None` when the broker closed.
+    /// The next message; `None` if the broker closed the connection.
     pub(crate) async fn next(&mut self) -> io::Result<Option<PcpMessage>> {
         loop {
             while let Some(event) = self
@@ -142,7 +142,7 @@ fn read_v1(frame: &[u8]) -> io::Result<PcpMessage> {
     pcp::v1::to_message(&frame).map_err(io::Error::other)
 }
 
-/// Reads the answer to the upgrade; what follows it belongs to the WebSocket.
+/// Reads the answer to the upgrade; the bytes after it belong to the WebSocket.
 async fn read_response(stream: &mut TlsStream<TcpStream>) -> io::Result<BytesMut> {
     let mut buffer = BytesMut::with_capacity(512);
     loop {

@@ -1,7 +1,10 @@
-//! Simulated agents over real mutual-TLS sockets, by the ten thousand, in one process.
+//! Simulated agents over real mutual-TLS sockets, tens of thousands in one process.
 //!
-//! Main type: [`Fleet`]. The rule: an agent here keeps what a real one keeps on disk (its spool), so
-//! a connection may be cut at any moment and the [`Ledger`] still says what ran, and how often.
+//! Main type: [`Fleet`].
+//!
+//! Invariant: a simulated agent keeps the state that a real one keeps on disk (its spool), so that
+//! a connection may be cut at any moment and the [`Ledger`] still has the executions of every
+//! action.
 
 mod agent;
 mod faults;
@@ -29,51 +32,53 @@ use agent::SimulatedAgent;
 /// Sockets per loopback address: the kernel's ephemeral range (32768-60999) less a margin.
 const SOCKETS_PER_ADDRESS: usize = 20_000;
 
-/// Handshakes under way at once unless configured, so that the simulator's own CPU is not the queue.
+/// Default number of concurrent handshakes, chosen so that the simulator's own CPU is not the
+/// queue.
 const HANDSHAKES_AT_ONCE: usize = 64;
 
-/// What an action prints unless configured otherwise.
+/// Default output of an action.
 const OUTPUT: &str = "simulated\n";
 
-/// Which PCP the agents speak.
+/// The PCP version of the agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Chunks in binary frames, as stock agents do by default.
+    /// PCP v1: chunks in binary frames, as stock agents use by default.
     V1,
-    /// JSON in text frames.
+    /// PCP v2: JSON in text frames.
     #[default]
     V2,
 }
 
-/// What to simulate.
+/// Settings of a simulation.
 #[derive(Clone, Debug)]
 pub struct FleetConfig {
-    /// Where the broker listens.
+    /// Address of the broker.
     pub broker: SocketAddr,
     /// The name in the broker's certificate.
     pub server_name: String,
-    /// Which version of PCP.
+    /// The PCP version of the agents.
     pub protocol: Protocol,
-    /// What goes wrong, and how often.
+    /// The faults and their probabilities.
     pub faults: Faults,
-    /// Whether the agents announce Tutti's extensions, or behave like a stock pxp-agent.
+    /// True if the agents announce Tutti's extensions; otherwise they behave like a stock
+    /// pxp-agent.
     pub extensions: bool,
-    /// Whether an agent comes back by itself after a lost connection.
+    /// True if an agent reconnects by itself after a lost connection.
     pub reconnect: bool,
-    /// Connections that the agents open at the same time.
+    /// Maximum number of connections that the agents open at the same time.
     pub handshakes_at_once: usize,
-    /// What every action prints.
+    /// The output of every action.
     pub output: Arc<str>,
-    /// Where all chance comes from.
+    /// The seed of all random decisions.
     pub seed: u64,
 }
 
-/// Agents that are (or try to be) connected.
+/// Agents that are connected, or try to connect.
 #[derive(Debug)]
 pub struct Fleet {
     shared: Arc<Shared>,
     agents: Vec<Certname>,
-    /// One per agent: a notification cuts its connection.
+    /// One per agent; a notification cuts its connection.
     cuts: Vec<Arc<Notify>>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -91,7 +96,8 @@ pub(crate) struct Shared {
 // === impl FleetConfig ===
 
 impl FleetConfig {
-    /// Faultless PCP v2 agents with Tutti's extensions, on an installation's own broker.
+    /// Settings of faultless PCP v2 agents with Tutti's extensions, on an installation's own
+    /// broker.
     pub fn new(installation: &Installation) -> Self {
         Self {
             broker: SocketAddr::from(([127, 0, 0, 1], installation.broker_port())),
@@ -110,7 +116,7 @@ impl FleetConfig {
 // === impl Fleet ===
 
 impl Fleet {
-    /// Starts one task per identity; [`Self::all_connected`] tells when they are there.
+    /// Starts one task per identity; [`Self::all_connected`] waits until they are associated.
     pub fn start(config: FleetConfig, identities: &Identities) -> Self {
         let shared = Arc::new(Shared {
             handshakes: Semaphore::new(config.handshakes_at_once),
@@ -153,7 +159,7 @@ impl Fleet {
         &self.agents
     }
 
-    /// How many are associated now.
+    /// Number of agents that are associated.
     pub fn connected(&self) -> usize {
         self.shared.connected.load(Ordering::Relaxed)
     }
@@ -166,7 +172,7 @@ impl Fleet {
     /// Waits until `count` agents are associated.
     pub async fn connected_at_least(&self, count: usize) {
         let mut changed = self.shared.changed.subscribe();
-        // The sender lives in `shared`, so this can only end by the condition.
+        // `shared` holds the sender, so this ends only by the condition.
         let _ = changed.wait_for(|connected| *connected >= count).await;
     }
 
@@ -176,17 +182,17 @@ impl Fleet {
         let _ = changed.wait_for(|connected| *connected == 0).await;
     }
 
-    /// Cuts one agent's connection, as a kill would; its spool stays.
+    /// Cuts the connection of one agent, as a kill would; its spool remains.
     pub fn cut(&self, index: usize) {
         self.cuts[index].notify_one();
     }
 
-    /// What ran.
+    /// The executions of all actions.
     pub fn ledger(&self) -> &Ledger {
         &self.shared.ledger
     }
 
-    /// Ends every agent and waits for it.
+    /// Stops every agent and waits for its end.
     pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.wait().await;
@@ -205,7 +211,8 @@ impl Shared {
     }
 }
 
-/// Spreads the agents over 127.0.0.2, 127.0.0.3, …, since one address has some 28,000 ports.
+/// The source address of an agent: agents are spread over 127.0.0.2, 127.0.0.3, …, since one
+/// address has some 28,000 ports.
 fn local_address(index: usize) -> IpAddr {
     let block = u8::try_from(2 + index / SOCKETS_PER_ADDRESS).unwrap_or(u8::MAX);
     IpAddr::V4(Ipv4Addr::new(127, 0, 0, block))

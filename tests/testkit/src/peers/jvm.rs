@@ -1,6 +1,6 @@
-//! A trapperkeeper program (puppetserver, PuppetDB) as a child. Main function: [`start`].
+//! A trapperkeeper program (puppetserver, PuppetDB) as a child process. Main function: [`start`].
 //!
-//! The rule: readiness is what the program itself writes into its restart file, never a guess.
+//! Invariant: readiness is read from the restart file, which the program itself writes.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::service::{Service, ServiceSpec};
 
-/// A start takes half a minute on an idle machine; this one may be compiling.
+/// Maximum duration of a start: half a minute on an idle machine, and this one may be compiling.
 const START_DEADLINE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -21,7 +21,7 @@ pub async fn start(
     restart_file: &Path,
     log: &Path,
 ) -> Result<Service> {
-    // An old file would tell of an earlier life.
+    // A file of an earlier start would be misleading.
     match std::fs::remove_file(restart_file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
@@ -41,7 +41,7 @@ pub async fn start(
     }
 }
 
-/// The options for a JVM that shares two cores and little memory with a test.
+/// Options for a JVM that shares two cores and little memory with a test.
 pub fn options(heap_mib: u32) -> Vec<OsString> {
     [
         format!("-Xmx{heap_mib}m"),
@@ -52,7 +52,7 @@ pub fn options(heap_mib: u32) -> Vec<OsString> {
     .to_vec()
 }
 
-/// Logging to standard output only; returns the file.
+/// Writes a logging configuration for standard output only; returns its path.
 pub(super) fn logging(directory: &Path) -> Result<std::path::PathBuf> {
     let path = directory.join("logback.xml");
     let text = "<configuration><appender name=\"STDOUT\" \
@@ -64,7 +64,7 @@ pub(super) fn logging(directory: &Path) -> Result<std::path::PathBuf> {
 }
 
 async fn ready(restart_file: &Path) {
-    // The program offers nothing to wait on but this file.
+    // The program provides no other event to wait for.
     while !std::fs::read(restart_file).is_ok_and(|bytes| bytes.starts_with(b"1")) {
         tokio::time::sleep(LOOK).await;
     }

@@ -1,17 +1,18 @@
 //! Real programs of the Puppet world, started on loopback with everything in one directory.
 //!
-//! | module | what for |
+//! | module | purpose |
 //! |---|---|
 //! | [`puppetserver`] | compiles catalogs |
-//! | [`puppetdb`] | keeps facts, catalogs and reports, over a private PostgreSQL |
+//! | [`puppetdb`] | stores facts, catalogs and reports, over a private PostgreSQL |
 //! | [`puppet_agent`] | the directories and settings of one node's `puppet agent` |
 //! | [`sshd`] | an OpenSSH server with one user |
 //! | [`slapd`] | an OpenLDAP server with a few users and groups |
-//! | [`jvm`] | how the two Java programs are started and awaited |
+//! | [`jvm`] | start of the two Java programs |
 //!
-//! The programs come from Debian's packages; `cargo xtask test --full` installs them. The rule:
-//! nothing here looks for updates or leaves the loopback addresses, and all of it ends with its
-//! handle.
+//! The programs come from Debian's packages; `cargo xtask test --full` installs them.
+//!
+//! Invariant: nothing here looks for updates or leaves the loopback addresses, and all of it ends
+//! with its handle.
 
 pub mod jvm;
 pub mod puppet_agent;

@@ -1,6 +1,6 @@
 //! One node's `puppet agent`: its directories and settings. Main type: [`PuppetAgent`].
 //!
-//! The rule: nodes on one machine share nothing, neither certificates nor state nor locks.
+//! Invariant: nodes on one machine share nothing, neither certificates nor state nor locks.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use crate::installation::Installation;
 
-/// Where Debian's package puts it.
+/// Path of `puppet` in Debian's package.
 pub const PUPPET: &str = "/usr/bin/puppet";
 
 /// A node's `puppet agent`.
@@ -24,7 +24,8 @@ pub struct PuppetAgent {
 // === impl PuppetAgent ===
 
 impl PuppetAgent {
-    /// Lays out a node of the installation whose server listens on `server_port` of localhost.
+    /// Creates the directories of a node of the installation, whose server listens on `server_port`
+    /// of localhost.
     pub fn new(installation: &Installation, certname: &str, server_port: u16) -> Result<Self> {
         let home = installation.agent_home(certname).join("puppet");
         installation.ssl_dir(certname, &home.join("ssl"))?;
@@ -39,27 +40,27 @@ impl PuppetAgent {
         Ok(agent)
     }
 
-    /// Its certname.
+    /// The certname of the node.
     pub fn certname(&self) -> &str {
         &self.certname
     }
 
-    /// Its configuration directory.
+    /// The configuration directory of the node.
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Its state directory, where locks and the last report are.
+    /// The state directory of the node, which contains locks and the last report.
     pub fn state_dir(&self) -> PathBuf {
         self.home.join("var/state")
     }
 
-    /// A program that is `puppet` of this node: several nodes share one machine.
+    /// A program that runs `puppet` as this node, since several nodes share one machine.
     pub fn program(&self) -> PathBuf {
         self.home.join("puppet")
     }
 
-    /// Writes its `puppet.conf`, with `more` settings at the end of `[main]`.
+    /// Writes the node's `puppet.conf`, with `more` settings at the end of `[main]`.
     pub fn configure(&self, more: &str) -> Result<()> {
         let home = self.home.display();
         let text = format!(
@@ -72,7 +73,8 @@ impl PuppetAgent {
         Ok(())
     }
 
-    /// Gives the node these facts, besides those of the machine. Names and values are simple words.
+    /// Sets facts of the node in addition to those of the machine. Names and values are simple
+    /// words.
     pub fn facts(&self, facts: &[(&str, &str)]) -> Result<()> {
         let facts = facts.iter();
         let exports: String = facts
@@ -81,7 +83,7 @@ impl PuppetAgent {
         self.write_wrapper(&exports)
     }
 
-    /// Runs `puppet arguments…` of this node to its end.
+    /// Runs `puppet arguments…` as this node and waits for its end.
     pub async fn run(&self, arguments: &[&str]) -> Result<Output> {
         let output = Command::new(self.program())
             .args(arguments)
@@ -90,7 +92,8 @@ impl PuppetAgent {
         output.await.context("cannot run puppet")
     }
 
-    /// Debian's `puppet` takes its directories from the command line, after the subcommand.
+    /// Writes the wrapper. Debian's `puppet` takes its directories from the command line, after the
+    /// subcommand.
     fn write_wrapper(&self, exports: &str) -> Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
         let home = self.home.display();
@@ -99,7 +102,7 @@ impl PuppetAgent {
              '{home}/var' \"$@\"\n"
         );
         let program = self.program();
-        // A new file: one that is being executed cannot be written.
+        // A new file, because one that is being executed cannot be written.
         let new = self.home.join("puppet.new");
         std::fs::write(&new, text)?;
         std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755))?;

@@ -9,13 +9,13 @@ use crate::installation::{Installation, free_port};
 use crate::postgres::Postgres;
 use crate::service::Service;
 
-/// What Debian's package installs.
+/// Path of the program in Debian's package.
 const JAR: &str = "/usr/share/puppetdb/puppetdb.jar";
 const BOOTSTRAP: &str = "/etc/puppetdb/bootstrap.cfg";
 const AUTH: &str = "/etc/puppetdb/conf.d/auth.conf";
 const HEAP_MIB: u32 = 256;
 
-/// A running PuppetDB.
+/// A PuppetDB with its database; it may be stopped.
 #[derive(Debug)]
 pub struct PuppetDb {
     service: Option<Service>,
@@ -27,15 +27,15 @@ pub struct PuppetDb {
 // === impl PuppetDb ===
 
 impl PuppetDb {
-    /// Starts one.
+    /// Creates a PuppetDB and starts it.
     pub async fn start(installation: &Installation) -> Result<Self> {
         let mut puppetdb = Self::new(installation)?;
         puppetdb.resume().await?;
         Ok(puppetdb)
     }
 
-    /// Makes one with the certificate `puppetdb.test` of the installation's CA, and an empty
-    /// database; [`Self::resume`] starts it.
+    /// Creates a PuppetDB with the certificate `puppetdb.test` of the installation's CA, and an
+    /// empty database; [`Self::resume`] starts it.
     pub fn new(installation: &Installation) -> Result<Self> {
         let home = installation.root().join("puppetdb");
         for directory in ["conf.d", "var"] {
@@ -53,12 +53,12 @@ impl PuppetDb {
         Ok(puppetdb)
     }
 
-    /// `https://localhost:PORT`.
+    /// The address of the PuppetDB, `https://localhost:PORT`.
     pub fn url(&self) -> String {
         format!("https://localhost:{}", self.port)
     }
 
-    /// Ends it; the database and what is in it stay.
+    /// Stops it; the database and its content remain.
     pub async fn stop(&mut self) -> Result<()> {
         match self.service.take() {
             Some(service) => service.kill().await,
@@ -66,7 +66,7 @@ impl PuppetDb {
         }
     }
 
-    /// Starts it again.
+    /// Starts it, also after [`Self::stop`].
     pub async fn resume(&mut self) -> Result<()> {
         let restart = self.home.join("restart");
         let mut arguments = jvm::options(HEAP_MIB);

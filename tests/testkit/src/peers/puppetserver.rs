@@ -10,37 +10,37 @@ use super::jvm;
 use crate::installation::{Installation, free_port};
 use crate::service::Service;
 
-/// What Debian's package installs.
+/// Path of the program in Debian's package.
 const JAR: &str = "/usr/share/puppetserver/puppetserver.jar";
 const SHIPPED: &str = "/etc/puppet/puppetserver";
 const HEAP_MIB: u32 = 768;
 
-/// What it works with.
+/// Settings of a puppetserver.
 #[derive(Clone, Debug, Default)]
 pub struct PuppetserverOptions {
     /// `https://…` of a PuppetDB for facts, catalogs and reports.
     pub puppetdb: Option<String>,
-    /// An executable that is asked for each node's classes and environment.
+    /// An external node classifier, which is run for each node's classes and environment.
     pub external_nodes: Option<PathBuf>,
-    /// Its code is of versions.
+    /// The commands for versioned code; `None` if the code has no versions.
     pub versioned: Option<Versioned>,
 }
 
-/// Code of versions, and who switches them.
+/// Commands for versioned code, and the clients that switch versions.
 #[derive(Clone, Debug)]
 pub struct Versioned {
-    /// Is asked for code ids.
+    /// The command that prints code ids.
     pub code_id: PathBuf,
-    /// Is asked for files.
+    /// The command that prints the content of files.
     pub code_content: PathBuf,
-    /// Who may tell it to forget environments.
+    /// Certnames that may flush the environment cache.
     pub certnames: Vec<String>,
 }
 
-/// So that one compile goes on while another begins.
+/// Number of JRuby instances: two, so that one compilation continues while another begins.
 const INSTANCES_VERSIONED: u8 = 2;
 
-/// A running puppetserver.
+/// A puppetserver, which may be stopped.
 #[derive(Debug)]
 pub struct Puppetserver {
     service: Option<Service>,
@@ -51,14 +51,14 @@ pub struct Puppetserver {
 // === impl Puppetserver ===
 
 impl Puppetserver {
-    /// Starts one, with the certificate `puppet.test`.
+    /// Starts a puppetserver with the certificate `puppet.test`.
     pub async fn start(installation: &Installation, options: &PuppetserverOptions) -> Result<Self> {
         let mut server = Self::new(installation, options)?;
         server.resume().await?;
         Ok(server)
     }
 
-    /// The same, not started yet.
+    /// Creates a puppetserver without starting it.
     pub fn new(installation: &Installation, options: &PuppetserverOptions) -> Result<Self> {
         let home = installation.root().join("puppetserver");
         let server = Self {
@@ -75,12 +75,12 @@ impl Puppetserver {
         self.port
     }
 
-    /// What it logged.
+    /// The content of its log.
     pub fn log_text(&self) -> String {
         std::fs::read_to_string(self.home.join("log")).unwrap_or_default()
     }
 
-    /// Ends it at once.
+    /// Kills it and waits for its end.
     pub async fn stop(&mut self) -> Result<()> {
         match self.service.take() {
             Some(service) => service.kill().await,
@@ -88,7 +88,7 @@ impl Puppetserver {
         }
     }
 
-    /// Starts it (again).
+    /// Starts it, also after [`Self::stop`].
     pub async fn resume(&mut self) -> Result<()> {
         let restart = self.home.join("restart");
         let mut arguments = jvm::options(HEAP_MIB);
@@ -122,7 +122,7 @@ impl Puppetserver {
         self.puppet_conf(installation, options)
     }
 
-    /// The services of the package, but for the CA.
+    /// Configures the services of the package without the CA.
     fn services(&self, options: &PuppetserverOptions) -> Result<()> {
         let shipped = Path::new(SHIPPED);
         let (conf, services) = (self.home.join("conf.d"), self.home.join("services.d"));
@@ -197,8 +197,8 @@ impl Puppetserver {
             Some(_) => "unlimited\nversioned_environment_dirs = true",
             None => "0",
         };
-        // Without the machine's own modules, whose facts every agent would fetch and run: that of `apt`
-        // takes seconds.
+        // Without the machine's own modules, whose facts every agent would fetch and run; those of
+        // `apt` take seconds.
         let mut text = format!(
             "[main]\ncertname = puppet.test\nssldir = {home}/ssl\nvardir = {home}/var\ncodedir = \
              {code}\nbasemodulepath = {code}/modules\n\n[server]\nenvironment_timeout = {timeout}\n",
@@ -209,7 +209,7 @@ impl Puppetserver {
             text.push_str(
                 "storeconfigs = true\nstoreconfigs_backend = puppetdb\nreports = puppetdb\n",
             );
-            // As whoever wants runs to go on without PuppetDB has it.
+            // The setting with which runs continue while PuppetDB is down.
             let settings = format!("[main]\nserver_urls = {url}\nsoft_write_failure = true\n");
             std::fs::write(puppet.join("puppetdb.conf"), settings)?;
             let routes = "server:\n  facts:\n    terminus: puppetdb\n    cache: yaml\n";

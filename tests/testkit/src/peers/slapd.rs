@@ -2,8 +2,10 @@
 //!
 //! Everything is in one directory, on two ports of 127.0.0.1: one plain with `StartTLS`, one with
 //! TLS, with a certificate for `localhost` of a CA of its own. It has the entries of [`TREE`], and
-//! those that a test adds; all passwords are the login with `-password` behind it. It runs as
-//! whoever runs the test. The rule: the server ends with the handle.
+//! those that a test adds; every password is the login with `-password` appended. It runs as the
+//! user of the test.
+//!
+//! Invariant: the server ends with the handle.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -20,22 +22,22 @@ use tempfile::TempDir;
 use crate::installation::free_port;
 use crate::service::{Service, ServiceSpec};
 
-/// Below this is everything.
+/// The base of all entries.
 pub const BASE: &str = "dc=example,dc=test";
-/// May write everything.
+/// The DN that may write everything.
 pub const ROOT_DN: &str = "cn=root,dc=example,dc=test";
-/// Its password.
+/// The password of [`ROOT_DN`].
 pub const ROOT_PASSWORD: &str = "root-password";
-/// May look users up. Anonymous clients see nothing.
+/// The DN that may look up users. Anonymous clients see nothing.
 pub const LOOKUP_DN: &str = "cn=lookup,dc=example,dc=test";
-/// Its password.
+/// The password of [`LOOKUP_DN`].
 pub const LOOKUP_PASSWORD: &str = "lookup-password";
 
-/// What is in it from the start. `admins` contains `operators`, which contains `night`, in which
-/// `fred` is; `round` and `about` contain each other; `twin` is there twice.
+/// The initial entries. `admins` contains `operators`, which contains `night`, in which `fred` is;
+/// `round` and `about` contain each other; `twin` exists twice.
 pub const TREE: &str = include_str!("slapd.ldif");
 
-/// A server.
+/// An OpenLDAP server for one test.
 #[derive(Debug)]
 pub struct Slapd {
     directory: TempDir,
@@ -51,12 +53,12 @@ const PROGRAM: &str = "/usr/sbin/slapd";
 // === impl Slapd ===
 
 impl Slapd {
-    /// Whether there is one on this machine.
+    /// True if slapd is installed on this machine.
     pub fn is_installed() -> bool {
         Path::new(PROGRAM).exists()
     }
 
-    /// Starts one.
+    /// Starts a server with the initial entries.
     pub fn start() -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("slapd-").tempdir()?;
         let path = directory.path();
@@ -89,11 +91,11 @@ impl Slapd {
         Ok(slapd)
     }
 
-    /// Starts it again, on the same ports with the same entries.
+    /// Starts the server again, on the same ports with the same entries.
     pub fn resume(&mut self) -> Result<()> {
         let service = self.spec.spawn()?;
         let deadline = Instant::now() + START_DEADLINE;
-        // It tells nobody that it listens.
+        // The server does not report that it listens.
         for port in [self.plain_port, self.tls_port] {
             while TcpStream::connect(("127.0.0.1", port)).is_err() {
                 if Instant::now() > deadline {
@@ -106,7 +108,7 @@ impl Slapd {
         Ok(())
     }
 
-    /// Ends it, as when its machine is taken away.
+    /// Kills the server, as if its machine were gone.
     pub async fn kill(&mut self) -> Result<()> {
         match self.service.take() {
             Some(service) => service.kill().await,
@@ -114,12 +116,12 @@ impl Slapd {
         }
     }
 
-    /// Stops it in the middle of everything: it takes connections and says nothing more.
+    /// Stops the process: it still accepts connections but sends nothing.
     pub fn freeze(&self) -> Result<()> {
         self.signal(Signal::STOP)
     }
 
-    /// Lets it go on.
+    /// Continues the stopped process.
     pub fn thaw(&self) -> Result<()> {
         self.signal(Signal::CONT)
     }
@@ -129,7 +131,7 @@ impl Slapd {
         Ok(kill_process(service.pid(), signal)?)
     }
 
-    /// Writes LDIF; entries without `changetype` are added.
+    /// Applies LDIF; entries without `changetype` are added.
     pub fn modify(&self, ldif: &str) -> Result<()> {
         let mut child = Command::new("ldapmodify")
             .args(["-a", "-x", "-H"])
@@ -150,22 +152,22 @@ impl Slapd {
         Ok(())
     }
 
-    /// On 127.0.0.1, without TLS until StartTLS.
+    /// The port on 127.0.0.1 without TLS until StartTLS.
     pub fn plain_port(&self) -> u16 {
         self.plain_port
     }
 
-    /// On 127.0.0.1, with TLS.
+    /// The port on 127.0.0.1 with TLS.
     pub fn tls_port(&self) -> u16 {
         self.tls_port
     }
 
-    /// The CA of its certificate, PEM.
+    /// The CA of its certificate, in PEM.
     pub fn ca_file(&self) -> PathBuf {
         self.path("ca/ca_crt.pem")
     }
 
-    /// Its log.
+    /// The content of its log.
     pub fn log_text(&self) -> String {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }

@@ -1,10 +1,11 @@
 //! A real OpenSSH server for tests. Main type: [`Sshd`].
 //!
 //! It runs as an ordinary user, which is `postgres` when the test runs as root (a user with a shell
-//! that the tests need anyway), so the only login is that user's own. Everything is in one directory
-//! with its own host key and port; in its `bin`, first in the sessions' PATH, is a `sudo` that asks
-//! for the password `sesame` and changes nothing but `$SUDO_AS`. The rule: the server and its
-//! sessions end with the handle.
+//! that the tests need anyway), so the only login is that user's own. Everything is in one
+//! directory with its own host key and port; its `bin`, first in the sessions' PATH, contains a
+//! `sudo` that requests the password `sesame` and changes nothing but `$SUDO_AS`.
+//!
+//! Invariant: the server and its sessions end with the handle.
 
 use std::ffi::OsString;
 use std::net::TcpStream;
@@ -21,10 +22,10 @@ use tempfile::TempDir;
 use crate::installation::free_port;
 use crate::service::{Service, ServiceSpec};
 
-/// What the `sudo` of the sessions takes.
+/// The password that the `sudo` of the sessions accepts.
 pub const SUDO_PASSWORD: &str = "sesame";
 
-/// A server.
+/// An OpenSSH server for one test.
 #[derive(Debug)]
 pub struct Sshd {
     directory: TempDir,
@@ -66,7 +67,7 @@ exec "$@"
 // === impl Sshd ===
 
 impl Sshd {
-    /// Starts one.
+    /// Starts a server on a free port.
     pub fn start() -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("sshd-").tempdir()?;
         let port = free_port()?;
@@ -108,7 +109,7 @@ impl Sshd {
         Ok(sshd)
     }
 
-    /// Makes one more key for the user and lets it in; `kind` is what `ssh-keygen` is told of it.
+    /// Creates another key for the user and authorizes it; `kind` are options of `ssh-keygen`.
     pub fn other_private_key(&self, kind: &[&str]) -> Result<String> {
         let path = self.path("other_key");
         for old in [&path, &path.with_extension("pub")] {
@@ -123,11 +124,11 @@ impl Sshd {
         std::fs::read_to_string(&path).context("cannot read the key")
     }
 
-    /// Starts it again, on the same port with the same keys.
+    /// Starts the server again, on the same port with the same keys.
     pub fn resume(&mut self) -> Result<()> {
         let service = self.spec.spawn()?;
         let deadline = Instant::now() + START_DEADLINE;
-        // It tells nobody that it listens.
+        // The server does not report that it listens.
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             if Instant::now() > deadline {
                 bail!("sshd does not listen; log:\n{}", service.log_text());
@@ -138,7 +139,7 @@ impl Sshd {
         Ok(())
     }
 
-    /// Kills it and its sessions, as a power cut does. What they started stays.
+    /// Kills the server and its sessions, as a power cut does. Processes that they started remain.
     pub fn kill(&mut self) {
         let Some(service) = self.service.take() else {
             return;
@@ -149,8 +150,7 @@ impl Sshd {
         sessions.into_iter().for_each(kill_and_wait);
     }
 
-    /// Gives it another host key, as a host that was set up anew has; takes effect at the next
-    /// start.
+    /// Replaces the host key, as on a host that was installed anew; takes effect at the next start.
     pub fn change_host_key(&self) -> Result<()> {
         let key = self.path("host_key");
         let owner = std::fs::metadata(&key)?;
@@ -168,7 +168,7 @@ impl Sshd {
         &self.user
     }
 
-    /// On 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -178,7 +178,7 @@ impl Sshd {
         Ok(std::fs::read_to_string(self.path("user_key"))?)
     }
 
-    /// The line of a `known_hosts` file.
+    /// The server's line of a `known_hosts` file.
     pub fn known_hosts(&self) -> Result<String> {
         let key = std::fs::read_to_string(self.path("host_key.pub"))?;
         let mut words = key.split(' ');
@@ -187,12 +187,12 @@ impl Sshd {
         Ok(format!("[127.0.0.1]:{} {kind} {}\n", self.port, key.trim()))
     }
 
-    /// A directory that the user may write.
+    /// A directory in which the user may write.
     pub fn tmp(&self) -> PathBuf {
         self.path("tmp")
     }
 
-    /// Its log.
+    /// The content of its log.
     pub fn log_text(&self) -> String {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }
@@ -218,7 +218,7 @@ fn configuration(path: &Path, port: u16) -> String {
     )
 }
 
-/// What `ssh-keygen` is told of a key.
+/// The options of `ssh-keygen` for an Ed25519 key.
 const ED25519: &[&str] = &["-t", "ed25519"];
 
 fn make_key(path: &Path, kind: &[&str]) -> Result<()> {
@@ -233,7 +233,7 @@ fn make_key(path: &Path, kind: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Who the server runs as, and the ids to change to.
+/// The user that the server runs as, and the ids to switch to.
 fn account() -> Result<(String, Option<(u32, u32)>)> {
     let own = rustix::process::geteuid();
     let passwd = std::fs::read_to_string("/etc/passwd")?;
@@ -253,7 +253,7 @@ fn account() -> Result<(String, Option<(u32, u32)>)> {
     bail!("no user to run sshd as: root needs a user postgres (package postgresql)")
 }
 
-/// The group of terminals: a server that is not root can give its user a terminal only where that has
+/// The group of terminals: a server that is not root can give its user a terminal only if it has
 /// the right group from the start.
 fn terminals() -> Result<Option<u32>> {
     let groups = std::fs::read_to_string("/etc/group")?;
@@ -262,9 +262,9 @@ fn terminals() -> Result<Option<u32>> {
     Ok(id.map(str::parse).transpose()?)
 }
 
-/// Until it is gone its port still takes connections.
+/// Kills a process and waits for its end, since its port accepts connections until then.
 fn kill_and_wait(process: Pid) {
-    // One that ended meanwhile is not there.
+    // The process may have ended meanwhile.
     let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else {
         return;
     };
@@ -272,7 +272,8 @@ fn kill_and_wait(process: Pid) {
     let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], None);
 }
 
-/// The server's own processes below one of them: a session has two, and its shell is none.
+/// Collects the server's own processes below one of them: a session has two, and its shell is not
+/// one.
 fn find_sessions(pid: Pid, found: &mut Vec<Pid>) {
     let pid = pid.as_raw_nonzero();
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));

@@ -1,17 +1,18 @@
-//! Where PostgreSQL's programs are, and as whom they run: [`Account`].
+//! The paths of PostgreSQL's programs, and the account for them: [`Account`].
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// Whom the server runs as, since it refuses root.
+/// The account that the server runs as, since it refuses root.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
     pub(super) uid: u32,
     pub(super) gid: u32,
 }
 
-/// Debian keeps the server's programs out of the path, in a directory for each version.
+/// The directory of the server's programs, which Debian keeps out of the path, in a directory for
+/// each version.
 pub(super) fn programs() -> Result<PathBuf> {
     let mut directories: Vec<PathBuf> = std::env::var_os("PATH")
         .iter()
@@ -32,7 +33,7 @@ pub(super) fn programs() -> Result<PathBuf> {
         .context("PostgreSQL is not installed: `apt install postgresql` (15 or newer)")
 }
 
-/// `None`: the present account is good.
+/// The account to switch to; `None` if the current one can be used.
 pub(super) fn account() -> Result<Option<Account>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);

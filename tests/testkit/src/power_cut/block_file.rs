@@ -1,8 +1,8 @@
-//! The medium as a file that a loop device can use: [`BlockFile`], a FUSE file system with one file.
+//! The medium as a file for a loop device: [`BlockFile`], a FUSE file system with one file.
 //!
-//! The invariant: once the power is off, nothing more reaches the medium. Writes and flushes that come then
-//! wait unanswered until the processes of the machine are killed, and fail afterwards, so that no program can
-//! take one for done.
+//! Invariant: once the power is off, nothing more reaches the medium. Writes and flushes that
+//! arrive then wait unanswered until the processes of the machine are killed, and fail afterwards,
+//! so that no program can consider one completed.
 
 use std::ffi::OsStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ pub(super) struct BlockFile {
 struct Shared {
     size_bytes: u64,
     state: Mutex<State>,
-    /// Tells that the power went off.
+    /// Notifies waiters that the power went off.
     changed: Condvar,
 }
 
@@ -34,9 +34,10 @@ struct Shared {
 struct State {
     medium: Medium,
     power: Power,
-    /// Counts the times that the power came on; an older machine's requests are not the present one's.
+    /// Number of times that the power was switched on; it distinguishes the requests of earlier
+    /// machines.
     machine: u64,
-    /// Writes and flushes since the power came on.
+    /// Number of writes and flushes since the power was switched on.
     events: u64,
     /// The number of events at which the power goes off by itself.
     cut_at: Option<u64>,
@@ -59,7 +60,7 @@ enum Held {
     Flush(ReplyEmpty),
 }
 
-/// The kernel may keep names and sizes for so long: they change only with the machine's number.
+/// Time for which the kernel may cache names and sizes: they change only with the machine's number.
 const VALID: Duration = Duration::from_secs(3600);
 
 // === impl BlockFile ===
@@ -82,7 +83,7 @@ impl BlockFile {
         }
     }
 
-    /// Switches the power on over this medium; gives the name of the file.
+    /// Switches the power on over this medium; returns the name of the file.
     pub(super) fn power_on(&self, medium: Medium) -> String {
         let mut state = self.state();
         state.medium = medium;
@@ -93,18 +94,19 @@ impl BlockFile {
         file_name(state.machine)
     }
 
-    /// Lets the power fail after so many more writes and flushes.
+    /// Makes the power fail after this number of further writes and flushes.
     pub(super) fn cut_after(&self, events: u64) {
         let mut state = self.state();
         state.cut_at = Some(state.events + events);
     }
 
-    /// Writes and flushes since the power came on.
+    /// Number of writes and flushes since the power was switched on.
     pub(super) fn events(&self) -> u64 {
         self.state().events
     }
 
-    /// Waits until the power failed by itself, at most so long; `false`: it is on still.
+    /// Waits until the power has failed by itself, at most for this time; `false` if it is still
+    /// on.
     pub(super) fn wait_off(&self, at_most: Duration) -> bool {
         let state = self.state();
         let waited = self
@@ -115,7 +117,7 @@ impl BlockFile {
         state.power != Power::On
     }
 
-    /// Switches the power off, if it is not off already; requests wait from now on.
+    /// Switches the power off, unless it is off already; requests wait from now on.
     pub(super) fn power_off(&self) {
         let mut state = self.state();
         if state.power == Power::On {
@@ -124,7 +126,7 @@ impl BlockFile {
         }
     }
 
-    /// Lets requests fail, those that wait and those that come.
+    /// Makes all requests fail, waiting and future ones.
     pub(super) fn fail_requests(&self) {
         let held = {
             let mut state = self.state();
@@ -139,7 +141,7 @@ impl BlockFile {
         }
     }
 
-    /// The medium as it is now.
+    /// The current medium.
     pub(super) fn medium(&self) -> Medium {
         self.state().medium.clone()
     }
@@ -149,7 +151,8 @@ impl BlockFile {
         state.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, for a request that changes the medium; `None`: it is an older machine's.
+    /// The state, for a request that changes the medium; `None` if the request is of an earlier
+    /// machine.
     fn begin(&self, inode: INodeNo) -> Option<MutexGuard<'_, State>> {
         let mut state = self.state();
         if inode != file_inode(state.machine) {
@@ -194,7 +197,7 @@ fn file_name(machine: u64) -> String {
     format!("disk-{machine}")
 }
 
-/// The root has number 1.
+/// The inode of the file of a machine; the root has number 1.
 fn file_inode(machine: u64) -> INodeNo {
     INodeNo(machine + 1)
 }
@@ -215,7 +218,7 @@ impl Filesystem for BlockFile {
         reply.attr(&VALID, &self.attributes(inode));
     }
 
-    // The kernel must not keep anything of the file itself: it would survive a cut.
+    // The kernel must not cache the file's content, which would survive a cut.
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
     }
@@ -256,7 +259,7 @@ impl Filesystem for BlockFile {
             Power::On => {
                 state.medium.write(offset, data);
                 drop(state);
-                // The kernel never writes more at once than a `u32` counts.
+                // The kernel never writes more at once than a `u32` can count.
                 reply.written(data.len() as u32);
             }
             Power::Off => state.held.push(Held::Write(reply)),

@@ -1,7 +1,9 @@
 //! The medium of a disk with a volatile write cache: [`Medium`].
 //!
-//! It does no I/O. The invariant: a sector that was flushed never goes back; of the writes since the last flush,
-//! [`Survivors`] decides which a power cut leaves, sector by sector and in any order.
+//! It does no I/O.
+//!
+//! Invariant: a flushed sector is never lost; of the writes since the last flush, [`Survivors`]
+//! decides which ones a power cut leaves, sector by sector and in any order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,25 +11,28 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-/// The unit that a disk writes whole or not at all, in bytes: the size of ext4's superblock, and the file system's block.
-/// With 512, a cut can tear the superblock, whose checksum the kernel compares before it replays the journal; then the
-/// disk cannot be mounted until e2fsck has run, whatever was written to it. Disks of 4,096 bytes tear less than this one.
+/// The unit that a disk writes completely or not at all, in bytes: the size of ext4's superblock,
+/// and the file system's block. With 512, a cut can tear the superblock, whose checksum the kernel
+/// compares before it replays the journal; then the disk cannot be mounted until e2fsck has run,
+/// whatever was written to it. Disks of 4,096 bytes tear less than this one.
 pub const SECTOR_BYTES: usize = 1024;
 
-/// The unit of storage in memory, in bytes: pages of the kernel, so that most writes replace whole ones.
+/// The unit of storage in memory, in bytes: pages of the kernel, so that most writes replace whole
+/// ones.
 const BLOCK_BYTES: usize = 4096;
 
-/// Unflushed bytes from which on the drive empties its cache by itself, as real ones do: 64 MiB.
+/// Number of unflushed bytes at which the drive empties its cache by itself, as real ones do: 64
+/// MiB.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Blocks that were ever written, by their numbers; all others are zeros.
+/// All blocks ever written, by their numbers; all others are zeros.
 type Blocks = HashMap<u64, Arc<[u8; BLOCK_BYTES]>>;
 
-/// A disk's content: what is durable, and what is still in its cache.
+/// A disk's content: the durable part, and the writes in its cache.
 #[derive(Clone, Debug, Default)]
 pub struct Medium {
     durable: Blocks,
-    /// The durable content with every cached write applied: what reads see.
+    /// The durable content with every cached write applied, which reads return.
     view: Blocks,
     /// Writes since the last flush, in their order.
     cache: Vec<CachedWrite>,
@@ -45,20 +50,20 @@ struct CachedWrite {
 pub enum Survivors {
     /// No unflushed write survives.
     None,
-    /// All of them: the cut of an operating system whose disk is well.
+    /// All unflushed writes survive: a crash of the operating system with an intact disk.
     All,
-    /// The first ones, this fraction of them: a disk that writes in order.
+    /// The first writes survive, this fraction of them: a disk that writes in order.
     First(f64),
-    /// Each write with this probability, so later ones may survive earlier ones.
+    /// Each write survives with this probability, so later ones may survive without earlier ones.
     Writes(f64),
-    /// Each sector of each write with this probability, so writes are torn.
+    /// Each sector of each write survives with this probability, so writes are torn.
     Sectors(f64),
 }
 
 // === impl Survivors ===
 
 impl Survivors {
-    /// The choice that belongs to a seed; all kinds come up.
+    /// The choice for a seed; all kinds occur.
     pub fn of_seed(seed: u64) -> Self {
         let mut random = StdRng::seed_from_u64(seed);
         let share = random.random_range(0.05..0.95);
@@ -88,7 +93,7 @@ impl Medium {
         }
     }
 
-    /// Makes durable what was written.
+    /// Makes all cached writes durable.
     pub fn flush(&mut self) {
         for write in self.cache.drain(..) {
             let end = write.offset + write.bytes.len() as u64;
@@ -101,7 +106,7 @@ impl Medium {
         self.cached_bytes = 0;
     }
 
-    /// The content as a running machine sees it.
+    /// Reads the content as a running machine sees it.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) {
         let mut done = 0;
         while done < bytes.len() {
@@ -184,7 +189,7 @@ fn put(blocks: &mut Blocks, offset: u64, bytes: &[u8]) {
     }
 }
 
-/// The block of an offset, and the offset in it.
+/// The number of an offset's block, and the offset in it.
 fn split(offset: u64) -> (u64, usize) {
     let block_bytes = BLOCK_BYTES as u64;
     (offset / block_bytes, (offset % block_bytes) as usize)
@@ -222,7 +227,7 @@ mod tests {
             seen[usize::from(sector(&cut, 9))] = true;
             assert_eq!(cut.unflushed(), 0);
         }
-        // The sector that was written twice comes back in each of its three states.
+        // The sector that was written twice has each of its three states in some outcome.
         assert_eq!(seen, [false, true, true, true]);
         medium.flush();
         assert_eq!(sector(&medium.cut(Survivors::None, 0), 9), 3);

@@ -1,7 +1,8 @@
-//! Mounting and unmounting by the system's own programs, and what a killed test run left mounted.
+//! Mounting and unmounting by the system's own programs, and removal of the mounts of killed test
+//! runs.
 //!
-//! The invariant: only paths below the temporary directory whose names begin with [`PREFIX`] are ever touched.
-//! A loop device is made with its mount and ends with it.
+//! Invariant: only paths below the temporary directory whose names begin with [`PREFIX`] are ever
+//! touched. A loop device is created with its mount and ends with it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,13 +12,13 @@ use anyhow::{Context as _, Result, ensure};
 /// Prefix of the directories of power cut disks; the id of the owning process follows.
 pub(super) const PREFIX: &str = "tutti-power-cut-";
 
-/// Tries of unmounting while the kernel still ends the processes that used the disk.
+/// Number of attempts to unmount while the kernel still ends the processes that used the disk.
 const UNMOUNT_TRIES: u32 = 200;
 
-/// The pause between two tries.
+/// The pause between two attempts.
 const UNMOUNT_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// Runs a program of the system to its end.
+/// Runs a program of the system and waits for its end.
 pub(super) fn run(command: &mut Command) -> Result<()> {
     let output = command
         .output()
@@ -27,14 +28,14 @@ pub(super) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Mounts a file that holds ext4; the loop device between goes when it is unmounted.
+/// Mounts a file that contains ext4; the loop device in between is removed when it is unmounted.
 pub(super) fn mount_ext4(file: &Path, at: &Path) -> Result<()> {
     let mut command = Command::new("mount");
     command.args(["-t", "ext4", "-o", "loop,nodiscard"]);
     run(command.arg(file).arg(at))
 }
 
-/// Unmounts; the processes that use it are gone, or about to go.
+/// Unmounts; the processes that used the mount have ended, or are about to end.
 pub(super) fn unmount(at: &Path) -> Result<()> {
     let mut tries = 0;
     loop {
@@ -48,7 +49,7 @@ pub(super) fn unmount(at: &Path) -> Result<()> {
     }
 }
 
-/// Unmounts whatever uses it; for the ways out of a broken test.
+/// Unmounts even if the mount is used, for the cleanup of a broken test.
 pub(super) fn force_unmount(at: &Path) {
     while is_mounted(at) {
         if run(Command::new("umount").arg("--lazy").arg(at)).is_err() {
@@ -68,7 +69,7 @@ fn mounted() -> Vec<PathBuf> {
     fields.map(PathBuf::from).collect()
 }
 
-/// Unmounts and removes what test runs left that are gone.
+/// Unmounts and removes the remains of test runs that have ended.
 pub(super) fn clear_leftovers() {
     let root = std::env::temp_dir();
     let mut left: Vec<PathBuf> = mounted();
@@ -83,13 +84,13 @@ pub(super) fn clear_leftovers() {
     for directory in directories {
         let holds_mount = mounted().iter().any(|it| it.starts_with(&directory));
         if !holds_mount {
-            // What stays is found by the next run.
+            // Remains are found by the next run.
             let _ = std::fs::remove_dir_all(&directory);
         }
     }
 }
 
-/// True if a path is in the directory of a disk whose process is gone.
+/// True if a path is in the directory of a disk whose process has ended.
 fn is_left(path: &Path, root: &Path) -> bool {
     let Ok(below) = path.strip_prefix(root) else {
         return false;

@@ -1,7 +1,7 @@
-//! A process that lives on a disk, with all that it starts: [`Workload`].
+//! A process that uses a disk, with all processes that it starts: [`Workload`].
 //!
-//! The invariant: it has a PID namespace of its own, so that killing its first process ends all of them at
-//! once, as a power cut does; and it ends with the thread that started it.
+//! Invariant: it has a PID namespace of its own, so that killing its first process ends all of them
+//! at once, as a power cut does; and it ends with the thread that started it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
@@ -22,10 +22,12 @@ pub struct Workload {
     stderr: Option<JoinHandle<String>>,
 }
 
-/// Longer than a healthy machine needs to start a process, to end a broken test with a message.
+/// Longer than a healthy machine needs to start a process, so that a broken test ends with a
+/// message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Puts a new boot id over the machine's, in the mount namespace of the workload only, and becomes its arguments.
+/// Replaces the machine's boot id by a new one, in the mount namespace of the workload only, and
+/// executes its arguments.
 const ANOTHER_BOOT: &str = r#"
     id=$(mktemp) && cat /proc/sys/kernel/random/uuid >"$id" &&
     mount --bind "$id" /proc/sys/kernel/random/boot_id && rm "$id" && exec "$@"
@@ -34,18 +36,18 @@ const ANOTHER_BOOT: &str = r#"
 // === impl Workload ===
 
 impl Workload {
-    /// Starts a program with its arguments and environment. What it prints can be read line by line.
+    /// Starts a program with its arguments and environment. Its output can be read line by line.
     pub fn start(program: &Command) -> Result<Self> {
         Self::start_with(program, &[])
     }
 
-    /// Starts a program that goes by the boot: it sees a `/proc` of its own processes, with a boot id that no other
-    /// process has.
+    /// Starts a program that depends on the boot id: it sees a `/proc` of its own processes, with a
+    /// boot id that no other process has.
     pub fn start_in_another_boot(program: &Command) -> Result<Self> {
         Self::start_with(program, &["--mount-proc", "sh", "-c", ANOTHER_BOOT, "sh"])
     }
 
-    /// `before` comes between the options of `unshare` and the program.
+    /// `before` is inserted between the options of `unshare` and the program.
     fn start_with(program: &Command, before: &[&str]) -> Result<Self> {
         let mut command = Command::new("setpriv");
         command
@@ -73,7 +75,7 @@ impl Workload {
         let mut stderr = child.stderr.take().context("no output")?;
         let stderr = std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was read before an error is told.
+            // The bytes that were read before an error are kept.
             let _ = stderr.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });
@@ -93,7 +95,7 @@ impl Workload {
         })
     }
 
-    /// Waits for the next line that it prints; `None`: it ended.
+    /// Waits for the next line of the output; `None` if the program has ended.
     pub fn next_line(&self) -> Result<Option<String>> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => Ok(Some(line)),
@@ -102,7 +104,7 @@ impl Workload {
         }
     }
 
-    /// The lines that it printed and that were not read yet. All of them, once it is gone.
+    /// The lines of the output that were not read yet; complete once the program has ended.
     pub fn lines(&self) -> Vec<String> {
         self.lines.try_iter().collect()
     }
@@ -118,7 +120,7 @@ impl Workload {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    /// Kills it and all that it started.
+    /// Kills the program and all processes that it started.
     pub(super) fn kill(&mut self) -> Result<()> {
         if self.child.try_wait()?.is_some() {
             return Ok(());
@@ -128,17 +130,17 @@ impl Workload {
         let text = std::fs::read_to_string(children).unwrap_or_default();
         let mut pids: Vec<i32> = text.split_ascii_whitespace().flat_map(str::parse).collect();
         if pids.is_empty() {
-            // It has not begun yet, and ends what it may begin just now.
+            // `unshare` has no child yet; killing it also ends one that it is just starting.
             pids.push(pid.cast_signed());
         }
         for pid in pids.into_iter().filter_map(Pid::from_raw) {
-            // That it is gone already is as good.
+            // It may have ended already.
             let _ = kill_process(pid, Signal::KILL);
         }
         Ok(())
     }
 
-    /// Waits until all of it is gone.
+    /// Waits until all of its processes have ended.
     pub(super) fn wait_until_gone(&mut self) -> Result<()> {
         self.child.wait()?;
         if let Some(reader) = self.reader.take()
@@ -152,7 +154,7 @@ impl Workload {
 
 impl Drop for Workload {
     fn drop(&mut self) {
-        // A test that fails drops its disk first or last; either way the processes must not stay.
+        // A failing test drops its disk first or last; the processes must end in both cases.
         let _ = self.kill();
         let _ = self.child.wait();
     }

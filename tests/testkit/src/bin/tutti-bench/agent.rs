@@ -1,4 +1,4 @@
-//! A real agent, idle.
+//! Figures of a real agent that is idle.
 
 use anyhow::Result;
 use serde_json::json;

@@ -1,7 +1,7 @@
-//! Small authenticated requests on kept connections over real HTTPS: how many a second.
+//! Small authenticated requests on kept connections over real HTTPS: the rate per second.
 //!
-//! The rule: one request after the other on each connection, of a client that takes next to no
-//! processor time.
+//! Invariant: each connection has one request at a time, and the client takes next to no processor
+//! time.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::figure;
 
 const CONNECTIONS: usize = 32;
 
-/// With a right that is asked for, without one, and one that reads the store.
+/// Requests with a checked permission, without one, and one that reads the store.
 const ASKED: [(&str, &str); 3] = [
     ("a token", "/orchestrator/v1"),
     (
@@ -33,12 +33,12 @@ const ASKED: [(&str, &str); 3] = [
     ),
 ];
 
-/// How much is measured.
+/// The size of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ApiSize {
-    /// Rounds of each request; the median counts.
+    /// Number of rounds of each request; the median counts.
     rounds: usize,
-    /// Length of a round.
+    /// Duration of a round.
     round: Duration,
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn run(installation: &Installation, size: ApiSize) -> Result<()
     installation.add_task("noop", "init.sh", &metadata, "#!/bin/sh\n")?;
     let server = installation.server().start().await?;
     let client = Client::login(installation).await?;
-    // A job on a node that is not there ends at once and leaves a row to read.
+    // A job on an absent node ends at once and leaves a row to read.
     let job = client.run_task("noop", &["absent.test"], json!({})).await?;
     client.wait(job).await?;
     for (what, path) in ASKED {
@@ -84,7 +84,8 @@ pub(crate) async fn run(installation: &Installation, size: ApiSize) -> Result<()
     Ok(())
 }
 
-/// All connections for the length of a `round`: the number of requests that were answered with 200.
+/// Sends requests on all connections for the duration of a `round`; returns the number of answers
+/// with status 200.
 async fn storm(
     installation: &Installation,
     token: &str,

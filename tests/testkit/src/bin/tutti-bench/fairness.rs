@@ -1,8 +1,8 @@
 //! Latency of honest clients with and without attacks, memory of half-open connections, and the
 //! return of a fleet from one address.
 //!
-//! The rule: figures are JSON objects like all others; a table of them in Markdown goes to standard
-//! error, ready for `docs/benchmarks.md`.
+//! Invariant: figures are JSON objects like all others; a table of them in Markdown is written to
+//! standard error, ready for `docs/benchmarks.md`.
 
 use anyhow::Result;
 use serde_json::json;
@@ -12,7 +12,7 @@ use testkit::installation::Programs;
 
 use crate::figure;
 
-/// Measures all of it, or the latencies under the attacks with `attack` in their names.
+/// Measures all figures, or the latencies under the attacks with `attack` in their names.
 pub(crate) async fn run(
     programs: &Programs,
     size: &FairnessSize,
@@ -54,7 +54,7 @@ async fn memory_of_half_open(programs: &Programs, size: &FairnessSize) -> Result
     Ok(())
 }
 
-/// The rows of latencies in Markdown.
+/// Rows of latencies in Markdown.
 #[derive(Debug, Default)]
 struct Table(Vec<String>);
 

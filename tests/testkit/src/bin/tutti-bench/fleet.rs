@@ -12,7 +12,7 @@ use testkit::machine;
 
 use crate::figure;
 
-/// Task runs over the whole fleet; the median counts.
+/// Number of task runs over the whole fleet; the median counts.
 const ROUNDS: usize = 5;
 
 pub(crate) async fn run(installation: &Installation, agents: usize) -> Result<()> {
@@ -64,7 +64,7 @@ pub(crate) async fn run(installation: &Installation, agents: usize) -> Result<()
     Ok(())
 }
 
-/// What each node took, from its start to its result.
+/// The duration of each node's run, from its start to its result.
 async fn durations(client: &Client, job: u64) -> Result<Vec<f64>> {
     let nodes = client.nodes(job).await?;
     let durations: Option<Vec<_>> = nodes.iter().map(|node| node["duration"].as_f64()).collect();

@@ -12,20 +12,20 @@ use testkit::machine;
 
 use crate::{beside, figure};
 
-/// Before anything is counted.
+/// Number of requests before the measurement.
 const WARM_UP: usize = 5;
 
-/// Jobs and the nodes of each: a few wide ones first, then many narrow ones.
+/// Number of jobs and of the nodes of each: a few wide jobs first, then many narrow ones.
 pub(crate) type Filled = [[u32; 2]; 2];
 
 /// Together 10^6 results.
 pub(crate) const FILLED: Filled = [[45, 20_000], [20_000, 5]];
 
-/// As few as fill every page that is asked for.
+/// The smallest number of rows that fill every requested page.
 pub(crate) const FILLED_SMALLEST: Filled = [[1, 1_200], [240, 1]];
 
-/// Names and paths of the pages; job 1 is a wide one. A far page begins at three quarters of the jobs,
-/// at nineteen twentieths of the nodes, or, by state, at half of them.
+/// Names and paths of the pages; job 1 is a wide one. A far page begins at three quarters of the
+/// jobs, at nineteen twentieths of the nodes, or, by state, at half of them.
 fn pages([[_, nodes], [jobs, _]]: Filled) -> [(&'static str, String); 9] {
     let of_jobs = |query: &str| format!("jobs?limit=50&{query}");
     let of_nodes = |query: &str| format!("jobs/1/nodes?limit=50&{query}");
@@ -55,7 +55,7 @@ fn pages([[_, nodes], [jobs, _]]: Filled) -> [(&'static str, String); 9] {
     ]
 }
 
-/// On SQLite, or on the PostgreSQL that the installation is configured with.
+/// Measures on SQLite, or on the PostgreSQL of the installation's configuration.
 pub(crate) async fn run(
     installation: &Installation,
     database: Option<&str>,

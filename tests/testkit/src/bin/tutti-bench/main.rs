@@ -1,8 +1,9 @@
 //! Speed and memory of the real programs under simulated agents; one JSON object per figure.
 //!
-//! Started by `cargo xtask bench`, which builds the release programs first. The rule: server and
-//! simulator are two processes, so that neither's memory is counted as the other's, and every durable
-//! figure stands beside the disk's own rate.
+//! Started by `cargo xtask bench`, which builds the release programs first.
+//!
+//! Invariant: server and simulator are two processes, so that the memory of one is never counted
+//! for the other, and every figure of durable writes is accompanied by the disk's own rate.
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 mod agent;
@@ -24,22 +25,22 @@ use testkit::postgres::Postgres;
 
 use crate::api::ApiSize;
 
-/// Which figures, and how large.
+/// The figures to measure and their size.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Names of figures; all without any: fleet, one-node, agent, api, lists; and lists-postgres and
-    /// fairness by their names
+    /// Names of figures; if none is named: fleet, one-node, agent, api, lists; and lists-postgres
+    /// and fairness only by name
     names: Vec<String>,
     /// Simulated agents: 10,000 in `fleet`, 2,000 in `fairness`
     #[arg(long)]
     agents: Option<usize>,
-    /// The agent as packages ship it, for its memory
+    /// The agent as packages ship it, whose memory is measured
     #[arg(long, value_name = "FILE")]
     packaged_agent: Option<PathBuf>,
-    /// Measure at the smallest size, to see that everything works
+    /// Measure at the smallest size, to test that everything works
     #[arg(long)]
     smallest: bool,
-    /// Of `fairness`, the attacks with this text in their names
+    /// The attacks of `fairness` to measure: those with this text in their names
     #[arg(long, value_name = "TEXT")]
     attack: Option<String>,
     /// Repetitions of the small figures: 300
@@ -107,7 +108,7 @@ fn figure(name: &str, values: &Value) {
     println!("{}", json!({"figure": name, "values": values}));
 }
 
-/// A program that Cargo put beside this one.
+/// The path of a program in the directory of this one.
 fn beside(name: &str) -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name(name);
     anyhow::ensure!(path.exists(), "{} is not built", path.display());

@@ -1,4 +1,4 @@
-//! One simulated agent, idle: how long a task and a ping take through everything.
+//! One simulated agent, idle: the duration of a task and of a ping through the whole system.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use testkit::machine;
 
 use crate::figure;
 
-/// Before anything is counted.
+/// Number of requests before the measurement.
 const WARM_UP: usize = 20;
 
 pub(crate) async fn run(installation: &Installation, rounds: usize) -> Result<()> {
@@ -49,7 +49,7 @@ pub(crate) async fn run(installation: &Installation, rounds: usize) -> Result<()
     Ok(())
 }
 
-/// From the call to the event that carries the result, on the stream.
+/// The time from the request to the event with the result on the event stream, in milliseconds.
 async fn task_ms(client: &Client) -> Result<f64> {
     let started = Instant::now();
     let job = client.run_task("noop", &["sim-00000"], json!({})).await?;
@@ -57,7 +57,7 @@ async fn task_ms(client: &Client) -> Result<f64> {
     Ok(started.elapsed().as_secs_f64() * 1_000.0)
 }
 
-/// As the server measured it: request to the agent and back.
+/// The time from the request to the agent's answer as measured by the server, in milliseconds.
 async fn ping_ms(client: &Client) -> Result<f64> {
     let reply = client
         .post(

@@ -1,7 +1,7 @@
 //! Certificate requests for invented names, sent as new nodes send them.
 //!
-//! The rule: [`REQUESTS_PER_SECOND`] at most. The CA takes 5 to 20 ms for one that it keeps, two at
-//! once, so this is about all that it can do. The attacker needs some 200 µs for each signature.
+//! Invariant: at most [`REQUESTS_PER_SECOND`]. The CA takes 5 to 20 ms for one that it keeps, two
+//! at once, so this is about all that it can do. The attacker needs some 200 µs for each signature.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

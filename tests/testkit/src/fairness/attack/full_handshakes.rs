@@ -1,8 +1,8 @@
 //! TLS handshakes without a request: each costs the server its signature, and the connection ends.
 //!
-//! The rule: [`LINES`] handshakes are under way at once, and [`HANDSHAKES_PER_SECOND`] at most begin
-//! in a second. A handshake costs the server some 0.3 ms and the attacker twice that, so 400 a second
-//! take an eighth of a core from the server.
+//! Invariant: [`LINES`] handshakes are in progress at once, and at most [`HANDSHAKES_PER_SECOND`]
+//! begin in a second. A handshake costs the server some 0.3 ms and the attacker twice that, so 400
+//! a second take an eighth of a core from the server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::{ATTACKER, AttackProgress};
 use crate::https_connection::HttpsConnection;
 
-/// Handshakes under way at once.
+/// Number of handshakes in progress at once.
 const LINES: u32 = 200;
 
-/// Of all lines together.
+/// Maximum rate of all connections together.
 const HANDSHAKES_PER_SECOND: u32 = 400;
 
 pub(super) async fn run(
@@ -47,7 +47,7 @@ async fn repeat(
     loop {
         ticks.tick().await;
         progress.acted();
-        // The server may drop the attacker, which is its defence.
+        // The server may drop the attacker's connections to defend itself.
         let _ = HttpsConnection::open(target, ATTACKER, Arc::clone(tls)).await;
     }
 }

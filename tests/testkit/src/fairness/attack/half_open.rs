@@ -1,9 +1,10 @@
 //! Connections that stay half open: silent ones, and ones that stop within their first message.
 //!
-//! The rule: the attacker holds the newest connections of all that it opened. After the first ones,
-//! which come as fast as the server accepts, it opens as many within [`RENEWAL`] as it holds: each
-//! is renewed when the server's time for a first byte is over. 1,000 connections are 333 a second,
-//! 5,000 are 1,667; a connection costs client and server some 30 µs each, so 5,000 take 5 % of a core.
+//! Invariant: the attacker holds the newest of all connections that it opened. After the first
+//! ones, which are opened as fast as the server accepts, it opens as many within [`RENEWAL`] as it
+//! holds: each is renewed when the server's time limit for a first byte is over. 1,000 connections
+//! are 333 a second, 5,000 are 1,667; a connection costs client and server some 30 µs each, so
+//! 5,000 take 5 % of a core.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,10 +18,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::{ATTACKER, AttackProgress};
 use crate::loopback;
 
-/// The server's time for a first byte.
+/// The server's time limit for a first byte.
 const RENEWAL: Duration = Duration::from_secs(3);
 
-/// Connections are opened in bursts so far apart.
+/// Interval between the bursts in which connections are opened.
 const BURST_EVERY: Duration = Duration::from_millis(10);
 
 /// A record that announces a ClientHello of 508 bytes, and the first 6 bytes of it.
@@ -28,10 +29,10 @@ const HALF_CLIENT_HELLO: [u8; 11] = [
     0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03,
 ];
 
-/// What a half-open connection says.
+/// The bytes that a half-open connection sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstBytes {
-    /// Nothing.
+    /// No byte.
     None,
     /// The beginning of a TLS handshake.
     HalfClientHello,
@@ -65,10 +66,11 @@ pub(super) async fn run(
 
 async fn open(target: SocketAddr, first_bytes: FirstBytes) -> Result<TcpStream> {
     let mut stream = loopback::connect(target, ATTACKER).await?;
-    // A reset at the end: thousands of ports would wait a minute for late packets otherwise.
+    // Reset instead of an orderly end, after which thousands of ports would wait a minute for late
+    // packets.
     socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
     if first_bytes == FirstBytes::HalfClientHello {
-        // The server may have dropped the connection already, which is its defence.
+        // The server may have dropped the connection already to defend itself.
         let _ = stream.write_all(&HALF_CLIENT_HELLO).await;
     }
     Ok(stream)

@@ -1,7 +1,8 @@
 //! Logins with names and passwords that no user has.
 //!
-//! The rule: [`LOGINS_PER_SECOND`] at most. A check takes some 20 ms of a core, so two cores check
-//! 100 a second: this is twice what the whole server could do. The attacker needs some 20 µs for each.
+//! Invariant: at most [`LOGINS_PER_SECOND`]. A check takes some 20 ms of a core, so two cores check
+//! 100 a second: this is twice the capacity of the whole server. The attacker needs some 20 µs for
+//! each.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use super::AttackProgress;
 use super::request_flood::RequestFlood;
 use crate::fairness::http_request;
 
-/// Twice as many as may wait for one source, so the queue of the source is always full.
+/// Twice the number of requests that may wait for one source, so that its queue is always full.
 const CONNECTIONS: u32 = 64;
 
 const LOGINS_PER_SECOND: u32 = 200;

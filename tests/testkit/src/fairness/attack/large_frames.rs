@@ -1,8 +1,8 @@
-//! Sessions of one certificate, as many as it may have, each of which announces a frame of the
+//! The maximum number of sessions of one certificate, each of which announces a frame of the
 //! largest size and sends almost nothing of it.
 //!
-//! The rule: a session that the broker closed comes back after [`PAUSE`], so all of them are there
-//! nearly always. Next to nothing is computed on either side.
+//! Invariant: a session that the broker closed is opened again after [`PAUSE`], so that nearly
+//! always all of them exist. Next to nothing is computed on either side.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use super::{ATTACKER, AttackProgress};
 use crate::fairness::http_request;
 use crate::https_connection::HttpsConnection;
 
-/// The most that one certname may have.
+/// Maximum number of sessions of one certname.
 const SESSIONS: u64 = 8;
 
 /// The largest message of the protocol.
 const ANNOUNCED_BYTES: u64 = 64 << 20;
 
-/// What comes at once: more than a message may have without a reservation.
+/// Number of bytes that are sent at once: more than a message may have without a reservation.
 const SENT_BYTES: usize = 100_000;
 
-/// Between single bytes afterwards, and before a lost session comes back.
+/// The pause between the following single bytes, and before a lost session is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// First byte of a text frame that is a whole message.
 const WHOLE_TEXT: u8 = 0x81;
 
-/// Second byte of a masked frame whose length stands in the next 8 bytes.
+/// Second byte of a masked frame whose length is in the next 8 bytes.
 const MASKED_LONG: u8 = 0xff;
 
 pub(super) async fn run(
@@ -51,13 +51,13 @@ async fn repeat(
     progress: &AttackProgress,
 ) {
     loop {
-        // The broker closes sessions that make no progress: they come back.
+        // The broker closes sessions that make no progress; they are opened again.
         let _ = announce(broker, Arc::clone(&tls), number, progress).await;
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// One session, until the broker closes it.
+/// Runs one session until the broker closes it.
 async fn announce(
     broker: SocketAddr,
     tls: Arc<ClientConfig>,

@@ -1,8 +1,8 @@
 //! Attacks of clients without rights, each from one address: [`Attack`] and [`RunningAttack`].
 //!
-//! The rule: an attack runs on a thread of its own with a low priority and a bounded rate, so what
-//! it costs is known and what it does to others is the server's doing. On two cores an attacker at
-//! full speed would only measure the scheduler.
+//! Invariant: an attack runs on a thread of its own with a low priority and a bounded rate, so its
+//! cost is known and its effect on other clients is caused by the server. On two cores an attacker
+//! at full speed would only measure the scheduler.
 
 mod certificate_requests;
 mod full_handshakes;
@@ -30,16 +30,17 @@ pub use half_open::FirstBytes;
 /// The source of every attack.
 const ATTACKER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 66));
 
-/// How much nicer the attacker is than the honest clients: of a busy core it gets a tenth.
+/// Difference of the nice values of attacker and honest clients: the attacker gets a tenth of a
+/// busy core.
 const NICER_BY: i32 = 10;
 
-/// Time until an attack has its full strength, on a machine that compiles at the same time.
+/// Maximum time until an attack has its full strength, on a machine that compiles at the same time.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(60);
 
 /// One kind of attack and its target.
 #[derive(Clone, Debug)]
 pub enum Attack {
-    /// Connections that stay half open, renewed when the server has dropped them.
+    /// Half-open connections, renewed when the server has dropped them.
     HalfOpen {
         target: SocketAddr,
         connections: usize,
@@ -67,14 +68,14 @@ pub enum Attack {
     },
 }
 
-/// How far an attack has come.
+/// The progress of an attack.
 #[derive(Debug)]
 pub(crate) struct AttackProgress {
     actions: AtomicU64,
     is_established: watch::Sender<bool>,
 }
 
-/// An attack under way; it ends with its handle.
+/// A running attack; it ends with its handle.
 #[derive(Debug)]
 pub struct RunningAttack {
     started: Instant,
@@ -83,19 +84,19 @@ pub struct RunningAttack {
     thread: Option<JoinHandle<Result<f64>>>,
 }
 
-/// What an attack did and what it cost the attacker.
+/// The rate of an attack, and its cost for the attacker.
 #[derive(Clone, Copy, Debug)]
 pub struct AttackCost {
-    /// Connections, logins, or requests each second.
+    /// Connections, logins or requests per second.
     pub actions_per_s: f64,
-    /// Processor time of the attacker in each second.
+    /// Processor time of the attacker per second.
     pub attacker_cpu: f64,
 }
 
 // === impl Attack ===
 
 impl Attack {
-    /// Goes on until it is cancelled.
+    /// Runs the attack until it is cancelled.
     async fn run(self, progress: &AttackProgress) -> Result<()> {
         match self {
             Self::HalfOpen {
@@ -125,12 +126,12 @@ impl AttackProgress {
         }
     }
 
-    /// Counts one more connection, login or request, and answers how many there were.
+    /// Counts one more connection, login or request; returns their number so far.
     pub(crate) fn acted(&self) -> u64 {
         self.actions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The attack has its full strength.
+    /// Records that the attack has its full strength.
     pub(crate) fn established(&self) {
         self.is_established.send_replace(true);
     }
@@ -173,7 +174,7 @@ impl RunningAttack {
         Ok(running)
     }
 
-    /// Ends the attack and answers what it cost.
+    /// Ends the attack and returns its cost.
     pub async fn stop(mut self) -> Result<AttackCost> {
         let seconds = self.started.elapsed().as_secs_f64();
         let actions = self.progress.actions.load(Ordering::Relaxed) as f64;
@@ -192,13 +193,13 @@ impl Drop for RunningAttack {
     fn drop(&mut self) {
         self.stop.cancel();
         if let Some(thread) = self.thread.take() {
-            // It has reported an error already, or nobody asks for its cost.
+            // The thread has reported an error already, or the cost is not needed.
             let _ = thread.join();
         }
     }
 }
 
-/// Answers the processor time of the thread, in seconds.
+/// Runs the attack on the current thread; returns its processor time in seconds.
 fn run_on_this_thread(
     attack: Attack,
     progress: &AttackProgress,
@@ -210,7 +211,7 @@ fn run_on_this_thread(
         .enable_all()
         .build()?;
     let ended = runtime.block_on(stop.run_until_cancelled(Box::pin(attack.run(progress))));
-    // Connections end here, before the time is taken.
+    // Connections end here, before the time is read.
     drop(runtime);
     ended.unwrap_or(Ok(()))?;
     let used = clock_gettime(ClockId::ThreadCPUTime);

@@ -1,6 +1,6 @@
 //! Requests over some kept connections at a bounded rate: [`RequestFlood`].
 //!
-//! The rule: each connection has one request under way, and one that the server closed is opened
+//! Invariant: each connection has one request at a time, and one that the server closed is opened
 //! again for its next request.
 
 use std::net::SocketAddr;
@@ -15,20 +15,20 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::{ATTACKER, AttackProgress};
 use crate::https_connection::HttpsConnection;
 
-/// Where a flood goes, and its bounds.
+/// The target of a flood, and its limits.
 #[derive(Debug)]
 pub(super) struct RequestFlood {
     pub(super) target: SocketAddr,
     pub(super) tls: Arc<ClientConfig>,
     pub(super) connections: u32,
-    /// Of all connections together.
+    /// Maximum rate of all connections together.
     pub(super) requests_per_second: u32,
 }
 
 // === impl RequestFlood ===
 
 impl RequestFlood {
-    /// Sends what `request` makes until it is cancelled.
+    /// Sends the results of `request` until it is cancelled.
     pub(super) async fn run(
         &self,
         request: impl Fn() -> Result<String>,
@@ -60,7 +60,7 @@ impl RequestFlood {
             progress.acted();
             connection = match connection {
                 Some(connection) => Some(connection),
-                // The server may refuse the attacker, which is its defence.
+                // The server may refuse the attacker to defend itself.
                 None => self.open().await.ok(),
             };
             if let Some(open) = &mut connection

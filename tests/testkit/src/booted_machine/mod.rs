@@ -32,7 +32,7 @@ pub struct MachineNetwork {
     names: Vec<String>,
 }
 
-/// A running machine.
+/// A running machine; it ends with its handle.
 #[derive(Debug)]
 pub struct BootedMachine {
     name: String,

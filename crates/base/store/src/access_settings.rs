@@ -1,9 +1,8 @@
 //! Texts that administrators set, for example the disclaimer of the login page.
 
 use crate::StoreError;
-use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::values;
 
 const PUT: &str = "INSERT INTO access_settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value";
@@ -19,22 +18,15 @@ impl Store {
         name: &str,
         value: Option<&str>,
     ) -> Result<(), StoreError> {
-        let name = SqlValue::owned_text(name);
-        let step = match value {
-            Some(value) => SqlStatement {
-                sql: PUT,
-                values: vec![name, SqlValue::owned_text(value)],
-            },
-            None => SqlStatement {
-                sql: DELETE,
-                values: vec![name],
-            },
+        let written = match value {
+            Some(value) => self.execute(PUT, values![name, value]).await,
+            None => self.execute(DELETE, values![name]).await,
         };
-        self.execute(step).await.map(|_| ())
+        written.map(drop)
     }
 
     /// The text of the setting; `None` if it was never set.
     pub async fn access_setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        self.query_one(GET, vec![SqlValue::owned_text(name)]).await
+        self.query_one(GET, values![name]).await
     }
 }

@@ -7,25 +7,70 @@
 use crate::StoreError;
 use crate::ledger::{self, NumberLedger};
 use crate::page::ListPage;
-use crate::statement::SqlStatement;
+use crate::rows::row;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{SqlValue, ToValues as _, values};
 use crate::write::{StoreWrite, WriteResult};
-use crate::writing::audit::{AuditPosition, NewAudit};
+use crate::writing::audit::AuditPosition;
 
-/// A stored entry of the audit chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditRow {
-    /// Position in the chain, counted from 1 without gaps.
-    pub seq: i64,
-    /// Version of the encoding that was hashed.
-    pub version: i64,
-    /// Content of the entry.
-    pub entry: NewAudit,
-    /// Hash of the previous entry; zeroes for the first entry.
-    pub prev: [u8; 32],
-    /// Hash of this entry.
-    pub hash: [u8; 32],
+row! {
+    /// An entry that is not written yet. Texts are not restricted; a NUL in them becomes `␀`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct NewAudit {
+        /// Time of the entry in milliseconds since 1970.
+        pub at_ms: i64,
+        /// Phase: `intent`, `result`, `login`, `denied`, `event` or `checkpoint`.
+        pub phase: String,
+        /// Number of the entry that announced the command; only for a result.
+        pub intent: Option<i64>,
+        /// Type of the actor: `users`, `certificates`, `server` or `anonymous`.
+        pub actor_type: String,
+        /// UUID of a user, or a certname; may be empty.
+        pub actor_id: String,
+        /// Login of a user, or a certname; may be empty.
+        pub actor_name: String,
+        /// Address that the request came from, if it is known.
+        pub address: Option<String>,
+        /// Service that handled the request, such as `orchestrator` or `rbac`.
+        pub service: String,
+        /// Requested action, for example `command_task`.
+        pub action: String,
+        /// Type of the object; may be empty.
+        pub object_type: String,
+        /// Id of the object; may be empty.
+        pub object_id: String,
+        /// Name of the object shown to users.
+        pub object_name: String,
+        /// Method and path, with the variable parts named as in the list of the API.
+        pub route: String,
+        /// Decision: `allowed` or `denied`.
+        pub decision: String,
+        /// The permission that was required.
+        pub permission: Option<String>,
+        /// HTTP status of the reply; `None` if there is none, as before the reply.
+        pub status: Option<i64>,
+        /// Number of occurrences: 1, except for refusals that are counted together.
+        pub times: i64,
+        /// Details of the request, as JSON.
+        pub details: String,
+    } read write columns columns
+}
+
+row! {
+    /// A stored entry of the audit chain.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AuditRow {
+        /// Position in the chain, counted from 1 without gaps.
+        pub seq: i64,
+        /// Version of the encoding that was hashed.
+        pub version: i64,
+        /// Content of the entry.
+        pub entry: NewAudit = columns!(),
+        /// Hash of the previous entry; zeroes for the first entry.
+        pub prev: [u8; 32],
+        /// Hash of this entry.
+        pub hash: [u8; 32],
+    } read select entries from "audit"
 }
 
 /// Filter of a list of entries; an empty field matches every entry.
@@ -51,20 +96,12 @@ pub struct AuditFilter {
     pub descending: bool,
 }
 
-macro_rules! columns {
-    () => {
-        "seq, version, at_ms, phase, intent, actor_type, actor_id, actor_name, address, service, \
-         action, object_type, object_id, object_name, route, decision, permission, status, times, \
-         details, prev, hash"
-    };
-}
-
 /// A list of ids is passed as `,a,,b,,`, so an id that contains a comma is never found. Entries
 /// that announce a command are left out, since the entry with its result contains the same and
 /// more.
 macro_rules! matching {
     () => {
-        " FROM audit WHERE phase <> 'intent' \
+        "WHERE phase <> 'intent' \
          AND (CAST($1 AS TEXT) IS NULL OR service = $1) \
          AND (CAST($2 AS TEXT) IS NULL OR actor_type = $2) \
          AND (CAST($3 AS TEXT) IS NULL OR replace($3, ',' || actor_id || ',', '') <> $3) \
@@ -75,46 +112,29 @@ macro_rules! matching {
     };
 }
 
-const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
-const ASCENDING: &str = concat!(
-    "SELECT ",
+pub(crate) const INSERT: &str = concat!(
+    "INSERT INTO audit (seq, version, ",
     columns!(),
-    matching!(),
-    " ORDER BY seq LIMIT $9 OFFSET $10"
+    ", prev, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+     $17, $18, $19, $20, $21, $22)"
 );
-const DESCENDING: &str = concat!(
-    "SELECT ",
-    columns!(),
-    matching!(),
-    " ORDER BY seq DESC LIMIT $9 OFFSET $10"
-);
-const FROM: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM audit WHERE seq >= $1 ORDER BY seq LIMIT $2"
-);
-const LAST: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM audit ORDER BY seq DESC LIMIT 1"
-);
-const CHECKPOINT: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM audit WHERE phase = 'checkpoint' ORDER BY seq DESC LIMIT 1"
-);
+
+const COUNT: &str = concat!("SELECT COUNT(*) FROM audit ", matching!());
+const ASCENDING: &str = entries!(matching!(), " ORDER BY seq LIMIT $9 OFFSET $10");
+const DESCENDING: &str = entries!(matching!(), " ORDER BY seq DESC LIMIT $9 OFFSET $10");
+const FROM: &str = entries!("WHERE seq >= $1 ORDER BY seq LIMIT $2");
+const LAST: &str = entries!("ORDER BY seq DESC LIMIT 1");
+const CHECKPOINT: &str = entries!("WHERE phase = 'checkpoint' ORDER BY seq DESC LIMIT 1");
 /// The last of the oldest entries that may be deleted: all entries after it are younger.
-const OLDER: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM audit WHERE seq < (SELECT seq FROM audit WHERE at_ms >= $1 ORDER BY seq LIMIT 1) \
+const OLDER: &str = entries!(
+    "WHERE seq < (SELECT seq FROM audit WHERE at_ms >= $1 ORDER BY seq LIMIT 1) \
      ORDER BY seq DESC LIMIT 1"
 );
 const DELETE: &str = "DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE seq <= $1 \
      ORDER BY seq LIMIT $2)";
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    COUNT, ASCENDING, DESCENDING, FROM, LAST, CHECKPOINT, OLDER, DELETE,
+    INSERT, COUNT, ASCENDING, DESCENDING, FROM, LAST, CHECKPOINT, OLDER, DELETE,
 ];
 
 // === impl Store ===
@@ -147,9 +167,7 @@ impl Store {
 
     /// At most `limit` entries from `seq` on, in ascending order.
     pub async fn audit_entries(&self, seq: i64, limit: u64) -> Result<Vec<AuditRow>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.query(FROM, vec![SqlValue::Int(seq), SqlValue::Int(limit)])
-            .await
+        self.query(FROM, values![seq, limit]).await
     }
 
     /// The last stored entry.
@@ -168,18 +186,12 @@ impl Store {
         &self,
         at_ms: i64,
     ) -> Result<Option<AuditRow>, StoreError> {
-        self.query_one(OLDER, vec![SqlValue::Int(at_ms)]).await
+        self.query_one(OLDER, values![at_ms]).await
     }
 
     /// Deletes at most `limit` of the oldest entries, none after `seq`. Returns the number deleted.
     pub async fn delete_audit_entries(&self, seq: i64, limit: u64) -> Result<u64, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = vec![SqlValue::Int(seq), SqlValue::Int(limit)];
-        self.execute(SqlStatement {
-            sql: DELETE,
-            values,
-        })
-        .await
+        self.execute(DELETE, values![seq, limit]).await
     }
 
     /// One page of the matching entries and their total number, without those of phase `intent`.
@@ -188,19 +200,16 @@ impl Store {
         filter: &AuditFilter,
         page: ListPage,
     ) -> Result<(Vec<AuditRow>, u64), StoreError> {
-        let counted: Option<i64> = self.query_one(COUNT, filter.values()).await?;
         let mut values = filter.values();
-        values.extend([
-            SqlValue::Int(page.limit_column()),
-            SqlValue::Int(page.offset_column()),
-        ]);
+        let total = self.count(COUNT, values.clone()).await?;
+        page.add_to(&mut values);
         let sql = if filter.descending {
             DESCENDING
         } else {
             ASCENDING
         };
         let rows = self.query(sql, values).await?;
-        Ok((rows, counted.map_or(0, i64::unsigned_abs)))
+        Ok((rows, total))
     }
 }
 
@@ -211,24 +220,22 @@ const NO_ENTRY: AuditPosition = AuditPosition {
 
 impl AuditFilter {
     fn values(&self) -> Vec<SqlValue<'static>> {
-        let list = |ids: &[String]| match ids {
-            [] => SqlValue::Null,
-            ids => {
-                let one = ids.iter().filter(|id| !id.contains(','));
-                let joined: String = one.map(|id| format!("{id},,")).collect();
-                SqlValue::owned_text(&format!(",{joined}"))
-            }
+        let list = |ids: &[String]| {
+            let one = ids.iter().filter(|id| !id.contains(','));
+            let joined: String = one.map(|id| format!("{id},,")).collect();
+            (!ids.is_empty()).then(|| format!(",{joined}"))
         };
-        vec![
-            SqlValue::opt_owned_text(self.service.as_deref()),
-            SqlValue::opt_owned_text(self.actor_type.as_deref()),
-            list(&self.actor_ids),
-            SqlValue::opt_owned_text(self.object_type.as_deref()),
-            list(&self.object_ids),
-            SqlValue::opt_owned_text(self.address.as_deref()),
-            SqlValue::Int(self.start_ms.unwrap_or(i64::MIN)),
-            SqlValue::Int(self.end_ms.unwrap_or(i64::MAX)),
-        ]
+        let (actors, objects) = (list(&self.actor_ids), list(&self.object_ids));
+        SqlValue::own_all(values![
+            self.service,
+            self.actor_type,
+            actors,
+            self.object_type,
+            objects,
+            self.address,
+            self.start_ms.unwrap_or(i64::MIN),
+            self.end_ms.unwrap_or(i64::MAX),
+        ])
     }
 }
 
@@ -238,36 +245,5 @@ impl AuditRow {
     /// The hash computed from the entry's content.
     pub fn computed_hash(&self) -> [u8; 32] {
         self.entry.hash(self.version, self.seq, &self.prev)
-    }
-}
-
-impl FromRow for AuditRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            seq: row.int(0)?,
-            version: row.int(1)?,
-            entry: NewAudit {
-                at_ms: row.int(2)?,
-                phase: row.text(3)?,
-                intent: row.opt_int(4)?,
-                actor_type: row.text(5)?,
-                actor_id: row.text(6)?,
-                actor_name: row.text(7)?,
-                address: row.opt_text(8)?,
-                service: row.text(9)?,
-                action: row.text(10)?,
-                object_type: row.text(11)?,
-                object_id: row.text(12)?,
-                object_name: row.text(13)?,
-                route: row.text(14)?,
-                decision: row.text(15)?,
-                permission: row.opt_text(16)?,
-                status: row.opt_int(17)?,
-                times: row.int(18)?,
-                details: row.text(19)?,
-            },
-            prev: row.hash(20)?,
-            hash: row.hash(21)?,
-        })
     }
 }

@@ -2,9 +2,8 @@
 //! limit passed by the caller that adds one.
 
 use crate::StoreError;
-use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::values;
 
 const ADD: &str = "INSERT INTO classifier_environments (name) SELECT CAST($1 AS TEXT) \
      WHERE (SELECT COUNT(*) FROM classifier_environments) < CAST($2 AS BIGINT) \
@@ -22,8 +21,7 @@ impl Store {
         name: &str,
         most: u32,
     ) -> Result<bool, StoreError> {
-        let values = vec![SqlValue::owned_text(name), SqlValue::Int(i64::from(most))];
-        Ok(self.execute(SqlStatement { sql: ADD, values }).await? > 0)
+        Ok(self.execute(ADD, values![name, most]).await? > 0)
     }
 
     /// All names of announced environments, sorted.
@@ -33,11 +31,6 @@ impl Store {
 
     /// Deletes a name. `false`: it does not exist.
     pub async fn delete_classifier_environment(&self, name: &str) -> Result<bool, StoreError> {
-        let values = vec![SqlValue::owned_text(name)];
-        let step = SqlStatement {
-            sql: DELETE,
-            values,
-        };
-        Ok(self.execute(step).await? > 0)
+        Ok(self.execute(DELETE, values![name]).await? > 0)
     }
 }

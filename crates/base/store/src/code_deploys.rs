@@ -3,124 +3,114 @@
 //! Invariant: a [`CodeDeployRow`] that is over never changes.
 
 use crate::StoreError;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 
-/// A requested deployment that is not written yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewCodeDeploy {
-    /// UUID of this row.
-    pub request_id: String,
-    /// Name of the environment.
-    pub environment: String,
-    /// `deploy`, `remove`, `rollback`, `promote`, …
-    pub action: String,
-    /// Options of the request, as JSON.
-    pub options: String,
-    /// Login of the user who requested the deployment.
-    pub owner: String,
-    /// Reason given by the user, as free text.
-    pub reason: String,
-    /// First state: `new` or `queued`.
-    pub state: String,
-    /// Time of the request in milliseconds since 1970.
-    pub queued_ms: i64,
+row! {
+    /// A requested deployment that is not written yet.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NewCodeDeploy {
+        /// UUID of this row.
+        pub request_id: String,
+        /// Name of the environment.
+        pub environment: String,
+        /// `deploy`, `remove`, `rollback`, `promote`, …
+        pub action: String,
+        /// Options of the request, as JSON.
+        pub options: String,
+        /// Login of the user who requested the deployment.
+        pub owner: String,
+        /// Reason given by the user, as free text.
+        pub reason: String,
+        /// First state: `new` or `queued`.
+        pub state: String,
+        /// Time of the request in milliseconds since 1970.
+        pub queued_ms: i64,
+    } write columns new_columns
 }
 
-/// A stored deployment and its outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeDeployRow {
-    /// Number of the deployment.
-    pub id: i64,
-    /// Name of the environment.
-    pub environment: String,
-    /// Action, as in [`NewCodeDeploy::action`].
-    pub action: String,
-    /// Options of the request, as JSON.
-    pub options: String,
-    /// Login of the user who requested the deployment.
-    pub owner: String,
-    /// Reason given by the user, as free text.
-    pub reason: String,
-    /// `new`, `queued`, `deploying`, `syncing`, `synced` or `failed`.
-    pub state: String,
-    /// Time of the request in milliseconds since 1970.
-    pub queued_ms: i64,
-    /// Start in milliseconds since 1970; `None` before.
-    pub started_ms: Option<i64>,
-    /// End in milliseconds since 1970; `None` before.
-    pub finished_ms: Option<i64>,
-    /// The deployment that did the work, if one deployment served several requests.
-    pub served_by: Option<i64>,
-    /// Signature of the code version that was made live.
-    pub signature: Option<String>,
-    /// Signature of the code version that was live before.
-    pub before: Option<String>,
-    /// The changes or the error, as JSON.
-    pub outcome: Option<String>,
+row! {
+    /// A stored deployment and its outcome.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CodeDeployRow {
+        /// Number of the deployment.
+        pub id: i64,
+        /// Name of the environment.
+        pub environment: String,
+        /// Action, as in [`NewCodeDeploy::action`].
+        pub action: String,
+        /// Options of the request, as JSON.
+        pub options: String,
+        /// Login of the user who requested the deployment.
+        pub owner: String,
+        /// Reason given by the user, as free text.
+        pub reason: String,
+        /// `new`, `queued`, `deploying`, `syncing`, `synced` or `failed`.
+        pub state: String,
+        /// Time of the request in milliseconds since 1970.
+        pub queued_ms: i64,
+        /// Start in milliseconds since 1970; `None` before.
+        pub started_ms: Option<i64>,
+        /// End in milliseconds since 1970; `None` before.
+        pub finished_ms: Option<i64>,
+        /// The deployment that did the work, if one deployment served several requests.
+        pub served_by: Option<i64>,
+        /// Signature of the code version that was made live.
+        pub signature: Option<String>,
+        /// Signature of the code version that was live before.
+        pub before: Option<String>,
+        /// The changes or the error, as JSON.
+        pub outcome: Option<String>,
+    } read select deploys from "code_deploys"
 }
 
-/// The end of a deployment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeDeployEnd {
-    /// Last state: `synced` or `failed`.
-    pub state: String,
-    /// Time of the end in milliseconds since 1970.
-    pub finished_ms: i64,
-    /// The deployment that did the work.
-    pub served_by: i64,
-    /// Signature of the code version that was made live.
-    pub signature: Option<String>,
-    /// Signature of the code version that was live before.
-    pub before: Option<String>,
-    /// The changes or the error, as JSON.
-    pub outcome: String,
+row! {
+    /// The end of a deployment.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CodeDeployEnd {
+        /// Last state: `synced` or `failed`.
+        pub state: String,
+        /// Time of the end in milliseconds since 1970.
+        pub finished_ms: i64,
+        /// The deployment that did the work.
+        pub served_by: i64,
+        /// Signature of the code version that was made live.
+        pub signature: Option<String>,
+        /// Signature of the code version that was live before.
+        pub before: Option<String>,
+        /// The changes or the error, as JSON.
+        pub outcome: String,
+    } write
 }
 
-macro_rules! columns {
-    () => {
-        "id, environment, action, options, owner, reason, state, queued_ms, started_ms, \
-         finished_ms, served_by, signature, before, outcome"
-    };
-}
-
-const INSERT: &str = "INSERT INTO code_deploys (id, request_id, environment, action, options, \
-     owner, reason, state, queued_ms) VALUES \
-     ((SELECT COALESCE(MAX(id), 0) + 1 FROM code_deploys), $1, $2, $3, $4, $5, $6, $7, $8)";
+const INSERT: &str = concat!(
+    "INSERT INTO code_deploys (",
+    new_columns!(),
+    ", id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, (SELECT COALESCE(MAX(id), 0) + 1 FROM code_deploys))"
+);
 const BY_REQUEST: &str = "SELECT id FROM code_deploys WHERE request_id = $1";
 const ENTER: &str = "UPDATE code_deploys SET state = $2, \
      started_ms = COALESCE(started_ms, CAST($3 AS BIGINT)) WHERE id = $1 AND finished_ms IS NULL";
 const END: &str = "UPDATE code_deploys SET state = $2, finished_ms = $3, served_by = $4, \
      signature = $5, before = $6, outcome = $7 WHERE id = $1 AND finished_ms IS NULL";
-const ONE: &str = concat!("SELECT ", columns!(), " FROM code_deploys WHERE id = $1");
-const OPEN: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM code_deploys WHERE finished_ms IS NULL ORDER BY id"
-);
-const LIST: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM code_deploys WHERE (CAST($1 AS TEXT) IS NULL OR environment = $1) AND id < $2 \
+const ONE: &str = deploys!("WHERE id = $1");
+const OPEN: &str = deploys!("WHERE finished_ms IS NULL ORDER BY id");
+const LIST: &str = deploys!(
+    "WHERE (CAST($1 AS TEXT) IS NULL OR environment = $1) AND id < $2 \
      ORDER BY id DESC LIMIT $3"
 );
-const FAILED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM code_deploys d WHERE state = 'failed' AND id = (SELECT MAX(id) FROM code_deploys \
+const FAILED: &str = deploys!(
+    "d WHERE state = 'failed' AND id = (SELECT MAX(id) FROM code_deploys \
      WHERE environment = d.environment AND finished_ms IS NOT NULL) ORDER BY id"
 );
-const LIVE: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM code_deploys WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE state = 'synced' \
+const LIVE: &str = deploys!(
+    "WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE state = 'synced' \
      AND signature IS NOT NULL GROUP BY environment) ORDER BY environment"
 );
-const NEWEST: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM code_deploys WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE finished_ms IS NOT NULL \
+const NEWEST: &str = deploys!(
+    "WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE finished_ms IS NOT NULL \
      GROUP BY environment) AND NOT (action = 'remove' AND state = 'synced') ORDER BY environment"
 );
 // The newest deployments of an environment stay, since they record who deployed the live version.
@@ -138,24 +128,13 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// Writes deployments, all or none. Returns their numbers.
     pub async fn insert_code_deploys(&self, new: &[NewCodeDeploy]) -> Result<Vec<i64>, StoreError> {
-        let insert = |new: &NewCodeDeploy| SqlStatement {
-            sql: INSERT,
-            values: vec![
-                SqlValue::owned_text(&new.request_id),
-                SqlValue::owned_text(&new.environment),
-                SqlValue::owned_text(&new.action),
-                SqlValue::owned_text(&new.options),
-                SqlValue::owned_text(&new.owner),
-                SqlValue::owned_text(&new.reason),
-                SqlValue::owned_text(&new.state),
-                SqlValue::Int(new.queued_ms),
-            ],
-        };
-        self.execute_all(new.iter().map(insert).collect()).await?;
+        let steps = new
+            .iter()
+            .map(|new| SqlStatement::new(INSERT, values![new]));
+        self.execute_all(steps).await?;
         let mut ids = Vec::with_capacity(new.len());
         for row in new {
-            let values = vec![SqlValue::owned_text(&row.request_id)];
-            let id: Option<i64> = self.query_one(BY_REQUEST, values).await?;
+            let id: Option<i64> = self.query_one(BY_REQUEST, values![row.request_id]).await?;
             ids.push(id.ok_or(StoreError::Closed)?);
         }
         Ok(ids)
@@ -168,16 +147,10 @@ impl Store {
         state: &str,
         started_ms: Option<i64>,
     ) -> Result<(), StoreError> {
-        let step = |id: &i64| SqlStatement {
-            sql: ENTER,
-            values: vec![
-                SqlValue::Int(*id),
-                SqlValue::owned_text(state),
-                SqlValue::opt_int(started_ms),
-            ],
-        };
-        self.execute_all(ids.iter().map(step).collect()).await?;
-        Ok(())
+        let steps = ids
+            .iter()
+            .map(|id| SqlStatement::new(ENTER, values![id, state, started_ms]));
+        self.execute_all(steps).await.map(drop)
     }
 
     /// Ends deployments in one transaction; a deployment that is over already stays as it is.
@@ -186,25 +159,15 @@ impl Store {
         ids: &[i64],
         end: &CodeDeployEnd,
     ) -> Result<(), StoreError> {
-        let step = |id: &i64| SqlStatement {
-            sql: END,
-            values: vec![
-                SqlValue::Int(*id),
-                SqlValue::owned_text(&end.state),
-                SqlValue::Int(end.finished_ms),
-                SqlValue::Int(end.served_by),
-                SqlValue::opt_owned_text(end.signature.as_deref()),
-                SqlValue::opt_owned_text(end.before.as_deref()),
-                SqlValue::owned_text(&end.outcome),
-            ],
-        };
-        self.execute_all(ids.iter().map(step).collect()).await?;
-        Ok(())
+        let steps = ids
+            .iter()
+            .map(|id| SqlStatement::new(END, values![id, end]));
+        self.execute_all(steps).await.map(drop)
     }
 
     /// The deployment with this number.
     pub async fn code_deploy(&self, id: i64) -> Result<Option<CodeDeployRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::Int(id)]).await
+        self.query_one(ONE, values![id]).await
     }
 
     /// Deployments that are not over, oldest first.
@@ -219,12 +182,8 @@ impl Store {
         before: Option<i64>,
         limit: i64,
     ) -> Result<Vec<CodeDeployRow>, StoreError> {
-        let values = vec![
-            SqlValue::opt_owned_text(environment),
-            SqlValue::Int(before.unwrap_or(i64::MAX)),
-            SqlValue::Int(limit),
-        ];
-        self.query(LIST, values).await
+        let before = before.unwrap_or(i64::MAX);
+        self.query(LIST, values![environment, before, limit]).await
     }
 
     /// The last deployment of each environment whose last deployment failed.
@@ -246,30 +205,6 @@ impl Store {
     /// Deletes deployments that ended before this time, except those that record who deployed the
     /// live version. Returns the number deleted.
     pub async fn prune_code_deploys(&self, before_ms: i64) -> Result<u64, StoreError> {
-        let (sql, values) = (PRUNE, vec![SqlValue::Int(before_ms)]);
-        self.execute(SqlStatement { sql, values }).await
-    }
-}
-
-// === impl CodeDeployRow ===
-
-impl FromRow for CodeDeployRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            id: row.int(0)?,
-            environment: row.text(1)?,
-            action: row.text(2)?,
-            options: row.text(3)?,
-            owner: row.text(4)?,
-            reason: row.text(5)?,
-            state: row.text(6)?,
-            queued_ms: row.int(7)?,
-            started_ms: row.opt_int(8)?,
-            finished_ms: row.opt_int(9)?,
-            served_by: row.opt_int(10)?,
-            signature: row.opt_text(11)?,
-            before: row.opt_text(12)?,
-            outcome: row.opt_text(13)?,
-        })
+        self.execute(PRUNE, values![before_ms]).await
     }
 }

@@ -6,7 +6,7 @@
 use crate::StoreError;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::values;
 
 const CAME: &str = "INSERT INTO connected_nodes (certname) VALUES ($1) ON CONFLICT DO NOTHING";
 const WENT: &str = "DELETE FROM connected_nodes WHERE certname = $1";
@@ -23,11 +23,10 @@ impl Store {
         &self,
         changes: Vec<(String, bool)>,
     ) -> Result<(), StoreError> {
-        let steps = changes.iter().map(|(certname, is_connected)| SqlStatement {
-            sql: if *is_connected { CAME } else { WENT },
-            values: vec![SqlValue::owned_text(certname)],
+        let steps = changes.iter().map(|(certname, is_connected)| {
+            SqlStatement::new(if *is_connected { CAME } else { WENT }, values![certname])
         });
-        self.execute_all(steps.collect()).await.map(drop)
+        self.execute_all(steps).await.map(drop)
     }
 
     /// The next `limit` connected nodes after `after`, by certname.
@@ -36,7 +35,6 @@ impl Store {
         after: &str,
         limit: u32,
     ) -> Result<Vec<String>, StoreError> {
-        let page = vec![SqlValue::owned_text(after), SqlValue::Int(i64::from(limit))];
-        self.query(ALL, page).await
+        self.query(ALL, values![after, limit]).await
     }
 }

@@ -3,22 +3,25 @@
 //! Invariant: a node has at most one connection, and a connection without nodes is deleted.
 
 use crate::StoreError;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 
-/// A connection to nodes without an agent.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ConnectionRow {
-    /// UUID of the connection.
-    pub id: String,
-    /// The connection's settings, sealed.
-    pub sealed: Vec<u8>,
+row! {
+    /// A connection to nodes without an agent.
+    #[derive(Clone, PartialEq, Eq)]
+    pub struct ConnectionRow {
+        /// UUID of the connection.
+        pub id: String,
+        /// The connection's settings, sealed.
+        pub sealed: Vec<u8>,
+    } read write columns columns select connections from "connections"
 }
 
-const ALL: &str = "SELECT id, sealed FROM connections ORDER BY id";
+const ALL: &str = connections!("ORDER BY id");
 const NODES: &str = "SELECT certname, connection_id FROM connection_nodes ORDER BY certname";
-const INSERT: &str = "INSERT INTO connections (id, sealed) VALUES ($1, $2)";
+const INSERT: &str = concat!("INSERT INTO connections (", columns!(), ") VALUES ($1, $2)");
 const PUT_NODE: &str = "INSERT INTO connection_nodes (certname, connection_id) VALUES ($1, $2) \
      ON CONFLICT (certname) DO UPDATE SET connection_id = excluded.connection_id";
 const DELETE_NODE: &str = "DELETE FROM connection_nodes WHERE certname = $1";
@@ -46,51 +49,28 @@ impl Store {
         row: ConnectionRow,
         certnames: Vec<String>,
     ) -> Result<(), StoreError> {
-        let insert = SqlStatement {
-            sql: INSERT,
-            values: vec![
-                SqlValue::owned_text(&row.id),
-                SqlValue::Blob(row.sealed.into()),
-            ],
-        };
-        let nodes = certnames.iter().map(|certname| SqlStatement {
-            sql: PUT_NODE,
-            values: vec![
-                SqlValue::owned_text(certname),
-                SqlValue::owned_text(&row.id),
-            ],
-        });
+        let insert = SqlStatement::new(INSERT, values![row.id, row.sealed]);
+        let nodes = certnames
+            .iter()
+            .map(|certname| SqlStatement::new(PUT_NODE, values![certname, row.id]));
         let steps = std::iter::once(insert)
             .chain(nodes)
             .chain([delete_unused_statement()]);
-        self.execute_all(steps.collect()).await.map(|_| ())
+        self.execute_all(steps).await.map(drop)
     }
 
     /// Deletes the connections of these nodes.
     pub async fn delete_connections(&self, certnames: Vec<String>) -> Result<(), StoreError> {
-        let nodes = certnames.iter().map(|certname| SqlStatement {
-            sql: DELETE_NODE,
-            values: vec![SqlValue::owned_text(certname)],
-        });
+        let nodes = certnames
+            .iter()
+            .map(|certname| SqlStatement::new(DELETE_NODE, values![certname]));
         let steps = nodes.chain([delete_unused_statement()]);
-        self.execute_all(steps.collect()).await.map(|_| ())
+        self.execute_all(steps).await.map(drop)
     }
 }
 
 fn delete_unused_statement() -> SqlStatement<'static> {
-    SqlStatement {
-        sql: DELETE_UNUSED,
-        values: Vec::new(),
-    }
-}
-
-impl FromRow for ConnectionRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            id: row.text(0)?,
-            sealed: row.blob(1)?,
-        })
-    }
+    SqlStatement::new(DELETE_UNUSED, Vec::new())
 }
 
 /// Omits the sealed bytes.

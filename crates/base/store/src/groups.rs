@@ -1,32 +1,33 @@
 //! User groups of external directories, and their members as of each user's last login.
 
 use crate::StoreError;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 
-/// A user group of an external directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupRow {
-    /// UUID of the group.
-    pub id: String,
-    /// Name of the group in the directory; unique and case-sensitive.
-    pub login: String,
-    /// Name shown to users.
-    pub display_name: String,
-    /// The directory or identity provider of the group, in the form of
-    /// [`UserOrigin`](crate::UserOrigin); only its users can be members. Empty: no directory, so
-    /// the group has no members.
-    pub origin: String,
+row! {
+    /// A user group of an external directory.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct GroupRow {
+        /// UUID of the group.
+        pub id: String,
+        /// Name of the group in the directory; unique and case-sensitive.
+        pub login: String,
+        /// Name shown to users.
+        pub display_name: String,
+        /// The directory or identity provider of the group, in the form of
+        /// [`UserOrigin`](crate::UserOrigin); only its users can be members. Empty: no directory,
+        /// so the group has no members.
+        pub origin: String = "COALESCE(origin, '')",
+    } read write select groups from "user_groups"
 }
 
 const INSERT: &str = "INSERT INTO user_groups (id, login, display_name, origin) \
      VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 const RENAME: &str = "UPDATE user_groups SET display_name = $2 WHERE id = $1";
-const ALL: &str =
-    "SELECT id, login, display_name, COALESCE(origin, '') FROM user_groups ORDER BY login";
-const ONE: &str =
-    "SELECT id, login, display_name, COALESCE(origin, '') FROM user_groups WHERE id = $1";
+const ALL: &str = groups!("ORDER BY login");
+const ONE: &str = groups!("WHERE id = $1");
 const BIND: &str = "UPDATE user_groups SET origin = $2 WHERE id = $1";
 const BIND_UNDECIDED: &str = "UPDATE user_groups SET origin = $1 WHERE origin IS NULL";
 const MEMBERS: &str = "SELECT user_id FROM group_members WHERE group_id = $1 ORDER BY user_id";
@@ -63,39 +64,26 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// Writes a group. `false`: its name or id is taken and nothing was written.
     pub async fn insert_group(&self, group: GroupRow) -> Result<bool, StoreError> {
-        let values = [&group.id, &group.login, &group.display_name, &group.origin];
-        let values = values.map(|text| SqlValue::owned_text(text)).to_vec();
-        let sql = INSERT;
-        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
+        Ok(self.execute(INSERT, values![group]).await? > 0)
     }
 
     /// Sets the display name. `false`: the group does not exist.
     pub async fn rename_group(&self, id: &str, display_name: &str) -> Result<bool, StoreError> {
-        let values = vec![SqlValue::owned_text(id), SqlValue::owned_text(display_name)];
-        let sql = RENAME;
-        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
+        Ok(self.execute(RENAME, values![id, display_name]).await? > 0)
     }
 
     /// Binds a group to another directory and removes its members, which came from the previous
     /// directory. `false`: the group does not exist.
     pub async fn bind_group(&self, id: &str, origin: &str) -> Result<bool, StoreError> {
-        let leave = SqlStatement {
-            sql: DELETE_MEMBERS,
-            values: vec![SqlValue::owned_text(id)],
-        };
-        let bind = SqlStatement {
-            sql: BIND,
-            values: vec![SqlValue::owned_text(id), SqlValue::owned_text(origin)],
-        };
-        let rows = self.execute_all(vec![leave, bind]).await?;
-        Ok(rows.last().is_some_and(|bound| *bound > 0))
+        let leave = SqlStatement::new(DELETE_MEMBERS, values![id]);
+        let bind = SqlStatement::new(BIND, values![id, origin]);
+        self.execute_to_last(vec![leave, bind]).await
     }
 
     /// Binds the groups that were imported before groups had a directory, and whose members do not
     /// identify it. Does nothing when it is called again. Returns the number of groups.
     pub async fn bind_undecided_groups(&self, origin: &str) -> Result<u64, StoreError> {
-        let (sql, values) = (BIND_UNDECIDED, vec![SqlValue::owned_text(origin)]);
-        self.execute(SqlStatement { sql, values }).await
+        self.execute(BIND_UNDECIDED, values![origin]).await
     }
 
     /// All groups, by the name in the directory.
@@ -105,17 +93,17 @@ impl Store {
 
     /// The group with this id.
     pub async fn group(&self, id: &str) -> Result<Option<GroupRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::owned_text(id)]).await
+        self.query_one(ONE, values![id]).await
     }
 
     /// Ids of the users in a group.
     pub async fn group_members(&self, id: &str) -> Result<Vec<String>, StoreError> {
-        self.query(MEMBERS, vec![SqlValue::owned_text(id)]).await
+        self.query(MEMBERS, values![id]).await
     }
 
     /// Ids of the groups of a user.
     pub async fn groups_of_user(&self, user: &str) -> Result<Vec<String>, StoreError> {
-        self.query(OF_USER, vec![SqlValue::owned_text(user)]).await
+        self.query(OF_USER, values![user]).await
     }
 
     /// Every pair of a user's id and the id of one of the user's groups.
@@ -131,37 +119,20 @@ impl Store {
         origin: &str,
         groups: &[String],
     ) -> Result<(), StoreError> {
-        let (sql, values) = (LEAVE_ALL, vec![SqlValue::owned_text(user)]);
-        let mut steps = vec![SqlStatement { sql, values }];
-        steps.extend(groups.iter().map(|group| SqlStatement {
-            sql: JOIN,
-            values: vec![
-                SqlValue::owned_text(group),
-                SqlValue::owned_text(user),
-                SqlValue::owned_text(origin),
-            ],
-        }));
-        self.execute_all(steps).await.map(|_| ())
+        let (sql, values) = (LEAVE_ALL, values![user]);
+        let mut steps = vec![SqlStatement::new(sql, values)];
+        steps.extend(
+            groups
+                .iter()
+                .map(|group| SqlStatement::new(JOIN, values![group, user, origin])),
+        );
+        self.execute_all(steps).await.map(drop)
     }
 
     /// Deletes a group with its roles and members. `false`: it does not exist.
     pub async fn delete_group(&self, id: &str) -> Result<bool, StoreError> {
-        let steps = [DELETE_ROLES, DELETE_MEMBERS, DELETE].map(|sql| SqlStatement {
-            sql,
-            values: vec![SqlValue::owned_text(id)],
-        });
-        let rows = self.execute_all(steps.to_vec()).await?;
-        Ok(rows.last().is_some_and(|deleted| *deleted > 0))
-    }
-}
-
-impl FromRow for GroupRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            id: row.text(0)?,
-            login: row.text(1)?,
-            display_name: row.text(2)?,
-            origin: row.text(3)?,
-        })
+        let steps =
+            [DELETE_ROLES, DELETE_MEMBERS, DELETE].map(|sql| SqlStatement::new(sql, values![id]));
+        self.execute_to_last(steps).await
     }
 }

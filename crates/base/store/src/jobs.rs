@@ -4,81 +4,90 @@ use std::collections::BTreeMap;
 
 use crate::job_order::{JobOrder, pages};
 use crate::page::{ListPage, ordered_statement};
+use crate::rows::row;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{SqlValue, ToValues as _, values};
 use crate::write::{StoreWrite, WriteResult};
 use crate::writing::jobs::NewJob;
 use crate::{JobNumber, RunRow, StoreError};
 
-/// A stored job without its runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobRow {
-    /// Number of the job.
-    pub number: JobNumber,
-    /// Command that requested the job, such as `task` or `deploy`.
-    pub command: String,
-    /// Type for filters: `task`, `deploy` or `plan_task`.
-    pub kind: String,
-    /// Name of the task; `None` for jobs without one.
-    pub task: Option<String>,
-    /// State of the job, such as `ready` or `running`.
-    pub state: String,
-    /// Name of the environment; may be empty.
-    pub environment: String,
-    /// Options of the request, as JSON.
-    pub options: String,
-    /// Login of the owner.
-    pub owner: String,
-    /// Description given by the user, as free text.
-    pub description: String,
-    /// Data given by the user, as JSON.
-    pub userdata: String,
-    /// Number of runs of the job.
-    pub node_count: u64,
-    /// Time at which the job was written, in milliseconds since 1970.
-    pub created_ms: i64,
-    /// Time at which the job became `running`, in milliseconds since 1970.
-    pub started_ms: Option<i64>,
-    /// Time at which the job ended, in milliseconds since 1970.
-    pub finished_ms: Option<i64>,
-    /// Time at which the job entered its state, in milliseconds since 1970.
-    pub changed_ms: i64,
-    /// Duration of the job in milliseconds, by a monotonic clock; `None` if the job is not over, or
-    /// if the duration is not known.
-    pub duration_ms: Option<i64>,
-    /// Progress through the batches; `None` if the job has none.
-    pub rollout: Option<RolloutRow>,
+row! {
+    /// A stored job without its runs.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct JobRow {
+        /// Number of the job.
+        pub number: JobNumber,
+        /// Command that requested the job, such as `task` or `deploy`.
+        pub command: String,
+        /// Type for filters: `task`, `deploy` or `plan_task`.
+        pub kind: String,
+        /// Name of the task; `None` for jobs without one.
+        pub task: Option<String>,
+        /// State of the job, such as `ready` or `running`.
+        pub state: String,
+        /// Name of the environment; may be empty.
+        pub environment: String,
+        /// Options of the request, as JSON.
+        pub options: String,
+        /// Login of the owner.
+        pub owner: String,
+        /// Description given by the user, as free text.
+        pub description: String,
+        /// Data given by the user, as JSON.
+        pub userdata: String,
+        /// Number of runs of the job.
+        pub node_count: u64,
+        /// Time at which the job was written, in milliseconds since 1970.
+        pub created_ms: i64,
+        /// Time at which the job became `running`, in milliseconds since 1970.
+        pub started_ms: Option<i64>,
+        /// Time at which the job ended, in milliseconds since 1970.
+        pub finished_ms: Option<i64>,
+        /// Time at which the job entered its state, in milliseconds since 1970.
+        pub changed_ms: i64,
+        /// Duration of the job in milliseconds, by a monotonic clock; `None` if the job is not over,
+        /// or if the duration is not known.
+        pub duration_ms: Option<i64>,
+        /// Progress through the batches; `None` if the job has none.
+        pub rollout: Option<RolloutRow> = rollout_columns!(),
+    } read columns columns select jobs from "jobs"
 }
 
-/// Progress of a job through its batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RolloutRow {
-    /// Number of batches of the job.
-    pub batches: u32,
-    /// The batch that was started last, from 1.
-    pub batch: u32,
-    /// End of the current pause in milliseconds since 1970; `None` outside a pause.
-    pub next_batch_ms: Option<i64>,
+row! {
+    /// Progress of a job through its batches.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RolloutRow {
+        /// Number of batches of the job.
+        pub batches: u32,
+        /// The batch that was started last, from 1.
+        pub batch: u32,
+        /// End of the current pause in milliseconds since 1970; `None` outside a pause.
+        pub next_batch_ms: Option<i64>,
+    } read columns rollout_columns
 }
 
-/// Number of runs of a batch that are in a state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BatchStateRow {
-    /// The batch, from 1.
-    pub batch: u32,
-    /// State of the runs, such as `ready` or `running`.
-    pub state: String,
-    /// Number of runs in the state.
-    pub count: u64,
+row! {
+    /// Number of runs of a batch that are in a state.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct BatchStateRow {
+        /// The batch, from 1.
+        pub batch: u32,
+        /// State of the runs, such as `ready` or `running`.
+        pub state: String,
+        /// Number of runs in the state.
+        pub count: u64 = "COUNT(*)",
+    } read select batch_states from "runs"
 }
 
-/// A state that a job entered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobStateRow {
-    /// Name of the state.
-    pub state: String,
-    /// Time of entry in milliseconds since 1970.
-    pub enter_ms: i64,
+row! {
+    /// A state that a job entered.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct JobStateRow {
+        /// Name of the state.
+        pub state: String,
+        /// Time of entry in milliseconds since 1970.
+        pub enter_ms: i64,
+    } read select job_states from "job_states"
 }
 
 /// A job that is not over, with the data needed to continue it.
@@ -94,15 +103,25 @@ pub struct UnfinishedJob {
     pub runs: Vec<RunRow>,
 }
 
-/// A job of Puppet runs that is not over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenDeployRow {
-    /// Number of the job.
-    pub number: JobNumber,
-    /// Name of the environment; may be empty.
-    pub environment: String,
-    /// Options of the request, as JSON.
-    pub options: String,
+row! {
+    /// A job that is not over, with its sealed parameters.
+    struct SealedJob {
+        job: JobRow = columns!(),
+        sealed: Option<Vec<u8>>,
+    } read select sealed_jobs from "jobs"
+}
+
+row! {
+    /// A job of Puppet runs that is not over.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct OpenDeployRow {
+        /// Number of the job.
+        pub number: JobNumber,
+        /// Name of the environment; may be empty.
+        pub environment: String,
+        /// Options of the request, as JSON.
+        pub options: String,
+    } read select open_deploys from "jobs"
 }
 
 /// Filter of a list of jobs.
@@ -128,20 +147,11 @@ pub struct JobListFilter {
     pub descending: bool,
 }
 
-/// The columns of [`JobRow`], in its order.
-macro_rules! columns {
-    () => {
-        "number, command, kind, task, state, environment, options, owner, description, userdata, \
-         node_count, created_ms, started_ms, finished_ms, changed_ms, duration_ms, batches, \
-         batch, next_batch_ms"
-    };
-}
-
 /// A part of a task's name is matched by removing it from the name: this is case-sensitive on both
 /// engines, and nothing has to be escaped.
 macro_rules! matching {
     () => {
-        " FROM jobs WHERE pruned = 0 AND (CAST($1 AS TEXT) IS NULL OR kind = $1) \
+        "WHERE pruned = 0 AND (CAST($1 AS TEXT) IS NULL OR kind = $1) \
          AND (CAST($2 AS TEXT) IS NULL OR REPLACE(task, $2, '') <> task) \
          AND (CAST($3 AS BIGINT) IS NULL OR finished_ms >= $3) \
          AND (CAST($4 AS BIGINT) IS NULL OR finished_ms <= $4) \
@@ -154,39 +164,24 @@ macro_rules! matching {
 
 macro_rules! page {
     ($order:literal) => {
-        concat!(
-            "SELECT ",
-            columns!(),
-            matching!(),
-            " ORDER BY ",
-            $order,
-            " LIMIT $8 OFFSET $9"
-        )
+        jobs!(matching!(), " ORDER BY ", $order, " LIMIT $8 OFFSET $9")
     };
 }
 
-const ONE: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM jobs WHERE number = $1 AND pruned = 0"
-);
+const ONE: &str = jobs!("WHERE number = $1 AND pruned = 0");
 
-const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
+const COUNT: &str = concat!("SELECT COUNT(*) FROM jobs ", matching!());
 
-const HISTORY: &str = "SELECT state, enter_ms FROM job_states WHERE job = $1 ORDER BY progress";
+const HISTORY: &str = job_states!("WHERE job = $1 ORDER BY progress");
 
 /// 4 is `JOB_OVER`, written literally so that the partial index is used.
-const UNFINISHED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", sealed FROM jobs WHERE progress < 4 ORDER BY number"
+const UNFINISHED: &str = sealed_jobs!("WHERE progress < 4 ORDER BY number");
+
+const BATCH_STATES: &str = batch_states!(
+    "WHERE job = $1 AND batch IS NOT NULL GROUP BY batch, state ORDER BY batch, state"
 );
 
-const BATCH_STATES: &str = "SELECT batch, state, COUNT(*) FROM runs WHERE job = $1 \
-     AND batch IS NOT NULL GROUP BY batch, state ORDER BY batch, state";
-
-const OPEN_DEPLOYS: &str =
-    "SELECT number, environment, options FROM jobs WHERE progress < 4 AND command = 'deploy'";
+const OPEN_DEPLOYS: &str = open_deploys!("WHERE progress < 4 AND command = 'deploy'");
 
 const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
@@ -232,14 +227,14 @@ impl Store {
         &self,
         transaction_id: &str,
     ) -> Result<Option<JobNumber>, StoreError> {
-        self.execute_all(Vec::new()).await?;
+        self.execute_all([]).await?;
         let run = self.run_by_transaction(transaction_id).await?;
         Ok(run.map(|run| run.job))
     }
 
     /// The job with this number.
     pub async fn job(&self, number: JobNumber) -> Result<Option<JobRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::Int(number.get())]).await
+        self.query_one(ONE, values![number]).await
     }
 
     /// One page of jobs, and the number of jobs without paging.
@@ -249,24 +244,20 @@ impl Store {
         page: ListPage,
     ) -> Result<(Vec<JobRow>, u64), StoreError> {
         let mut values = filter.values();
-        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
-        values.extend([
-            SqlValue::Int(page.limit_column()),
-            SqlValue::Int(page.offset_column()),
-        ]);
+        let total = self.count(COUNT, values.clone()).await?;
+        page.add_to(&mut values);
         let rows = self.query(filter.sql(), values).await?;
-        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+        Ok((rows, total))
     }
 
     /// The states that a job entered, in chronological order.
     pub async fn job_states(&self, job: JobNumber) -> Result<Vec<JobStateRow>, StoreError> {
-        self.query(HISTORY, vec![SqlValue::Int(job.get())]).await
+        self.query(HISTORY, values![job]).await
     }
 
     /// The number of runs in each state for each batch, by batch; empty for a job without batches.
     pub async fn batch_states(&self, job: JobNumber) -> Result<Vec<BatchStateRow>, StoreError> {
-        self.query(BATCH_STATES, vec![SqlValue::Int(job.get())])
-            .await
+        self.query(BATCH_STATES, values![job]).await
     }
 
     /// The requests of all jobs of Puppet runs that are not over.
@@ -298,100 +289,21 @@ impl Store {
 // === impl JobListFilter ===
 
 impl JobListFilter {
-    fn values(&self) -> Vec<SqlValue<'static>> {
+    fn values(&self) -> Vec<SqlValue<'_>> {
         // An empty text is part of every name.
         let task = self.task.as_deref().filter(|part| !part.is_empty());
-        vec![
-            SqlValue::opt_owned_text(self.kind.as_deref()),
-            SqlValue::opt_owned_text(task),
-            SqlValue::opt_int(self.min_finish_ms),
-            SqlValue::opt_int(self.max_finish_ms),
-            SqlValue::opt_owned_text(self.owner.as_deref()),
-            SqlValue::opt_owned_text(self.state.as_deref()),
-            SqlValue::opt_owned_text(self.certname.as_deref()),
+        values![
+            self.kind,
+            task,
+            self.min_finish_ms,
+            self.max_finish_ms,
+            self.owner,
+            self.state,
+            self.certname,
         ]
     }
 
     fn sql(&self) -> &'static str {
         ordered_statement(&PAGES, self.order_by, self.descending)
-    }
-}
-
-// === impl rows ===
-
-struct SealedJob {
-    job: JobRow,
-    sealed: Option<Vec<u8>>,
-}
-
-impl FromRow for SealedJob {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            job: JobRow::from_row(row)?,
-            sealed: row.opt_blob(19)?,
-        })
-    }
-}
-
-impl FromRow for OpenDeployRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            number: JobNumber::from_column(row.int(0)?),
-            environment: row.text(1)?,
-            options: row.text(2)?,
-        })
-    }
-}
-
-impl FromRow for JobRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            number: JobNumber::from_column(row.int(0)?),
-            command: row.text(1)?,
-            kind: row.text(2)?,
-            task: row.opt_text(3)?,
-            state: row.text(4)?,
-            environment: row.text(5)?,
-            options: row.text(6)?,
-            owner: row.text(7)?,
-            description: row.text(8)?,
-            userdata: row.text(9)?,
-            node_count: row.int(10)?.unsigned_abs(),
-            created_ms: row.int(11)?,
-            started_ms: row.opt_int(12)?,
-            finished_ms: row.opt_int(13)?,
-            changed_ms: row.int(14)?,
-            duration_ms: row.opt_int(15)?,
-            rollout: rollout(row)?,
-        })
-    }
-}
-
-fn rollout(row: &dyn RowColumns) -> Result<Option<RolloutRow>, ColumnError> {
-    let (batches, batch) = (row.opt_int(16)?, row.opt_int(17)?);
-    let next_batch_ms = row.opt_int(18)?;
-    Ok(batches.zip(batch).map(|(batches, batch)| RolloutRow {
-        batches: batches.try_into().unwrap_or_default(),
-        batch: batch.try_into().unwrap_or_default(),
-        next_batch_ms,
-    }))
-}
-
-impl FromRow for BatchStateRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            batch: row.int(0)?.try_into().unwrap_or_default(),
-            state: row.text(1)?,
-            count: row.int(2)?.unsigned_abs(),
-        })
-    }
-}
-
-impl FromRow for JobStateRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            state: row.text(0)?,
-            enter_ms: row.int(1)?,
-        })
     }
 }

@@ -6,12 +6,23 @@
 //! committed before it.
 
 use crate::JobNumber;
-use crate::value::{ColumnError, FromRow, RowColumns};
+use crate::rows::row;
 
-macro_rules! columns {
-    () => {
-        "job, event, commits, epoch, audit, audit_hash"
-    };
+row! {
+    /// The last numbers that were allocated.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct NumberLedger {
+        pub(crate) job: i64,
+        pub(crate) event: i64,
+        /// Number of transactions so far: shows if a commit whose answer was lost took place.
+        pub(crate) commits: i64,
+        /// Number of starts of server processes so far: shows if another one wrote meanwhile.
+        pub(crate) epoch: i64,
+        /// Number of the last entry of the audit chain; 0: the chain is empty.
+        pub(crate) audit: i64,
+        /// Hash of that entry.
+        pub(crate) audit_hash: [u8; 32],
+    } read columns columns select ledger from "ledger"
 }
 
 /// Counts the transaction and reads the ledger.
@@ -32,27 +43,12 @@ pub(crate) const NEW_EPOCH: &str = concat!(
 );
 
 /// Reads the ledger without changing it.
-pub(crate) const READ: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE id = 1");
+pub(crate) const READ: &str = ledger!("WHERE id = 1");
 
 /// Reads the random identity of the database.
 pub(crate) const IDENTITY: &str = "SELECT identity FROM ledger WHERE id = 1";
 
 pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ, IDENTITY];
-
-/// The last numbers that were allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NumberLedger {
-    pub(crate) job: i64,
-    pub(crate) event: i64,
-    /// Number of transactions so far: shows if a commit whose answer was lost took place.
-    pub(crate) commits: i64,
-    /// Number of starts of server processes so far: shows if another one wrote meanwhile.
-    pub(crate) epoch: i64,
-    /// Number of the last entry of the audit chain; 0: the chain is empty.
-    pub(crate) audit: i64,
-    /// Hash of that entry.
-    pub(crate) audit_hash: [u8; 32],
-}
 
 impl NumberLedger {
     pub(crate) fn next_job(&mut self) -> JobNumber {
@@ -63,18 +59,5 @@ impl NumberLedger {
     pub(crate) fn next_event(&mut self) -> i64 {
         self.event += 1;
         self.event
-    }
-}
-
-impl FromRow for NumberLedger {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            job: row.int(0)?,
-            event: row.int(1)?,
-            commits: row.int(2)?,
-            epoch: row.int(3)?,
-            audit: row.int(4)?,
-            audit_hash: row.hash(5)?,
-        })
     }
 }

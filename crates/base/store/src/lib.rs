@@ -47,6 +47,7 @@ mod postgres;
 mod prune;
 mod request;
 mod roles;
+mod rows;
 mod run_names;
 mod run_secrets;
 mod runs;
@@ -67,7 +68,7 @@ mod webhooks;
 mod write;
 mod writing;
 
-pub use audit::{AuditFilter, AuditRow};
+pub use audit::{AuditFilter, AuditRow, NewAudit};
 pub use change::{
     BatchChange, ChangeResult, DetailsChange, EventChange, JobChange, JobRunChange, RunChange,
 };
@@ -119,7 +120,7 @@ pub use usage::UsageRow;
 pub use user_origins::{UncheckedUser, UserOrigin};
 pub use users::{NewUserRow, UserChange, UserRow};
 pub use webhooks::{WebhookChange, WebhookProgress, WebhookRow};
-pub use writing::audit::{AUDIT_VERSION, AuditPosition, NewAudit};
+pub use writing::audit::{AUDIT_VERSION, AuditPosition};
 pub use writing::events::NewEvent;
 pub use writing::jobs::NewJob;
 pub use writing::runs::NewRun;
@@ -159,7 +160,6 @@ pub fn every_statement() -> Vec<&'static str> {
         connected_nodes::STATEMENTS,
         audit::STATEMENTS,
         older_history::STATEMENTS,
-        writing::audit::STATEMENTS,
         prune::STATEMENTS,
         schedules::STATEMENTS,
         schedule_slots::STATEMENTS,

@@ -14,7 +14,7 @@ use crate::history::HistoryMark;
 use crate::ledger::NumberLedger;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::values;
 use crate::write::{StoreWrite, WriteResult};
 
 /// A database with fewer commits than were made to it.
@@ -139,24 +139,20 @@ impl HistoryAcceptance {
         let msg = "the database went back to an older history, and what was done since then is \
                    not known; nothing was done again";
         let error = serde_json::json!({"kind": KIND, "msg": msg, "details": {}}).to_string();
-        let (at, error) = (SqlValue::Int(self.at_ms), SqlValue::owned_text(&error));
+        let at = self.at_ms;
         let values = [
-            vec![SqlValue::Int(ledger.commits)],
-            vec![SqlValue::Int(HISTORY_SKIPPED_JOBS)],
-            vec![SqlValue::Int(HISTORY_SKIPPED_EVENTS)],
-            vec![at.clone()],
-            vec![at.clone()],
-            vec![at.clone()],
-            vec![at.clone(), error.clone()],
-            vec![error],
-            vec![at],
+            values![ledger.commits],
+            values![HISTORY_SKIPPED_JOBS],
+            values![HISTORY_SKIPPED_EVENTS],
+            values![at],
+            values![at],
+            values![at],
+            values![at, error],
+            values![error],
+            values![at],
         ];
-        steps.extend(
-            STATEMENTS
-                .iter()
-                .zip(values)
-                .map(|(sql, values)| SqlStatement { sql, values }),
-        );
+        let all = STATEMENTS.iter().zip(values);
+        steps.extend(all.map(|(sql, values)| SqlStatement::new(sql, values).into_owned()));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parts of lists, [`ListPage`], and their order, [`ordered_statement`].
 
+use crate::value::{SqlValue, ToValues};
+
 /// A part of a list, by offset and limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListPage {
@@ -9,14 +11,12 @@ pub struct ListPage {
     pub offset: u64,
 }
 
-impl ListPage {
-    /// The limit in a form for both engines: SQLite has no `LIMIT NULL`, PostgreSQL no `LIMIT -1`.
-    pub(crate) fn limit_column(self) -> i64 {
-        self.limit.map_or(i64::MAX, to_sql_count)
-    }
-
-    pub(crate) fn offset_column(self) -> i64 {
-        to_sql_count(self.offset)
+/// Limit and offset, in a form for both engines: SQLite has no `LIMIT NULL`, PostgreSQL no
+/// `LIMIT -1`.
+impl<'a> ToValues<'a> for ListPage {
+    fn add_to(self, values: &mut Vec<SqlValue<'a>>) {
+        let limit = self.limit.map_or(i64::MAX, to_sql_count);
+        values.extend([limit, to_sql_count(self.offset)].map(SqlValue::Int));
     }
 }
 

@@ -4,18 +4,30 @@
 //! tokens of the user end in it.
 
 use crate::StoreError;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
 use crate::tokens::revoke_of_user;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
+
+row! {
+    /// A stored password reset token.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PasswordResetRow {
+        /// Id of the user whose password it sets.
+        pub user_id: String = "users.id",
+        /// Login of that user.
+        pub login: String = "users.login",
+        /// Id of the user who created it, and on whose permissions its validity depends.
+        pub by_user_id: String = "password_resets.by_user_id",
+    } read select resets from "password_resets JOIN users ON users.id = password_resets.user_id"
+}
 
 const INSERT: &str =
     "INSERT INTO password_resets (hash, user_id, expires_ms, by_user_id) VALUES ($1, $2, $3, $4)";
 const DELETE_OF_USER: &str = "DELETE FROM password_resets WHERE user_id = $1";
 const DELETE_OLD: &str = "DELETE FROM password_resets WHERE expires_ms < $1";
-const RESET: &str = "SELECT users.id, users.login, password_resets.by_user_id FROM password_resets \
-     JOIN users ON users.id = password_resets.user_id \
-     WHERE password_resets.hash = $1 AND password_resets.expires_ms > $2";
+const RESET: &str = resets!("WHERE password_resets.hash = $1 AND password_resets.expires_ms > $2");
 const SET_BY_RESET: &str = "UPDATE users SET password_hash = $2, failed_logins = 0 WHERE id = $1 \
      AND EXISTS (SELECT 1 FROM password_resets WHERE hash = $3 AND user_id = $1 \
      AND expires_ms > $4)";
@@ -37,27 +49,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     SET,
 ];
 
-/// A stored password reset token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PasswordResetRow {
-    /// Id of the user whose password it sets.
-    pub user_id: String,
-    /// Login of that user.
-    pub login: String,
-    /// Id of the user who created it, and on whose permissions its validity depends.
-    pub by_user_id: String,
-}
-
-impl FromRow for PasswordResetRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            user_id: row.text(0)?,
-            login: row.text(1)?,
-            by_user_id: row.text(2)?,
-        })
-    }
-}
-
 impl Store {
     /// Writes a reset token for the user, valid until `expires_ms`; earlier reset tokens of the
     /// user become invalid.
@@ -69,33 +60,24 @@ impl Store {
         expires_ms: i64,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let step = |sql, values| SqlStatement { sql, values };
-        let hash = SqlValue::Blob(hash.to_vec().into());
-        let values = vec![
-            hash,
-            SqlValue::owned_text(user_id),
-            SqlValue::Int(expires_ms),
-            SqlValue::owned_text(by_user_id),
+        let steps = [
+            SqlStatement::new(DELETE_OLD, values![now_ms]),
+            SqlStatement::new(DELETE_OF_USER, values![user_id]),
+            SqlStatement::new(INSERT, values![hash, user_id, expires_ms, by_user_id]),
         ];
-        let steps = vec![
-            step(DELETE_OLD, vec![SqlValue::Int(now_ms)]),
-            step(DELETE_OF_USER, vec![SqlValue::owned_text(user_id)]),
-            step(INSERT, values),
-        ];
-        self.execute_all(steps).await.map(|_| ())
+        self.execute_all(steps).await.map(drop)
     }
 
     /// Deletes all reset tokens of these users.
     pub async fn delete_password_resets(&self, user_ids: &[String]) -> Result<(), StoreError> {
-        let step = |id: &String| SqlStatement {
-            sql: DELETE_OF_USER,
-            values: vec![SqlValue::owned_text(id)],
-        };
-        let steps: Vec<_> = user_ids.iter().map(step).collect();
+        let steps: Vec<_> = user_ids
+            .iter()
+            .map(|id| SqlStatement::new(DELETE_OF_USER, values![id]))
+            .collect();
         if steps.is_empty() {
             return Ok(());
         }
-        self.execute_all(steps).await.map(|_| ())
+        self.execute_all(steps).await.map(drop)
     }
 
     /// A reset token that has not expired.
@@ -104,8 +86,7 @@ impl Store {
         hash: &[u8; 32],
         now_ms: i64,
     ) -> Result<Option<PasswordResetRow>, StoreError> {
-        let values = vec![SqlValue::Blob(hash.to_vec().into()), SqlValue::Int(now_ms)];
-        self.query_one(RESET, values).await
+        self.query_one(RESET, values![hash, now_ms]).await
     }
 
     /// Sets the password by a reset token, which is used up. All tokens of the user end, and failed
@@ -117,17 +98,11 @@ impl Store {
         password_hash: &str,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
-        let id = || SqlValue::owned_text(user_id);
-        let hash = || SqlValue::Blob(hash.to_vec().into());
-        let step = |sql, values| SqlStatement { sql, values };
-        let password = SqlValue::owned_text(password_hash);
-        let steps = vec![
-            step(
-                SET_BY_RESET,
-                vec![id(), password, hash(), SqlValue::Int(now_ms)],
-            ),
-            step(REVOKE_BY_RESET, vec![id(), SqlValue::Int(now_ms), hash()]),
-            step(USE_UP, vec![id(), hash()]),
+        let set = values![user_id, password_hash, hash, now_ms];
+        let steps = [
+            SqlStatement::new(SET_BY_RESET, set),
+            SqlStatement::new(REVOKE_BY_RESET, values![user_id, now_ms, hash]),
+            SqlStatement::new(USE_UP, values![user_id, hash]),
         ];
         let rows = self.execute_all(steps).await?;
         Ok(rows.first().is_some_and(|set| *set > 0))
@@ -142,16 +117,11 @@ impl Store {
         but: Option<&[u8; 32]>,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let step = |sql, values| SqlStatement { sql, values };
-        let values = vec![
-            SqlValue::owned_text(user_id),
-            SqlValue::owned_text(password_hash),
-        ];
-        let steps = vec![
-            step(SET, values),
-            step(DELETE_OF_USER, vec![SqlValue::owned_text(user_id)]),
+        let steps = [
+            SqlStatement::new(SET, values![user_id, password_hash]),
+            SqlStatement::new(DELETE_OF_USER, values![user_id]),
             revoke_of_user(user_id, but, now_ms),
         ];
-        self.execute_all(steps).await.map(|_| ())
+        self.execute_all(steps).await.map(drop)
     }
 }

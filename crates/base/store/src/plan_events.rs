@@ -4,78 +4,71 @@
 //! counter that is incremented in the same transaction, so no id is skipped or used again.
 
 use crate::StoreError;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 
-/// An event of a plan job that is not written yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewPlanEvent {
-    /// Type of the event, such as `task_start`, `out_message` or `plan_finished`.
-    pub kind: String,
-    /// Time of the event in milliseconds since 1970.
-    pub at_ms: i64,
-    /// Details of the event, as JSON.
-    pub details: String,
-    /// Text shown to users.
-    pub message: String,
+row! {
+    /// An event of a plan job that is not written yet.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NewPlanEvent {
+        /// Type of the event, such as `task_start`, `out_message` or `plan_finished`.
+        pub kind: String,
+        /// Time of the event in milliseconds since 1970.
+        pub at_ms: i64,
+        /// Details of the event, as JSON.
+        pub details: String,
+        /// Text shown to users.
+        pub message: String,
+    } write columns new_columns
 }
 
-/// A stored event of a plan job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanEventRow {
-    /// Id of the event, ascending over all plan jobs.
-    pub id: i64,
-    /// Number of the plan job.
-    pub plan_job: i64,
-    /// Type of the event, as in [`NewPlanEvent::kind`].
-    pub kind: String,
-    /// Time of the event in milliseconds since 1970.
-    pub at_ms: i64,
-    /// Details of the event, as JSON.
-    pub details: String,
-    /// Text shown to users.
-    pub message: String,
+row! {
+    /// A stored event of a plan job.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanEventRow {
+        /// Id of the event, ascending over all plan jobs.
+        pub id: i64,
+        /// Number of the plan job.
+        pub plan_job: i64,
+        /// Type of the event, as in [`NewPlanEvent::kind`].
+        pub kind: String,
+        /// Time of the event in milliseconds since 1970.
+        pub at_ms: i64,
+        /// Details of the event, as JSON.
+        pub details: String,
+        /// Text shown to users.
+        pub message: String,
+    } read select events from "plan_events"
 }
 
 const TAKE: &str = "UPDATE plan_counters SET last = last + 1 WHERE name = 'event' \
      AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
-const INSERT: &str = "INSERT INTO plan_events (id, plan_job, kind, at_ms, details, message) \
-     SELECT c.last, p.number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), \
+const INSERT: &str = concat!(
+    "INSERT INTO plan_events (id, plan_job, ",
+    new_columns!(),
+    ") SELECT c.last, p.number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), \
      CAST($5 AS TEXT) FROM plan_counters c, plan_jobs p \
-     WHERE c.name = 'event' AND p.number = $1 AND p.state = 'running'";
-const FROM: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
-     WHERE plan_job = $1 AND id >= $2 ORDER BY id LIMIT $3";
-const ONE: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
-     WHERE id = $1";
+     WHERE c.name = 'event' AND p.number = $1 AND p.state = 'running'"
+);
+const FROM: &str = events!("WHERE plan_job = $1 AND id >= $2 ORDER BY id LIMIT $3");
+const ONE: &str = events!("WHERE id = $1");
 
 /// Events that are delivered to other programs: questions and ends of plan jobs.
-const TOLD: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
-     WHERE id >= $1 AND id <= $2 AND kind IN ('prompt', 'plan_finished', 'plan_failed') \
-     ORDER BY id LIMIT $3";
+const TOLD: &str = events!(
+    "WHERE id >= $1 AND id <= $2 AND kind IN ('prompt', 'plan_finished', 'plan_failed') \
+     ORDER BY id LIMIT $3"
+);
 const LAST_ID: &str = "SELECT last FROM plan_counters WHERE name = 'event'";
 
 pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE, TOLD, LAST_ID];
 
 /// The statements of an event, which write nothing if the plan job is over.
-pub(crate) fn insert_statements(plan_job: i64, event: &NewPlanEvent) -> [SqlStatement<'static>; 2] {
-    let take = SqlStatement {
-        sql: TAKE,
-        values: vec![SqlValue::Int(plan_job)],
-    };
-    let values = vec![
-        SqlValue::Int(plan_job),
-        SqlValue::owned_text(&event.kind),
-        SqlValue::Int(event.at_ms),
-        SqlValue::owned_text(&event.details),
-        SqlValue::owned_text(&event.message),
-    ];
+pub(crate) fn insert_statements(plan_job: i64, event: &NewPlanEvent) -> [SqlStatement<'_>; 2] {
     [
-        take,
-        SqlStatement {
-            sql: INSERT,
-            values,
-        },
+        SqlStatement::new(TAKE, values![plan_job]),
+        SqlStatement::new(INSERT, values![plan_job, event]),
     ]
 }
 
@@ -88,10 +81,8 @@ impl Store {
         plan_job: i64,
         event: &NewPlanEvent,
     ) -> Result<bool, StoreError> {
-        let rows = self
-            .execute_all(insert_statements(plan_job, event).to_vec())
-            .await?;
-        Ok(rows.last().is_some_and(|inserted| *inserted > 0))
+        self.execute_to_last(insert_statements(plan_job, event))
+            .await
     }
 
     /// Events of a plan job from `from_id` on, in ascending order.
@@ -101,9 +92,7 @@ impl Store {
         from_id: i64,
         limit: usize,
     ) -> Result<Vec<PlanEventRow>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = [plan_job, from_id, limit].map(SqlValue::Int);
-        self.query(FROM, values.to_vec()).await
+        self.query(FROM, values![plan_job, from_id, limit]).await
     }
 
     /// Questions and ends of all plan jobs from `from_id` to `to_id`, in ascending order.
@@ -113,9 +102,7 @@ impl Store {
         to_id: i64,
         limit: usize,
     ) -> Result<Vec<PlanEventRow>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let values = [from_id, to_id, limit].map(SqlValue::Int);
-        self.query(TOLD, values.to_vec()).await
+        self.query(TOLD, values![from_id, to_id, limit]).await
     }
 
     /// Id of the last event of any plan job; 0 if there was none.
@@ -125,19 +112,6 @@ impl Store {
 
     /// The event with this id, of any plan job.
     pub async fn plan_event(&self, id: i64) -> Result<Option<PlanEventRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::Int(id)]).await
-    }
-}
-
-impl FromRow for PlanEventRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            id: row.int(0)?,
-            plan_job: row.int(1)?,
-            kind: row.text(2)?,
-            at_ms: row.int(3)?,
-            details: row.text(4)?,
-            message: row.text(5)?,
-        })
+        self.query_one(ONE, values![id]).await
     }
 }

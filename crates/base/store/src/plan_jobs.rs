@@ -9,62 +9,78 @@ use crate::defaults::PRUNE_JOBS;
 use crate::job_order::{JobOrder, pages};
 use crate::page::{ListPage, ordered_statement};
 use crate::plan_events::{self, NewPlanEvent};
+use crate::rows::row;
 use crate::run_secrets;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{ToValues as _, values};
 use crate::{JobNumber, StoreError};
 
-/// A plan job that is not written yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewPlanJob {
-    /// Unique id of the request.
-    pub request_id: String,
-    /// Name of the plan.
-    pub plan: String,
-    /// Name of the environment; may be empty.
-    pub environment: String,
-    /// Options of the request as JSON, without secrets.
-    pub options: String,
-    /// Data given by the user, as JSON.
-    pub userdata: String,
-    /// Login of the owner.
-    pub owner: String,
-    /// Id of the owner.
-    pub owner_id: String,
-    /// Time of the start in milliseconds since 1970.
-    pub created_ms: i64,
+row! {
+    /// A plan job that is not written yet.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NewPlanJob {
+        /// Unique id of the request.
+        pub request_id: String,
+        /// Name of the plan.
+        pub plan: String,
+        /// Name of the environment; may be empty.
+        pub environment: String,
+        /// Options of the request as JSON, without secrets.
+        pub options: String,
+        /// Data given by the user, as JSON.
+        pub userdata: String,
+        /// Login of the owner.
+        pub owner: String,
+        /// Id of the owner.
+        pub owner_id: String,
+        /// Time of the start in milliseconds since 1970.
+        pub created_ms: i64,
+    } write columns new_columns
 }
 
-/// A stored plan job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanJobRow {
-    /// Number of the plan job.
-    pub number: i64,
-    /// Name of the plan.
-    pub plan: String,
-    /// State: `running`, `success` or `failure`.
-    pub state: String,
-    /// Name of the environment; may be empty.
-    pub environment: String,
-    /// Options of the request as JSON, without secrets.
-    pub options: String,
-    /// Data given by the user, as JSON.
-    pub userdata: String,
-    /// Login of the owner at the time of the start.
-    pub owner: String,
-    /// Id of the owner; empty if the owner was deleted.
-    pub owner_id: String,
-    /// Result as JSON; `None` while the plan runs, and if results were not requested.
-    pub result: Option<String>,
-    /// Length of the result in characters, even if the result itself was not read.
-    pub result_chars: u64,
-    /// Time of the start in milliseconds since 1970.
-    pub created_ms: i64,
-    /// Time of the end in milliseconds since 1970; `None` while the plan runs.
-    pub finished_ms: Option<i64>,
-    /// Time at which the plan job entered its state, in milliseconds since 1970.
-    pub changed_ms: i64,
+row! {
+    /// A stored plan job.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanJobRow {
+        /// Number of the plan job.
+        pub number: i64,
+        /// Name of the plan.
+        pub plan: String,
+        /// State: `running`, `success` or `failure`.
+        pub state: String,
+        /// Name of the environment; may be empty.
+        pub environment: String,
+        /// Options of the request as JSON, without secrets.
+        pub options: String,
+        /// Data given by the user, as JSON.
+        pub userdata: String,
+        /// Login of the owner at the time of the start.
+        pub owner: String,
+        /// Id of the owner; empty if the owner was deleted.
+        pub owner_id: String,
+        /// Result as JSON; `None` while the plan runs, and if results were not requested.
+        pub result: Option<String>,
+        /// Length of the result in characters, even if the result itself was not read.
+        pub result_chars: u64,
+        /// Time of the start in milliseconds since 1970.
+        pub created_ms: i64,
+        /// Time of the end in milliseconds since 1970; `None` while the plan runs.
+        pub finished_ms: Option<i64>,
+        /// Time at which the plan job entered its state, in milliseconds since 1970.
+        pub changed_ms: i64,
+    } read
+}
+
+row! {
+    /// A plan that is not over.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct RunningPlanRow {
+        /// Number of the plan job.
+        pub number: i64,
+        /// Options of the request as JSON, without secrets.
+        pub options: String,
+    } read select running_plans from "plan_jobs"
 }
 
 /// The end of a plan job.
@@ -78,15 +94,17 @@ pub struct PlanOutcome {
     pub event: NewPlanEvent,
 }
 
-/// A state that a step of a plan job entered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanStepState {
-    /// Job number of the step.
-    pub job: JobNumber,
-    /// State of the job, as in [`JobStateRow`](crate::JobStateRow).
-    pub state: String,
-    /// Time of entry in milliseconds since 1970.
-    pub enter_ms: i64,
+row! {
+    /// A state that a step of a plan job entered.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanStepState {
+        /// Job number of the step.
+        pub job: JobNumber = "s.job",
+        /// State of the job, as in [`JobStateRow`](crate::JobStateRow).
+        pub state: String = "t.state",
+        /// Time of entry in milliseconds since 1970.
+        pub enter_ms: i64 = "t.enter_ms",
+    } read select steps from "plan_steps s JOIN jobs j ON j.number = s.job JOIN job_states t ON t.job = s.job"
 }
 
 /// Filter of a list of plan jobs.
@@ -104,13 +122,13 @@ pub struct PlanJobFilter {
     pub results: bool,
 }
 
+/// The columns of [`PlanJobRow`], in its order.
 macro_rules! columns {
     ($result:literal) => {
         concat!(
-            "number, plan, state, environment, options, userdata, owner, ",
+            "number, plan, state, environment, options, userdata, owner, owner_id, ",
             $result,
-            ", created_ms, finished_ms, changed_ms, CAST(COALESCE(LENGTH(result), 0) AS BIGINT), \
-             owner_id"
+            ", CAST(COALESCE(LENGTH(result), 0) AS BIGINT), created_ms, finished_ms, changed_ms"
         )
     };
 }
@@ -136,11 +154,13 @@ macro_rules! page {
 }
 
 const TAKE: &str = "UPDATE plan_counters SET last = last + 1 WHERE name = 'job'";
-const INSERT: &str = "INSERT INTO plan_jobs (number, request_id, plan, state, environment, \
-     options, userdata, owner, created_ms, changed_ms, owner_id) SELECT last, CAST($1 AS TEXT), \
-     CAST($2 AS TEXT), 'running', CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), \
-     CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS TEXT) \
-     FROM plan_counters WHERE name = 'job'";
+const INSERT: &str = concat!(
+    "INSERT INTO plan_jobs (",
+    new_columns!(),
+    ", number, state, changed_ms) SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), \
+     CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS BIGINT), \
+     last, 'running', CAST($8 AS BIGINT) FROM plan_counters WHERE name = 'job'"
+);
 const BY_REQUEST: &str = "SELECT number FROM plan_jobs WHERE request_id = $1";
 const FINISH: &str = "UPDATE plan_jobs SET state = $2, result = $3, finished_ms = $4, \
      changed_ms = $4 WHERE number = $1 AND state = 'running'";
@@ -155,9 +175,7 @@ const ONE: &str = concat!(
 const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
 const OF_JOB: &str = "SELECT p.number, p.plan FROM plan_steps s \
      JOIN plan_jobs p ON p.number = s.plan_job WHERE s.job = $1";
-const STEPS: &str = "SELECT s.job, t.state, t.enter_ms FROM plan_steps s \
-     JOIN jobs j ON j.number = s.job JOIN job_states t ON t.job = s.job \
-     WHERE s.plan_job = $1 AND j.pruned = 0 ORDER BY s.job, t.progress";
+const STEPS: &str = steps!("WHERE s.plan_job = $1 AND j.pruned = 0 ORDER BY s.job, t.progress");
 
 macro_rules! old {
     ($column:literal, $table:literal) => {
@@ -181,7 +199,7 @@ const FORGET: [&str; 5] = [
 
 const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 
-const RUNNING: &str = "SELECT number, options FROM plan_jobs WHERE state = 'running'";
+const RUNNING: &str = running_plans!("WHERE state = 'running'");
 
 pub(crate) const STATEMENTS: &[&str] = &[
     RUNNING, TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, OF_JOB, STEPS, FORGET[0],
@@ -217,10 +235,7 @@ pub(crate) fn join_statements(
     task: Option<&str>,
     at_ms: i64,
 ) -> impl Iterator<Item = SqlStatement<'static>> {
-    let step = SqlStatement {
-        sql: STEP,
-        values: vec![SqlValue::Int(plan_job), SqlValue::Int(job.get())],
-    };
+    let step = SqlStatement::new(STEP, values![plan_job, job]);
     let start = STARTS.iter().find(|(name, ..)| Some(*name) == task);
     let kind = start.map_or(TASK_START, |(_, kind, _)| kind);
     let message = match (start, task) {
@@ -234,61 +249,26 @@ pub(crate) fn join_statements(
         details: format!(r#"{{"job-id":"{job}"}}"#),
         message,
     };
-    std::iter::once(step).chain(plan_events::insert_statements(plan_job, &event))
+    let events = plan_events::insert_statements(plan_job, &event).map(SqlStatement::into_owned);
+    std::iter::once(step).chain(events)
 }
 
 /// The statements of a new plan job.
-pub(crate) fn insert_statements(new: &NewPlanJob) -> Vec<SqlStatement<'static>> {
-    let take = SqlStatement {
-        sql: TAKE,
-        values: Vec::new(),
-    };
-    let values = vec![
-        SqlValue::owned_text(&new.request_id),
-        SqlValue::owned_text(&new.plan),
-        SqlValue::owned_text(&new.environment),
-        SqlValue::owned_text(&new.options),
-        SqlValue::owned_text(&new.userdata),
-        SqlValue::owned_text(&new.owner),
-        SqlValue::Int(new.created_ms),
-        SqlValue::owned_text(&new.owner_id),
-    ];
-    vec![
-        take,
-        SqlStatement {
-            sql: INSERT,
-            values,
-        },
-    ]
+pub(crate) fn insert_statements(new: &NewPlanJob) -> Vec<SqlStatement<'_>> {
+    let take = SqlStatement::new(TAKE, Vec::new());
+    vec![take, SqlStatement::new(INSERT, values![new])]
 }
 
 /// The statements of a plan job's end; the last one shows if the plan job was running.
-pub(crate) fn finish_statements(number: i64, outcome: &PlanOutcome) -> Vec<SqlStatement<'static>> {
-    let values = vec![
-        SqlValue::Int(number),
-        SqlValue::owned_text(&outcome.state),
-        SqlValue::owned_text(&outcome.result),
-        SqlValue::Int(outcome.event.at_ms),
-    ];
+pub(crate) fn finish_statements(number: i64, outcome: &PlanOutcome) -> Vec<SqlStatement<'_>> {
+    let values = values![number, outcome.state, outcome.result, outcome.event.at_ms];
     // The event comes first: it is only written if the plan job runs.
     let mut steps = plan_events::insert_statements(number, &outcome.event).to_vec();
     if outcome.state == "success" {
         steps.push(run_secrets::delete_secrets_statement(number));
     }
-    steps.push(SqlStatement {
-        sql: FINISH,
-        values,
-    });
+    steps.push(SqlStatement::new(FINISH, values));
     steps
-}
-
-/// A plan that is not over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunningPlanRow {
-    /// Number of the plan job.
-    pub number: i64,
-    /// Options of the request as JSON, without secrets.
-    pub options: String,
 }
 
 // === impl Store ===
@@ -306,8 +286,7 @@ impl Store {
     }
 
     pub(crate) async fn plan_job_of_request(&self, request_id: &str) -> Result<i64, StoreError> {
-        let values = vec![SqlValue::owned_text(request_id)];
-        let number: Option<i64> = self.query_one(BY_REQUEST, values).await?;
+        let number: Option<i64> = self.query_one(BY_REQUEST, values![request_id]).await?;
         number.ok_or(StoreError::Closed)
     }
 
@@ -317,13 +296,13 @@ impl Store {
         number: i64,
         outcome: &PlanOutcome,
     ) -> Result<bool, StoreError> {
-        let rows = self.execute_all(finish_statements(number, outcome)).await?;
-        Ok(rows.last().is_some_and(|changed| *changed > 0))
+        self.execute_to_last(finish_statements(number, outcome))
+            .await
     }
 
     /// The plan job with this number, with its result.
     pub async fn plan_job(&self, number: i64) -> Result<Option<PlanJobRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::Int(number)]).await
+        self.query_one(ONE, values![number]).await
     }
 
     /// One page of plan jobs, and the number of plan jobs without paging.
@@ -332,34 +311,25 @@ impl Store {
         filter: &PlanJobFilter,
         page: ListPage,
     ) -> Result<(Vec<PlanJobRow>, u64), StoreError> {
-        let mut values = vec![
-            SqlValue::opt_int(filter.min_finish_ms),
-            SqlValue::opt_int(filter.max_finish_ms),
-        ];
-        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
+        let mut values = values![filter.min_finish_ms, filter.max_finish_ms];
+        let total = self.count(COUNT, values.clone()).await?;
         let sql = ordered_statement(&PAGES, filter.order_by, filter.descending);
-        values.extend([
-            SqlValue::Int(page.limit_column()),
-            SqlValue::Int(page.offset_column()),
-            SqlValue::Int(i64::from(filter.results)),
-        ]);
+        page.add_to(&mut values);
+        filter.results.add_to(&mut values);
         let rows = self.query(sql, values).await?;
-        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+        Ok((rows, total))
     }
 
     /// The states of the steps of a plan job, by step and in chronological order. Steps that were
     /// pruned as old jobs are left out.
     pub async fn plan_steps(&self, number: i64) -> Result<Vec<PlanStepState>, StoreError> {
-        self.query(STEPS, vec![SqlValue::Int(number)]).await
+        self.query(STEPS, values![number]).await
     }
 
     /// The plan job that a job is a step of, and the plan's name; `None`: the job was not started
     /// by a plan.
     pub async fn plan_of_job(&self, job: JobNumber) -> Result<Option<(i64, String)>, StoreError> {
-        let found: Option<PlanOfJobRow> = self
-            .query_one(OF_JOB, vec![SqlValue::Int(job.get())])
-            .await?;
-        Ok(found.map(|PlanOfJobRow(pair)| pair))
+        self.query_one(OF_JOB, values![job]).await
     }
 
     /// Deletes plan jobs that ended before `older_than_ms`, with their events. Returns the number
@@ -367,66 +337,13 @@ impl Store {
     pub async fn prune_plan_jobs(&self, older_than_ms: i64) -> Result<u64, StoreError> {
         let mut pruned = 0;
         loop {
-            let values = [older_than_ms, PRUNE_JOBS].map(SqlValue::Int).to_vec();
-            let steps = FORGET.map(|sql| SqlStatement {
-                sql,
-                values: values.clone(),
-            });
-            let rows = self.execute_all(steps.to_vec()).await?;
+            let steps =
+                FORGET.map(|sql| SqlStatement::new(sql, values![older_than_ms, PRUNE_JOBS]));
+            let rows = self.execute_all(steps).await?;
             match rows.last() {
                 Some(0) | None => return Ok(pruned),
                 Some(jobs) => pruned += jobs,
             }
         }
-    }
-}
-
-// === impl rows ===
-
-/// A plan job and its plan.
-struct PlanOfJobRow((i64, String));
-
-impl FromRow for PlanOfJobRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self((row.int(0)?, row.text(1)?)))
-    }
-}
-
-impl FromRow for PlanJobRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            number: row.int(0)?,
-            plan: row.text(1)?,
-            state: row.text(2)?,
-            environment: row.text(3)?,
-            options: row.text(4)?,
-            userdata: row.text(5)?,
-            owner: row.text(6)?,
-            result: row.opt_text(7)?,
-            result_chars: row.int(11)?.unsigned_abs(),
-            created_ms: row.int(8)?,
-            finished_ms: row.opt_int(9)?,
-            changed_ms: row.int(10)?,
-            owner_id: row.text(12)?,
-        })
-    }
-}
-
-impl FromRow for RunningPlanRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            number: row.int(0)?,
-            options: row.text(1)?,
-        })
-    }
-}
-
-impl FromRow for PlanStepState {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            job: JobNumber::from_column(row.int(0)?),
-            state: row.text(1)?,
-            enter_ms: row.int(2)?,
-        })
     }
 }

@@ -5,19 +5,22 @@
 //! a recorded outcome is never overwritten, and nothing is written to a plan job that is over.
 
 use crate::plan_events::{self, NewPlanEvent};
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 use crate::{JobNumber, StoreError};
 
-/// Identity of a step within its plan.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlanStepKey {
-    /// Branch of the step: empty for the plan itself, `2.1` for the first branch of its second
-    /// step.
-    pub branch: String,
-    /// Number of the step within the branch.
-    pub step: i64,
+row! {
+    /// Identity of a step within its plan.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct PlanStepKey {
+        /// Branch of the step: empty for the plan itself, `2.1` for the first branch of its second
+        /// step.
+        pub branch: String,
+        /// Number of the step within the branch.
+        pub step: i64,
+    } read write
 }
 
 /// A person's answer that a step waits for.
@@ -32,48 +35,52 @@ pub enum AwaitedAnswer {
     Sealed,
 }
 
-/// A step that is not written yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewPlanStep {
-    /// Key of the step.
-    pub key: PlanStepKey,
-    /// Kind of the step, such as `task`, `sleep` or `time`.
-    pub kind: String,
-    /// Position in the plan's code.
-    pub site: String,
-    /// Arguments to be shown, truncated and without secrets.
-    pub arguments: String,
-    /// Hash of the kind and the complete arguments, in hexadecimal digits.
-    pub hash: String,
-    /// State: `begun`, or `done` for a step that is over at once.
-    pub state: String,
-    /// Position of the start among all starts and deliveries of the plan.
-    pub began: i64,
-    /// Position at which the outcome was delivered to the plan; `None` before.
-    pub delivered: Option<i64>,
-    /// End of the wait in milliseconds since 1970, if it is known.
-    pub until_ms: Option<i64>,
-    /// The answer of a person that the step waits for.
-    pub asks: AwaitedAnswer,
-    /// Outcome of the step as JSON; `None` if it has none.
-    pub outcome: Option<String>,
-    /// Time of the start in milliseconds since 1970.
-    pub begun_ms: i64,
+row! {
+    /// A step that is not written yet.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NewPlanStep {
+        /// Key of the step.
+        pub key: PlanStepKey = "branch, step",
+        /// Kind of the step, such as `task`, `sleep` or `time`.
+        pub kind: String,
+        /// Position in the plan's code.
+        pub site: String,
+        /// Arguments to be shown, truncated and without secrets.
+        pub arguments: String,
+        /// Hash of the kind and the complete arguments, in hexadecimal digits.
+        pub hash: String,
+        /// State: `begun`, or `done` for a step that is over at once.
+        pub state: String,
+        /// Position of the start among all starts and deliveries of the plan.
+        pub began: i64,
+        /// Position at which the outcome was delivered to the plan; `None` before.
+        pub delivered: Option<i64>,
+        /// End of the wait in milliseconds since 1970, if it is known.
+        pub until_ms: Option<i64>,
+        /// The answer of a person that the step waits for.
+        pub asks: AwaitedAnswer,
+        /// Outcome of the step as JSON; `None` if it has none.
+        pub outcome: Option<String>,
+        /// Time of the start in milliseconds since 1970.
+        pub begun_ms: i64,
+    } read write columns step_columns
 }
 
-/// The end of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanStepEnd {
-    /// Key of the step.
-    pub key: PlanStepKey,
-    /// Last state: `done`, `failed` or `dropped`.
-    pub state: String,
-    /// Position at which the outcome is delivered to the plan; `None` if it is not.
-    pub delivered: Option<i64>,
-    /// Outcome as JSON; `None` keeps the stored one.
-    pub outcome: Option<String>,
-    /// Time of the end in milliseconds since 1970.
-    pub ended_ms: i64,
+row! {
+    /// The end of a step.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanStepEnd {
+        /// Key of the step.
+        pub key: PlanStepKey,
+        /// Last state: `done`, `failed` or `dropped`.
+        pub state: String,
+        /// Position at which the outcome is delivered to the plan; `None` if it is not.
+        pub delivered: Option<i64>,
+        /// Outcome as JSON; `None` keeps the stored one.
+        pub outcome: Option<String>,
+        /// Time of the end in milliseconds since 1970.
+        pub ended_ms: i64,
+    } write
 }
 
 /// The answer to a step that waits for a person.
@@ -110,27 +117,32 @@ pub struct PlanJournalWrite {
     pub step: NewPlanStep,
 }
 
-/// A stored step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanStepRow {
-    /// Number of the plan job.
-    pub plan_job: i64,
-    /// The step as it was started, with its current state and outcome.
-    pub step: NewPlanStep,
-    /// The job that the step started.
-    pub job: Option<JobNumber>,
-    /// The secret outcome, sealed; `None` if it has none.
-    pub sealed: Option<Vec<u8>>,
-    /// Time of the end in milliseconds since 1970; `None` before.
-    pub ended_ms: Option<i64>,
+row! {
+    /// A stored step of a plan.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanStepRow {
+        /// Number of the plan job.
+        pub plan_job: i64,
+        /// The step as it was started, with its current state and outcome.
+        pub step: NewPlanStep = step_columns!(),
+        /// The job that the step started.
+        pub job: Option<JobNumber>,
+        /// The secret outcome, sealed; `None` if it has none.
+        pub sealed: Option<Vec<u8>>,
+        /// Time of the end in milliseconds since 1970; `None` before.
+        pub ended_ms: Option<i64>,
+    } read select steps from "plan_journal"
 }
 
-const BEGIN: &str = "INSERT INTO plan_journal (plan_job, branch, step, kind, site, arguments, hash, \
-     state, began, delivered, job, until_ms, outcome, begun_ms, ended_ms, asks) \
-     SELECT number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), CAST($5 AS TEXT), \
-     CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS BIGINT), CAST($10 AS BIGINT), \
-     CAST($11 AS BIGINT), CAST($12 AS BIGINT), CAST($13 AS TEXT), CAST($14 AS BIGINT), \
-     CAST($15 AS BIGINT), CAST($16 AS BIGINT) FROM plan_jobs WHERE number = $1 AND state = 'running'";
+const BEGIN: &str = concat!(
+    "INSERT INTO plan_journal (plan_job, ",
+    step_columns!(),
+    ", job, ended_ms) SELECT number, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS TEXT), \
+     CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), CAST($9 AS BIGINT), \
+     CAST($10 AS BIGINT), CAST($11 AS BIGINT), CAST($12 AS BIGINT), CAST($13 AS TEXT), \
+     CAST($14 AS BIGINT), CAST($15 AS BIGINT), CAST($16 AS BIGINT) \
+     FROM plan_jobs WHERE number = $1 AND state = 'running'"
+);
 const END: &str = "UPDATE plan_journal SET state = $4, delivered = COALESCE(delivered, $5), \
      outcome = COALESCE(outcome, $6), ended_ms = COALESCE(ended_ms, $7) \
      WHERE plan_job = $1 AND branch = $2 AND step = $3 AND delivered IS NULL \
@@ -139,29 +151,16 @@ const ANSWER: &str = "UPDATE plan_journal SET state = 'done', outcome = $4, seal
      ended_ms = $6 WHERE plan_job = $1 AND branch = $2 AND step = $3 AND state = 'begun' \
      AND asks > 0 AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running')";
 
-macro_rules! columns {
-    () => {
-        "SELECT j.plan_job, j.branch, j.step, j.kind, j.site, j.arguments, j.hash, j.state, j.began, \
-         j.delivered, j.job, j.until_ms, j.outcome, j.sealed, j.begun_ms, j.ended_ms, j.asks \
-         FROM plan_journal j "
-    };
-}
-
-const PAGE: &str = concat!(
-    columns!(),
-    "WHERE j.plan_job = $1 AND (j.branch > $2 OR (j.branch = $2 AND j.step > $3)) \
-     ORDER BY j.branch, j.step LIMIT $4"
+const PAGE: &str = steps!(
+    "WHERE plan_job = $1 AND (branch > $2 OR (branch = $2 AND step > $3)) \
+     ORDER BY branch, step LIMIT $4"
 );
-const ONE: &str = concat!(
-    columns!(),
-    "WHERE j.plan_job = $1 AND j.branch = $2 AND j.step = $3"
-);
+const ONE: &str = steps!("WHERE plan_job = $1 AND branch = $2 AND step = $3");
 /// Steps that sleeping plans wait for.
-const AWAITED: &str = concat!(
-    columns!(),
-    "JOIN plan_runs r ON r.plan_job = j.plan_job JOIN plan_jobs p ON p.number = j.plan_job \
-     WHERE p.state = 'running' AND r.asleep = 1 AND j.delivered IS NULL AND j.state <> 'dropped' \
-     ORDER BY j.plan_job, j.branch, j.step"
+const AWAITED: &str = steps!(
+    "WHERE delivered IS NULL AND state <> 'dropped' AND plan_job IN (SELECT r.plan_job \
+     FROM plan_runs r JOIN plan_jobs p ON p.number = r.plan_job \
+     WHERE p.state = 'running' AND r.asleep = 1) ORDER BY plan_job, branch, step"
 );
 
 pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, ANSWER, PAGE, ONE, AWAITED];
@@ -172,7 +171,7 @@ const FIRST: i64 = -1;
 // === impl AwaitedAnswer ===
 
 impl AwaitedAnswer {
-    fn to_column(self) -> i64 {
+    pub(crate) fn to_column(self) -> i64 {
         match self {
             Self::NotAwaited => 0,
             Self::Plain => 1,
@@ -193,17 +192,21 @@ impl AwaitedAnswer {
 
 impl PlanJournalWrite {
     /// Adds the statements of the earlier changes, which are written with the job.
-    pub(crate) fn add_earlier_statements(&self, plan_job: i64, into: &mut Vec<SqlStatement<'_>>) {
+    pub(crate) fn add_earlier_statements<'a>(
+        &'a self,
+        plan_job: i64,
+        into: &mut Vec<SqlStatement<'a>>,
+    ) {
         for change in &self.earlier_changes {
             change.add_statements(plan_job, into);
         }
     }
 
-    pub(crate) fn add_begin_statement(
-        &self,
+    pub(crate) fn add_begin_statement<'a>(
+        &'a self,
         plan_job: i64,
         job: JobNumber,
-        into: &mut Vec<SqlStatement<'_>>,
+        into: &mut Vec<SqlStatement<'a>>,
     ) {
         into.push(self.step.begin_statement(plan_job, Some(job)));
     }
@@ -212,54 +215,19 @@ impl PlanJournalWrite {
 // === impl PlanChange ===
 
 impl PlanChange {
-    pub(crate) fn add_statements(&self, plan_job: i64, into: &mut Vec<SqlStatement<'_>>) {
+    pub(crate) fn add_statements<'a>(&'a self, plan_job: i64, into: &mut Vec<SqlStatement<'a>>) {
         match self {
             Self::Begin(step) => into.push(step.begin_statement(plan_job, None)),
-            Self::End(end) => into.push(end.end_statement(plan_job)),
+            Self::End(end) => into.push(SqlStatement::new(END, values![plan_job, end])),
             Self::Event(event) => into.extend(plan_events::insert_statements(plan_job, event)),
         }
     }
 }
 
-impl PlanStepKey {
-    pub(crate) fn values(&self, plan_job: i64) -> Vec<SqlValue<'static>> {
-        let branch = SqlValue::owned_text(&self.branch);
-        vec![SqlValue::Int(plan_job), branch, SqlValue::Int(self.step)]
-    }
-}
-
 impl NewPlanStep {
-    fn begin_statement(&self, plan_job: i64, job: Option<JobNumber>) -> SqlStatement<'static> {
-        let mut values = self.key.values(plan_job);
-        values.extend([
-            SqlValue::owned_text(&self.kind),
-            SqlValue::owned_text(&self.site),
-            SqlValue::owned_text(&self.arguments),
-            SqlValue::owned_text(&self.hash),
-            SqlValue::owned_text(&self.state),
-            SqlValue::Int(self.began),
-            SqlValue::opt_int(self.delivered),
-            SqlValue::opt_int(job.map(JobNumber::get)),
-            SqlValue::opt_int(self.until_ms),
-            SqlValue::opt_owned_text(self.outcome.as_deref()),
-            SqlValue::Int(self.begun_ms),
-            SqlValue::opt_int(self.delivered.map(|_| self.begun_ms)),
-            SqlValue::Int(self.asks.to_column()),
-        ]);
-        SqlStatement { sql: BEGIN, values }
-    }
-}
-
-impl PlanStepEnd {
-    fn end_statement(&self, plan_job: i64) -> SqlStatement<'static> {
-        let mut values = self.key.values(plan_job);
-        values.extend([
-            SqlValue::owned_text(&self.state),
-            SqlValue::opt_int(self.delivered),
-            SqlValue::opt_owned_text(self.outcome.as_deref()),
-            SqlValue::Int(self.ended_ms),
-        ]);
-        SqlStatement { sql: END, values }
+    fn begin_statement(&self, plan_job: i64, job: Option<JobNumber>) -> SqlStatement<'_> {
+        let ended_ms = self.delivered.map(|_| self.begun_ms);
+        SqlStatement::new(BEGIN, values![plan_job, self, job, ended_ms])
     }
 }
 
@@ -287,23 +255,18 @@ impl Store {
         plan_job: i64,
         answer: &PlanAnswer,
     ) -> Result<bool, StoreError> {
-        let mut values = answer.key.values(plan_job);
-        let sealed = answer.sealed.clone();
-        values.extend([
-            SqlValue::opt_owned_text(answer.outcome.as_deref()),
-            sealed.map_or(SqlValue::Null, |bytes| SqlValue::Blob(bytes.into())),
-            SqlValue::Int(answer.event.at_ms),
-        ]);
-        let rows = self
-            .execute(SqlStatement {
-                sql: ANSWER,
-                values,
-            })
-            .await?;
+        let PlanAnswer {
+            key,
+            outcome,
+            sealed,
+            event,
+        } = answer;
+        let values = values![plan_job, key, outcome, sealed, event.at_ms];
+        let rows = self.execute(ANSWER, values).await?;
         if rows == 0 {
             return Ok(false);
         }
-        self.insert_plan_event(plan_job, &answer.event).await?;
+        self.insert_plan_event(plan_job, event).await?;
         Ok(true)
     }
 
@@ -318,9 +281,8 @@ impl Store {
             branch: String::new(),
             step: FIRST,
         };
-        let mut values = after.unwrap_or(&first).values(plan_job);
-        values.push(SqlValue::Int(i64::try_from(limit).unwrap_or(i64::MAX)));
-        self.query(PAGE, values).await
+        let after = after.unwrap_or(&first);
+        self.query(PAGE, values![plan_job, after, limit]).await
     }
 
     /// The step with this key.
@@ -329,39 +291,11 @@ impl Store {
         plan_job: i64,
         key: &PlanStepKey,
     ) -> Result<Option<PlanStepRow>, StoreError> {
-        self.query_one(ONE, key.values(plan_job)).await
+        self.query_one(ONE, values![plan_job, key]).await
     }
 
     /// The steps that sleeping plans wait for, by plan job, as a starting server needs them.
     pub async fn awaited_plan_steps(&self) -> Result<Vec<PlanStepRow>, StoreError> {
         self.query(AWAITED, Vec::new()).await
-    }
-}
-
-impl FromRow for PlanStepRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            plan_job: row.int(0)?,
-            step: NewPlanStep {
-                key: PlanStepKey {
-                    branch: row.text(1)?,
-                    step: row.int(2)?,
-                },
-                kind: row.text(3)?,
-                site: row.text(4)?,
-                arguments: row.text(5)?,
-                hash: row.text(6)?,
-                state: row.text(7)?,
-                began: row.int(8)?,
-                delivered: row.opt_int(9)?,
-                until_ms: row.opt_int(11)?,
-                asks: AwaitedAnswer::from_column(row.int(16)?),
-                outcome: row.opt_text(12)?,
-                begun_ms: row.int(14)?,
-            },
-            job: row.opt_int(10)?.map(JobNumber::from_column),
-            sealed: row.opt_blob(13)?,
-            ended_ms: row.opt_int(15)?,
-        })
     }
 }

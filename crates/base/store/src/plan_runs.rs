@@ -8,31 +8,34 @@ use crate::StoreError;
 use crate::plan_events::{self, NewPlanEvent};
 use crate::plan_jobs::{self, NewPlanJob, PlanOutcome};
 use crate::plan_journal::{PlanChange, PlanStepKey};
+use crate::rows::row;
 use crate::schedule_slots::SlotKey;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 
-/// A plan of this server that is not over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlanRunRow {
-    /// Number of the plan job.
-    pub plan_job: i64,
-    /// True if every branch waits and no part of the plan is in memory.
-    pub asleep: bool,
-    /// Time limit in milliseconds, counted from the start or resumption; `None`: no limit.
-    pub timeout_ms: Option<i64>,
-    /// Deadline that results from the limit, in milliseconds since 1970; `None`: no limit.
-    pub until_ms: Option<i64>,
+row! {
+    /// A plan of this server that is not over.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PlanRunRow {
+        /// Number of the plan job.
+        pub plan_job: i64,
+        /// True if every branch waits and no part of the plan is in memory.
+        pub asleep: bool,
+        /// Time limit in milliseconds, counted from the start or resumption; `None`: no limit.
+        pub timeout_ms: Option<i64>,
+        /// Deadline that results from the limit, in milliseconds since 1970; `None`: no limit.
+        pub until_ms: Option<i64>,
+    } read select plan_runs from "plan_runs"
 }
 
 const INSERT: &str = "INSERT INTO plan_runs (plan_job, sealed, asleep, timeout_ms, until_ms) \
      VALUES ((SELECT last FROM plan_counters WHERE name = 'job'), $1, 0, CAST($2 AS BIGINT), \
      CAST($3 AS BIGINT) + CAST($2 AS BIGINT))";
-const ONE: &str =
-    "SELECT plan_job, asleep, timeout_ms, until_ms FROM plan_runs WHERE plan_job = $1";
-const UNFINISHED: &str = "SELECT r.plan_job, r.asleep, r.timeout_ms, r.until_ms FROM plan_jobs p \
-     JOIN plan_runs r ON r.plan_job = p.number WHERE p.state = 'running' ORDER BY r.plan_job";
+const ONE: &str = plan_runs!("WHERE plan_job = $1");
+const UNFINISHED: &str = plan_runs!(
+    "JOIN plan_jobs p ON p.number = plan_job WHERE p.state = 'running' ORDER BY plan_job"
+);
 const SEALED: &str = "SELECT sealed FROM plan_runs WHERE plan_job = $1";
 const SLEEP: &str = "UPDATE plan_runs SET asleep = $2 WHERE plan_job = $1";
 
@@ -94,15 +97,8 @@ impl Store {
         slot: Option<SlotKey>,
     ) -> Result<i64, StoreError> {
         let mut steps = plan_jobs::insert_statements(new);
-        let values = vec![
-            SqlValue::Blob(sealed.into()),
-            SqlValue::opt_int(timeout_ms),
-            SqlValue::Int(new.created_ms),
-        ];
-        steps.push(SqlStatement {
-            sql: INSERT,
-            values,
-        });
+        let values = values![sealed, timeout_ms, new.created_ms];
+        steps.push(SqlStatement::new(INSERT, values));
         steps.extend(slot.map(SlotKey::launch_plan));
         self.execute_all(steps).await?;
         self.plan_job_of_request(&new.request_id).await
@@ -110,7 +106,7 @@ impl Store {
 
     /// A plan that this server runs or ran, by the number of its plan job.
     pub async fn plan_run(&self, plan_job: i64) -> Result<Option<PlanRunRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::Int(plan_job)]).await
+        self.query_one(ONE, values![plan_job]).await
     }
 
     /// The plans that are not over, as a starting server needs them.
@@ -120,18 +116,14 @@ impl Store {
 
     /// The sealed request of a plan.
     pub async fn sealed_plan_request(&self, plan_job: i64) -> Result<Option<Vec<u8>>, StoreError> {
-        let row: Option<SealedRequest> = self
-            .query_one(SEALED, vec![SqlValue::Int(plan_job)])
-            .await?;
-        Ok(row.map(|row| row.0))
+        self.query_one(SEALED, values![plan_job]).await
     }
 
     /// Records that a plan sleeps or has been woken.
     pub async fn plan_sleeps(&self, plan_job: i64, asleep: bool) -> Result<(), StoreError> {
-        let values = vec![SqlValue::Int(plan_job), SqlValue::Int(i64::from(asleep))];
-        self.execute(SqlStatement { sql: SLEEP, values })
+        self.execute(SLEEP, values![plan_job, asleep])
             .await
-            .map(|_| ())
+            .map(drop)
     }
 
     /// Writes the last changes of a plan's journal and its end. `false`: the plan is over already,
@@ -147,8 +139,7 @@ impl Store {
             change.add_statements(plan_job, &mut steps);
         }
         steps.extend(plan_jobs::finish_statements(plan_job, outcome));
-        let rows = self.execute_all(steps).await?;
-        Ok(rows.last().is_some_and(|changed| *changed > 0))
+        self.execute_to_last(steps).await
     }
 
     /// Resumes a failed plan, as if the outcome of this step had never been delivered: the step and
@@ -162,38 +153,15 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let mut steps = Vec::new();
         if let Some(from) = from {
-            let values = from.values(plan_job);
-            steps.extend([FORGET, UNSEE, REMOVE].map(|sql| SqlStatement {
-                sql,
-                values: values.clone(),
-            }));
+            let undo = |sql| SqlStatement::new(sql, values![plan_job, from]);
+            steps.extend([FORGET, UNSEE, REMOVE].map(undo));
         }
         for sql in [AWAKE, REOPEN] {
-            let values = vec![SqlValue::Int(plan_job), SqlValue::Int(event.at_ms)];
-            steps.push(SqlStatement { sql, values });
+            steps.push(SqlStatement::new(sql, values![plan_job, event.at_ms]));
         }
         let reopened = steps.len() - 1;
         steps.extend(plan_events::insert_statements(plan_job, event));
         let rows = self.execute_all(steps).await?;
         Ok(rows.get(reopened).is_some_and(|changed| *changed > 0))
-    }
-}
-
-struct SealedRequest(Vec<u8>);
-
-impl FromRow for SealedRequest {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self(row.blob(0)?))
-    }
-}
-
-impl FromRow for PlanRunRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            plan_job: row.int(0)?,
-            asleep: row.int(1)? != 0,
-            timeout_ms: row.opt_int(2)?,
-            until_ms: row.opt_int(3)?,
-        })
     }
 }

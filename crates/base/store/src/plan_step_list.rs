@@ -5,48 +5,53 @@
 
 use crate::page::ListPage;
 use crate::plan_journal::{AwaitedAnswer, PlanStepKey};
+use crate::rows::row;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{ToValues as _, values};
 use crate::{JobNumber, StoreError};
 
-/// A step as it is shown to users.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanStepListRow {
-    /// Key of the step.
-    pub key: PlanStepKey,
-    /// Kind of the step, such as `task`, `sleep` or `time`.
-    pub kind: String,
-    /// Position in the plan's code.
-    pub site: String,
-    /// Arguments without secrets, possibly truncated; JSON unless truncated.
-    pub arguments: String,
-    /// State: `running`, `sleeping`, `waiting` (for a person), `done`, `failed` or `dropped`.
-    pub state: String,
-    /// The answer of a person that the step waits for.
-    pub asks: AwaitedAnswer,
-    /// The job that the step started.
-    pub job: Option<JobNumber>,
-    /// End of its sleep in milliseconds since 1970; `None` if it does not sleep.
-    pub until_ms: Option<i64>,
-    /// Time of the start in milliseconds since 1970.
-    pub begun_ms: i64,
-    /// Time of the end in milliseconds since 1970; `None` before.
-    pub ended_ms: Option<i64>,
+row! {
+    /// A step as it is shown to users.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanStepListRow {
+        /// Key of the step.
+        pub key: PlanStepKey = "branch, step",
+        /// Kind of the step, such as `task`, `sleep` or `time`.
+        pub kind: String,
+        /// Position in the plan's code.
+        pub site: String,
+        /// Arguments without secrets, possibly truncated; JSON unless truncated.
+        pub arguments: String,
+        /// State: `running`, `sleeping`, `waiting` (for a person), `done`, `failed` or `dropped`.
+        pub state: String = state!(),
+        /// The answer of a person that the step waits for.
+        pub asks: AwaitedAnswer,
+        /// The job that the step started.
+        pub job: Option<JobNumber>,
+        /// End of its sleep in milliseconds since 1970; `None` if it does not sleep.
+        pub until_ms: Option<i64>,
+        /// Time of the start in milliseconds since 1970.
+        pub begun_ms: i64,
+        /// Time of the end in milliseconds since 1970; `None` before.
+        pub ended_ms: Option<i64>,
+    } read select steps from "plan_journal"
 }
 
-/// A step of a plan that waits for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanQuestionRow {
-    /// Number of the plan job.
-    pub plan_job: i64,
-    /// Key of the step.
-    pub key: PlanStepKey,
-    /// Arguments of the step without secrets, possibly truncated; JSON unless truncated.
-    pub arguments: String,
-    /// Kind of answer: shown, or stored sealed.
-    pub asks: AwaitedAnswer,
-    /// Time of the question in milliseconds since 1970.
-    pub begun_ms: i64,
+row! {
+    /// A step of a plan that waits for a person.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlanQuestionRow {
+        /// Number of the plan job.
+        pub plan_job: i64,
+        /// Key of the step.
+        pub key: PlanStepKey = "branch, step",
+        /// Arguments of the step without secrets, possibly truncated; JSON unless truncated.
+        pub arguments: String,
+        /// Kind of answer: shown, or stored sealed.
+        pub asks: AwaitedAnswer,
+        /// Time of the question in milliseconds since 1970.
+        pub begun_ms: i64,
+    } read select questions from "plan_journal"
 }
 
 macro_rules! state {
@@ -59,28 +64,22 @@ macro_rules! state {
 macro_rules! matching {
     () => {
         concat!(
-            " FROM plan_journal WHERE plan_job = $1 \
-             AND (CAST($2 AS TEXT) IS NULL OR ",
+            "WHERE plan_job = $1 AND (CAST($2 AS TEXT) IS NULL OR ",
             state!(),
             " = CAST($2 AS TEXT))"
         )
     };
 }
 
-const PAGE: &str = concat!(
-    "SELECT branch, step, kind, site, arguments, ",
-    state!(),
-    ", asks, job, until_ms, begun_ms, ended_ms",
-    matching!(),
-    " ORDER BY began LIMIT $3 OFFSET $4"
-);
-const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
+const PAGE: &str = steps!(matching!(), " ORDER BY began LIMIT $3 OFFSET $4");
+const COUNT: &str = concat!("SELECT COUNT(*) FROM plan_journal ", matching!());
 
 /// The conditions are those of the partial index, so that it is used.
-const QUESTIONS: &str = "SELECT plan_job, branch, step, arguments, asks, begun_ms FROM plan_journal \
-     WHERE asks > 0 AND state = 'begun' AND plan_job >= $1 AND plan_job <= $2 \
+const QUESTIONS: &str = questions!(
+    "WHERE asks > 0 AND state = 'begun' AND plan_job >= $1 AND plan_job <= $2 \
      AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = plan_job AND plan_jobs.state = 'running') \
-     ORDER BY plan_job, began";
+     ORDER BY plan_job, began"
+);
 
 pub(crate) const STATEMENTS: &[&str] = &[PAGE, COUNT, QUESTIONS];
 
@@ -95,14 +94,11 @@ impl Store {
         state: Option<&str>,
         page: ListPage,
     ) -> Result<(Vec<PlanStepListRow>, u64), StoreError> {
-        let mut values = vec![SqlValue::Int(plan_job), SqlValue::opt_owned_text(state)];
-        let total: Option<i64> = self.query_one(COUNT, values.clone()).await?;
-        values.extend([
-            SqlValue::Int(page.limit_column()),
-            SqlValue::Int(page.offset_column()),
-        ]);
+        let mut values = values![plan_job, state];
+        let total = self.count(COUNT, values.clone()).await?;
+        page.add_to(&mut values);
         let rows = self.query(PAGE, values).await?;
-        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+        Ok((rows, total))
     }
 
     /// The open questions of the plan jobs from `first` to `last`.
@@ -111,42 +107,6 @@ impl Store {
         first: i64,
         last: i64,
     ) -> Result<Vec<PlanQuestionRow>, StoreError> {
-        self.query(QUESTIONS, [first, last].map(SqlValue::Int).to_vec())
-            .await
-    }
-}
-
-impl FromRow for PlanQuestionRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            plan_job: row.int(0)?,
-            key: PlanStepKey {
-                branch: row.text(1)?,
-                step: row.int(2)?,
-            },
-            arguments: row.text(3)?,
-            asks: AwaitedAnswer::from_column(row.int(4)?),
-            begun_ms: row.int(5)?,
-        })
-    }
-}
-
-impl FromRow for PlanStepListRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            key: PlanStepKey {
-                branch: row.text(0)?,
-                step: row.int(1)?,
-            },
-            kind: row.text(2)?,
-            site: row.text(3)?,
-            arguments: row.text(4)?,
-            state: row.text(5)?,
-            asks: AwaitedAnswer::from_column(row.int(6)?),
-            job: row.opt_int(7)?.map(JobNumber::from_column),
-            until_ms: row.opt_int(8)?,
-            begun_ms: row.int(9)?,
-            ended_ms: row.opt_int(10)?,
-        })
+        self.query(QUESTIONS, values![first, last]).await
     }
 }

@@ -8,7 +8,7 @@ use crate::StoreError;
 use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS};
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::values;
 
 /// Numbers of deleted rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,17 +47,15 @@ impl Store {
     pub async fn prune_jobs(&self, older_than_ms: i64) -> Result<PrunedRows, StoreError> {
         let mut pruned = PrunedRows::default();
         loop {
-            let values = vec![SqlValue::Int(older_than_ms), SqlValue::Int(PRUNE_JOBS)];
-            let hidden = self.execute(SqlStatement { sql: HIDE, values }).await?;
+            let hidden = self
+                .execute(HIDE, values![older_than_ms, PRUNE_JOBS])
+                .await?;
             pruned.events += self.delete_all(EVENTS).await?;
             pruned.runs += self.delete_all(RUNS).await?;
             // At most PRUNE_JOBS of both remain, in one transaction: a job is never left without
             // its history.
-            let steps = [STATES, JOBS].map(|sql| SqlStatement {
-                sql,
-                values: Vec::new(),
-            });
-            let rows = self.execute_all(steps.to_vec()).await?;
+            let steps = [STATES, JOBS].map(|sql| SqlStatement::new(sql, Vec::new()));
+            let rows = self.execute_all(steps).await?;
             pruned.jobs += rows.last().copied().unwrap_or(0);
             if hidden == 0 {
                 return Ok(pruned);
@@ -68,13 +66,7 @@ impl Store {
     async fn delete_all(&self, sql: &'static str) -> Result<u64, StoreError> {
         let mut deleted = 0;
         loop {
-            match self
-                .execute(SqlStatement {
-                    sql,
-                    values: vec![SqlValue::Int(PRUNE_ROWS)],
-                })
-                .await?
-            {
+            match self.execute(sql, values![PRUNE_ROWS]).await? {
                 0 => return Ok(deleted),
                 rows => deleted += rows,
             }

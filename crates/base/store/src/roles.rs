@@ -2,10 +2,13 @@
 //!
 //! Invariant: a role changes as a whole, in one transaction; numbers of roles are never used again.
 
+use std::collections::HashMap;
+
 use crate::StoreError;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{ColumnError, ColumnReader, FromRow, values};
 
 /// A role with its permissions, users and groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,22 +27,34 @@ pub struct RoleRow {
     pub group_ids: Vec<String>,
 }
 
-/// One permission of a role.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GrantRow {
-    /// Type of the object, for example `tasks`.
-    pub object_type: String,
-    /// Permitted action, for example `run`.
-    pub action: String,
-    /// Permitted instance: `*` or its id.
-    pub instance: String,
+row! {
+    /// One permission of a role.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct GrantRow {
+        /// Type of the object, for example `tasks`.
+        pub object_type: String,
+        /// Permitted action, for example `run`.
+        pub action: String,
+        /// Permitted instance: `*` or its id.
+        pub instance: String,
+    } read write columns grant_columns
 }
 
-const ALL: &str = "SELECT id, display_name, description FROM roles ORDER BY id";
-const ONE: &str = "SELECT id, display_name, description FROM roles WHERE id = $1";
-const BY_NAME: &str = "SELECT id, display_name, description FROM roles WHERE display_name = $1";
-const PERMISSIONS: &str = "SELECT object_type, action, instance, role_id FROM role_permissions \
-     WHERE CAST($1 AS BIGINT) IS NULL OR role_id = $1 ORDER BY object_type, action, instance";
+macro_rules! roles {
+    ($rest:literal) => {
+        concat!("SELECT id, display_name, description FROM roles ", $rest)
+    };
+}
+
+const ALL: &str = roles!("ORDER BY id");
+const ONE: &str = roles!("WHERE id = $1");
+const BY_NAME: &str = "SELECT id FROM roles WHERE display_name = $1";
+const PERMISSIONS: &str = concat!(
+    "SELECT role_id, ",
+    grant_columns!(),
+    " FROM role_permissions WHERE CAST($1 AS BIGINT) IS NULL OR role_id = $1 \
+     ORDER BY object_type, action, instance"
+);
 const USERS: &str = "SELECT role_id, user_id FROM role_users \
      WHERE CAST($1 AS BIGINT) IS NULL OR role_id = $1 ORDER BY user_id";
 const GROUPS: &str = "SELECT role_id, group_id FROM role_groups \
@@ -52,8 +67,11 @@ const PUT: &str = "INSERT INTO roles (id, display_name, description) VALUES ($1,
 const CLEAR_PERMISSIONS: &str = "DELETE FROM role_permissions WHERE role_id = $1";
 const CLEAR_USERS: &str = "DELETE FROM role_users WHERE role_id = $1";
 const CLEAR_GROUPS: &str = "DELETE FROM role_groups WHERE role_id = $1";
-const ADD_PERMISSION: &str = "INSERT INTO role_permissions (role_id, object_type, action, instance) \
-     VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+const ADD_PERMISSION: &str = concat!(
+    "INSERT INTO role_permissions (role_id, ",
+    grant_columns!(),
+    ") VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+);
 const ADD_USER: &str =
     "INSERT INTO role_users (role_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 const ADD_GROUP: &str =
@@ -91,16 +109,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     OF_GROUP,
 ];
 
-/// A number and the name that belongs to it.
-struct NumberedName(i64, String);
-
-/// The number of a role, and one of its permissions.
-struct RolePermissionRow(i64, GrantRow);
-
-fn statement(sql: &'static str, values: Vec<SqlValue<'static>>) -> SqlStatement<'static> {
-    SqlStatement { sql, values }
-}
-
 // === impl Store ===
 
 impl Store {
@@ -112,56 +120,45 @@ impl Store {
 
     /// The role with this number.
     pub async fn role(&self, id: i64) -> Result<Option<RoleRow>, StoreError> {
-        let role: Vec<RoleRow> = self.query(ONE, vec![SqlValue::Int(id)]).await?;
+        let role: Vec<RoleRow> = self.query(ONE, values![id]).await?;
         Ok(self.complete_roles(role, Some(id)).await?.pop())
     }
 
     /// The number of the role with this name.
     pub async fn role_id_by_name(&self, name: &str) -> Result<Option<i64>, StoreError> {
-        self.query_one(BY_NAME, vec![SqlValue::owned_text(name)])
-            .await
+        self.query_one(BY_NAME, values![name]).await
     }
 
     /// The number of the next new role; valid until another one is inserted.
     pub async fn next_role_id(&self) -> Result<i64, StoreError> {
-        let last: Option<i64> = self
-            .query_one(NEXT, vec![SqlValue::owned_text("role")])
-            .await?;
+        let last: Option<i64> = self.query_one(NEXT, values!["role"]).await?;
         Ok(last.unwrap_or(0) + 1)
     }
 
     /// Writes a role as a whole, be it new or stored already. Refused if its name is taken, or if a
     /// user or group does not exist.
     pub async fn put_role(&self, role: RoleRow) -> Result<(), StoreError> {
-        let id = || SqlValue::Int(role.id);
-        let (name, text) = (&role.display_name, &role.description);
+        let id = role.id;
         let mut steps = vec![
-            statement(TAKE, vec![SqlValue::owned_text("role"), id()]),
-            statement(
-                PUT,
-                vec![id(), SqlValue::owned_text(name), SqlValue::owned_text(text)],
-            ),
-            statement(CLEAR_PERMISSIONS, vec![id()]),
-            statement(CLEAR_USERS, vec![id()]),
-            statement(CLEAR_GROUPS, vec![id()]),
+            SqlStatement::new(TAKE, values!["role", id]),
+            SqlStatement::new(PUT, values![id, role.display_name, role.description]),
         ];
-        steps.extend(role.permissions.iter().map(|grant| {
-            let parts = [&grant.object_type, &grant.action, &grant.instance];
-            let parts = parts.map(|part| SqlValue::owned_text(part));
-            statement(ADD_PERMISSION, [id()].into_iter().chain(parts).collect())
-        }));
-        let with = |sql, other: &String| statement(sql, vec![id(), SqlValue::owned_text(other)]);
-        steps.extend(role.user_ids.iter().map(|user| with(ADD_USER, user)));
-        steps.extend(role.group_ids.iter().map(|group| with(ADD_GROUP, group)));
-        self.execute_all(steps).await.map(|_| ())
+        let clear = [CLEAR_PERMISSIONS, CLEAR_USERS, CLEAR_GROUPS];
+        steps.extend(clear.map(|sql| SqlStatement::new(sql, values![id])));
+        let grants = role.permissions.iter();
+        steps.extend(grants.map(|grant| SqlStatement::new(ADD_PERMISSION, values![id, grant])));
+        let users = role.user_ids.iter();
+        steps.extend(users.map(|user| SqlStatement::new(ADD_USER, values![id, user])));
+        let groups = role.group_ids.iter();
+        steps.extend(groups.map(|group| SqlStatement::new(ADD_GROUP, values![id, group])));
+        self.execute_all(steps).await.map(drop)
     }
 
     /// Deletes a role. `false`: it does not exist.
     pub async fn delete_role(&self, id: i64) -> Result<bool, StoreError> {
         let steps = [CLEAR_PERMISSIONS, CLEAR_USERS, CLEAR_GROUPS, DELETE];
-        let steps = steps.map(|sql| statement(sql, vec![SqlValue::Int(id)]));
-        let rows = self.execute_all(steps.to_vec()).await?;
-        Ok(rows.last().is_some_and(|deleted| *deleted > 0))
+        let steps = steps.map(|sql| SqlStatement::new(sql, values![id]));
+        self.execute_to_last(steps).await
     }
 
     /// Sets the roles that are assigned to a user directly; all others are removed.
@@ -178,19 +175,17 @@ impl Store {
 
     /// The roles that are assigned to a user directly.
     pub async fn roles_of_user(&self, user: &str) -> Result<Vec<i64>, StoreError> {
-        self.query(OF_USER, vec![SqlValue::owned_text(user)]).await
+        self.query(OF_USER, values![user]).await
     }
 
     /// The roles that a user inherits from groups.
     pub async fn inherited_roles(&self, user: &str) -> Result<Vec<i64>, StoreError> {
-        self.query(INHERITED, vec![SqlValue::owned_text(user)])
-            .await
+        self.query(INHERITED, values![user]).await
     }
 
     /// The roles of a group.
     pub async fn roles_of_group(&self, group: &str) -> Result<Vec<i64>, StoreError> {
-        self.query(OF_GROUP, vec![SqlValue::owned_text(group)])
-            .await
+        self.query(OF_GROUP, values![group]).await
     }
 
     async fn set_roles(
@@ -200,11 +195,13 @@ impl Store {
         whose: &str,
         roles: &[i64],
     ) -> Result<(), StoreError> {
-        let mut steps = vec![statement(clear, vec![SqlValue::owned_text(whose)])];
-        let adding =
-            |role: &i64| statement(add, vec![SqlValue::Int(*role), SqlValue::owned_text(whose)]);
-        steps.extend(roles.iter().map(adding));
-        self.execute_all(steps).await.map(|_| ())
+        let mut steps = vec![SqlStatement::new(clear, values![whose])];
+        steps.extend(
+            roles
+                .iter()
+                .map(|role| SqlStatement::new(add, values![role, whose])),
+        );
+        self.execute_all(steps).await.map(drop)
     }
 
     /// Adds permissions, users and groups to the roles; to one role only if `of` names it.
@@ -213,57 +210,39 @@ impl Store {
         mut roles: Vec<RoleRow>,
         of: Option<i64>,
     ) -> Result<Vec<RoleRow>, StoreError> {
-        let of = || vec![SqlValue::opt_int(of)];
-        let permissions: Vec<RolePermissionRow> = self.query(PERMISSIONS, of()).await?;
-        let users: Vec<NumberedName> = self.query(USERS, of()).await?;
-        let groups: Vec<NumberedName> = self.query(GROUPS, of()).await?;
-        let mut at = std::collections::HashMap::new();
-        at.extend(roles.iter().enumerate().map(|(i, role)| (role.id, i)));
-        for RolePermissionRow(role, grant) in permissions {
-            if let Some(i) = at.get(&role) {
-                roles[*i].permissions.push(grant);
+        let permissions: Vec<(i64, GrantRow)> = self.query(PERMISSIONS, values![of]).await?;
+        let users: Vec<(i64, String)> = self.query(USERS, values![of]).await?;
+        let groups: Vec<(i64, String)> = self.query(GROUPS, values![of]).await?;
+        let mut by_id = HashMap::new();
+        by_id.extend(roles.iter_mut().map(|role| (role.id, role)));
+        for (role, grant) in permissions {
+            if let Some(role) = by_id.get_mut(&role) {
+                role.permissions.push(grant);
             }
         }
-        for NumberedName(role, user) in users {
-            if let Some(i) = at.get(&role) {
-                roles[*i].user_ids.push(user);
+        for (role, user) in users {
+            if let Some(role) = by_id.get_mut(&role) {
+                role.user_ids.push(user);
             }
         }
-        for NumberedName(role, group) in groups {
-            if let Some(i) = at.get(&role) {
-                roles[*i].group_ids.push(group);
+        for (role, group) in groups {
+            if let Some(role) = by_id.get_mut(&role) {
+                role.group_ids.push(group);
             }
         }
         Ok(roles)
     }
 }
 
-// === impl rows ===
-
 impl FromRow for RoleRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
+    const COUNT: usize = 3;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
         Ok(Self {
-            id: row.int(0)?,
-            display_name: row.text(1)?,
-            description: row.text(2)?,
+            id: FromRow::read(columns)?,
+            display_name: FromRow::read(columns)?,
+            description: FromRow::read(columns)?,
             ..Self::default()
         })
-    }
-}
-
-impl FromRow for NumberedName {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self(row.int(0)?, row.text(1)?))
-    }
-}
-
-impl FromRow for RolePermissionRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        let grant = GrantRow {
-            object_type: row.text(0)?,
-            action: row.text(1)?,
-            instance: row.text(2)?,
-        };
-        Ok(Self(row.int(3)?, grant))
     }
 }

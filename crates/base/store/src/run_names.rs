@@ -8,7 +8,7 @@
 use crate::page::{ListPage, ordered_statement};
 use crate::runs::RunRow;
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::{SqlValue, values};
 use crate::{JobNumber, StoreError};
 
 /// Order of runs; ties are broken by certname.
@@ -115,15 +115,13 @@ impl Store {
         filter: &RunFilter,
         page: ListPage,
     ) -> Result<(Vec<RunRow>, u64), StoreError> {
-        let state = SqlValue::opt_owned_text(filter.state.as_deref());
-        let values = vec![SqlValue::Int(job.get()), state];
-        let total: Option<i64> = self.query_one(COUNT, values).await?;
+        let total = self.count(COUNT, values![job, filter.state]).await?;
         let names = self.run_names(job, filter, page).await?;
         let mut rows = Vec::with_capacity(names.len());
         for names in names.chunks(crate::defaults::RUNS_TOGETHER) {
             rows.extend(self.runs_named(job, names).await?);
         }
-        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+        Ok((rows, total))
     }
 
     /// The certnames of those runs, in the same order: for reading the results in portions with
@@ -134,12 +132,8 @@ impl Store {
         filter: &RunFilter,
         page: ListPage,
     ) -> Result<Vec<String>, StoreError> {
-        let mut values = vec![
-            SqlValue::Int(job.get()),
-            SqlValue::Int(page.limit_column()),
-            SqlValue::Int(page.offset_column()),
-        ];
-        values.extend(filter.state.as_deref().map(SqlValue::owned_text));
+        let mut values = values![job, page];
+        values.extend(filter.state.as_deref().map(SqlValue::text));
         self.query(filter.sql(), values).await
     }
 }

@@ -5,18 +5,21 @@
 //! resumed later, so its secrets stay until its jobs are deleted.
 
 use crate::change::RunChange;
+use crate::rows::row;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 use crate::{JobNumber, StoreError};
 
-/// Sensitive output of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunSecret {
-    /// Certname of the node.
-    pub certname: String,
-    /// The sealed output, as in [`RunChange::sealed`].
-    pub sealed: Vec<u8>,
+row! {
+    /// Sensitive output of a node.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct RunSecret {
+        /// Certname of the node.
+        pub certname: String,
+        /// The sealed output, as in [`RunChange::sealed`].
+        pub sealed: Vec<u8>,
+    } read select secrets from "runs"
 }
 
 /// Applied only if the transition was, which is recognized by its mark.
@@ -24,8 +27,9 @@ const KEEP: &str = "UPDATE runs SET sealed = $4 WHERE job = $1 AND certname = $2
      AND latest_event_id = $3 AND EXISTS (SELECT 1 FROM plan_steps s JOIN plan_jobs p \
      ON p.number = s.plan_job WHERE s.job = $1 AND p.state <> 'success')";
 
-const READ: &str = "SELECT certname, sealed FROM runs WHERE job = $1 AND certname >= $2 \
-     AND certname <= $3 AND sealed IS NOT NULL ORDER BY certname";
+const READ: &str = secrets!(
+    "WHERE job = $1 AND certname >= $2 AND certname <= $3 AND sealed IS NOT NULL ORDER BY certname"
+);
 
 /// The secrets of a running plan job that is about to end successfully.
 const FORGET: &str = "UPDATE runs SET sealed = NULL WHERE sealed IS NOT NULL AND job IN \
@@ -37,21 +41,13 @@ pub(crate) const STATEMENTS: &[&str] = &[KEEP, READ, FORGET];
 /// Writes the secret that came with the end of a run.
 pub(crate) fn insert_secret_statement(change: &RunChange, mark: i64) -> Option<SqlStatement<'_>> {
     let sealed = change.sealed.as_deref()?;
-    let values = vec![
-        SqlValue::Int(change.job.get()),
-        SqlValue::text(&change.certname),
-        SqlValue::Int(mark),
-        SqlValue::blob(sealed),
-    ];
-    Some(SqlStatement { sql: KEEP, values })
+    let values = values![change.job, change.certname, mark, sealed];
+    Some(SqlStatement::new(KEEP, values))
 }
 
 /// Deletes all secrets of the runs of this plan.
 pub(crate) fn delete_secrets_statement(plan_job: i64) -> SqlStatement<'static> {
-    SqlStatement {
-        sql: FORGET,
-        values: vec![SqlValue::Int(plan_job)],
-    }
+    SqlStatement::new(FORGET, values![plan_job])
 }
 
 // === impl Store ===
@@ -65,20 +61,6 @@ impl Store {
         first: &str,
         last: &str,
     ) -> Result<Vec<RunSecret>, StoreError> {
-        let values = vec![
-            SqlValue::Int(job.get()),
-            SqlValue::owned_text(first),
-            SqlValue::owned_text(last),
-        ];
-        self.query(READ, values).await
-    }
-}
-
-impl FromRow for RunSecret {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            certname: row.text(0)?,
-            sealed: row.blob(1)?,
-        })
+        self.query(READ, values![job, first, last]).await
     }
 }

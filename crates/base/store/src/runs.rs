@@ -3,78 +3,55 @@
 use std::collections::BTreeMap;
 
 use crate::defaults::RUNS_TOGETHER;
+use crate::rows::row;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{SqlValue, values};
 use crate::{JobNumber, StoreError};
 
-/// A stored run: the work of a job on one node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunRow {
-    /// Number of the job.
-    pub job: JobNumber,
-    /// Certname of the node.
-    pub certname: String,
-    /// Transaction id, random and unique over all time.
-    pub transaction_id: String,
-    /// State of the run, such as `ready`, `running` or `finished`.
-    pub state: String,
-    /// Time at which the run became `running`, in milliseconds since 1970.
-    pub started_ms: Option<i64>,
-    /// Time at which the run ended, in milliseconds since 1970.
-    pub finished_ms: Option<i64>,
-    /// Duration of the run in milliseconds, by a monotonic clock; `None` if the run is not over, or
-    /// if the duration is not known.
-    pub duration_ms: Option<i64>,
-    /// Details of the run, as JSON.
-    pub details: Option<String>,
-    /// Result of the run, as JSON.
-    pub result: Option<String>,
-    /// Id of its last event; 0 if it has none yet.
-    pub latest_event_id: i64,
-    /// Batch of the run, counted from 1; `None`: its job has no batches.
-    pub batch: Option<u32>,
-}
-
-/// The columns of [`RunRow`], in its order.
-macro_rules! columns {
-    () => {
-        "job, certname, transaction_id, state, started_ms, finished_ms, details, result, \
-         latest_event_id, duration_ms, batch"
-    };
+row! {
+    /// A stored run: the work of a job on one node.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct RunRow {
+        /// Number of the job.
+        pub job: JobNumber,
+        /// Certname of the node.
+        pub certname: String,
+        /// Transaction id, random and unique over all time.
+        pub transaction_id: String,
+        /// State of the run, such as `ready`, `running` or `finished`.
+        pub state: String,
+        /// Time at which the run became `running`, in milliseconds since 1970.
+        pub started_ms: Option<i64>,
+        /// Time at which the run ended, in milliseconds since 1970.
+        pub finished_ms: Option<i64>,
+        /// Duration of the run in milliseconds, by a monotonic clock; `None` if the run is not over,
+        /// or if the duration is not known.
+        pub duration_ms: Option<i64>,
+        /// Details of the run, as JSON.
+        pub details: Option<String>,
+        /// Result of the run, as JSON.
+        pub result: Option<String>,
+        /// Id of its last event; 0 if it has none yet.
+        pub latest_event_id: i64,
+        /// Batch of the run, counted from 1; `None`: its job has no batches.
+        pub batch: Option<u32>,
+    } read select runs from "runs"
 }
 
 /// Reads the runs on [`RUNS_TOGETHER`] named nodes.
-const NAMED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE job = $1 AND certname IN ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+const NAMED: &str = runs!(
+    "WHERE job = $1 AND certname IN ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
      $13, $14, $15, $16, $17)"
 );
 
-const BY_TRANSACTION: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE transaction_id = $1"
-);
+const BY_TRANSACTION: &str = runs!("WHERE transaction_id = $1");
 
-const ONE: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE job = $1 AND certname = $2"
-);
+const ONE: &str = runs!("WHERE job = $1 AND certname = $2");
 
-const AFTER: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE job = $1 AND certname > $2 ORDER BY certname LIMIT $3"
-);
+const AFTER: &str = runs!("WHERE job = $1 AND certname > $2 ORDER BY certname LIMIT $3");
 
 /// 3 is `RUN_OVER`, written literally so that the partial index is used.
-const UNFINISHED: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM runs WHERE progress < 3 ORDER BY job, certname"
-);
+const UNFINISHED: &str = runs!("WHERE progress < 3 ORDER BY job, certname");
 
 const STATES: &str = "SELECT job, state, COUNT(*) FROM runs WHERE job >= $1 AND job <= $2 \
      GROUP BY job, state";
@@ -104,8 +81,8 @@ impl Store {
         names: &[String],
     ) -> Result<Vec<RunRow>, StoreError> {
         let names = &names[..names.len().min(RUNS_TOGETHER)];
-        let mut values = vec![SqlValue::Int(job.get())];
-        values.extend(names.iter().map(|name| SqlValue::owned_text(name)));
+        let mut values = values![job];
+        values.extend(names.iter().map(|name| SqlValue::text(name)));
         values.resize(1 + RUNS_TOGETHER, SqlValue::Null);
         let mut rows: Vec<RunRow> = self.query(NAMED, values).await?;
         rows.sort_by_key(|row| names.iter().position(|name| *name == row.certname));
@@ -120,22 +97,12 @@ impl Store {
         certname: &str,
         limit: usize,
     ) -> Result<Vec<RunRow>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let after = SqlValue::owned_text(certname);
-        self.query(
-            AFTER,
-            vec![SqlValue::Int(job.get()), after, SqlValue::Int(limit)],
-        )
-        .await
+        self.query(AFTER, values![job, certname, limit]).await
     }
 
     /// The run of a job on one node.
     pub async fn run(&self, job: JobNumber, certname: &str) -> Result<Option<RunRow>, StoreError> {
-        self.query_one(
-            ONE,
-            vec![SqlValue::Int(job.get()), SqlValue::owned_text(certname)],
-        )
-        .await
+        self.query_one(ONE, values![job, certname]).await
     }
 
     /// The run with this transaction id.
@@ -143,7 +110,7 @@ impl Store {
         &self,
         transaction_id: &str,
     ) -> Result<Option<RunRow>, StoreError> {
-        self.query_one(BY_TRANSACTION, vec![SqlValue::owned_text(transaction_id)])
+        self.query_one(BY_TRANSACTION, values![transaction_id])
             .await
     }
 
@@ -154,17 +121,16 @@ impl Store {
     ) -> Result<BTreeMap<JobNumber, BTreeMap<String, u64>>, StoreError> {
         let mut states: BTreeMap<JobNumber, BTreeMap<String, u64>> = BTreeMap::new();
         for (first, last) in ranges(jobs) {
-            let values = vec![SqlValue::Int(first), SqlValue::Int(last)];
-            for RunStateCounts(job, counts) in self.query(SUMMED_UP, values).await? {
-                states.insert(job, counts);
-            }
+            let sums: Vec<(JobNumber, String)> =
+                self.query(SUMMED_UP, values![first, last]).await?;
+            states.extend(sums.iter().map(|(job, sums)| (*job, parse_counts(sums))));
         }
         let open = jobs.iter().filter(|job| !states.contains_key(job));
         let open: Vec<JobNumber> = open.copied().collect();
         for (first, last) in ranges(&open) {
-            let values = vec![SqlValue::Int(first), SqlValue::Int(last)];
-            let rows: Vec<StateCount> = self.query(STATES, values).await?;
-            for StateCount(job, state, count) in rows {
+            let rows: Vec<(JobNumber, (String, u64))> =
+                self.query(STATES, values![first, last]).await?;
+            for (job, (state, count)) in rows {
                 states.entry(job).or_default().insert(state, count);
             }
         }
@@ -190,46 +156,9 @@ fn ranges(jobs: &[JobNumber]) -> Vec<(i64, i64)> {
     ranges
 }
 
-struct StateCount(JobNumber, String, u64);
-
-impl FromRow for StateCount {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self(
-            JobNumber::from_column(row.int(0)?),
-            row.text(1)?,
-            row.int(2)?.unsigned_abs(),
-        ))
-    }
-}
-
-struct RunStateCounts(JobNumber, BTreeMap<String, u64>);
-
-impl FromRow for RunStateCounts {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        let text = row.text(1)?;
-        let counts = text.split(',').filter_map(|count| count.split_once(':'));
-        let counts =
-            counts.filter_map(|(state, count)| Some((state.to_owned(), count.parse().ok()?)));
-        Ok(Self(JobNumber::from_column(row.int(0)?), counts.collect()))
-    }
-}
-
-// === impl RunRow ===
-
-impl FromRow for RunRow {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            job: JobNumber::from_column(row.int(0)?),
-            certname: row.text(1)?,
-            transaction_id: row.text(2)?,
-            state: row.text(3)?,
-            started_ms: row.opt_int(4)?,
-            finished_ms: row.opt_int(5)?,
-            details: row.opt_text(6)?,
-            result: row.opt_text(7)?,
-            latest_event_id: row.int(8)?,
-            duration_ms: row.opt_int(9)?,
-            batch: row.opt_int(10)?.and_then(|batch| batch.try_into().ok()),
-        })
-    }
+/// Reads counts such as `finished:9,failed:1`.
+fn parse_counts(text: &str) -> BTreeMap<String, u64> {
+    let counts = text.split(',').filter_map(|count| count.split_once(':'));
+    let counts = counts.filter_map(|(state, count)| Some((state.to_owned(), count.parse().ok()?)));
+    counts.collect()
 }

@@ -7,19 +7,22 @@
 use std::fmt;
 
 use crate::defaults::SCHEDULE_SLOTS;
+use crate::rows::row;
 use crate::schedule_row::ScheduleProgress;
 use crate::statement::SqlStatement;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::{ColumnError, ColumnReader, FromRow, values};
 use crate::{JobNumber, StoreError};
 
-/// Identity of a slot of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SlotKey {
-    /// Number of the schedule.
-    pub schedule: i64,
-    /// Time of the slot by the timetable in milliseconds since 1970, before any spread.
-    pub slot_ms: i64,
+row! {
+    /// Identity of a slot of a schedule.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct SlotKey {
+        /// Number of the schedule.
+        pub schedule: i64,
+        /// Time of the slot by the timetable in milliseconds since 1970, before any spread.
+        pub slot_ms: i64,
+    } read write
 }
 
 /// The job that was started for a slot.
@@ -46,15 +49,19 @@ pub struct SlotClaim {
     pub advance: ScheduleProgress,
 }
 
-/// A claimed slot whose outcome is not decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenSlot {
-    /// Identity of the slot.
-    pub slot: SlotKey,
-    /// Time of the claim in milliseconds since 1970.
-    pub claimed_ms: i64,
-    /// The job of the slot; `None` if none was started.
-    pub job: Option<LaunchedJob>,
+row! {
+    /// A claimed slot whose outcome is not decided.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct OpenSlot {
+        /// Identity of the slot.
+        pub slot: SlotKey = "t.schedule, t.slot_ms",
+        /// Time of the claim in milliseconds since 1970.
+        pub claimed_ms: i64 = "t.claimed_ms",
+        /// The job of the slot; `None` if none was started.
+        pub job: Option<LaunchedJob> = "l.job, p.plan_job",
+    } read select open_slots from "schedule_slots t \
+        LEFT JOIN schedule_launches l ON l.schedule = t.schedule AND l.slot_ms = t.slot_ms \
+        LEFT JOIN schedule_plan_launches p ON p.schedule = t.schedule AND p.slot_ms = t.slot_ms"
 }
 
 const CLAIM: &str = "INSERT INTO schedule_slots (schedule, slot_ms, claim, claimed_ms) \
@@ -77,11 +84,7 @@ const PASS: &str = "UPDATE schedules SET cursor_ms = $3, next_slot_ms = $4, next
      WHERE id = $1 AND revision = $2 AND enabled = 1";
 const END: &str = "UPDATE schedule_slots SET ended = 1, error = $3 \
      WHERE schedule = $1 AND slot_ms = $2 AND ended = 0";
-const OPEN: &str = "SELECT t.schedule, t.slot_ms, t.claimed_ms, l.job, p.plan_job \
-     FROM schedule_slots t \
-     LEFT JOIN schedule_launches l ON l.schedule = t.schedule AND l.slot_ms = t.slot_ms \
-     LEFT JOIN schedule_plan_launches p ON p.schedule = t.schedule AND p.slot_ms = t.slot_ms \
-     WHERE t.ended = 0 ORDER BY t.schedule, t.slot_ms";
+const OPEN: &str = open_slots!("WHERE t.ended = 0 ORDER BY t.schedule, t.slot_ms");
 const JOB: &str = "SELECT job FROM schedule_launches WHERE schedule = $1 AND slot_ms = $2";
 /// Runs in the transaction of the job.
 const LAUNCH: &str = "INSERT INTO schedule_launches (schedule, slot_ms, job) VALUES ($1, $2, $3)";
@@ -109,27 +112,22 @@ impl Store {
     /// Claims a slot and advances its schedule. `false`: the schedule was edited or disabled since,
     /// or the slot was claimed before. Old slots are deleted.
     pub async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError> {
-        let SlotKey { schedule, slot_ms } = claim.slot;
-        let key = [SqlValue::Int(schedule), SqlValue::Int(slot_ms)];
-        let token = SqlValue::owned_text(&claim.claim);
-        let mut claimed = key.to_vec();
-        claimed.push(token.clone());
-        let mut insert = claimed.clone();
-        insert.extend([SqlValue::Int(claim.at_ms), SqlValue::Int(claim.revision)]);
-        claimed.extend(claim.advance.values());
-        let step = |sql, values| SqlStatement { sql, values };
-        let rows = self
-            .execute_all(vec![
-                step(CLAIM, insert),
-                step(CLAIMED, claimed),
-                step(
-                    FORGET_SLOTS,
-                    vec![SqlValue::Int(schedule), SqlValue::Int(SCHEDULE_SLOTS)],
-                ),
-                step(FORGET_LAUNCHES, vec![SqlValue::Int(schedule)]),
-                step(FORGET_PLAN_LAUNCHES, vec![SqlValue::Int(schedule)]),
-            ])
-            .await?;
+        let SlotClaim {
+            slot,
+            revision,
+            claim,
+            at_ms,
+            advance,
+        } = claim;
+        let schedule = slot.schedule;
+        let steps = [
+            SqlStatement::new(CLAIM, values![slot, claim, at_ms, revision]),
+            SqlStatement::new(CLAIMED, values![slot, claim, advance]),
+            SqlStatement::new(FORGET_SLOTS, values![schedule, SCHEDULE_SLOTS]),
+            SqlStatement::new(FORGET_LAUNCHES, values![schedule]),
+            SqlStatement::new(FORGET_PLAN_LAUNCHES, values![schedule]),
+        ];
+        let rows = self.execute_all(steps).await?;
         Ok(rows.first().is_some_and(|inserted| *inserted > 0))
     }
 
@@ -142,65 +140,52 @@ impl Store {
         advance: ScheduleProgress,
         skipped: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let mut values = vec![SqlValue::Int(schedule), SqlValue::Int(revision)];
-        values.extend(advance.values());
-        values.push(SqlValue::opt_owned_text(skipped));
-        Ok(self.execute(SqlStatement { sql: PASS, values }).await? > 0)
+        Ok(self
+            .execute(PASS, values![schedule, revision, advance, skipped])
+            .await?
+            > 0)
     }
 
     /// Records the outcome of a claimed slot: `error` (JSON), or the job that recorded itself.
     pub async fn end_slot(&self, slot: SlotKey, error: Option<&str>) -> Result<(), StoreError> {
-        let mut values = slot.values().to_vec();
-        values.push(SqlValue::opt_owned_text(error));
-        self.execute(SqlStatement { sql: END, values })
-            .await
-            .map(|_| ())
+        self.execute(END, values![slot, error]).await.map(drop)
     }
 
     /// The slots that were claimed and not ended, as a starting server needs them. It waits for a
     /// commit of its own first, so that the answer is final.
     pub async fn open_slots(&self) -> Result<Vec<OpenSlot>, StoreError> {
-        self.execute_all(Vec::new()).await?;
+        self.execute_all([]).await?;
         self.query(OPEN, Vec::new()).await
     }
 
     /// The job of a slot, if it was written; final as with [`Store::inserted_job`].
     pub async fn job_of_slot(&self, slot: SlotKey) -> Result<Option<JobNumber>, StoreError> {
-        self.execute_all(Vec::new()).await?;
-        let job: Option<i64> = self.query_one(JOB, slot.values().to_vec()).await?;
-        Ok(job.map(JobNumber::from_column))
+        self.execute_all([]).await?;
+        self.query_one(JOB, values![slot]).await
     }
 }
 
 impl SlotKey {
-    fn values(self) -> [SqlValue<'static>; 2] {
-        [SqlValue::Int(self.schedule), SqlValue::Int(self.slot_ms)]
-    }
-
     /// The statement that is written with the job.
     pub(crate) fn launch_statement(self, job: JobNumber) -> SqlStatement<'static> {
-        let mut values = self.values().to_vec();
-        values.push(SqlValue::Int(job.get()));
-        SqlStatement {
-            sql: LAUNCH,
-            values,
-        }
+        SqlStatement::new(LAUNCH, values![self.schedule, self.slot_ms, job])
     }
 
     /// The statement that is written with the plan job that was numbered last.
     pub(crate) fn launch_plan(self) -> SqlStatement<'static> {
-        SqlStatement {
-            sql: LAUNCH_PLAN,
-            values: self.values().to_vec(),
-        }
+        SqlStatement::new(LAUNCH_PLAN, values![self.schedule, self.slot_ms])
     }
 }
 
-impl LaunchedJob {
-    /// Converts the columns of both tables, of which at most one contains a number.
-    pub(crate) fn from_columns(job: Option<i64>, plan_job: Option<i64>) -> Option<Self> {
-        let job = job.map(|number| Self::Job(JobNumber::from_column(number)));
-        job.or(plan_job.map(Self::Plan))
+/// From the columns of both tables, of which at most one contains a number.
+impl FromRow for Option<LaunchedJob> {
+    const COUNT: usize = 2;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        let (job, plan_job): (Option<_>, Option<_>) = FromRow::read(columns)?;
+        Ok(job
+            .map(LaunchedJob::Job)
+            .or(plan_job.map(LaunchedJob::Plan)))
     }
 }
 
@@ -211,18 +196,5 @@ impl fmt::Display for LaunchedJob {
             Self::Job(number) => write!(f, "{number}"),
             Self::Plan(number) => write!(f, "{number}"),
         }
-    }
-}
-
-impl FromRow for OpenSlot {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            slot: SlotKey {
-                schedule: row.int(0)?,
-                slot_ms: row.int(1)?,
-            },
-            claimed_ms: row.int(2)?,
-            job: LaunchedJob::from_columns(row.opt_int(3)?, row.opt_int(4)?),
-        })
     }
 }

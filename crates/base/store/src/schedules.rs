@@ -6,10 +6,12 @@
 
 use crate::StoreError;
 use crate::page::{ListPage, ordered_statement};
-use crate::schedule_row::{NewSchedule, ScheduleEdit, ScheduleRow};
-use crate::statement::SqlStatement;
+use crate::schedule_row::{
+    NewSchedule, ScheduleEdit, ScheduleRow, edit_columns, new_columns, progress_columns, schedules,
+    slot_columns,
+};
 use crate::store::Store;
-use crate::value::SqlValue;
+use crate::value::values;
 
 /// Order of scheduled jobs; ties are broken by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,37 +40,22 @@ pub struct ScheduleFilter {
     pub descending: bool,
 }
 
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "SELECT s.id, s.kind, s.owner, s.owner_id, s.created_ms, s.name, s.environment, \
-             s.description, s.userdata, s.input, s.sensitive, s.sealed, s.timetable, s.cursor_ms, \
-             s.next_slot_ms, s.next_ms, s.queued_ms, s.enabled, s.revision, s.runs, \
-             s.last_slot_ms, t.claimed_ms, t.ended, l.job, t.error, s.skipped, p.plan_job \
-             FROM schedules s LEFT JOIN schedule_slots t \
-             ON t.schedule = s.id AND t.slot_ms = s.last_slot_ms \
-             LEFT JOIN schedule_launches l ON l.schedule = s.id AND l.slot_ms = s.last_slot_ms \
-             LEFT JOIN schedule_plan_launches p ON p.schedule = s.id AND p.slot_ms = s.last_slot_ms ",
-            $rest
-        )
-    };
-}
-
 macro_rules! page {
     ($order:literal) => {
-        concat!(
-            select!("WHERE s.enabled = 1 AND (CAST($1 AS TEXT) IS NULL OR s.kind = $1) ORDER BY "),
+        schedules!(
+            "WHERE s.enabled = 1 AND (CAST($1 AS TEXT) IS NULL OR s.kind = $1) ORDER BY ",
             $order,
             " LIMIT $2 OFFSET $3"
         )
     };
 }
 
-const INSERT: &str = "INSERT INTO schedules (id, request_id, kind, owner, owner_id, created_ms, \
-     name, environment, description, userdata, input, sensitive, sealed, timetable, cursor_ms, \
-     next_slot_ms, next_ms, queued_ms, enabled, revision, runs) VALUES \
-     ((SELECT COALESCE(MAX(id), 0) + 1 FROM schedules), $1, $2, $3, $4, $5, \
-     $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 1, 1, 0)";
+const INSERT: &str = concat!(
+    "INSERT INTO schedules (",
+    new_columns!(),
+    ", id, enabled, revision, runs) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+     $13, $14, $15, $16, $17, (SELECT COALESCE(MAX(id), 0) + 1 FROM schedules), 1, 1, 0)"
+);
 const BY_REQUEST: &str = "SELECT id FROM schedules WHERE request_id = $1";
 const EDIT: &str = "UPDATE schedules SET name = $3, environment = $4, description = $5, \
      userdata = $6, input = $7, sensitive = $8, sealed = $9, timetable = $10, \
@@ -81,10 +68,10 @@ const UPDATE: &str = "UPDATE schedules SET name = $3, environment = $4, descript
 /// A disabled schedule does not need its secrets any more.
 const DISABLE: &str = "UPDATE schedules SET enabled = 0, sealed = NULL, next_slot_ms = NULL, \
      next_ms = NULL, queued_ms = NULL, revision = revision + 1 WHERE id = $1 AND enabled = 1";
-const ONE: &str = select!("WHERE s.id = $1");
+const ONE: &str = schedules!("WHERE s.id = $1");
 const COUNT: &str = "SELECT COUNT(*) FROM schedules \
      WHERE enabled = 1 AND (CAST($1 AS TEXT) IS NULL OR kind = $1)";
-const DUE: &str = select!(
+const DUE: &str = schedules!(
     "WHERE s.enabled = 1 AND (s.next_ms <= $1 OR s.queued_ms IS NOT NULL) \
      ORDER BY s.next_ms, s.id LIMIT $2"
 );
@@ -129,18 +116,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 impl Store {
     /// Writes a new schedule. Returns its number.
     pub async fn insert_schedule(&self, new: NewSchedule) -> Result<i64, StoreError> {
-        let request_id = SqlValue::owned_text(&new.request_id);
-        let mut values = vec![
-            request_id.clone(),
-            SqlValue::owned_text(&new.kind),
-            SqlValue::owned_text(&new.owner),
-            SqlValue::owned_text(&new.owner_id),
-            SqlValue::Int(new.created_ms),
-        ];
-        values.extend(new.edit.into_values());
-        let sql = INSERT;
-        self.execute(SqlStatement { sql, values }).await?;
-        let id: Option<i64> = self.query_one(BY_REQUEST, vec![request_id]).await?;
+        self.execute(INSERT, values![new]).await?;
+        let id: Option<i64> = self.query_one(BY_REQUEST, values![new.request_id]).await?;
         id.ok_or(StoreError::Closed)
     }
 
@@ -153,23 +130,21 @@ impl Store {
         edit: ScheduleEdit,
         new_times: bool,
     ) -> Result<bool, StoreError> {
-        let mut values = vec![SqlValue::Int(id), SqlValue::Int(revision)];
-        values.extend(edit.into_values());
+        let mut values = values![id, revision, edit];
         let sql = if new_times { UPDATE } else { EDIT };
         // The values of the progress come last.
         values.truncate(if new_times { values.len() } else { 10 });
-        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
+        Ok(self.execute(sql, values).await? > 0)
     }
 
     /// Disables a schedule permanently. `false`: it was disabled already.
     pub async fn disable_schedule(&self, id: i64) -> Result<bool, StoreError> {
-        let (sql, values) = (DISABLE, vec![SqlValue::Int(id)]);
-        Ok(self.execute(SqlStatement { sql, values }).await? > 0)
+        Ok(self.execute(DISABLE, values![id]).await? > 0)
     }
 
     /// The schedule with this number, even if disabled.
     pub async fn schedule(&self, id: i64) -> Result<Option<ScheduleRow>, StoreError> {
-        self.query_one(ONE, vec![SqlValue::Int(id)]).await
+        self.query_one(ONE, values![id]).await
     }
 
     /// One page of the enabled schedules, and their number without paging.
@@ -178,16 +153,10 @@ impl Store {
         filter: &ScheduleFilter,
         page: ListPage,
     ) -> Result<(Vec<ScheduleRow>, u64), StoreError> {
-        let kind = SqlValue::opt_owned_text(filter.kind.as_deref());
-        let total: Option<i64> = self.query_one(COUNT, vec![kind.clone()]).await?;
+        let total = self.count(COUNT, values![filter.kind]).await?;
         let sql = ordered_statement(&PAGES, filter.order_by, filter.descending);
-        let values = vec![
-            kind,
-            SqlValue::Int(page.limit_column()),
-            SqlValue::Int(page.offset_column()),
-        ];
-        let rows = self.query(sql, values).await?;
-        Ok((rows, total.unwrap_or(0).unsigned_abs()))
+        let rows = self.query(sql, values![filter.kind, page]).await?;
+        Ok((rows, total))
     }
 
     /// At most `limit` schedules whose next slot starts by `now_ms`, or which have a queued slot.
@@ -196,8 +165,7 @@ impl Store {
         now_ms: i64,
         limit: i64,
     ) -> Result<Vec<ScheduleRow>, StoreError> {
-        let values = vec![SqlValue::Int(now_ms), SqlValue::Int(limit)];
-        self.query(DUE, values).await
+        self.query(DUE, values![now_ms, limit]).await
     }
 
     /// Start of the earliest slot of all schedules in milliseconds since 1970; `None`: there is
@@ -208,7 +176,6 @@ impl Store {
 
     /// Number of slots that wait for the previous run of their schedule.
     pub async fn queued_schedules(&self) -> Result<u64, StoreError> {
-        let count: Option<i64> = self.query_one(QUEUED, Vec::new()).await?;
-        Ok(count.unwrap_or(0).unsigned_abs())
+        self.count(QUEUED, Vec::new()).await
     }
 }

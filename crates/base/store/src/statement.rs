@@ -9,7 +9,15 @@ pub(crate) struct SqlStatement<'a> {
     pub(crate) values: Vec<SqlValue<'a>>,
 }
 
-impl SqlStatement<'_> {
+impl<'a> SqlStatement<'a> {
+    pub(crate) fn new(sql: &'static str, values: Vec<SqlValue<'a>>) -> Self {
+        Self { sql, values }
+    }
+
+    pub(crate) fn into_owned(self) -> SqlStatement<'static> {
+        SqlStatement::new(self.sql, SqlValue::own_all(self.values))
+    }
+
     /// Bytes of the text and blobs among the parameters.
     pub(crate) fn byte_len(&self) -> usize {
         let length = |value: &SqlValue<'_>| match value {

@@ -130,26 +130,43 @@ impl Store {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    pub(crate) async fn execute(&self, step: SqlStatement<'static>) -> Result<u64, StoreError> {
-        let rows = self.execute_all(vec![step]).await?;
+    /// Runs a statement. Returns the number of rows that it changed.
+    pub(crate) async fn execute(
+        &self,
+        sql: &'static str,
+        values: Vec<SqlValue<'_>>,
+    ) -> Result<u64, StoreError> {
+        let rows = self.execute_all([SqlStatement::new(sql, values)]).await?;
         Ok(rows.first().copied().unwrap_or(0))
     }
 
-    pub(crate) async fn execute_all(
+    /// Runs statements in one transaction. Returns the numbers of rows that they changed.
+    pub(crate) async fn execute_all<'a>(
         &self,
-        steps: Vec<SqlStatement<'static>>,
+        steps: impl IntoIterator<Item = SqlStatement<'a>>,
     ) -> Result<Vec<u64>, StoreError> {
+        let steps = steps.into_iter().map(SqlStatement::into_owned).collect();
         match self.write(StoreWrite::Statements(steps)).await? {
             WriteResult::Rows(rows) => Ok(rows),
             other => unreachable!("statements are answered with counts, not {other:?}"),
         }
     }
 
+    /// Runs statements in one transaction. Returns true if the last one changed a row.
+    pub(crate) async fn execute_to_last<'a>(
+        &self,
+        steps: impl IntoIterator<Item = SqlStatement<'a>>,
+    ) -> Result<bool, StoreError> {
+        let rows = self.execute_all(steps).await?;
+        Ok(rows.last().is_some_and(|changed| *changed > 0))
+    }
+
     pub(crate) async fn query<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<SqlValue<'static>>,
+        values: Vec<SqlValue<'_>>,
     ) -> Result<Vec<T>, StoreError> {
+        let values = SqlValue::own_all(values);
         match &*self.engine {
             StoreEngine::Sqlite(sqlite) => sqlite.query(sql, values).await,
             StoreEngine::Postgres(postgres) => postgres.query(sql, values).await,
@@ -159,9 +176,18 @@ impl Store {
     pub(crate) async fn query_one<T: FromRow>(
         &self,
         sql: &'static str,
-        values: Vec<SqlValue<'static>>,
+        values: Vec<SqlValue<'_>>,
     ) -> Result<Option<T>, StoreError> {
         Ok(self.query(sql, values).await?.into_iter().next())
+    }
+
+    /// The number that a `SELECT COUNT(*)` returns.
+    pub(crate) async fn count(
+        &self,
+        sql: &'static str,
+        values: Vec<SqlValue<'_>>,
+    ) -> Result<u64, StoreError> {
+        Ok(self.query_one(sql, values).await?.unwrap_or(0))
     }
 
     /// Prepares a text on the engine, for the test that prepares all texts.

@@ -4,46 +4,49 @@
 //! it is the same person.
 
 use crate::StoreError;
-use crate::statement::SqlStatement;
+use crate::rows::row;
 use crate::store::Store;
-use crate::value::{ColumnError, FromRow, RowColumns, SqlValue};
+use crate::value::values;
 
-/// The directory or identity provider of a remote user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserOrigin {
-    /// `ldap:UUID` of a directory, or `oidc:ISSUER`.
-    pub origin: String,
-    /// Permanent identity of the user there; empty if there is none.
-    pub subject: String,
+row! {
+    /// The directory or identity provider of a remote user.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct UserOrigin {
+        /// `ldap:UUID` of a directory, or `oidc:ISSUER`.
+        pub origin: String,
+        /// Permanent identity of the user there; empty if there is none.
+        pub subject: String,
+    } read write select origins from "user_origins"
 }
 
-/// A remote user with a valid token or an enabled schedule, whose account was not confirmed for
-/// some time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UncheckedUser {
-    /// Id of the user.
-    pub id: String,
-    /// Login of the user.
-    pub login: String,
-    /// Directory or identity provider of the user.
-    pub origin: UserOrigin,
+row! {
+    /// A remote user with a valid token or an enabled schedule, whose account was not confirmed for
+    /// some time.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct UncheckedUser {
+        /// Id of the user.
+        pub id: String = "o.user_id",
+        /// Login of the user.
+        pub login: String = "u.login",
+        /// Directory or identity provider of the user.
+        pub origin: UserOrigin = "o.origin, o.subject",
+    } read select unchecked from "user_origins o JOIN users u ON u.id = o.user_id"
 }
 
 const PUT: &str = "INSERT INTO user_origins (user_id, origin, subject, checked_ms) \
      VALUES ($1, $2, $3, $4) ON CONFLICT (user_id) DO UPDATE SET origin = EXCLUDED.origin, \
      subject = EXCLUDED.subject, checked_ms = EXCLUDED.checked_ms, gone = 0";
-const GET: &str = "SELECT origin, subject FROM user_origins WHERE user_id = $1";
+const GET: &str = origins!("WHERE user_id = $1");
 const OF_ORIGIN: &str = "SELECT user_id FROM user_origins WHERE origin = $1 ORDER BY user_id";
 const CHECKED: &str = "UPDATE user_origins SET checked_ms = $2, gone = $3 WHERE user_id = $1";
 const GONE: &str = "SELECT gone FROM user_origins WHERE user_id = $1";
-const DUE: &str = "SELECT o.user_id, u.login, o.origin, o.subject FROM user_origins o \
-     JOIN users u ON u.id = o.user_id WHERE o.checked_ms <= $1 AND o.origin = $4 \
-     AND u.revoked = 0 AND (EXISTS (SELECT 1 FROM tokens t WHERE t.user_id = o.user_id \
+const DUE: &str = unchecked!(
+    "WHERE o.checked_ms <= $1 AND o.origin = $4 AND u.revoked = 0 AND (EXISTS (SELECT 1 FROM tokens t WHERE t.user_id = o.user_id \
      AND t.revoked_ms IS NULL AND (t.expires_ms IS NULL OR t.expires_ms > $2)) \
      OR EXISTS (SELECT 1 FROM schedules s WHERE s.owner_id = o.user_id AND s.enabled <> 0)) \
-     ORDER BY o.checked_ms, o.user_id LIMIT $3";
-
-const ORIGINS: &str = "SELECT DISTINCT origin, '' FROM user_origins WHERE checked_ms <= $1 \
+     ORDER BY o.checked_ms, o.user_id LIMIT $3"
+);
+const ORIGINS: &str = "SELECT DISTINCT origin FROM user_origins WHERE checked_ms <= $1 \
      AND origin LIKE 'ldap:%' ORDER BY origin";
 
 pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, OF_ORIGIN, CHECKED, GONE, DUE, ORIGINS];
@@ -58,27 +61,19 @@ impl Store {
         origin: &UserOrigin,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let values = vec![
-            SqlValue::owned_text(user_id),
-            SqlValue::owned_text(&origin.origin),
-            SqlValue::owned_text(&origin.subject),
-            SqlValue::Int(now_ms),
-        ];
-        self.execute(SqlStatement { sql: PUT, values })
+        self.execute(PUT, values![user_id, origin, now_ms])
             .await
-            .map(|_| ())
+            .map(drop)
     }
 
     /// The origin of a user; `None` if it is not known.
     pub async fn user_origin(&self, user_id: &str) -> Result<Option<UserOrigin>, StoreError> {
-        self.query_one(GET, vec![SqlValue::owned_text(user_id)])
-            .await
+        self.query_one(GET, values![user_id]).await
     }
 
     /// Ids of the users that a directory has confirmed.
     pub async fn users_of_origin(&self, origin: &str) -> Result<Vec<String>, StoreError> {
-        self.query(OF_ORIGIN, vec![SqlValue::owned_text(origin)])
-            .await
+        self.query(OF_ORIGIN, values![origin]).await
     }
 
     /// Records that the user's directory was queried at `now_ms`, and the result: the user exists
@@ -89,28 +84,21 @@ impl Store {
         is_gone: bool,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let gone = SqlValue::Int(i64::from(is_gone));
-        let values = vec![SqlValue::owned_text(user_id), SqlValue::Int(now_ms), gone];
-        let step = SqlStatement {
-            sql: CHECKED,
-            values,
-        };
-        self.execute(step).await.map(|_| ())
+        self.execute(CHECKED, values![user_id, now_ms, is_gone])
+            .await
+            .map(drop)
     }
 
     /// True if the user's directory did not contain the user any more when it was last queried.
     pub async fn is_user_gone(&self, user_id: &str) -> Result<bool, StoreError> {
-        let gone: Option<i64> = self
-            .query_one(GONE, vec![SqlValue::owned_text(user_id)])
-            .await?;
-        Ok(gone.is_some_and(|gone| gone != 0))
+        let gone: Option<bool> = self.query_one(GONE, values![user_id]).await?;
+        Ok(gone.unwrap_or(false))
     }
 
     /// LDAP directories, as origins, with users for whom they were last queried at `before_ms` or
     /// earlier.
     pub async fn due_origins(&self, before_ms: i64) -> Result<Vec<String>, StoreError> {
-        let origins: Vec<UserOrigin> = self.query(ORIGINS, vec![SqlValue::Int(before_ms)]).await?;
-        Ok(origins.into_iter().map(|found| found.origin).collect())
+        self.query(ORIGINS, values![before_ms]).await
     }
 
     /// Users of a directory with enabled schedules or with tokens that are valid at `now_ms`, for
@@ -123,34 +111,7 @@ impl Store {
         now_ms: i64,
         limit: u32,
     ) -> Result<Vec<UncheckedUser>, StoreError> {
-        let mut values = [before_ms, now_ms, i64::from(limit)]
-            .map(SqlValue::Int)
-            .to_vec();
-        values.push(SqlValue::owned_text(origin));
-        self.query(DUE, values).await
-    }
-}
-
-// === impl rows ===
-
-impl FromRow for UserOrigin {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            origin: row.text(0)?,
-            subject: row.text(1)?,
-        })
-    }
-}
-
-impl FromRow for UncheckedUser {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok(Self {
-            id: row.text(0)?,
-            login: row.text(1)?,
-            origin: UserOrigin {
-                origin: row.text(2)?,
-                subject: row.text(3)?,
-            },
-        })
+        self.query(DUE, values![before_ms, now_ms, limit, origin])
+            .await
     }
 }

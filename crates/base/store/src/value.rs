@@ -1,17 +1,22 @@
 //! Parameters and columns, the same for both engines.
 //!
-//! [`SqlValue`] is written, [`RowColumns`] are read. Invariant: PostgreSQL has no NUL in text, so
-//! on both engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since
-//! JSON text has `\u0000` where the value has a NUL.
+//! [`ToValues`] is written, [`FromRow`] is read, both as [`SqlValue`]s. Invariant: PostgreSQL has
+//! no NUL in text, so on both engines every NUL is written as U+2400 (`␀`). JSON columns lose
+//! nothing by it, since JSON text has `\u0000` where the value has a NUL.
 
 use std::borrow::Cow;
 use std::error::Error;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::Column;
 use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{IsNull, ToSql, Type};
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 
-/// A parameter of a statement.
+use crate::JobNumber;
+use crate::page::to_sql_count;
+use crate::plan_journal::AwaitedAnswer;
+
+/// A parameter of a statement, or a column of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SqlValue<'a> {
     Null,
@@ -20,40 +25,46 @@ pub(crate) enum SqlValue<'a> {
     Blob(Cow<'a, [u8]>),
 }
 
-/// One row of a result, read by position.
+/// One row of a result.
 pub(crate) trait RowColumns {
-    fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError>;
-    fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError>;
-    fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError>;
-
-    fn int(&self, index: usize) -> Result<i64, ColumnError> {
-        self.opt_int(index)?.ok_or_else(|| ColumnError::null(index))
-    }
-
-    fn text(&self, index: usize) -> Result<String, ColumnError> {
-        self.opt_text(index)?
-            .ok_or_else(|| ColumnError::null(index))
-    }
-
-    fn blob(&self, index: usize) -> Result<Vec<u8>, ColumnError> {
-        self.opt_blob(index)?
-            .ok_or_else(|| ColumnError::null(index))
-    }
-
-    /// Reads a SHA-256.
-    fn hash(&self, index: usize) -> Result<[u8; 32], ColumnError> {
-        let bytes = self.blob(index)?;
-        let length = bytes.len();
-        bytes
-            .try_into()
-            .map_err(|_| ColumnError::new(index, format!("has {length} bytes, and a hash has 32")))
-    }
+    fn is_null(&self, index: usize) -> bool;
+    fn value(&self, index: usize) -> Result<SqlValue<'_>, ColumnError>;
 }
 
-/// A type that is read from a row.
+/// A row whose columns are read one after the other.
+pub(crate) struct ColumnReader<'a> {
+    row: &'a dyn RowColumns,
+    next: usize,
+}
+
+/// A type that is read from consecutive columns of a row.
 pub(crate) trait FromRow: Sized + Send + 'static {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError>;
+    /// Number of columns that are read.
+    const COUNT: usize = 1;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError>;
+
+    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
+        Self::read(&mut ColumnReader { row, next: 0 })
+    }
 }
+
+/// A value, or a reference to one, that is written as consecutive parameters of a statement.
+pub(crate) trait ToValues<'a> {
+    fn add_to(self, values: &mut Vec<SqlValue<'a>>);
+}
+
+/// The parameters of a statement: `values![plan_job, key, row.state]`. A row adds all its columns;
+/// texts are borrowed.
+macro_rules! values {
+    ($($value:expr),+ $(,)?) => {{
+        use $crate::value::ToValues as _;
+        let mut values = Vec::new();
+        $($value.add_to(&mut values);)+
+        values
+    }};
+}
+pub(crate) use values;
 
 /// A column contains a value that the schema forbids: another program changed the database.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -70,24 +81,22 @@ impl<'a> SqlValue<'a> {
         Self::Text(replace_nul(text))
     }
 
-    pub(crate) fn opt_text(text: Option<&'a str>) -> Self {
-        text.map_or(Self::Null, Self::text)
-    }
-
-    pub(crate) fn owned_text(text: &str) -> SqlValue<'static> {
-        SqlValue::Text(Cow::Owned(replace_nul(text).into_owned()))
-    }
-
-    pub(crate) fn opt_owned_text(text: Option<&str>) -> SqlValue<'static> {
-        text.map_or(SqlValue::Null, SqlValue::owned_text)
-    }
-
-    pub(crate) fn opt_int(int: Option<i64>) -> Self {
-        int.map_or(Self::Null, Self::Int)
-    }
-
-    pub(crate) fn blob(bytes: &'a [u8]) -> Self {
+    fn blob(bytes: &'a [u8]) -> Self {
         Self::Blob(Cow::Borrowed(bytes))
+    }
+
+    /// Copies the borrowed values.
+    pub(crate) fn own_all(values: Vec<Self>) -> Vec<SqlValue<'static>> {
+        values.into_iter().map(Self::into_owned).collect()
+    }
+
+    fn into_owned(self) -> SqlValue<'static> {
+        match self {
+            Self::Null => SqlValue::Null,
+            Self::Int(int) => SqlValue::Int(int),
+            Self::Text(text) => SqlValue::Text(Cow::Owned(text.into_owned())),
+            Self::Blob(bytes) => SqlValue::Blob(Cow::Owned(bytes.into_owned())),
+        }
     }
 }
 
@@ -141,65 +150,216 @@ impl ColumnError {
             what: what.to_string(),
         }
     }
+}
 
-    fn null(index: usize) -> Self {
-        Self::new(index, "is null")
+// === impl ColumnReader ===
+
+impl<'a> ColumnReader<'a> {
+    fn next(&mut self) -> Result<SqlValue<'a>, ColumnError> {
+        self.next += 1;
+        self.row.value(self.next - 1)
+    }
+
+    /// An error of the column that was read last.
+    fn error(&self, what: impl ToString) -> ColumnError {
+        ColumnError::new(self.next - 1, what)
+    }
+
+    fn mismatch(&self, value: &SqlValue<'_>) -> ColumnError {
+        self.error(match value {
+            SqlValue::Null => "is null",
+            SqlValue::Int(_) => "is an integer",
+            SqlValue::Text(_) => "is a text",
+            SqlValue::Blob(_) => "is binary",
+        })
     }
 }
 
 // === impl RowColumns ===
 
 impl RowColumns for rusqlite::Row<'_> {
-    fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {
-        self.get(index)
-            .map_err(|error| ColumnError::new(index, error))
+    fn is_null(&self, index: usize) -> bool {
+        matches!(self.get_ref(index), Ok(ValueRef::Null))
     }
 
-    fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError> {
-        self.get(index)
-            .map_err(|error| ColumnError::new(index, error))
-    }
-
-    fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError> {
-        self.get(index)
-            .map_err(|error| ColumnError::new(index, error))
+    fn value(&self, index: usize) -> Result<SqlValue<'_>, ColumnError> {
+        let error = |error: &dyn Error| ColumnError::new(index, error);
+        match self.get_ref(index).map_err(|cause| error(&cause))? {
+            ValueRef::Null => Ok(SqlValue::Null),
+            ValueRef::Integer(int) => Ok(SqlValue::Int(int)),
+            ValueRef::Real(_) => Err(ColumnError::new(index, "is a floating-point number")),
+            ValueRef::Text(text) => std::str::from_utf8(text)
+                .map(|text| SqlValue::Text(text.into()))
+                .map_err(|cause| error(&cause)),
+            ValueRef::Blob(bytes) => Ok(SqlValue::Blob(bytes.into())),
+        }
     }
 }
 
 impl RowColumns for tokio_postgres::Row {
-    fn opt_int(&self, index: usize) -> Result<Option<i64>, ColumnError> {
-        self.try_get(index)
-            .map_err(|error| ColumnError::new(index, error))
+    fn is_null(&self, index: usize) -> bool {
+        matches!(self.try_get::<_, Option<AnyValue>>(index), Ok(None))
     }
 
-    fn opt_text(&self, index: usize) -> Result<Option<String>, ColumnError> {
-        self.try_get(index)
-            .map_err(|error| ColumnError::new(index, error))
+    fn value(&self, index: usize) -> Result<SqlValue<'_>, ColumnError> {
+        let value = match self.columns().get(index).map(Column::type_) {
+            Some(&Type::INT8) => self
+                .try_get(index)
+                .map(|int: Option<i64>| int.map(SqlValue::Int)),
+            Some(&Type::BYTEA) => {
+                let bytes = self.try_get(index);
+                bytes.map(|bytes: Option<&[u8]>| bytes.map(SqlValue::blob))
+            }
+            _ => {
+                let text = self.try_get(index);
+                text.map(|text: Option<&str>| text.map(|text| SqlValue::Text(text.into())))
+            }
+        };
+        let value = value.map_err(|error| ColumnError::new(index, error))?;
+        Ok(value.unwrap_or(SqlValue::Null))
+    }
+}
+
+/// A value of PostgreSQL that is not null.
+struct AnyValue;
+
+impl FromSql<'_> for AnyValue {
+    fn from_sql(_: &Type, _: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self)
     }
 
-    fn opt_blob(&self, index: usize) -> Result<Option<Vec<u8>>, ColumnError> {
-        self.try_get(index)
-            .map_err(|error| ColumnError::new(index, error))
+    fn accepts(_: &Type) -> bool {
+        true
     }
 }
 
 // === impl FromRow ===
 
-impl FromRow for i64 {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        row.int(0)
+macro_rules! from_column {
+    ($($type:ty: $variant:ident($value:ident) => $read:expr;)*) => {$(
+        impl FromRow for $type {
+            fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+                match columns.next()? {
+                    SqlValue::$variant($value) => Ok($read),
+                    other => Err(columns.mismatch(&other)),
+                }
+            }
+        }
+    )*};
+}
+
+from_column! {
+    i64: Int(int) => int;
+    u64: Int(int) => int.unsigned_abs();
+    bool: Int(int) => int != 0;
+    JobNumber: Int(int) => Self::from_column(int);
+    AwaitedAnswer: Int(int) => Self::from_column(int);
+    String: Text(text) => text.into_owned();
+    Vec<u8>: Blob(bytes) => bytes.into_owned();
+}
+
+impl FromRow for u32 {
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        let int = i64::read(columns)?;
+        int.try_into().map_err(|error| columns.error(error))
     }
 }
 
-impl FromRow for String {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        row.text(0)
+/// A SHA-256.
+impl FromRow for [u8; 32] {
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        let bytes = Vec::read(columns)?;
+        let length = bytes.len();
+        bytes
+            .try_into()
+            .map_err(|_| columns.error(format!("has {length} bytes, and a hash has 32")))
     }
 }
 
-impl FromRow for (String, String) {
-    fn from_row(row: &dyn RowColumns) -> Result<Self, ColumnError> {
-        Ok((row.text(0)?, row.text(1)?))
+/// `None` if the first of its columns is null.
+impl<T: FromRow> FromRow for Option<T> {
+    const COUNT: usize = T::COUNT;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        if columns.row.is_null(columns.next) {
+            columns.next += T::COUNT;
+            return Ok(None);
+        }
+        T::read(columns).map(Some)
+    }
+}
+
+impl<A: FromRow, B: FromRow> FromRow for (A, B) {
+    const COUNT: usize = A::COUNT + B::COUNT;
+
+    fn read(columns: &mut ColumnReader<'_>) -> Result<Self, ColumnError> {
+        Ok((A::read(columns)?, B::read(columns)?))
+    }
+}
+
+// === impl ToValues ===
+
+macro_rules! to_int {
+    ($($type:ty: $value:ident => $int:expr;)*) => {$(
+        impl<'a> ToValues<'a> for $type {
+            fn add_to(self, values: &mut Vec<SqlValue<'a>>) {
+                let $value = self;
+                values.push(SqlValue::Int($int));
+            }
+        }
+
+        impl<'a> ToValues<'a> for &$type {
+            fn add_to(self, values: &mut Vec<SqlValue<'a>>) {
+                (*self).add_to(values);
+            }
+        }
+    )*};
+}
+
+to_int! {
+    i64: int => int;
+    u32: int => i64::from(int);
+    u64: count => to_sql_count(count);
+    usize: count => i64::try_from(count).unwrap_or(i64::MAX);
+    bool: is_set => i64::from(is_set);
+    JobNumber: job => job.get();
+    AwaitedAnswer: asks => asks.to_column();
+}
+
+macro_rules! to_borrowed {
+    ($($type:ty: $new:ident;)*) => {$(
+        impl<'a> ToValues<'a> for &'a $type {
+            fn add_to(self, values: &mut Vec<SqlValue<'a>>) {
+                values.push(SqlValue::$new(self));
+            }
+        }
+    )*};
+}
+
+to_borrowed! {
+    str: text;
+    String: text;
+    [u8]: blob;
+    [u8; 32]: blob;
+    Vec<u8>: blob;
+}
+
+/// A value of one column; `None` is null.
+impl<'a, T: ToValues<'a>> ToValues<'a> for Option<T> {
+    fn add_to(self, values: &mut Vec<SqlValue<'a>>) {
+        match self {
+            Some(value) => value.add_to(values),
+            None => values.push(SqlValue::Null),
+        }
+    }
+}
+
+impl<'a, T> ToValues<'a> for &'a Option<T>
+where
+    &'a T: ToValues<'a>,
+{
+    fn add_to(self, values: &mut Vec<SqlValue<'a>>) {
+        self.as_ref().add_to(values);
     }
 }
 

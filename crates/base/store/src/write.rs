@@ -5,12 +5,13 @@
 //! the answer of an earlier one (a transition writes the id that its event will have, and the event
 //! is inserted only where that id is), so PostgreSQL gets a whole batch without waiting.
 
+use crate::audit::NewAudit;
 use crate::change::{ChangeResult, JobRunChange};
 use crate::ledger::NumberLedger;
 use crate::older_history::HistoryAcceptance;
 use crate::run_secrets;
 use crate::statement::SqlStatement;
-use crate::writing::audit::{self, AuditPosition, NewAudit};
+use crate::writing::audit::{self, AuditPosition};
 use crate::writing::events::{self, NewEvent};
 use crate::writing::jobs::{self, NewJob};
 use crate::writing::runs;

@@ -6,54 +6,14 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::audit::{self, NewAudit};
 use crate::ledger::NumberLedger;
 use crate::statement::SqlStatement;
-use crate::value::{SqlValue, replace_nul};
+use crate::value::{SqlValue, replace_nul, values};
 
 /// Version of the encoding that [`NewAudit::hash`] writes. A change of the encoding or of the
 /// columns requires a new version.
 pub const AUDIT_VERSION: i64 = 1;
-
-/// An entry that is not written yet. Texts are not restricted; a NUL in them becomes `␀`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewAudit {
-    /// Time of the entry in milliseconds since 1970.
-    pub at_ms: i64,
-    /// Phase: `intent`, `result`, `login`, `denied`, `event` or `checkpoint`.
-    pub phase: String,
-    /// Number of the entry that announced the command; only for a result.
-    pub intent: Option<i64>,
-    /// Type of the actor: `users`, `certificates`, `server` or `anonymous`.
-    pub actor_type: String,
-    /// UUID of a user, or a certname; may be empty.
-    pub actor_id: String,
-    /// Login of a user, or a certname; may be empty.
-    pub actor_name: String,
-    /// Address that the request came from, if it is known.
-    pub address: Option<String>,
-    /// Service that handled the request, such as `orchestrator` or `rbac`.
-    pub service: String,
-    /// Requested action, for example `command_task`.
-    pub action: String,
-    /// Type of the object; may be empty.
-    pub object_type: String,
-    /// Id of the object; may be empty.
-    pub object_id: String,
-    /// Name of the object shown to users.
-    pub object_name: String,
-    /// Method and path, with the variable parts named as in the list of the API.
-    pub route: String,
-    /// Decision: `allowed` or `denied`.
-    pub decision: String,
-    /// The permission that was required.
-    pub permission: Option<String>,
-    /// HTTP status of the reply; `None` if there is none, as before the reply.
-    pub status: Option<i64>,
-    /// Number of occurrences: 1, except for refusals that are counted together.
-    pub times: i64,
-    /// Details of the request, as JSON.
-    pub details: String,
-}
 
 /// The position and hash of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,13 +24,6 @@ pub struct AuditPosition {
     pub hash: [u8; 32],
 }
 
-const INSERT: &str = "INSERT INTO audit (seq, version, at_ms, phase, intent, actor_type, actor_id, \
-     actor_name, address, service, action, object_type, object_id, object_name, route, decision, \
-     permission, status, times, details, prev, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, \
-     $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
-
-pub(crate) const STATEMENTS: &[&str] = &[INSERT];
-
 /// Appends one entry to the chain whose last entry is in the ledger.
 pub(crate) fn plan_append<'a>(
     entry: &'a NewAudit,
@@ -80,13 +33,9 @@ pub(crate) fn plan_append<'a>(
     let (seq, prev) = (ledger.audit + 1, ledger.audit_hash);
     let hash = entry.hash(AUDIT_VERSION, seq, &prev);
     let owned = |hash: [u8; 32]| SqlValue::Blob(hash.to_vec().into());
-    let mut values = vec![SqlValue::Int(seq), SqlValue::Int(AUDIT_VERSION)];
-    values.extend(entry.columns());
+    let mut values = values![seq, AUDIT_VERSION, entry];
     values.extend([owned(prev), owned(hash)]);
-    steps.push(SqlStatement {
-        sql: INSERT,
-        values,
-    });
+    steps.push(SqlStatement::new(audit::INSERT, values));
     (ledger.audit, ledger.audit_hash) = (seq, hash);
     AuditPosition { seq, hash }
 }
@@ -94,30 +43,6 @@ pub(crate) fn plan_append<'a>(
 // === impl NewAudit ===
 
 impl NewAudit {
-    /// The columns of the entry's content, in the order of the table.
-    fn columns(&self) -> [SqlValue<'_>; 18] {
-        [
-            SqlValue::Int(self.at_ms),
-            SqlValue::text(&self.phase),
-            SqlValue::opt_int(self.intent),
-            SqlValue::text(&self.actor_type),
-            SqlValue::text(&self.actor_id),
-            SqlValue::text(&self.actor_name),
-            SqlValue::opt_text(self.address.as_deref()),
-            SqlValue::text(&self.service),
-            SqlValue::text(&self.action),
-            SqlValue::text(&self.object_type),
-            SqlValue::text(&self.object_id),
-            SqlValue::text(&self.object_name),
-            SqlValue::text(&self.route),
-            SqlValue::text(&self.decision),
-            SqlValue::opt_text(self.permission.as_deref()),
-            SqlValue::opt_int(self.status),
-            SqlValue::Int(self.times),
-            SqlValue::text(&self.details),
-        ]
-    }
-
     /// SHA-256 over the text `tutti audit`, a zero byte, and the fields: `version`, `seq`, `prev`
     /// and then the columns in the order of the table. Each field starts with a byte for its kind
     /// (0 null, 1 number, 2 text, 3 bytes). A number follows as 8 bytes; text and bytes follow as
@@ -125,14 +50,7 @@ impl NewAudit {
     pub fn hash(&self, version: i64, seq: i64, prev: &[u8; 32]) -> [u8; 32] {
         let mut sha = Sha256::new();
         sha.update(b"tutti audit\0");
-        for field in [
-            SqlValue::Int(version),
-            SqlValue::Int(seq),
-            SqlValue::blob(prev),
-        ] {
-            hash_field(&mut sha, &field);
-        }
-        for field in self.columns() {
+        for field in values![version, seq, prev, self] {
             hash_field(&mut sha, &field);
         }
         sha.finalize().into()
@@ -151,7 +69,7 @@ fn hash_field(sha: &mut Sha256, field: &SqlValue<'_>) {
         sha.update(bytes);
     };
     match field {
-        // `columns` has replaced the NULs of new entries; stored entries have none.
+        // `NewAudit` has replaced the NULs of new entries; stored entries have none.
         SqlValue::Text(text) => long(2, replace_nul(text).as_bytes()),
         SqlValue::Blob(bytes) => long(3, bytes),
         SqlValue::Null => sha.update([0]),

@@ -9,7 +9,7 @@ use crate::plan_journal::PlanJournalWrite;
 use crate::schedule_slots::SlotKey;
 use crate::state_progress::{JOB_OVER, JOB_RUNNING, job_progress, run_progress};
 use crate::statement::SqlStatement;
-use crate::value::SqlValue;
+use crate::value::values;
 use crate::{JobNumber, StoreError};
 
 /// A new job with its runs, written in one transaction.
@@ -128,42 +128,34 @@ pub(crate) fn plan_insert<'a>(
         .states
         .iter()
         .any(|state| matches!(job_progress(state), Ok(JOB_RUNNING)));
-    steps.push(SqlStatement {
-        sql: INSERT,
-        values: vec![
-            SqlValue::Int(number.get()),
-            SqlValue::text(&job.command),
-            SqlValue::text(&job.kind),
-            SqlValue::opt_text(job.task.as_deref()),
-            SqlValue::text(state),
-            SqlValue::Int(progress),
-            SqlValue::text(&job.environment),
-            SqlValue::text(&job.options),
-            job.sealed.as_deref().map_or(SqlValue::Null, SqlValue::blob),
-            SqlValue::text(&job.owner),
-            SqlValue::text(&job.description),
-            SqlValue::text(&job.userdata),
-            SqlValue::Int(i64::try_from(job.runs.len()).unwrap_or(i64::MAX)),
-            SqlValue::Int(job.created_ms),
-            SqlValue::opt_int(started.then_some(job.created_ms)),
-            SqlValue::opt_int((progress == JOB_OVER).then_some(job.created_ms)),
-            SqlValue::Int(job.created_ms),
-            SqlValue::opt_int(job.batches.map(i64::from)),
-            SqlValue::opt_int(job.batches.map(|_| 1)),
+    steps.push(SqlStatement::new(
+        INSERT,
+        values![
+            number,
+            job.command,
+            job.kind,
+            job.task,
+            state,
+            progress,
+            job.environment,
+            job.options,
+            job.sealed,
+            job.owner,
+            job.description,
+            job.userdata,
+            job.runs.len(),
+            job.created_ms,
+            started.then_some(job.created_ms),
+            (progress == JOB_OVER).then_some(job.created_ms),
+            job.created_ms,
+            job.batches,
+            job.batches.map(|_| 1_i64)
         ],
-    });
+    ));
     for state in &job.states {
         let progress = job_progress(state)?;
-        let values = vec![
-            SqlValue::Int(number.get()),
-            SqlValue::Int(progress),
-            SqlValue::text(state),
-            SqlValue::Int(job.created_ms),
-        ];
-        steps.push(SqlStatement {
-            sql: INSERT_STATE,
-            values,
-        });
+        let values = values![number, progress, state, job.created_ms];
+        steps.push(SqlStatement::new(INSERT_STATE, values));
     }
     steps.extend(job.slot.map(|slot| slot.launch_statement(number)));
     if let Some(plan_job) = job.plan_job {
@@ -192,40 +184,32 @@ pub(crate) fn plan_insert<'a>(
 /// The statement of a job's transition.
 pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<SqlStatement<'_>, StoreError> {
     let progress = job_progress(&change.to_state)?;
-    Ok(SqlStatement {
-        sql: TRANSITION,
-        values: vec![
-            SqlValue::Int(change.job.get()),
-            SqlValue::text(&change.to_state),
-            SqlValue::Int(progress),
-            SqlValue::opt_int((progress == JOB_RUNNING).then_some(change.at_ms)),
-            SqlValue::opt_int((progress == JOB_OVER).then_some(change.at_ms)),
-            SqlValue::Int(change.at_ms),
-            SqlValue::Int(mark),
-            SqlValue::opt_int(change.duration_ms),
+    Ok(SqlStatement::new(
+        TRANSITION,
+        values![
+            change.job,
+            change.to_state,
+            progress,
+            (progress == JOB_RUNNING).then_some(change.at_ms),
+            (progress == JOB_OVER).then_some(change.at_ms),
+            change.at_ms,
+            mark,
+            change.duration_ms
         ],
-    })
+    ))
 }
 
 /// The statement of a job's next batch, or of the pause before it.
 pub(crate) fn enter_batch(change: &BatchChange, mark: i64) -> SqlStatement<'static> {
-    SqlStatement {
-        sql: ENTER_BATCH,
-        values: vec![
-            SqlValue::Int(change.job.get()),
-            SqlValue::Int(change.batch.into()),
-            SqlValue::opt_int(change.next_batch_ms),
-            SqlValue::Int(mark),
-        ],
-    }
+    SqlStatement::new(
+        ENTER_BATCH,
+        values![change.job, change.batch, change.next_batch_ms, mark],
+    )
 }
 
 /// The statement of the entry in the job's history, written if the transition was applied.
 pub(crate) fn enter_state(change: &JobChange, mark: i64) -> SqlStatement<'static> {
-    SqlStatement {
-        sql: ENTER_STATE,
-        values: vec![SqlValue::Int(change.job.get()), SqlValue::Int(mark)],
-    }
+    SqlStatement::new(ENTER_STATE, values![change.job, mark])
 }
 
 /// The statement that stores the numbers of runs by state, if the transition ends the job.
@@ -233,8 +217,5 @@ pub(crate) fn count_runs_statement(
     change: &JobChange,
 ) -> Result<Option<SqlStatement<'static>>, StoreError> {
     let over = job_progress(&change.to_state)? == JOB_OVER;
-    Ok(over.then(|| SqlStatement {
-        sql: SUM_UP,
-        values: vec![SqlValue::Int(change.job.get())],
-    }))
+    Ok(over.then(|| SqlStatement::new(SUM_UP, values![change.job])))
 }

@@ -6,7 +6,7 @@ use crate::change::{DetailsChange, RunChange};
 use crate::ledger::NumberLedger;
 use crate::state_progress::{RUN_OVER, RUN_RUNNING, run_progress};
 use crate::statement::SqlStatement;
-use crate::value::SqlValue;
+use crate::value::values;
 use crate::{JobNumber, StoreError};
 
 /// A run of a new job.
@@ -55,22 +55,22 @@ pub(crate) fn plan_insert<'a>(
 ) -> Result<(), StoreError> {
     let progress = run_progress(&run.state)?;
     let mark = run.event.as_ref().map_or(0, |_| ledger.next_event());
-    steps.push(SqlStatement {
-        sql: INSERT,
-        values: vec![
-            SqlValue::Int(job.get()),
-            SqlValue::text(&run.certname),
-            SqlValue::text(&run.transaction_id),
-            SqlValue::text(&run.state),
-            SqlValue::Int(progress),
-            SqlValue::opt_int((progress == RUN_RUNNING).then_some(at_ms)),
-            SqlValue::opt_int((progress == RUN_OVER).then_some(at_ms)),
-            SqlValue::opt_text(run.details.as_deref()),
-            SqlValue::opt_text(run.result.as_deref()),
-            SqlValue::Int(mark),
-            SqlValue::opt_int(run.batch.map(i64::from)),
+    steps.push(SqlStatement::new(
+        INSERT,
+        values![
+            job,
+            run.certname,
+            run.transaction_id,
+            run.state,
+            progress,
+            (progress == RUN_RUNNING).then_some(at_ms),
+            (progress == RUN_OVER).then_some(at_ms),
+            run.details,
+            run.result,
+            mark,
+            run.batch
         ],
-    });
+    ));
     steps.extend(
         run.event
             .as_ref()
@@ -81,14 +81,10 @@ pub(crate) fn plan_insert<'a>(
 
 /// The statement of new details of a run that is in progress.
 pub(crate) fn set_details(change: &DetailsChange) -> SqlStatement<'_> {
-    SqlStatement {
-        sql: SET_DETAILS,
-        values: vec![
-            SqlValue::Int(change.job.get()),
-            SqlValue::text(&change.certname),
-            SqlValue::text(&change.details),
-        ],
-    }
+    SqlStatement::new(
+        SET_DETAILS,
+        values![change.job, change.certname, change.details],
+    )
 }
 
 /// The statement of a run's transition.
@@ -96,21 +92,21 @@ pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<SqlStatement<'
     let progress = run_progress(&change.to_state)?;
     let result = change.result.as_deref();
     let changes = result.and_then(changes::from_result);
-    Ok(SqlStatement {
-        sql: TRANSITION,
-        values: vec![
-            SqlValue::Int(change.job.get()),
-            SqlValue::text(&change.certname),
-            SqlValue::text(&change.to_state),
-            SqlValue::Int(progress),
-            SqlValue::opt_int((progress == RUN_RUNNING).then_some(change.at_ms)),
-            SqlValue::opt_int((progress == RUN_OVER).then_some(change.at_ms)),
-            SqlValue::opt_text(result),
-            SqlValue::opt_text(change.details.as_deref()),
-            SqlValue::Int(mark),
-            SqlValue::opt_int(changes.map(|changes| changes.corrective)),
-            SqlValue::opt_int(changes.map(|changes| changes.intentional)),
-            SqlValue::opt_int(change.duration_ms),
+    Ok(SqlStatement::new(
+        TRANSITION,
+        values![
+            change.job,
+            change.certname,
+            change.to_state,
+            progress,
+            (progress == RUN_RUNNING).then_some(change.at_ms),
+            (progress == RUN_OVER).then_some(change.at_ms),
+            result,
+            change.details,
+            mark,
+            changes.map(|changes| changes.corrective),
+            changes.map(|changes| changes.intentional),
+            change.duration_ms
         ],
-    })
+    ))
 }

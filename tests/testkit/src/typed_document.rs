@@ -5,7 +5,7 @@
 //!
 //! | first word of the info string | typed text |
 //! |---|---|
-//! | `console` | lines that begin with `$ `, also continued by a `\` at the end; others are output |
+//! | `console` | lines that begin with `$ `, continued by a `\` at the end; others are output |
 //! | `file` | a file: the first line is `# /its/path`, the others are its content |
 //! | anything else | all lines |
 //!

@@ -3,10 +3,10 @@
 //!
 //! - [`Evaluator`] evaluates programs, calls functions and blocks, runs plans.
 //! - [`EvaluationHost`] supplies everything else: code, clock, logs, and the functions that have
-//! effects.
+//!   effects.
 //! - [`EvaluationLimits`] limit steps, bytes, calls and stack.
 //! - [`EvalError`] is an error of the program, [`EvalUnwind`] anything that ends an evaluation
-//! early.
+//!   early.
 //!
 //! A text passes three stages: `syntax` parses it into an AST, `lower` resolves its names to slots
 //! ([`code`]), `evaluator` walks the result.

@@ -6,7 +6,7 @@
 //! - [`Value`] is any value of the language: immutable, cheap to clone, shared between threads.
 //! - [`Type`] is any type of the language; [`TypeKind`] is its kind with its parameters.
 //! - [`PuppetObject`] is the behaviour of native objects (a target, a result) and of instances of
-//! `Object` types.
+//!   `Object` types.
 //!
 //! Invariant: every result (assignability, instance checks, texts, errors) is that of real Puppet;
 //! docs/language.md lists each exception with its reason.

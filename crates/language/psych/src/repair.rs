@@ -1,4 +1,4 @@
-//! Notations that Psych's parser accepts and ours, which follows YAML 1.2, refuses: [`repair`].
+//! Notations that Psych accepts and `saphyr-parser`, which follows YAML 1.2, refuses: [`repair`].
 //!
 //! Invariant: only blanks without a meaning change, between values and at the beginning of a quoted
 //! text's lines, so no value changes; the number of lines stays the same.

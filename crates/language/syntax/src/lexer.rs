@@ -319,7 +319,7 @@ impl<'s, 'o> SourceLexer<'s, 'o> {
         }
     }
 
-    /// The last byte is mapped, not the one after it, which may be behind a margin.
+    /// The last byte is mapped, not the one after it, which may be after a margin.
     fn span(&self, range: std::ops::Range<usize>) -> SourceSpan {
         let start = self.source_offset(range.start);
         if range.is_empty() {

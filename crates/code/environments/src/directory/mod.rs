@@ -70,7 +70,7 @@ impl EnvironmentDir {
         }
     }
 
-    /// Adds a directory with modules that every environment has, whatever its modulepath is, after
+    /// Adds a directory with modules that every environment has, regardless of its modulepath, after
     /// all others.
     #[must_use]
     pub fn with_modules(mut self, directory: impl Into<PathBuf>) -> Self {

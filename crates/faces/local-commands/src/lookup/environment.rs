@@ -17,7 +17,7 @@ const VENDOR_MODULES: [&str; 2] = [
     "/usr/share/puppet/modules",
 ];
 
-/// LookupOptions for the directories, named as in Puppet.
+/// Options for the directories, named as in Puppet.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnvironmentLocation {
     /// Name of the environment

@@ -265,7 +265,7 @@ fn types(operator: BinaryOp, left: &pcore::Type, right: &Value) -> bool {
     }
 }
 
-/// Compares two values; the error text says why they cannot be compared.
+/// Compares two values; the error is the reason for which they cannot be compared.
 pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
     let refuse = |text: &str| Err(text.to_owned());
     match left {

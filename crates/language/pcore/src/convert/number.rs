@@ -191,7 +191,7 @@ fn integer_of_text(text: &str, radix: Option<i64>) -> Result<i64, ConversionErro
         .map_err(|_| ConversionError::TooLarge(text.trim().to_owned()))
 }
 
-/// The sign and the text after it; blanks may come before and after the sign.
+/// The sign and the text after it; blanks may follow the sign, or precede a text without a sign.
 fn split_sign(text: &str) -> Option<(&'static str, &str)> {
     let blank = |c: char| c == ' ' || c == '\t';
     match text.strip_prefix(['+', '-']) {

@@ -48,7 +48,7 @@ impl EscapeSet {
             _ => return false,
         };
         let new = self.0 & bit == 0;
-        // a backslash can be escaped wherever anything can
+        // if any character can be escaped, so can the backslash
         self.0 |= bit | 1;
         new
     }

@@ -40,7 +40,7 @@ impl SemVerRange {
     /// The range from one version to another.
     #[must_use]
     pub fn between(from: &SemVer, to: &SemVer, exclude_end: bool) -> Self {
-        // Puppet prints the forms with and without the end the other way round
+        // Puppet prints the two ends in reverse order
         let text = if exclude_end {
             format!(">={to} <{from}")
         } else {

@@ -74,14 +74,14 @@ fn str2saltedpbkdf2(evaluator: &mut Evaluator<'_>, old: &OldCall) -> EvalResult 
     let Value::Int(iterations) = bare(old.get(2)) else {
         return raise("str2saltedpbkdf2(): third argument must be an integer");
     };
-    let count = match usize::try_from(*iterations) {
+    let count = match u32::try_from(*iterations) {
         Ok(count @ 40_001..70_000) => count,
         _ => {
             return raise("str2saltedpbkdf2(): third argument must be between 40,000 and 70,000");
         }
     };
     // each iteration takes about as long as an element of a list
-    evaluator.charge(count * 2)?;
+    evaluator.charge(count as usize * 2)?;
     let key = crypt::pbkdf2_sha512(password.as_bytes(), salt.as_bytes(), count, KEY_BYTES);
     let entries: Hash = [
         ("password_hex", Value::from(hex(&key))),

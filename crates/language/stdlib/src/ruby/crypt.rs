@@ -4,7 +4,7 @@
 //! libxcrypt.
 
 use md5::Md5;
-use sha2::{Digest as _, Sha256, Sha512};
+use sha2::{Sha256, Sha512};
 
 use super::bcrypt::bcrypt;
 
@@ -233,46 +233,12 @@ const SHA512_ORDER: [&[usize]; 22] = [
 pub(crate) fn pbkdf2_sha512(
     password: &[u8],
     salt: &[u8],
-    iterations: usize,
+    iterations: u32,
     key_bytes: usize,
 ) -> Vec<u8> {
-    let (inner, outer) = hmac(password);
-    let authenticate = |message: &[&[u8]]| {
-        let mut first = inner.clone();
-        for part in message {
-            first.update(part);
-        }
-        outer.clone().chain_update(first.finalize()).finalize()
-    };
-    let mut key = Vec::new();
-    let mut block: u32 = 1;
-    while key.len() < key_bytes {
-        let mut last = authenticate(&[salt, &block.to_be_bytes()]);
-        let mut sum = last;
-        for _ in 1..iterations {
-            last = authenticate(&[&last]);
-            for (sum, byte) in sum.iter_mut().zip(last) {
-                *sum ^= byte;
-            }
-        }
-        key.extend_from_slice(&sum);
-        block += 1;
-    }
-    key.truncate(key_bytes);
+    let mut key = vec![0; key_bytes];
+    pbkdf2::pbkdf2_hmac::<Sha512>(password, salt, iterations, &mut key);
     key
-}
-
-/// The inner and outer digest of HMAC, initialised with the key.
-fn hmac(key: &[u8]) -> (Sha512, Sha512) {
-    const BLOCK: usize = 128;
-    let mut padded = [0; BLOCK];
-    if key.len() > BLOCK {
-        padded[..64].copy_from_slice(&Sha512::digest(key));
-    } else {
-        padded[..key.len()].copy_from_slice(key);
-    }
-    let with = |sign: u8| Sha512::new().chain_update(padded.map(|byte| byte ^ sign));
-    (with(0x36), with(0x5c))
 }
 
 #[cfg(test)]

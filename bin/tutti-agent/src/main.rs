@@ -43,7 +43,7 @@ struct CommandLine {
 enum AgentCommand {
     /// Get a certificate from a Puppet CA (Tutti's or puppetserver's)
     Bootstrap(BootstrapArguments),
-    /// Look at this node's installation, and say what to do; exit code 3 if there is a problem
+    /// Check this node's installation and suggest remedies; exit code 3 if there is a problem
     Doctor(DoctorArguments),
 }
 
@@ -52,7 +52,7 @@ struct DoctorArguments {
     /// Configuration file (.conf in HOCON, or .json)
     #[arg(long, value_name = "FILE")]
     config_file: Option<String>,
-    /// Text for people, or one JSON document
+    /// Human-readable text, or one JSON document
     #[arg(long, value_enum, default_value = "human")]
     format: DoctorFormat,
 }
@@ -68,24 +68,24 @@ struct BootstrapArguments {
     /// The server that holds the CA
     #[arg(long, value_name = "HOST[:8140]")]
     server: CaUri,
-    /// The name to ask for; this host's name when not given
+    /// The certname to request; this host's name by default
     #[arg(long, value_name = "NAME")]
     certname: Option<Certname>,
     /// SHA-256 fingerprint of the CA certificate; without it the first answer
     /// is trusted
     #[arg(long, value_name = "SHA256")]
     ca_fingerprint: Option<Sha256Fingerprint>,
-    /// Longest pause between two looks for the signed certificate; 0 looks once
+    /// Longest pause between two polls for the signed certificate; 0 polls once
     #[arg(long, value_name = "SECS", default_value_t = 120)]
     waitforcert: u32,
     /// Puppet's ssl directory
     #[arg(long, value_name = "DIR")]
     ssl_dir: Option<PathBuf>,
-    /// Replace a key and certificate that are of no use any more (revoked or expired, say); good
-    /// ones stay
+    /// Replace a key and certificate that can no longer be used, such as revoked or expired ones;
+    /// usable ones are kept
     #[arg(long)]
     renew: bool,
-    /// Make an RSA-4096 key, as Puppet does, instead of EC P-256
+    /// Create an RSA-4096 key, as Puppet does, instead of EC P-256
     #[arg(long)]
     rsa: bool,
 }

@@ -81,8 +81,7 @@ enum TuttiCommand {
     Quickstart(quickstart::Options),
     /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),
-    /// Serve a broker of its own, which connects to orchestrators elsewhere, until SIGTERM or
-    /// Ctrl-C
+    /// Serve a standalone broker, which connects to remote orchestrators, until SIGTERM or Ctrl-C
     Broker(services::Options),
     /// Replicate code deployed by a server to this machine (file sync client), until SIGTERM or
     /// Ctrl-C
@@ -95,7 +94,7 @@ enum TuttiCommand {
     Completions {
         /// Shell that the script is for
         shell: cli::Shell,
-        /// For a link to this program by the name of one of Puppet Enterprise's tools
+        /// Name of one of Puppet Enterprise's tools, for a link to this program with that name
         #[arg(long, value_parser = PossibleValuesParser::new(cli::program_name::link_names()))]
         name: Option<String>,
     },

@@ -14,13 +14,14 @@ use store::{OlderHistory, OpenStoreError, Store, StoreConfig};
 
 use crate::config::Config;
 
-/// Go on with a database that is older than it was (a restored backup, a standby that lagged)
+/// Continue with a database that is older than the last known state (a restored backup, a standby
+/// that lagged)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The server's configuration
     #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
-    /// Do it; without this, only the difference is told
+    /// Accept the loss; without this option only the difference is printed
     #[arg(long)]
     yes: bool,
 }

@@ -42,7 +42,7 @@ struct AuthorityPlace {
     /// Work on the files of the CA that the configuration names, without a server
     #[arg(long, global = true)]
     local: bool,
-    /// Show this client certificate to the server instead of a token
+    /// Authenticate to the server with this client certificate instead of a token
     #[arg(long, global = true, requires = "key", value_name = "FILE")]
     cert: Option<PathBuf>,
     /// The key of --cert
@@ -74,7 +74,7 @@ enum CaVerb {
     },
     /// List requests (and with --all, certificates)
     List {
-        /// Certificates too
+        /// Also list certificates
         #[arg(long)]
         all: bool,
     },
@@ -83,10 +83,10 @@ enum CaVerb {
         /// Certnames of the requests to sign
         #[arg(required_unless_present = "all")]
         certnames: Vec<String>,
-        /// Every waiting request
+        /// Sign every waiting request
         #[arg(long, conflicts_with = "certnames")]
         all: bool,
-        /// Sign the alternative names that a request asks for
+        /// Sign the alternative names that a request contains
         #[arg(long)]
         allow_alt_names: bool,
         /// Sign extensions that grant rights

@@ -28,8 +28,8 @@ use doctor::{DiagnosisFinding, DiagnosisReport, DoctorCheck, FindingSeverity, Ou
 use self::role::ServiceRole;
 use crate::config::Config;
 
-/// Look at this server's installation: files, unit, ports, certificates, database, peers; and say
-/// what to do
+/// Check this server's installation (files, unit, ports, certificates, database, peers) and suggest
+/// remedies
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti doctor

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Directory of the installation [default: a new directory below the temporary one]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Leave it running at the end, until Ctrl-C
+    /// Keep it running at the end, until Ctrl-C
     #[arg(long)]
     keep: bool,
 }

@@ -35,7 +35,7 @@ pub struct ValidateOptions {
     /// functions are checked; or - for standard input
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// Whether `plan` and `apply` are keywords; auto: in files of plans
+    /// Treat `plan` and `apply` as keywords; auto: in files of plans
     #[arg(long, value_enum, default_value = "auto")]
     tasks: PlanSyntaxMode,
     /// Directories of modules, separated by colons: files in them may define only the name that

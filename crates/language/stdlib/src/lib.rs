@@ -17,5 +17,5 @@ mod ruby;
 mod ruby_functions;
 
 pub use aliases::{named_type, type_alias, type_alias_names};
-pub use registry::{function, function_names};
+pub use registry::{function, function_docs, function_names, function_specs};
 pub use ruby_functions::{RUBY_FUNCTION_DIRECTORIES, replaced_function};

@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use evaluator::function::NativeFunction;
+use evaluator::function::{FunctionDoc, FunctionSpec, NativeFunction};
 
 use crate::functions;
 
 fn registry() -> &'static HashMap<&'static str, NativeFunction> {
     static REGISTRY: OnceLock<HashMap<&'static str, NativeFunction>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
-        functions::all()
-            .flat_map(|family| family.iter())
+        function_specs()
             .map(|function| (function.name, NativeFunction::new(*function)))
             .collect()
     })
@@ -21,6 +20,17 @@ fn registry() -> &'static HashMap<&'static str, NativeFunction> {
 #[must_use]
 pub fn function(name: &str) -> Option<&'static NativeFunction> {
     registry().get(name)
+}
+
+/// All functions of this crate.
+pub fn function_specs() -> impl Iterator<Item = &'static FunctionSpec> {
+    functions::all().flatten()
+}
+
+/// The documentation of all functions, in alphabetical order.
+#[must_use]
+pub fn function_docs() -> &'static [FunctionDoc] {
+    functions::DOCS
 }
 
 /// The names of all functions, in no particular order.

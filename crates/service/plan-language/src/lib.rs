@@ -27,5 +27,6 @@ mod unwrapped_secrets;
 mod world;
 mod yaml;
 
+pub use functions::{function_docs, function_specs};
 pub use program::PuppetPlans;
 pub use world::{NodeQueries, NodesError, PlanOwner, PlanServices};

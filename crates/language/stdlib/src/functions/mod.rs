@@ -9,6 +9,7 @@ mod deletes;
 mod deprecated;
 mod dig;
 mod digests;
+mod docs;
 mod encode;
 mod facts;
 mod files;
@@ -35,6 +36,8 @@ mod validate_numbers;
 mod yaml;
 
 use evaluator::function::FunctionSpec;
+
+pub(crate) use self::docs::DOCS;
 
 /// The tables of all functions, by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {

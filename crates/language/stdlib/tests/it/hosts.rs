@@ -1,5 +1,6 @@
 //! Inputs from the host: time, randomness, facts, files, resources.
 
+use evaluator::function::documentation_faults;
 use evaluator::{CodeMap, EvaluationLimits, LogLevel};
 
 use crate::world::{World, error, run, run_within, value};
@@ -205,4 +206,20 @@ fn shared_lists_take_their_share_of_the_budget() {
             "{call}: {text}"
         );
     }
+}
+
+#[test]
+fn examples_of_the_documentation_have_their_outcome() {
+    let code = CodeMap::new()
+        .with("modules/demo/data/app.json", *b"{\"port\": 8080}")
+        .with("modules/demo/data/app.yaml", *b"port: 8080\n")
+        .with("modules/demo/metadata.json", *b"{\"name\": \"acme-demo\"}")
+        .with("modules/demo/templates/hello.epp", *b"Hello <%= $name %>");
+    let world = World {
+        code,
+        ..World::default()
+    };
+    let (functions, docs) = (stdlib::function_specs(), stdlib::function_docs());
+    let faults = documentation_faults(functions, docs, |example| run(&world, example));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -9,6 +9,7 @@ mod action_options;
 mod availability;
 mod construct;
 mod control;
+mod docs;
 mod files;
 mod messages;
 mod new_target;
@@ -26,7 +27,7 @@ mod unsupported;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use evaluator::function::{CallArguments, FunctionSpec, NativeFunction};
+use evaluator::function::{CallArguments, FunctionDoc, FunctionSpec, NativeFunction};
 use evaluator::{CodeBlock, EvalResult, Evaluator};
 use pcore::Value;
 
@@ -78,6 +79,17 @@ fn registry() -> &'static HashMap<&'static str, PlanFunction> {
         })
         .collect()
     })
+}
+
+/// The functions that only plans have.
+pub fn function_specs() -> impl Iterator<Item = &'static FunctionSpec> {
+    FAMILIES.iter().copied().flatten().map(|(spec, _)| spec)
+}
+
+/// The documentation of [`function_specs`], in alphabetical order.
+#[must_use]
+pub fn function_docs() -> &'static [FunctionDoc] {
+    docs::DOCS
 }
 
 /// Returns the plan function of a name.
